@@ -5,6 +5,7 @@ import os
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from client.language import _
 from commands.arguments import add_file
@@ -15,15 +16,28 @@ if TYPE_CHECKING:
     from client.ui.online.visit import Options, Visit
 
 
-async def visit_by_password(options: "Options") -> "Visit":
-    """Visit a server, and ask for its password if it wants one."""
+async def visit_asking(options: "Options") -> "Visit":
+    """Visit a server; ask for its password if it wants one, and whether it may send the player elsewhere."""
     import getpass
 
     from client.network.transport import password_wanted
+    from client.player.preferences import clusters_file, clusters_in, remember
     from client.ui.game import visit
+    from commands.confirmation import confirmed
 
+    clusters, host = clusters_in(clusters_file()), urlsplit(options.url).hostname or ""
+    hosts = (options.access.hosts or frozenset()) | clusters.hosts_with(host)
+    options = replace(options, access=replace(options.access, hosts=hosts), asks=sys.stdin.isatty())
     while True:
         visited = await visit(options)
+        if visited.hosts:
+            text = _("This server is one of several. If it stops, your game goes on at one of: {hosts}")
+            question = _("Go there then? Your seat and your password go with you.")
+            if confirmed([text.format(hosts=", ".join(visited.hosts))], question):
+                remember(clusters_file(), clusters.confirmed(host, visited.hosts))
+                options = replace(options, access=replace(options.access, hosts=hosts.union(visited.hosts)))
+            options = replace(options, asks=False)
+            continue
         if not visited.password_wanted:
             return visited
         if not sys.stdin.isatty():
@@ -38,6 +52,13 @@ async def visit_by_password(options: "Options") -> "Visit":
 
 def add_access(command: argparse.ArgumentParser) -> None:
     add_file(command, "--tls-ca", _("with wss://, trust the CA certificates in this file"))
+    command.add_argument(
+        "--other-host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help=_("let the server send this client on to this host as well (as often as you like)"),
+    )
     add_password(command, _("read the server's password from the first line of this file"))
 
 
@@ -90,4 +111,14 @@ def access_of(arguments: argparse.Namespace) -> "Access":
             raise WrongUse(
                 _("cannot read {file}: {reason}").format(file=file, reason=error.strerror)
             ) from error
-    return Access(tls, password_of(arguments))
+    return Access(tls, password_of(arguments), frozenset(map(_host_in, arguments.other_host)))
+
+
+def _host_in(text: str) -> str:
+    """Return the host in an address or a name; raises WrongUse."""
+    from client.typed.address import BadAddress, server_url
+
+    try:
+        return urlsplit(server_url(text)).hostname or ""
+    except BadAddress as error:
+        raise WrongUse(str(error)) from error

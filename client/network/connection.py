@@ -22,6 +22,8 @@ from client.network.transport import (
     Timeouts,
     elsewhere,
     ending,
+    host_told,
+    may_follow,
     not_understood,
     opened,
     received,
@@ -118,7 +120,8 @@ class Connection(Requests):
 
     `model` is what is known of the table, always up to date: `updates` tells when to look at it. `levels` are
     those of the bots that the server seats, `has_lobby` tells whether people can be listed and talk in its
-    lobby, `listed_as` under which name this client is. The requests raise RequestRefused if the server says
+    lobby, `listed_as` under which name this client is, `unconfirmed` to which other hosts the server would
+    send it on if the player let it. The requests raise RequestRefused if the server says
     no, and ConnectFailed if it says nothing. While the connection is lost they wait for it; a move reaches
     the table once, however often it has to be sent.
     """
@@ -188,6 +191,8 @@ class Connection(Requests):
         self.server, self.levels = printable(welcome.server), tuple(welcome.levels)
         self.has_lobby = welcome.lobby
         self._ways.learn(welcome.addresses)
+        told = (url for url in welcome.addresses if not may_follow(url, self.address))
+        self.unconfirmed = tuple(sorted({host for url in told if (host := host_told(url, self.address))}))
 
     def _next_id(self) -> int:
         self._last_id = (self._last_id + 1) % (LARGEST_ID + 1)

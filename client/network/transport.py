@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
+from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import (
@@ -40,6 +41,7 @@ _FINAL_CODES: Final = frozenset(
         1009,  # message too big
     }
 )
+_THIS_COMPUTER: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _TOO_MANY_REQUESTS: Final = 429
 _UNAVAILABLE: Final = 503
 _PROXY_STATUSES: Final = frozenset({502, _UNAVAILABLE, 504})  # of a proxy that gets no answer from the server
@@ -113,11 +115,13 @@ class Access:
     """What it takes to connect: a password if required; `tls` replaces the system's certificates.
 
     A program that connects for somebody else says in `headers` where they are, and why it is to be believed.
-    The latter (Authorization) is for the server that gave it alone.
+    The latter (Authorization) is for the server that gave it alone. `hosts` are those, besides the server's
+    own, to which it may send this client on: those that the player has confirmed, None for any.
     """
 
     tls: ssl.SSLContext | None = None
     password: str | None = field(default=None, repr=False)
+    hosts: frozenset[str] | None = frozenset()
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -153,19 +157,45 @@ def elsewhere(told: Refused | Moved, address: Address) -> Elsewhere | None:
 
 
 def may_follow(url: str, address: Address) -> bool:
-    """Tell whether a client that was given `address` may go where a server says.
+    """Return whether a client that was given `address` may go where a server says.
 
-    What was encrypted stays encrypted: a seat's token goes there.
+    It goes to the same host, or to one that its player has confirmed: seat and password are shown there.
+    """
+    host, hosts = host_told(url, address), address.access.hosts
+    return host is not None and (hosts is None or host in hosts or _same_host(url, address.url))
+
+
+def host_told(url: str, address: Address) -> str | None:
+    """Return to which host a server sends a client that was given `address`; None where nobody should go.
+
+    What was encrypted stays encrypted, and a client logs in nowhere (`user:password@`).
     """
     safe = ("wss://",) if address.url.lower().startswith("wss:") else ("ws://", "wss://")
-    return url.startswith(safe) and printable(url) == url
+    if not url.startswith(safe) or printable(url) != url or not set("@?#\\").isdisjoint(url):
+        return None
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def _same_host(url: str, other: str) -> bool:
+    hosts = {urlsplit(url).hostname, urlsplit(other).hostname}
+    return len(hosts) == 1 or hosts <= _THIS_COMPUTER
+
+
+class _Direct(connect):
+    """A connection to the address that was given: no HTTP answer leads it anywhere else."""
+
+    def process_redirect(self, exc: Exception) -> Exception:
+        return exc
 
 
 async def opened(address: Address, timeouts: Timeouts) -> tuple[ClientConnection, Welcome]:
     """Return a websocket on which server and client have exchanged greetings; raises ConnectFailed."""
     url = address.url
     try:
-        websocket = await connect(
+        websocket = await _Direct(
             url,
             additional_headers=address.access.headers,
             ssl=(address.access.tls or True) if url.lower().startswith("wss:") else None,

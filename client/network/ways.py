@@ -10,6 +10,7 @@ AT_ONCE: Final = 0.0
 WITHIN_A_ROUND: Final = 0.5
 NEXT_ROUND: Final = 1.0
 _MOST_AT_ONCE: Final = 2  # as when a client comes for a table, and the table moves
+_MOST_FOLLOWED: Final = 3  # in a row: then servers send clients in circles
 _MOST_KNOWN: Final = ADDRESSES_TOLD + 1
 
 
@@ -61,14 +62,12 @@ class Ways:
             if not failure.only_here:
                 raise failure
             self._useless.add(self.at.url)
-        if isinstance(failure, Elsewhere) and failure.url not in self._useless:
+        is_circle = self._followed >= _MOST_FOLLOWED
+        if isinstance(failure, Elsewhere) and not is_circle and failure.url not in self._useless:
             self._go(failure.url)
             self._last = failure.url
-            if self._followed < _MOST_AT_ONCE:
-                self._followed += 1
-                return AT_ONCE
-            self._followed = 0  # servers may send clients in circles
-            return NEXT_ROUND
+            self._followed += 1
+            return AT_ONCE if self._followed <= _MOST_AT_ONCE else NEXT_ROUND
         self._followed = 0
         pause = WITHIN_A_ROUND
         if not self._left:

@@ -3,6 +3,7 @@
 import contextlib
 import enum
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -63,9 +64,39 @@ class Preferences(Struct, frozen=True, omit_defaults=True):
         return replace(self, servers=(url, *others)[:_SERVERS_KEPT])
 
 
+class Clusters(Struct, frozen=True):
+    """The hosts between which a player lets servers send them on, those confirmed together side by side."""
+
+    clusters: tuple[tuple[str, ...], ...] = ()
+
+    def hosts_with(self, host: str) -> frozenset[str]:
+        """Return all hosts to which a server on this host may send the player."""
+        return frozenset(each for cluster in self.clusters if host in cluster for each in cluster)
+
+    def confirmed(self, host: str, others: Iterable[str]) -> "Clusters":
+        """Return the clusters after the player has confirmed others for a server on this host."""
+        cluster = tuple(sorted({host, *others, *self.hosts_with(host)}))
+        rest = [each for each in self.clusters if host not in each]
+        return Clusters((cluster, *rest)[:_SERVERS_KEPT])
+
+
 def preferences_file() -> Path:
     """Return where the preferences of this user are kept."""
     return user_state_path("palatinus", appauthor=False) / "preferences.json"
+
+
+def clusters_file() -> Path:
+    """Return where the hosts are kept that this user has confirmed."""
+    return preferences_file().with_name("clusters.json")
+
+
+def clusters_in(path: Path) -> Clusters:
+    """Return what has been confirmed: nothing if that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return json.decode(file.read(_LARGEST_FILE), type=Clusters)
+    except (OSError, DecodeError):
+        return Clusters()
 
 
 def remembered(path: Path) -> Preferences | None:
@@ -86,8 +117,8 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def remember(path: Path, preferences: Preferences) -> None:
-    """Keep the preferences, readable by their user alone; if that fails, the old ones stay."""
+def remember(path: Path, preferences: Preferences | Clusters) -> None:
+    """Keep preferences or clusters, readable by their user alone; if that fails, the old ones stay."""
     draft = path.with_suffix(".new")
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -63,6 +63,8 @@ async def visit(options: Options) -> Visit:
         return Visit(2, fault)
     try:
         async with connected(options.url, timeouts=_TIMEOUTS, access=options.access) as connection:
+            if options.asks and connection.unconfirmed:
+                return Visit(hosts=connection.unconfirmed)
             return await Client(options, connection).run()
     except PasswordWanted as error:
         return Visit(1, str(error), password_wanted=True)

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 
 from client.language import _
-from commands.access import access_of, add_access, visit_by_password
+from commands.access import access_of, add_access, visit_asking
 from commands.display_options import add_display_options, name_of, options_of
 from commands.finished_games.past_games import keep_record
 from commands.looking_back import looking_back
@@ -75,7 +75,7 @@ def _join(arguments: argparse.Namespace) -> int:
         access=access,
         looking_back=replace(looking_back(), keep=keep_record),
     )
-    visited = asyncio.run(visit_by_password(options))
+    visited = asyncio.run(visit_asking(options))
     if not visited.code:
         known = remembered(preferences_file()) or Preferences()
         known = structs.replace(known, name=visited.name or options.name)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.language import _
-from commands.access import visit_by_password
+from commands.access import visit_asking
 from commands.display_options import prefer_as_remembered
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.past_games import keep_record, kept_here
@@ -199,7 +199,7 @@ def _gone_where(
             print(_("Connecting to {url} ...").format(url=url), flush=True)
             there = replace(options, url=url, table=table, watch=watch, seats=Seats(seats_folder(), url))
             there = replace(there, looking_back=replace(looking_back(), keep=keep_record))
-            game = visit_by_password(replace(there, home=True))
+            game = visit_asking(replace(there, home=True))
         case _:
             return Visit()
     return asyncio.run(game)

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 import trustme
 
+from client.player.preferences import clusters_in
 from protocol.codes import Code
 from protocol.limits import VERSIONS
 from protocol.messages import Hello, Refused, Welcome
 from server.app import running
 from server.config import Config, Limits
+from server.parts import ServerParts
 from tests.client.ui.pty_terminal import Terminal
 from tests.program import PROGRAM, ran
 from tests.server.peer import TIMEOUT, connected_without_hello
@@ -135,6 +137,31 @@ async def test_a_terminal_is_asked_for_the_password(tmp_path: Path) -> None:
     async with serving("--memory", "--password-file", str(file)) as server:
         seen = await asyncio.to_thread(joined, server.port)
     assert b"hills" not in seen.replace(b"the seven hills of Rome", b"")
+
+
+async def test_the_hosts_of_a_cluster_are_confirmed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For any of its hosts; a player who says no plays on all the same."""
+    monkeypatch.setattr(ServerParts, "_other_addresses", lambda _: ["ws://other.example:7733"])
+    environment = {"XDG_STATE_HOME": str(tmp_path)}
+
+    def joined(port: int, *answers: str) -> None:
+        with Terminal("join", f"ws://127.0.0.1:{port}", environment=environment) as terminal:
+            for answer in answers:
+                terminal.shows("This server is one of several.", "[y/N]")
+                terminal.press(answer, "enter")
+            terminal.shows("No tables are open")
+            terminal.press("q")
+            assert terminal.ended()[0] == 0
+
+    async with running(Config()) as server:
+        await asyncio.to_thread(joined, server.port, "n")
+        await asyncio.to_thread(joined, server.port, "y")
+        await asyncio.to_thread(joined, server.port)
+    confirmed = clusters_in(tmp_path / "palatinus" / "clusters.json")
+    assert confirmed.hosts_with("other.example") == {"127.0.0.1", "other.example"}
+    assert not confirmed.hosts_with("stranger.example")
 
 
 async def test_a_server_is_not_open_to_all_because_its_password_is_empty() -> None:

@@ -165,9 +165,9 @@ async def test_clients_are_sent_on_over_tls(database: str, tmp_path: Path) -> No
             await leaves.stop()
             await anna.say("still here")
             await eventually(lambda: stays.server.lobby.tables[code].players_here == 2)
-    wss = Address("wss://b.example", "test")
+    wss = Address("wss://b.example", "test", Access(hosts=None))
     assert elsewhere(Moved("ws://a.example"), wss) is None
-    assert elsewhere(Moved("ws://a.example"), Address("WSS://b.example", "test")) is None
+    assert elsewhere(Moved("ws://a.example"), Address("WSS://b.example", "test", Access(hosts=None))) is None
     assert elsewhere(Moved("wss://a.example"), wss) is not None
 
 

@@ -50,7 +50,8 @@ class Options:
     every move has to be confirmed. With `looking_back` finished games can be reviewed and saved. `news`
     are the first lines of the log; `parting` says how to come back to the seat, if that is not by
     joining, and `reminder` says so at every seat that is taken. `way_in` is the command that others type to
-    join, if it is another one, `device` the player's terminal, if it is not this program's.
+    join, if it is another one, `device` the player's terminal, if it is not this program's. With `asks` the
+    visit ends at once if the server may send the player on to hosts that they have not confirmed.
     """
 
     url: str
@@ -79,13 +80,15 @@ class Options:
     reminder: str = ""
     way_in: str = ""
     device: Device | None = None
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
     """How a visit to a server ended: exit code, what there is to say, whether the start screen follows.
 
-    `name` is the one that the player had last, empty if that is not known.
+    `name` is the one that the player had last, empty if that is not known; `hosts` are to be confirmed or not
+    before the next visit.
     """
 
     code: int = 0
@@ -93,3 +96,4 @@ class Visit:
     home: bool = False
     password_wanted: bool = False
     name: str = ""
+    hosts: tuple[str, ...] = ()

@@ -1,11 +1,14 @@
 """The ways to a house: whichever of its servers lives is found, and none is run in circles for."""
 
 import contextlib
+from http import HTTPStatus
 
 import pytest
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
 
 from client.network.connection import connected
-from client.network.transport import Access, Address, ConnectFailed, Elsewhere
+from client.network.transport import Access, Address, ConnectFailed, Elsewhere, may_follow
 from client.network.ways import AT_ONCE, NEXT_ROUND, WITHIN_A_ROUND, Ways
 from client.tables.news import Back, Closed
 from protocol.codes import CloseCode, Code
@@ -20,7 +23,8 @@ LOST = ConnectFailed("lost")
 
 
 def ways(*others: str, given: str = GIVEN) -> Ways:
-    found = Ways(Address(given, "a test", Access(headers={"Authorization": "x", "X-Forwarded-For": "y"})))
+    headers = {"Authorization": "x", "X-Forwarded-For": "y"}
+    found = Ways(Address(given, "a test", Access(headers=headers, hosts=None)))
     found.learn(others)
     return found
 
@@ -94,11 +98,56 @@ def test_what_is_secret_stays_with_the_server_that_gave_it() -> None:
         assert found.at.url == address
 
 
+@pytest.mark.parametrize(
+    ("url", "goes"),
+    [
+        ("ws://given.example:9/first", True),
+        ("wss://GIVEN.example", True),
+        ("ws://confirmed.example", True),
+        ("ws://other.example", False),
+        ("ws://127.0.0.1", False),
+        ("ws://user:password@given.example", False),
+        ("ws://given.example@other.example", False),
+        ("ws://other.example\\@given.example", False),
+        ("ws://given.example/?x=y", False),
+        ("ws://[given.example", False),
+    ],
+)
+def test_a_server_sends_clients_to_its_own_host_or_to_confirmed_ones(url: str, goes: bool) -> None:
+    given = Address(GIVEN, "a test", Access(hosts=frozenset({"confirmed.example"})))
+    assert may_follow(url, given) is goes
+    found = Ways(given)
+    found.learn([url])
+    assert (url in found.known) is goes
+
+
+async def test_no_http_answer_leads_a_client_anywhere() -> None:
+    asked: list[str] = []
+
+    def redirect(connection: ServerConnection, request: Request) -> Response:
+        asked.append(request.path)
+        response = connection.respond(HTTPStatus.FOUND, "")
+        response.headers["Location"] = "/elsewhere"
+        return response
+
+    async def nobody_comes(_: ServerConnection) -> None: ...
+
+    async with serve(nobody_comes, "127.0.0.1", 0, process_request=redirect) as server:
+        (listener,) = server.sockets
+        with pytest.raises(ConnectFailed, match="302"):
+            async with connected(f"ws://127.0.0.1:{listener.getsockname()[1]}/here"):
+                pass
+    assert asked == ["/here"]
+
+
 def test_servers_that_send_clients_in_circles_are_asked_with_pauses() -> None:
-    """A table that moved twice is found at once; then there are pauses, which grow as for all failures."""
+    """A table that moved twice is found at once; then there are pauses, which grow as for all failures.
+
+    The fourth time in a row is not followed.
+    """
     found = ways()
-    shares = [found.turn(Elsewhere("", url)) for url in (SECOND, THIRD) * 3]
-    assert shares == [AT_ONCE, AT_ONCE, NEXT_ROUND] * 2
+    turns = [(found.turn(Elsewhere("", url)), found.at.url) for url in (SECOND, THIRD) * 2]
+    assert turns == [(AT_ONCE, SECOND), (AT_ONCE, THIRD), (NEXT_ROUND, SECOND), (NEXT_ROUND, SECOND)]
     found.settled()
     assert found.turn(Elsewhere("", SECOND)) == AT_ONCE
 

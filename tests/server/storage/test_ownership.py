@@ -16,7 +16,7 @@ import pytest
 from bench.chaos.broken.leases import NO_CHECK
 from bench.cluster.relay import DatabaseRelay
 from client.network.connection import connected as client_at
-from client.network.transport import Address, Timeouts, elsewhere
+from client.network.transport import Access, Address, Timeouts, elsewhere
 from client.network.waiting import RequestRefused
 from engine.pieces import Seat
 from protocol.absence import ByBot
@@ -593,7 +593,7 @@ async def test_a_client_is_not_sent_on_for_ever(database: str) -> None:
                 assert refused.value.code == Code.TABLE_ELSEWHERE
     told = Refused(Code.TABLE_ELSEWHERE, "", about={"table": code, "address": "ws://a.example"})
     assert elsewhere(told, Address("wss://b.example", "test")) is None
-    assert elsewhere(told, Address("ws://b.example", "test")) is not None
+    assert elsewhere(told, Address("ws://b.example", "test", Access(hosts=None))) is not None
 
 
 async def test_what_others_archive_is_known_everywhere(
