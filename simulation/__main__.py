@@ -9,6 +9,7 @@ import secrets
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,7 @@ from simulation.world import Outcome
 
 _SECONDS_BETWEEN_LINES: Final = 30.0
 _SHOWN: Final = 5  # findings of a kind
-_WORDS: Final = 500  # letters of a finding
+_WORDS: Final = 1500  # letters of a finding
 _SECONDS_FOR_A_MISTAKE: Final = 60.0  # of one core
 
 
@@ -40,11 +41,12 @@ def main() -> int:
     parser.add_argument(
         "--broken", choices=("all", *MISTAKES), help="prove that this mistake of a server is found"
     )
+    parser.add_argument("--control", action="store_true", help="what --broken needs, without the mistake")
     options = parser.parse_args()
     first = secrets.randbelow(10**9) if options.first is None else options.first
     without = frozenset(map(int, filter(None, options.without.split(","))))
     choices = (
-        Choice(seed, without=without, calm=options.calm, broken=options.broken)
+        Choice(seed, without, calm=options.calm, broken=options.broken, control=options.control)
         for seed in range(first, first + options.seeds)
     )
     if options.broken == "all" or (options.broken is not None and options.seeds > 1):
@@ -64,7 +66,7 @@ def _live(choices: list[Choice], options: argparse.Namespace) -> int:
         done += 1
         counts.update(outcome.counts)
         virtual += outcome.seconds
-        if outcome.verdict:
+        if outcome.failed:
             failed += 1
             small = shrunk(choice, outcome, options.jobs) if options.shrink else choice
             _report(small, outcome)
@@ -90,6 +92,8 @@ def _report(choice: Choice, outcome: Outcome) -> None:
     print(f"seed {choice.seed} failed. Again: {choice.command()}")
     for fault in plan_of(choice).faults:
         print(f"  fault {fault.number}: {fault.kind} {fault.moment} ({fault.moves}, {fault.pieces})")
+    if outcome.failure:
+        print(f"  the simulation itself failed: {outcome.failure}")
     for kind, cases in outcome.verdict.kinds().items():
         for case in cases[:_SHOWN]:
             print(f"  {kind}: {case[:_WORDS]}")
@@ -101,20 +105,28 @@ def _report(choice: Choice, outcome: Outcome) -> None:
 
 
 def _prove(names: list[str], first: int, jobs: int) -> int:
-    """Print how soon each mistake is found; return 1 if one is not, or never made."""
+    """Print how soon each mistake is found; return 1 if one is not.
+
+    What is found has to be right without the mistake.
+    """
     missed = 0
     for name in names:
         if MISTAKES[name].plan.get("nodes", 1) > 1:
             print(f"{name:28}left out: it is one of nodes", flush=True)
             continue
-        began, made, tried, found = time.monotonic(), 0, 0, []
+        began, made, tried = time.monotonic(), 0, 0
+        found: list[str] = []
         until = began + _SECONDS_FOR_A_MISTAKE / jobs
         choices = [Choice(seed, broken=name) for seed in range(first, first + 10_000)]
-        for _, outcome in outcomes(choices, jobs, until=until):
+        for choice, outcome in outcomes(choices, jobs, until=until):
             tried += 1
             made += outcome.counts["mistakes made"]
             found = [kind for kind, cases in outcome.verdict.kinds().items() if cases]
             if found:
+                for _, control in outcomes([replace(choice, control=True)], 1):
+                    if control.failed:
+                        _report(replace(choice, control=True), control)
+                        found = []
                 break
         missed += not found
         how = ", ".join(found) or ("NOT FOUND" if made else "NEVER MADE")

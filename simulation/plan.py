@@ -67,6 +67,7 @@ class Choice:
     without: frozenset[int] = frozenset()  # numbers of faults that do not happen
     calm: bool = False
     broken: str | None = None
+    control: bool = False  # with all that the mistake needs, and without the mistake
 
     def smaller(self, *, without: int | None = None, calm: bool = False) -> "Choice":
         """Return the same with something left out."""
@@ -79,6 +80,7 @@ class Choice:
         words += ["--without", ",".join(map(str, sorted(self.without)))] if self.without else []
         words += ["--calm"] if self.calm else []
         words += ["--broken", self.broken] if self.broken else []
+        words += ["--control"] if self.control else []
         return " ".join(words)
 
 
@@ -139,7 +141,7 @@ def plan_of(choice: Choice) -> Plan:
         durable=durable,
         verbose=rng.random() < 0.2,
         drift=rng.choice([1.0, 1.0, 1.001, 0.999]),
-        broken=choice.broken,
+        broken=None if choice.control else choice.broken,
     )
 
 

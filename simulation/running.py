@@ -66,7 +66,8 @@ def shrunk(choice: Choice, outcome: Outcome, jobs: int) -> Choice:
 
 
 def _kinds(outcome: Outcome) -> set[str]:
-    return {kind for kind, cases in outcome.verdict.kinds().items() if cases}
+    found = {kind for kind, cases in outcome.verdict.kinds().items() if cases}
+    return found | ({"failure"} if outcome.failure else set())
 
 
 def _begun(choice: Choice, trace: Path | None) -> tuple[ForkProcess, Connection]:
@@ -91,9 +92,7 @@ def _received(ours: Connection, process: ForkProcess) -> Outcome:
 
 
 def _failed(why: str) -> Outcome:
-    outcome = Outcome()
-    outcome.verdict.unfinished.append(f"the simulation itself failed: {why}")
-    return outcome
+    return Outcome(failure=why)
 
 
 def _live(choice: Choice, trace: Path | None, theirs: Connection) -> None:

@@ -52,8 +52,13 @@ class Outcome:
     verdict: Verdict = field(default_factory=Verdict)
     counts: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0  # that have passed in it
+    failure: str = ""  # why the simulation itself failed
     digest: str = ""
     last: dict[str, list[str]] = field(default_factory=dict)  # the last events of each party
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.verdict or self.failure)
 
 
 class World:

@@ -161,6 +161,7 @@ _NOW: Final[dict[str, Any]] = {
     "bot": False,
     "seconds_left": None,
     "removable_in": None,
+    "removed": False,
     "votes": [],
     "votes_needed": 0,
     "clock": None,

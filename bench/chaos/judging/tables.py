@@ -68,7 +68,11 @@ class Tables:
                 self._verdict.lost.append(f"{table}: no game in the journal")
 
     def _judge_table(self, table: str, party: Party, entries: list[Entry], taps: list[Wiretap]) -> None:
-        judge = Judge(table, entries, shortened=table in self._servers.long_tables)
+        try:
+            judge = Judge(table, entries, shortened=table in self._servers.long_tables)
+        except Exception as error:  # noqa: BLE001 - whatever the fold of entries raises that make no sense
+            self._verdict.different.append(f"{table}: its entries make no sense: {error!r}")
+            return
         if not judge.began:
             self._verdict.lost.append(f"{table}: no game in the journal")
             return

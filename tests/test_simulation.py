@@ -1,0 +1,47 @@
+"""The short form of `python -m simulation`: docs/testing.md says what the long one proves."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the simulation needs Linux")
+ROOT = Path(__file__).parents[1]
+
+
+def simulate(*options: str, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
+    """Run it in a process of its own: it forks, and this one has threads."""
+    return subprocess.run(
+        [sys.executable, "-m", "simulation", *options],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONHASHSEED": hash_seed},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_games_on_bad_lines_and_a_server_that_dies_are_the_ones_that_everybody_saw() -> None:
+    """Nothing is lost, doubled, invented or leaked, and every game ends."""
+    done = simulate("--first", "1", "--seeds", "5", "-j", "2")
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_seed_is_the_same_simulation_byte_for_byte_in_every_process(tmp_path: Path) -> None:
+    """Whatever the order of sets, and the addresses of objects."""
+    traces = []
+    for hash_seed in ("1", "2"):
+        file = tmp_path / hash_seed
+        simulate("--first", "10", "--seeds", "1", "--trace", str(file), hash_seed=hash_seed)
+        traces.append(file.read_bytes())
+    assert traces[0] == traces[1]
+    assert traces[0].count(b"\n") > 1000
+
+
+@pytest.mark.parametrize("name", ["told-before-stored", "synchronous-off"])
+def test_the_simulation_finds_a_broken_server(name: str) -> None:
+    """Some of the mistakes here; `python -m simulation --broken all` tries all of them."""
+    done = simulate("--first", "1", "--broken", name)
+    assert done.returncode == 0, done.stdout
