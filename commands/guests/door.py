@@ -20,7 +20,7 @@ from commands.guests import identity
 from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import Bucket, CpuBudget, GuestLimits, Turns
 from commands.guests.line import Line
-from commands.guests.login import Login, Screen, closed, log_nothing, options
+from commands.guests.login import Connection, Login, Screen, closed, log_nothing, options
 from commands.guests.terminal import GuestTerminal, language_at
 from commands.guests.visit import Guest, Server, how_to_come_back, last_table, play
 from commands.hints import suggested
@@ -160,7 +160,7 @@ class Door:
 
     def _speak(self, line: Line) -> asyncssh.SSHServerConnection:
         self._arriving = line
-        return asyncssh.SSHServerConnection(asyncio.get_running_loop(), self._options)
+        return Connection(asyncio.get_running_loop(), self._options)
 
     def _login(self) -> Login:
         """Return what decides about the connection that has just been made: asyncssh asks at once."""

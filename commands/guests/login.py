@@ -6,6 +6,9 @@ from typing import Final
 
 import asyncssh
 from asyncssh.kex import get_kex_algs
+from asyncssh.mac import get_default_mac_algs
+from asyncssh.public_key import get_default_public_key_algs
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from commands.guests import identity
 from commands.guests.line import Line
@@ -33,6 +36,25 @@ _KEY_EXCHANGES: Final = (
     *("mlkem768x25519-sha256", "curve25519-sha256", "curve25519-sha256@libssh.org"),
     *("ecdh-sha2-nistp256", "ecdh-sha2-nistp384", "ecdh-sha2-nistp521"),
 )
+_SIGNATURES: Final = [
+    each.decode() for each in get_default_public_key_algs() if each != b"ssh-rsa" and b"sha224" not in each
+]
+_CHECKSUMS: Final = [
+    each.decode()
+    for each in get_default_mac_algs()
+    if not any(weak in each for weak in (b"sha1", b"sha224", b"umac-64"))
+]
+_LARGEST_EXPONENT: Final = 2**32  # of RSA keys: usual is 65,537, and 3,071 bits take 6 ms to check
+
+
+class Connection(asyncssh.SSHServerConnection):
+    """An ssh connection; asyncssh only announces which signatures it wants, and takes others too."""
+
+    async def validate_public_key(self, username: str, key_data: bytes, msg: bytes, signature: bytes) -> bool:
+        algorithm = signature[4 : 4 + int.from_bytes(signature[:4])].decode("ascii", errors="replace")
+        if signature and algorithm not in _SIGNATURES:
+            return False
+        return await super().validate_public_key(username, key_data, msg, signature)
 
 
 class Login(asyncssh.SSHServer):
@@ -63,6 +85,9 @@ class Login(asyncssh.SSHServer):
         return True
 
     def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+        public = key.pyca_key
+        if isinstance(public, RSAPublicKey) and public.public_numbers().e > _LARGEST_EXPONENT:
+            return False
         self.name, self.guest = username, identity.of_key(key.get_fingerprint())
         return True
 
@@ -166,7 +191,12 @@ def options(
         server_host_keys=[key],
         server_version="Palatinus",
         kex_algs=[each for each in _KEY_EXCHANGES if each.encode() in get_kex_algs()],
+        mac_algs=_CHECKSUMS,
+        signature_algs=_SIGNATURES,
         compression_algs=["none"],
+        host_based_auth=False,
+        gss_kex=False,
+        gss_auth=False,
         agent_forwarding=False,
         x11_forwarding=False,
         allow_scp=False,

@@ -5,13 +5,17 @@ import contextlib
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import asyncssh
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import GuestLimits
+from commands.guests.line import Line
+from commands.guests.login import Login
 from tests.commands.guests.test_guests import begin_game
 from tests.commands.guests.visitor import LIMITS, Answering, connection, house, new_key, visiting
 from tests.server.peer import eventually
@@ -168,6 +172,28 @@ async def test_keys_of_all_kinds_are_taken_or_left(tmp_path: Path) -> None:
         for key in keys:
             async with visiting(here.port, key=key) as guest:
                 await guest.until("A new table")
+
+
+async def test_old_algorithms_are_neither_offered_nor_taken(tmp_path: Path) -> None:
+    """A key is worth nothing with a signature by SHA-1, which programs make if they know nothing better."""
+    key = asyncssh.generate_private_key("ssh-rsa", key_size=2048)
+    async with house(tmp_path) as here:
+        for algorithms in (["hmac-sha1"], ["umac-64@openssh.com", "hmac-sha1-etm@openssh.com"]):
+            with pytest.raises(asyncssh.KeyExchangeFailed):
+                await connection(here.port, mac_algs=algorithms, encryption_algs=["aes128-ctr"])
+        with pytest.raises(asyncssh.PermissionDenied):
+            await connection(here.port, key=key, signature_algs=["ssh-rsa"], preferred_auth="publickey")
+        (await connection(here.port, key=key, preferred_auth="publickey")).abort()
+
+
+def test_a_key_that_takes_long_to_check_is_none() -> None:
+    """Such as one with a public exponent as long as its modulus, which no program makes."""
+    login = Login(cast("Line", None), lambda _login, _screen: None)
+    usual = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
+    slow = rsa.RSAPublicNumbers(2**2000 + 1, usual.public_numbers().n).public_key()
+    for key, taken in (usual, True), (slow, False):
+        encoded = key.public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+        assert login.validate_public_key("anna", asyncssh.import_public_key(encoded)) is taken
 
 
 async def test_a_guest_who_is_gone_without_a_word_is_noticed(tmp_path: Path) -> None:

@@ -141,8 +141,11 @@ async def connection(
             config=None,
             agent_path=None,
             client_keys=[] if key is None else [key],
-            preferred_auth="publickey,keyboard-interactive",
-            **{"client_factory": Answering, **options},
+            **{
+                "client_factory": Answering,
+                "preferred_auth": "publickey,keyboard-interactive",
+                **options,
+            },
         )
 
 
