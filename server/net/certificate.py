@@ -20,6 +20,11 @@ _CERTIFICATE: Final = re.compile(rb"-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE---
 _KEY: Final = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 # The last is OpenSSL's answer to a key of another kind than the certificate's.
 _MISMATCHES: Final = frozenset({"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})
+# Of a public RSA key (RFC 5280, 4.1; RFC 8017, A.1.1), with how many bytes its modulus has.
+_LONG_RSA: Final = re.compile(
+    rb"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00\x03\x82..\x00\x30\x82..\x02\x82(..)", re.DOTALL
+)
+_SLOW_RSA: Final = 4096  # bits: a handshake takes five times as long as with 2,048, which is long enough
 _NO_CHECK_TIME: Final = ssl.VerifyFlags(
     0x200000
 )  # OpenSSL's X509_V_FLAG_NO_CHECK_TIME; ssl has no name for it
@@ -65,8 +70,9 @@ def loaded(file: Path, key: Path | None) -> Certificate:
         context.load_cert_chain(file, key, password=encrypted)
     except (OSError, ssl.SSLError) as error:
         raise _why_not(file, key, error) from error
+    context.options |= ssl.OP_NO_RENEGOTIATION  # each would cost as much as the handshake
     try:
-        ends = ssl.cert_time_to_seconds(str(_presented(context)["notAfter"]))
+        ends = ssl.cert_time_to_seconds(str(_presented(context, file)["notAfter"]))
     except ssl.SSLCertVerificationError as error:
         reason = error.verify_message
         log.warning("clients refuse the certificate", extra=about(file=str(file), reason=reason))
@@ -113,16 +119,18 @@ def _content(file: Path) -> bytes | StartError:
         return StartError("cannot read {file}: {reason}", file=file, reason=error.strerror)
 
 
-def _presented(server: ssl.SSLContext) -> "dict[str, object]":
+def _presented(server: ssl.SSLContext, file: Path) -> "dict[str, object]":
     """Return what a client is told of the server's certificate, by a handshake in memory.
 
-    Python reads a certificate only as one that a client trusts.
+    Python reads a certificate only as one that a client trusts. Log it if its key makes handshakes slow.
     """
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
     client.verify_mode = ssl.CERT_NONE
     binary = _shaken_hands(client, server).getpeercert(binary_form=True)
     assert binary is not None  # noqa: S101 - a server always shows one
+    if (found := _LONG_RSA.search(binary)) and (bits := 8 * (int.from_bytes(found[1]) - 1)) >= _SLOW_RSA:
+        log.warning("the certificate's key is slow", extra=about(file=str(file), bits=bits))
     client.verify_mode = ssl.CERT_REQUIRED
     client.verify_flags = ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
     client.load_verify_locations(cadata=binary)

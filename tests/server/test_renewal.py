@@ -26,6 +26,8 @@ from protocol.messages import Hello, Refused, StartGame, Welcome
 from server.app import running
 from server.config import Config
 from server.errors import StartError
+from server.logs import describe
+from server.net import certificate
 from server.net.access import Access
 from server.net.certificate import loaded
 from tests.program import PROGRAM
@@ -283,14 +285,19 @@ async def test_what_is_wrong_with_a_certificate_is_told_in_words(tmp_path: Path)
     assert "is encrypted" in said
 
 
-def test_a_certificate_for_clients_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """It serves, but no client accepts it."""
+def test_a_certificate_for_clients_and_a_slow_key_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It serves, but no client accepts it; or each handshake takes long."""
     caplog.set_level(logging.WARNING)
+    monkeypatch.setattr(certificate, "_SLOW_RSA", 2048)
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=x"]
     openssl(*words, "-addext", "extendedKeyUsage=clientAuth", "-keyout", str(key), "-out", str(cert))
     assert loaded(cert, key).ends is None
-    assert [line.getMessage() for line in caplog.records] == ["clients refuse the certificate"]
+    slow, refused = caplog.records
+    assert describe(slow) == f"the certificate's key is slow: file={cert} bits=2048"
+    assert refused.getMessage() == "clients refuse the certificate"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGHUP")
