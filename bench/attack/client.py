@@ -84,6 +84,15 @@ class Client:
         message: dict[str, Any] = msgpack.unpackb(payload)
         return message
 
+    async def read_for(self, seconds: float) -> int:
+        """Read past everything for so long; return how many bytes it was."""
+        size = 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while data := await self._reader.read(2**18):
+                    size += len(data)
+        return size
+
     async def read_all(self) -> None:
         """Read past everything until the connection ends."""
         with contextlib.suppress(OSError):
@@ -119,11 +128,15 @@ class Groups:
             await asyncio.sleep(1.0)
 
 
-async def begun_game(clients: list[Client], players: int = 2, **options: Any) -> str:
+async def begun_game(
+    clients: list[Client], players: int = 2, names: Iterable[str] = "ABCDE", **options: Any
+) -> str:
     """Begin a game of the first ones, and let the others watch; return the table's code."""
     host, *others = clients
-    code: str = (await host.ask("open", players=players, name="A", random_layout=True, **options))["table"]
-    for client, name in zip(others[: players - 1], "BCDE", strict=False):
+    names = iter(names)
+    opened = await host.ask("open", players=players, name=next(names), random_layout=True, **options)
+    code: str = opened["table"]
+    for client, name in zip(others[: players - 1], names, strict=False):
         await client.ask("join", table=code, name=name)
     await host.ask("start")
     for client in others[players - 1 :]:

@@ -34,15 +34,14 @@ async def clock(clients: list[Client]) -> None:
     cheat, other, *spectators = clients
     others = [asyncio.ensure_future(each.read_all()) for each in spectators]
     others.append(asyncio.ensure_future(_play_at_once(other)))
-    worst = cheat.target.worst
     try:
         cheat.send("sync")
         for first_attempt in itertools.cycle(_FIRST_ATTEMPTS):
             if (turn := await _turn(cheat)) is None:
                 return
             late = await _move_late(cheat, turn, spectators, first_attempt)
-            if worst is not None and late is not None:
-                worst.value = max(worst.value, late)
+            if late is not None:
+                cheat.target.saw(late)
     finally:
         for task in others:
             task.cancel()

@@ -31,19 +31,20 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 def again(attack: Callable[[Target], Awaitable[None]]) -> Callable[[Target], None]:
     """Return what does `attack` on many connections at once, each time from the beginning, for ever."""
-    return _Repeated(attack)
+    return Repeated(attack)
 
 
-class _Repeated:
+class Repeated:
     """Does an attack on many connections at once, again and again; a class, to be sent to a process."""
 
     def __init__(self, attack: Callable[[Target], Awaitable[None]]) -> None:
         self._attack = attack
 
     def __call__(self, target: Target) -> None:
-        asyncio.run(self._all(target))
+        asyncio.run(self.all(target))
 
-    async def _all(self, target: Target) -> None:
+    async def all(self, target: Target) -> None:
+        """Attack until this is cancelled."""
         await asyncio.gather(*(self._one(target) for _ in range(target.connections)))
 
     async def _one(self, target: Target) -> None:

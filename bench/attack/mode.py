@@ -21,6 +21,12 @@ class Target:
     connections: int  # how many at once, where the attack holds many
     source: str | None = None  # the address it comes from; None is the system's choice
     worst: "Synchronized[float] | None" = None  # the worst figure that the attackers themselves have seen
+    ssh_port: int = 0  # of the door for guests
+
+    def saw(self, figure: float) -> None:
+        """Take note of a figure that the attackers have seen."""
+        if self.worst is not None:
+            self.worst.value = max(self.worst.value, figure)
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,7 @@ class Mode:
     run: Callable[[Target], None]
     connections: int = 240  # fewer than one address may have
     tls: bool = False
+    ssh: bool = False  # with a door for guests
     options: tuple[str, ...] = ()  # of `palatinus serve`
     figure: str | None = None  # what `Target.worst` is
 
