@@ -71,7 +71,7 @@ def describe_found_as(name: str) -> str:
 def table_code(text: str) -> str:
     """Return the table code that `text` spells, in capitals; raises BadCode."""
     code = text.upper()
-    if re.fullmatch(rf"[A-Z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}}", code) is None:
+    if len(code) not in {CODE_LENGTH, PRIVATE_CODE_LENGTH} or re.fullmatch("[A-Z]+", code) is None:
         hint = _("{text} is not a table code: a code has four letters, such as KRTV, or eight")
         raise BadCode(hint.format(text=repr(text)))
     return code

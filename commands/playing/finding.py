@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Final
 
 from client.language import _
 from client.typed.address import BadAddress, BadCode, server_url, table_code
-from protocol.limits import CODE_LENGTH, PRIVATE_CODE_LENGTH
 
 if TYPE_CHECKING:
     from client.network.transport import Access
@@ -72,10 +71,9 @@ def goal_of(server: str, table: str | None, access: "Access") -> tuple[str, str 
 def _code_in(text: str) -> str | None:
     """Return the table code that a text can be; None if it cannot be one."""
     try:
-        code = table_code(text)
+        return table_code(text)
     except BadCode:
         return None
-    return code if len(code) in {CODE_LENGTH, PRIVATE_CODE_LENGTH} else None
 
 
 def _has_address(name: str) -> bool:
