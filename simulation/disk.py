@@ -261,10 +261,10 @@ class Disks:
             self._methods[address] = ours
         return self._methods[address]
 
-    def _end_in(self, disk: Disk, write: Callable[[int], object], size: int, path: str, offset: int) -> None:
-        """Do some part of a write that fails; a process that dies in it sees no more."""
+    def _end_in(self, disk: Disk, write: Callable[[int], object], size: int, path: str, offset: int) -> int:
+        """Do some part of a write that fails, and return how much; a process that dies in it sees no more."""
         if disk.dead and disk.writes_left is None:
-            return  # it has been dead before
+            return 0  # it has been dead before
         part = disk.rng.randint(0, size - 1) if size else 0
         if disk.room is not None:
             part = min(part, disk.room)
@@ -275,6 +275,7 @@ class Disks:
         if disk.dead:
             disk.writes_left = None
             disk.died()
+        return part
 
     # -- files that the server writes itself --------------------------------------------------------
 
@@ -284,7 +285,9 @@ class Disks:
         if (disk := self.of(path)) is not None:
             size = _size(path)
             if error := disk.allows(path, size, len(data)):
-                self._end_in(disk, lambda part: os.write(file, data[:part]), len(data), path, size)
+                part = self._end_in(disk, lambda part: os.write(file, data[:part]), len(data), path, size)
+                if part and not disk.dead:  # the system says so, and not why
+                    return part
                 raise DiskFailed(error, os.strerror(error))
             disk.note(path, size, len(data))
         return os.write(file, data)

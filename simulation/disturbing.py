@@ -112,7 +112,8 @@ class Disturbing:
                 await self._take_down(fault.kind, rng)
             return
         seconds = self._plan.people.longest_hold * rng.choice([0.05, 0.2, 0.5, 1.0])
-        undo = self._begin(fault.kind, rng)
+        async with self._down:
+            undo = self._begin(fault.kind, rng)
         await asyncio.sleep(seconds)
         undo()
         if self._server.died:

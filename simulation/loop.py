@@ -39,6 +39,9 @@ class Network(Protocol):
     ) -> tuple[asyncio.BaseTransport, asyncio.BaseProtocol]:
         """Connect a process with who listens at an address; raises OSError."""
 
+    def drop(self, process: "Process", *, silently: bool) -> None:
+        """Forget a process that has ended; `silently` if its system has, too."""
+
 
 class Clock:
     """Runs what falls due in all processes, and lets the time in between pass at once."""
@@ -50,6 +53,7 @@ class Clock:
         self._events: list[tuple[float, float, int, Callable[[], None]]] = []
         self._count = 0
         self.processes: list[Process] = []
+        self.graves: list[object] = []  # what processes held that were killed
         self.running: Process | None = None  # whose turn it is
 
     def at(self, when: float, do: Callable[[], None]) -> None:
@@ -178,6 +182,17 @@ class Process(base_events.BaseEventLoop):
 
     def _process_events(self, event_list: list[Any]) -> None:
         pass
+
+    def end(self, *, silently: bool = False) -> None:
+        """Do nothing more, from now on and for good: not even clean up, so nothing of this may be freed.
+
+        The system ends its connections, unless it ends `silently`, too.
+        """
+        self.dead = True
+        if self in self._clock.processes:
+            self._clock.processes.remove(self)
+            self._clock.graves += [self, *asyncio.all_tasks(self), *self.transports.values()]
+            self._network.drop(self, silently=silently)
 
     # -- as a loop ----------------------------------------------------------------------------------
 

@@ -384,8 +384,8 @@ class Network:
 
         return heal
 
-    def drop(self, process: Process, *, silently: bool = False) -> None:
-        """Forget a process that has been killed; its system ends its connections, unless that is gone too."""
+    def drop(self, process: Process, *, silently: bool) -> None:
+        """Forget a process that has ended; its system ends its connections, unless that has ended too."""
         for listener in process.sockets:
             listener.close()
         for number in list(process.transports):

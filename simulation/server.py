@@ -69,7 +69,6 @@ class Server:
         self._serving: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         self._failure: str | None = None
-        self._graves: list[object] = []  # a process that is killed does not even clean up
         self.disk = Disk(self._data, rng, self._die, keeps_undo=keeps_undo)
         disks.add(self.disk)
 
@@ -125,7 +124,6 @@ class Server:
         process = self.process
         if process is None:
             return
-        process.dead = True
         self._bury(process, silently=power)
         if power:
             self.undone += self.disk.cut_power()
@@ -155,7 +153,6 @@ class Server:
             tasks = [str(task.get_coro()) for task in asyncio.all_tasks(process)]
             self.left += [f"{self.name} left a task: {task}" for task in sorted(tasks)]
             self.left += [f"{self.name} left connection {number} open" for number in process.transports]
-        process.dead = True
         self._bury(process, silently=False)
         self._take_note_of_long_tables()
         return wrong
@@ -165,10 +162,8 @@ class Server:
         self._clock.trace.add(self.name, what)
 
     def _bury(self, process: Process, *, silently: bool) -> None:
-        self._clock.processes.remove(process)
+        process.end(silently=silently)
         self.wall_offset = process.wall_offset
-        self._network.drop(process, silently=silently)
-        self._graves.append((process, self._serving, self.running))
         self.running = self.process = None
 
     def _take_note_of_long_tables(self) -> None:
@@ -203,11 +198,12 @@ class Log(logging.Handler):
 
 def begin(process: Process, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
     """Return a task of a process that is not running just now."""
+    running = asyncio._get_running_loop()
     asyncio._set_running_loop(process)
     try:
         return process.create_task(work)
     finally:
-        asyncio._set_running_loop(None)
+        asyncio._set_running_loop(running)
 
 
 def records_in(folder: Path, table: str) -> list[Path]:

@@ -16,6 +16,7 @@ from bench.chaos.judging.tables import Tables
 from bench.chaos.judging.verdict import Verdict, journal_in
 from bench.chaos.judging.wire_checks import catch_ups, check_catching_up, check_lobby
 from bench.chaos.network.wiretap import Wiretap
+from bench.chaos.people import games as people_games
 from bench.chaos.people.games import Games
 from bench.chaos.people.operator import Operator
 from bench.chaos.people.visitors import Route, Stroller
@@ -23,6 +24,7 @@ from bench.chaos.plan import games
 from client.bots.brains import at_random
 from client.bots.greedy import greedy
 from client.network.transport import Access
+from client.ui.web.pages import WebPages
 from server.config import Config, Limits
 from server.errors import JournalError
 from simulation import machine
@@ -32,10 +34,12 @@ from simulation.loop import Clock, Process, Stuck
 from simulation.network import Connection, Network
 from simulation.plan import Plan
 from simulation.server import Log, NotStarted, Server, begin, records_in
+from simulation.strangers import Bots, Stranger, browse
 from simulation.trace import Trace
 
 _PORT: Final = 4000
 _HOST: Final = "10.0.0.1"
+_STRANGER: Final = "10.0.9.1"
 _PLAYERS: Final = tuple(f"10.0.1.{number}" for number in range(1, 5))
 _LIMITS: Final = Limits(
     connections=5000, connections_per_address=5000, tables_per_connection=5000, tables_per_address=5000
@@ -87,6 +91,9 @@ class World:
             MISTAKES[plan.broken].make()
         self._people = Process(clock, self._network, "people", _PLAYERS[0], rng)
         self._people.hosts = _PLAYERS
+        self._browser = Process(clock, self._network, "browser", "10.0.2.1", rng)
+        self._stranger = Process(clock, self._network, "stranger", _STRANGER, rng)
+        people_games.Guest = Bots(self._new_bot, begin)  # type: ignore[assignment,attr-defined]
         config = Config(
             host=_HOST,
             port=_PORT,
@@ -95,15 +102,16 @@ class World:
             durable="full" if plan.durable else "normal",
             stand_in=at_random,
             brains={"random": at_random, "greedy": greedy},
+            pages=WebPages(),
             limits=replace(_LIMITS, tables=plan.people.most_tables),
         )
         self.server = Server("server", config, clock, self._network, disks, rng=rng, keeps_undo=plan.durable)
         self.server.drift = plan.drift
         counts, verdict = self.outcome.counts, self.outcome.verdict
-        self._drawn = [replace(game, guests=0) for game in games(plan.people)]
         self._disturbing = Disturbing(
             plan, self.server, self._network, _PLAYERS, counts=counts, verdict=verdict
         )
+        self._strangers_taps: list[Wiretap] = []
         self._games: Games | None = None
         self._stroller: Stroller | None = None
         logging.basicConfig(handlers=[Log(clock, lambda: [self.server])], force=True)
@@ -137,9 +145,15 @@ class World:
 
     # -- living -----------------------------------------------------------------------------------------
 
+    def _new_bot(self, name: str) -> Process:
+        return Process(self._clock, self._network, name, f"10.0.3.{len(self._clock.processes)}", self._rng)
+
     def _tap(self, connection: Connection) -> None:
+        host = connection.client_address[0]
+        if host == self._browser.host:
+            return
         tap = Wiretap(self.server.life, self.server.name)
-        self.taps.append(tap)
+        (self.taps if host != _STRANGER else self._strangers_taps).append(tap)
         self.outcome.counts["connections"] += 1
         connection.sent = tap.feed
 
@@ -161,13 +175,15 @@ class World:
         )
         self._games = Games(
             plan.people,
-            self._drawn,
+            games(plan.people),
             way,
             counts,
             verdict,
             between_games=self._disturbing.at_rematch,
             authority=None,
         )
+        strange = Stranger(_HOST, _PORT, random.Random(f"{plan.seed} stranger"), counts)
+        others = [begin(self._stranger, strange.break_rules()), begin(self._browser, self._browse())]
         async with asyncio.TaskGroup() as around:
             side = [around.create_task(self._disturbing.run()), around.create_task(self._stroll(way))]
             playing = around.create_task(self._games.play_all())
@@ -179,6 +195,11 @@ class World:
             await self._disturbing.end()
             for task in side:
                 task.cancel()
+        for each in others:
+            if each.done():
+                each.result()
+        self._stranger.end()
+        self._browser.end()
         await self._end()
         await self._judge()
 
@@ -199,6 +220,21 @@ class World:
             await self._stroller.stroll()
         finally:
             await self._stroller.disconnect()
+
+    async def _browse(self) -> None:
+        rng = random.Random(f"{self._plan.seed} browser")
+        async for seen in browse(f"{_HOST}:{_PORT}", self._hidden, rng, self.outcome.counts):
+            self.outcome.verdict.leaked.append(seen)
+
+    def _hidden(self) -> dict[str, bool]:
+        """Return the tables in the server's memory, and whether wolves there are secrets."""
+        running = self.server.running
+        if running is None:
+            return {}
+        return {
+            code: table.state.game is not None and not table.state.game.over
+            for code, table in running.lobby.tables.items()
+        }
 
     def _hold(self, ports: tuple[int, int]) -> Callable[[], None]:
         for connection in reversed(self._network.connections.values()):
