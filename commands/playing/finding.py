@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from client.network.transport import Access
     from client.ui.update.requests import Request
 
+_SEATS: Final = 5  # those taken last; servers that are gone for good would fill the list
 _SECONDS: Final = 2.5  # for a server to answer to its name
 
 
@@ -23,7 +24,7 @@ def chosen_server(name: str, access: "Access", *, ascii_wanted: bool, home: bool
     from client.ui.search import run
     from client.ui.update.state import Hosting, Ui
 
-    ui, seats = Ui(name, hosting=Hosting(home=home)), kept_seats(seats_folder())
+    ui, seats = Ui(name, hosting=Hosting(home=home)), kept_seats(seats_folder())[:_SEATS]
     _ui, request = asyncio.run(run(ui, access=access, ascii_wanted=ascii_wanted, seats=seats))
     return request
 
