@@ -141,18 +141,23 @@ async def resets(target: Target) -> None:
 
 def hellos(target: Target) -> None:
     """Begin TLS handshakes on many connections in the same moment, without having calculated anything."""
-    asyncio.run(_hellos(target))
+    asyncio.run(_together(target, _client_hello()))
 
 
-async def _hellos(target: Target) -> None:
-    hello = _client_hello()
+def upgrades(target: Target) -> None:
+    """Ask for websockets on many connections in the same moment."""
+    asyncio.run(_together(target, HANDSHAKE))
+
+
+async def _together(target: Target, said: bytes) -> None:
+    """Say the same on many connections at once, again and again."""
     while True:
         opened = await asyncio.gather(
             *(connected(target) for _ in range(target.connections)), return_exceptions=True
         )
         writers = [each[1] for each in opened if not isinstance(each, BaseException)]
         for writer in writers:
-            writer.write(hello)
+            writer.write(said)
         await asyncio.sleep(1.0)
         for writer in writers:
             _reset(writer)
@@ -228,6 +233,7 @@ MODES: Final = (
     Mode("handshakes", "TLS handshakes and nothing more", again(handshakes), tls=True),
     Mode("resets", "TLS handshakes begun and reset at once", again(resets), tls=True),
     Mode("hellos", "hundreds of TLS handshakes begun in the same moment", hellos, tls=True),
+    Mode("upgrades", "hundreds of requests for a websocket in the same moment", upgrades),
     Mode("networks", "connections from the networks of a /48", again(networks), 4000, options=_TRUSTED),
     Mode(
         "networks-tls",

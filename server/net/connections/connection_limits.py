@@ -23,12 +23,14 @@ from server.net.connections.freed_memory import FreedMemory
 from server.net.connections.plain_http import Asked, Page, Site, over_tls, page_response, upgrade_required
 from server.net.proxies import TrustedProxies
 from server.networks import Networks, shares
+from server.thinking.turns import Turns
 
 log = logging.getLogger(__name__)
 
 _FORWARDED_FOR: Final = "X-Forwarded-For"
 _REFUSALS: Final = 64  # connections beyond the limit that get an answer; more are just cut ...
 _REFUSALS_PER_ADDRESS: Final = 16  # ... and of one address
+_REQUESTS_AT_ONCE: Final = 4
 
 
 class RefusedFor(enum.StrEnum):
@@ -77,6 +79,7 @@ class ConnectionLimits:
         self.refused: Counter[RefusedFor] = Counter()
         self.delayed = 0  # messages read later than they came
         self._complaints: set[str] = set()
+        self._requests: Turns[Callable[[], None]] = Turns()
 
     def __len__(self) -> int:
         """Return how many connections are open."""
@@ -116,6 +119,19 @@ class ConnectionLimits:
         """Return all that come from a connection's address, None once the connection has ended."""
         known = self._open.get(connection)
         return None if known is None else known.address
+
+    def read_in_turn(self, connection: SharingConnection, read: Callable[[], None]) -> None:
+        """Call what reads a request: a few in each turn of the loop, network by network."""
+        if not self._requests:
+            asyncio.get_running_loop().call_soon(self._read_requests)
+        self._requests.add(self.remote(connection).counted_as, read)
+
+    def _read_requests(self) -> None:
+        for _ in range(_REQUESTS_AT_ONCE):
+            if (read := self._requests.next()) is not None:
+                read()
+        if self._requests:
+            asyncio.get_running_loop().call_soon(self._read_requests)
 
     def closed(self, connection: SharingConnection) -> None:
         """Stop counting a connection."""

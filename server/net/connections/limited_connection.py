@@ -37,6 +37,7 @@ class LimitedConnection(SharingConnection):
         self._unread = bytearray()
         self._next_reading: asyncio.Handle | None = None
         self._in_line = False  # with others from its address
+        self._request_in_line = False  # with all others
         self._request_bytes = 0
         self._frames = RateLimiter(limits.burst, limits.rate)
         self._paid_at = 0.0  # when the frames read so far allow the next one
@@ -76,10 +77,15 @@ class LimitedConnection(SharingConnection):
             log.info("dropped: it sends too fast", extra=about(address=remote.name))
             self._unread.clear()
             self.transport.abort()
+        elif self.request is None:
+            if not self._request_in_line:
+                self._request_in_line = True
+                self._connection_limits.read_in_turn(self, self._read_request_in_turn)
         elif self._next_reading is None and not self._in_line:
             self._read_when_paid()
 
     def eof_received(self) -> None:
+        self._read_request()
         while self.loop.time() >= self._paid_at and self._may_read_frame():
             self._read_frame()
         self._leave_line()
@@ -138,12 +144,16 @@ class LimitedConnection(SharingConnection):
             self._next_reading = self.loop.call_at(self._paid_at, self._read)
 
     def _read(self) -> None:
-        """Read the request, or one frame: other connections have their turn before the next one."""
+        """Read one frame: other connections have their turn before the next one."""
         self._next_reading = None
-        if self.request is None:
-            self._read_request()
-        elif self._may_read_frame():
+        if self._may_read_frame():
             self._read_frame()
+        if self.protocol.close_expected():
+            self._end_soon()
+
+    def _read_request_in_turn(self) -> None:
+        self._request_in_line = False
+        self._read_request()
         if self.protocol.close_expected():
             self._end_soon()
 

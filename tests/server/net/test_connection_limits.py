@@ -243,6 +243,28 @@ def test_a_flood_of_connections_leaves_the_loop_time_for_all_else(
     assert max(accepted) <= 20
 
 
+async def test_requests_that_come_together_leave_the_loop_time_for_all_else() -> None:
+    """In each turn of the loop only few are read: each costs as much as several messages."""
+    connection_limits = ConnectionLimits(Limits())
+
+    def read() -> int:
+        return sum(connection.request is not None for connection in connection_limits._open)
+
+    with contextlib.ExitStack() as clients, listening_socket(Config()) as listener:
+        for _ in range(60):
+            client = clients.enter_context(socket.create_connection(listener.getsockname()))
+            client.sendall(UPGRADE)
+        async with websocket_server(
+            listener, Access(None, None), Limits(), connection_limits, ServerConnection.wait_closed
+        ):
+            counts = [0]
+            async with asyncio.timeout(TIMEOUT):
+                while counts[-1] < 60:
+                    await asyncio.sleep(0)
+                    counts.append(read())
+    assert max(after - before for before, after in itertools.pairwise(counts)) <= 8
+
+
 async def converse_with_nobody(_: ServerConnection) -> None:
     raise AssertionError
 
