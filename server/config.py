@@ -89,6 +89,9 @@ class Limits:
     tables_per_connection: int = 30  # opened, or restored from the archive, within a minute
     tables_per_address: int = 120  # ... by all clients that share it; then they wait, and nobody is banned
     spectators: int = 32  # at one table
+    states_at_once: int = (
+        20  # of a table that people come to and leave, before its next states are told together
+    )
     chat_per_table: int = (
         60  # messages within a minute from a table's players, and as many from its spectators
     )

@@ -29,8 +29,7 @@ from server.timers import Timer
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 PAUSE_SECONDS: Final = 600  # then a paused game goes on by itself
 RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
-_STATES_AT_ONCE: Final = 20  # that everybody at a table is sent, whoever comes and goes ...
-_STATES_PER_SECOND: Final = 2.0  # ... and a second after that: each may have 3 KiB, and some lines are slow
+_STATES_PER_SECOND: Final = 2.0  # after so many at once: each may have 3 KiB, and some lines are slow
 
 
 @dataclass(slots=True, eq=False)
@@ -57,8 +56,11 @@ class TableContext:
     _stopped: bool = False
     _shorten_at: int = ENTRIES_BETWEEN_SHORTENINGS
     _retry: Timer | None = None
-    _states: RateLimiter = field(default_factory=lambda: RateLimiter(_STATES_AT_ONCE, _STATES_PER_SECOND))
+    _states: RateLimiter = field(init=False)
     _state_due: Timer | None = None  # until everybody is sent what has changed
+
+    def __post_init__(self) -> None:
+        self._states = RateLimiter(self.limits.states_at_once, _STATES_PER_SECOND)
 
     def begin_policy(self) -> None:
         """Let the absence policy begin: with a game, after a restart, or because it was changed."""
@@ -146,7 +148,7 @@ class TableContext:
         """
         now = self.scheduler.time()
         since = self.away_since.setdefault(seat, now)
-        return max(0, math.ceil(since + self.limits.seat_grace_seconds - now))
+        return max(0, math.ceil(self.limits.seat_grace_seconds - (now - since)))
 
     @property
     def people_here(self) -> set[Seat]:

@@ -64,6 +64,7 @@ LIMITS: Final = Limits(
     tables_per_connection=10**9,
     tables_per_address=10**9,
     close_seconds=0.5,
+    states_at_once=10**9,
 )
 SHORT_TIMES: Final = (0.0, 0.5, 1.0, 1.5, 16.0, 61.0)  # in seconds: around what falls due soon ...
 TIMES: Final = (*SHORT_TIMES, 301.0, 601.0, 3601.0, 86_401.0)  # ... and later
@@ -317,7 +318,7 @@ def check_knowledge(stranger: Stranger, table: Table) -> None:
 
 def timeless(state: TableState) -> TableState:
     """Return the state of a table without what passes by itself."""
-    seats = [replace(seat, seconds_left=None, clock=None) for seat in state.seats]
+    seats = [replace(seat, seconds_left=None, clock=None, removable_in=None) for seat in state.seats]
     paused = state.paused and replace(state.paused, seconds=0, seconds_left=0)
     return replace(state, seats=seats, paused=paused)
 

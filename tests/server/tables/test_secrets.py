@@ -119,7 +119,9 @@ async def play_and_record(
         turn = len(view.placed)
         return Place(legal.seat, piece_of(view, legal.seat, faces[legal.seat][turn // players]), fields[turn])
 
-    config = Config(seed=seed, stand_in=planned, limits=Limits(stand_in_seconds=0), watched=True)
+    # Nothing depends on how long anything takes.
+    limits = Limits(stand_in_seconds=0, states_at_once=10_000, seat_grace_seconds=0)
+    config = Config(seed=seed, stand_in=planned, limits=limits, watched=True)
     policy: Absence = WAIT if away is None else ByBot(0)
     async with (
         running(config) as server,
