@@ -114,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
         "--no-announce",
         dest="announced",
         action="store_false",
-        help=_("let nobody find the servers that this program hosts, on the start screen too"),
+        help=_("do not announce servers hosted by this program, including from the start screen"),
     )
     parser.add_argument("-V", "--version", action=Version)
     parser.set_defaults(run=at_start_screen)

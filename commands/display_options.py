@@ -59,8 +59,7 @@ def add_calling(command: argparse.ArgumentParser) -> None:
         choices=[notices.value for notices in Notices],
         default=argparse.SUPPRESS,
         help=_(
-            "how the terminal shows desktop notices (default: as on the start screen, at first as far as the "
-            "terminal is known)"
+            "how the terminal shows desktop notices (default: as set on the start screen; initially auto)"
         ),
     )
 

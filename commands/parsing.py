@@ -177,7 +177,8 @@ def server_name(text: str) -> str:
     if usable(text):
         return text
     said = _(
-        "{word} cannot be the name of a server: at most {most} letters, digits and spaces, of one alphabet"
+        "{word} cannot be the name of a server: at most {most} letters, digits and spaces, "
+        "from a single alphabet"
     )
     raise argparse.ArgumentTypeError(said.format(word=repr(text), most=SERVER_NAME_LENGTH))
 

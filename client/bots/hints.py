@@ -58,8 +58,8 @@ def _room_to_grow(view: View, command: Place) -> str:
     if command.piece.kind is not Kind.MERCHANT or not empty:
         return ""
     return counted(
-        "{n} field beside it is empty: a piece to come there adds to it.",
-        "{n} fields beside it are empty: pieces to come there add to it.",
+        "{n} field beside it is empty: a piece placed there will add to it.",
+        "{n} fields beside it are empty: pieces placed there will add to it.",
         empty,
     ).format(n=empty)
 

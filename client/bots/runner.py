@@ -102,7 +102,7 @@ class BotOptions:
             )
         if self.table is not None and self.games > 1:
             raise WrongUse(
-                _("Only one game is played at a table. To play more, let the bots open their own tables.")
+                _("A table plays only one game. To play more, let the bots open their own tables.")
             )
 
 

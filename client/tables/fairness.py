@@ -9,10 +9,12 @@ from engine.draws import MISSING, Draws
 from engine.fairness import Mismatch, Sources
 
 _FAULTS: Final[dict[Fault, str]] = {
-    Doubt.COMMITMENT: N_("the server has changed its commitment after the players had shown their shares"),
-    Doubt.SHARE: N_("the server has used another share than yours"),
-    Doubt.PLEDGE: N_("a player's share is not the one that had been pledged"),
-    Doubt.OPTIONS: N_("who starts or how the tiles are laid has changed after the shares had been shown"),
+    Doubt.COMMITMENT: N_("the server changed its commitment after the players had revealed their shares"),
+    Doubt.SHARE: N_("the server used a share other than yours"),
+    Doubt.PLEDGE: N_("a player's share is not the one that was pledged"),
+    Doubt.OPTIONS: N_(
+        "the starting player or the way the tiles are laid was changed after the shares were revealed"
+    ),
     Mismatch.SEED: N_("the server's seed is not the one to which it had committed itself"),
     Mismatch.STARTING: N_("seed and shares give another starting player"),
     Mismatch.TILES: N_("seed and shares give other tiles"),
@@ -35,17 +37,17 @@ def describe_draws(check: DrawsCheck, names: Sequence[str], *, plays: bool) -> s
         return _("The draws cannot be checked: the server did not commit itself to a seed.")
     told = [_describe_right(draws)]
     if check.late:
-        told.append(_("Yours came too late, or the server left it out: to you, they prove nothing."))
+        told.append(_("Yours came too late, or the server left it out, so they prove nothing to you."))
     elif plays and not check.own and draws.shared:
-        told.append(_("None of them is yours: to you, they prove nothing."))
+        told.append(_("None of them is yours, so they prove nothing to you."))
     missing = [names[seat] for seat, share in enumerate(draws.shares) if share == MISSING]
     if missing and not (check.late and len(missing) == 1):
-        form = _("Pledged, but not shown in time: the share of {names}.")
+        form = _("Promised, but not revealed in time: the share from {names}.")
         told.append(form.format(names=listed(missing)))
     if check.broken_off:
         form = counted(
-            "Before, {n} draw was broken off when the shares had been shown.",
-            "Before, {n} draws were broken off when the shares had been shown.",
+            "Earlier, {n} draw was abandoned after the shares had been revealed.",
+            "Earlier, {n} draws were abandoned after the shares had been revealed.",
             check.broken_off,
         )
         told.append(form.format(n=check.broken_off))
@@ -55,7 +57,7 @@ def describe_draws(check: DrawsCheck, names: Sequence[str], *, plays: bool) -> s
 def describe_recorded_draws(sources: Sources, *, over: bool) -> str:
     """Return what the draws of a recorded game come from, or what is wrong with them."""
     if sources.draws is None:
-        return _("The draws cannot be checked: the record does not tell what they come from.")
+        return _("The draws cannot be checked: the record does not say what they come from.")
     if not over:
         return _("The draws can be checked when the game is over.")
     return _describe_right(sources.draws) if sources.mismatch is None else describe_fault(sources.mismatch)
@@ -78,7 +80,7 @@ def note_on_draws(checks: Sequence[DrawsCheck]) -> str:
         return _("draws that are wrong")
     if not checks or any(check.draws is None for check in checks):
         return _("draws that cannot be checked")
-    return _("draws checked") if all(check.own for check in checks) else _("draws without all its shares")
+    return _("draws checked") if all(check.own for check in checks) else _("draws without all their shares")
 
 
 def draws_in_a_word(checks: Sequence[DrawsCheck]) -> str:

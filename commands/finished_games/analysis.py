@@ -37,10 +37,14 @@ def add_effort(analyse: argparse.ArgumentParser) -> None:
         type=positive,
         metavar="N",
         default=None,
-        help=_("games played out to judge each moment (default: 1000); more take longer"),
+        help=_("games played out to estimate each position (default: 1000); more take longer"),
     )
     analyse.add_argument(
-        "--seed", type=int, metavar="N", default=0, help=_("another number judges a little differently")
+        "--seed",
+        type=int,
+        metavar="N",
+        default=0,
+        help=_("another number gives slightly different estimates"),
     )
     analyse.add_argument(
         "-j", "--cores", type=positive, metavar="N", default=1, help=_("processor cores to use (default: 1)")
@@ -102,7 +106,7 @@ def _effort(arguments: argparse.Namespace) -> "Effort":
 
     simulations: int = arguments.simulations or USUAL_SIMULATIONS
     if simulations not in SIMULATIONS:
-        text = _("cannot judge by {n} simulations: choose {least} to {most}")
+        text = _("cannot estimate with {n} simulations: choose {least} to {most}")
         raise WrongUse(text.format(n=simulations, least=SIMULATIONS[0], most=SIMULATIONS[-1]))
     if arguments.cores > (most := os.cpu_count() or 1):
         text = _("cannot use {n} cores: choose 1 to {most}")

@@ -41,7 +41,7 @@ def add_history(commands: Commands) -> None:
     add_form(export)
     export.set_defaults(run=_exported)
     analyse = actions.add_parser(
-        "analyse", help=_("tell who was likely to win, move by move, and what decided")
+        "analyse", help=_("show who was likely to win, move by move, and what decided the game")
     )
     add_effort(analyse)
     analyse.set_defaults(run=_analysed)
@@ -70,7 +70,7 @@ def add_history(commands: Commands) -> None:
 
 
 def _add_folder(command: argparse.ArgumentParser, default: str | None) -> None:
-    help_text = _("folder of the records (default: that of games on this computer)")
+    help_text = _("folder with the records (default: the one for games on this computer)")
     command.add_argument("--records", type=Path, metavar="DIR", default=default, help=help_text)
 
 

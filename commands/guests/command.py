@@ -26,12 +26,12 @@ def add_guests(commands: Commands) -> None:
         "--server",
         metavar="ADDRESS",
         default="ws://127.0.0.1:7733",
-        help=_("the server that they play on (default: %(default)s)"),
+        help=_("server they play on (default: %(default)s)"),
     )
     add_data_folder(guests, _("folder for the host key and the guests' seats (default: %(default)s)"))
     add_access(guests)
     add_guest_limits(guests)
-    guests.add_argument("-v", "--verbose", action="store_true", help=_("also log who comes and leaves"))
+    guests.add_argument("-v", "--verbose", action="store_true", help=_("also log connections and departures"))
     guests.add_argument("--log-json", action="store_true", help=_("log one JSON object per line"))
     guests.set_defaults(run=_guests)
 

@@ -22,7 +22,10 @@ def host_key(path: Path) -> asyncssh.SSHKey:
     except OSError as error:
         reason = error.strerror
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError):
-        reason = _("it is not an ssh key, or one with a passphrase. Move it away, and a new one is made")
+        reason = _(
+            "it is not an ssh key, or it has a passphrase. Move it out of the way, and a new one "
+            "will be created"
+        )
     raise WrongUse(_("cannot use {file}: {reason}").format(file=path, reason=reason))
 
 

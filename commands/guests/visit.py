@@ -89,7 +89,7 @@ async def play(
 def how_to_come_back(guest: Guest) -> str:
     """Return how a guest finds their seat again."""
     if guest.way_back is None:
-        return _("Your seat is kept for your ssh key: connect again as you did this time, and you are back.")
+        return _("Your seat is kept for your ssh key: connect again in the same way to return to it.")
     text = _("Your way back to your seat, even from another computer; keep it secret: {command}")
     return text.format(command=guest.way_back)
 

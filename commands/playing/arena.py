@@ -22,11 +22,11 @@ _INTERRUPTED: Final = 130
 def add_arena(commands: Commands) -> None:
     arena = commands.add_parser(
         "arena",
-        help=_("let brains play each other, to see how strong they are"),
+        help=_("have brains play each other, to see how strong they are"),
         description=_(
-            "Let brains play each other on this computer, each as often in every seat and with the same "
-            "draws, and show how strong each is. The same seed leads to the same games on any number of "
-            "cores, unless a search stops because its time is up."
+            "Have brains play each other on this computer, each equally often in every seat and "
+            "with the same draws, and show how strong each is. The same seed gives the same "
+            "games on any number of cores, unless a search runs out of time."
         ),
     )
     arena.add_argument(
@@ -48,8 +48,8 @@ def add_arena(commands: Commands) -> None:
         default=100,
         metavar="N",
         help=_(
-            "games of each combination of brains (default: 100); a few more if that gives every brain each "
-            "seat as often"
+            "games for each combination of brains (default: 100); a few more if needed to give "
+            "every brain each seat equally often"
         ),
     )
     arena.add_argument(
@@ -83,7 +83,7 @@ def add_arena(commands: Commands) -> None:
         "--no-times",
         dest="times",
         action="store_false",
-        help=_("leave out how long the moves took, the only thing that the same seed does not repeat"),
+        help=_("omit move times, the only thing that differs between runs with the same seed"),
     )
     arena.set_defaults(run=_arena)
 

@@ -208,7 +208,9 @@ async def _hosted(
                 )
                 return await visit(replace(there, found_as=lambda: found_as[-1], home=True))
         except JournalInUse:
-            used = _("Another server here uses the games in {folder}. Join it, or stop it first.")
+            used = _(
+                "Another server on this computer is using the games in {folder}. Join it, or stop it first."
+            )
             return Visit(1, used.format(folder=data))
         except JournalError as error:
             return Visit(1, _unusable(error))

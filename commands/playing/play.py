@@ -30,7 +30,7 @@ def add_play(commands: Commands) -> None:
 def add_game(play: argparse.ArgumentParser) -> None:
     """Add the options that define the game."""
     play.add_argument(
-        "--continue", dest="go_on", action="store_true", help=_("continue the game that you left last")
+        "--continue", dest="go_on", action="store_true", help=_("continue the game you left most recently")
     )
     play.add_argument(
         "--players",

@@ -24,7 +24,7 @@ Act = Callable[[Path, argparse.Namespace], Any]
 
 
 def add_admin(commands: Commands) -> None:
-    admin = commands.add_parser("admin", help=_("look at a running server, and tell it what to do"))
+    admin = commands.add_parser("admin", help=_("inspect and control a running server"))
     _add_where(admin, data=None, as_json=False)
     actions = admin.add_subparsers(title=_("commands"), metavar=_("COMMAND"), required=True)
 
@@ -36,20 +36,22 @@ def add_admin(commands: Commands) -> None:
         return action
 
     add("nodes", _nodes, _("show the servers that share the database"))
-    add_node(add("status", _status, _("show how the server is")))
+    add_node(add("status", _status, _("show the server's status")))
     add_node(add("tables", _tables, _("show the tables, and who is at them")))
-    add_node(add("who", _who, _("show the clients: from where, with which program, and where they are")))
-    announce = add("announce", _announce, _("tell everybody something"))
+    add_node(add("who", _who, _("list the clients: address, program and where each one is")))
+    announce = add("announce", _announce, _("send an announcement to everybody"))
     add_node(announce)
-    announce.add_argument("text", metavar="TEXT", help=_("what to tell"))
+    announce.add_argument("text", metavar="TEXT", help=_("text of the announcement"))
     close = add("close", _close, _("close a table for good"))
     _add_code(close)
-    close.add_argument("--reason", metavar="TEXT", help=_("tell those who are there why"))
+    close.add_argument("--reason", metavar="TEXT", help=_("reason to show to the people at the table"))
     remove = add("remove", _remove, _("take a seat from its player"))
     _add_code(remove)
     remove.add_argument("player", metavar="SEAT|NAME", help=_("a seat, counted from 1, or a player's name"))
     backup = add("backup", _backup, _("copy the journal while the server runs"))
-    backup.add_argument("file", type=Path, metavar="FILE", help=_("file to write; an older one is replaced"))
+    backup.add_argument(
+        "file", type=Path, metavar="FILE", help=_("file to write; an existing file is overwritten")
+    )
     export = add("export", _export, _("write a game's record"))
     _add_code(export)
     export.add_argument(
@@ -64,13 +66,11 @@ def add_admin(commands: Commands) -> None:
         type=_span,
         default="10m",
         metavar="TIME",
-        help=_("30s, 10m or 2h; off runs on (default: %(default)s)"),
+        help=_("30s, 10m or 2h; off cancels the drain (default: %(default)s)"),
     )
     add_node(drain)
-    level = add("log-level", _log_level, _("log more or less from here on"))
-    level.add_argument(
-        "level", choices=("info", "warning", "error"), help=_("the least serious to be logged")
-    )
+    level = add("log-level", _log_level, _("log more or less from now on"))
+    level.add_argument("level", choices=("info", "warning", "error"), help=_("lowest level to log"))
     add_node(level)
 
 
@@ -207,7 +207,7 @@ def _remove(path: Path, arguments: argparse.Namespace) -> Any:
 
     seat = _seat(path, arguments.code, arguments.player)
     _changed(Remove(arguments.code, seat), path)
-    text = _("Seat {seat} at table {code} has no player any more.")
+    text = _("Seat {seat} at table {code} no longer has a player.")
     _say(arguments, text.format(seat=seat + 1, code=arguments.code))
 
 
@@ -229,7 +229,7 @@ def _seat(path: Path, code: str, player: str) -> int:
 
 def _backup(path: Path, arguments: argparse.Namespace) -> Any:
     report = backed_up(path, arguments.file)
-    text = _("{file}: {size} bytes, whole.")
+    text = _("{file}: {size} bytes, complete.")
     _say(arguments, text.format(file=arguments.file, size=report.bytes))
     return report
 
@@ -249,9 +249,9 @@ def _drain(path: Path, arguments: argparse.Namespace) -> Any:
     seconds = None if arguments.time == _OFF else _seconds(arguments.time)
     report = of_node(path, Drain(seconds), DrainReport, arguments.node)
     if report.stops_in is None:
-        _say(arguments, _("The server runs on."))
+        _say(arguments, _("The server keeps running."))
     else:
-        text = _("The server takes no new tables, and stops in {time}, or when no game runs any more.")
+        text = _("The server takes no new tables, and will stop in {time}, or as soon as no game is running.")
         _say(arguments, text.format(time=clock_time(report.stops_in)))
     return report
 

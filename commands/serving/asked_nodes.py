@@ -46,7 +46,7 @@ class Gathered:
 def add_node(command: argparse.ArgumentParser) -> None:
     """Add the option that says which of several servers is meant."""
     command.add_argument(
-        "--node", metavar="NAME", help=_("one of the servers that share the database, by its name")
+        "--node", metavar="NAME", help=_("name of the server to ask, among those sharing the database")
     )
 
 

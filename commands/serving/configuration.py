@@ -135,7 +135,10 @@ def _why_not_an_option(key: str, value: object, known: Collection[str]) -> str:
     from difflib import get_close_matches
 
     if isinstance(value, dict):
-        text = _("{key} is a section, and there are none: write all options above it, without a heading")
+        text = _(
+            "{key} is a section, but sections are not supported: write all options above it, "
+            "without a heading"
+        )
         return text.format(key=key)
     if key == "password":
         return _(

@@ -40,7 +40,7 @@ def write_salvaged(tables: Tables, codes: Sequence[str], to: Path) -> int:
 
     found = tables.salvaged(codes)
     if missing := [code for code in codes if code not in {game.code for game in found}]:
-        raise WrongUse(_("nothing was found of table {code}").format(code=", ".join(missing)))
+        raise WrongUse(_("no trace of table {code} was found").format(code=", ".join(missing)))
     if not found:
         print(_("No game was found."))
         return 1

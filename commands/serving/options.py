@@ -74,14 +74,14 @@ class Option:
             Kind.SWITCH: _("{key} is either true or false, not {value}"),
             Kind.NUMBER: _("{key} needs a whole number without quotation marks, not {value}"),
             Kind.FRACTION: _("{key} needs a number without quotation marks, not {value}"),
-            Kind.TEXT: _("{key} needs a text in quotation marks, not {value}"),
-            Kind.TEXTS: _("{key} needs a list of texts in square brackets, not {value}"),
+            Kind.TEXT: _("{key} needs a string in quotation marks, not {value}"),
+            Kind.TEXTS: _("{key} needs a list of strings in square brackets, not {value}"),
         }
         raise ValueError(texts[self.kind].format(key=self.key, value=in_toml(value)))
 
     def _text(self, text: str, folder: Path) -> Any:
         if not text or "\0" in text:
-            raise ValueError(_("{key} has an empty text or one with a null character").format(key=self.key))
+            raise ValueError(_("{key} is empty or contains a null character").format(key=self.key))
         if self.action.choices is not None and text not in self.action.choices:
             choices = ", ".join(map(str, self.action.choices))
             raise ValueError(

@@ -167,7 +167,10 @@ def backed_up(path: Path, file: Path) -> "CopyReport":
     from server.admin.messages import Backup, CopyReport
 
     if file.name.endswith(_UNFINISHED):
-        text = _("{file} is a name for an unfinished backup, which the next one removes: choose another")
+        text = _(
+            "{file} is reserved for unfinished backups, and the next backup would remove it: "
+            "choose another name"
+        )
         raise WrongUse(text.format(file=file))
     if _served(file):
         raise WrongUse(_("a server is using {file}: write the backup to another file").format(file=file))

@@ -47,13 +47,13 @@ def _add_storage(serve: argparse.ArgumentParser) -> None:
     serve.add_argument(
         "--address",
         metavar="URL",
-        help=_("where clients reach this server, as the others tell them (default: as shown at the start)"),
+        help=_("address that the other servers give clients for this one (default: as shown at the start)"),
     )
     add_number(
         serve,
         "--lease",
         6,
-        _("how long a server that does not answer keeps its tables in the database (default: %(default)s)"),
+        _("seconds for which an unresponsive server keeps its tables in the database (default: %(default)s)"),
         metavar="SECONDS",
     )
     records = serve.add_mutually_exclusive_group()
@@ -85,12 +85,12 @@ def _add_access(serve: argparse.ArgumentParser) -> None:
         type=network,
         action="append",
         metavar="ADDRESS",
-        help=_("believe this proxy, or this network of proxies, where its clients are (can be repeated)"),
+        help=_("trust this proxy, or network of proxies, to report its clients' addresses (can be repeated)"),
     )
     add_switch(
         serve,
         "--proxy-protocol",
-        help=_("trusted proxies say it by the PROXY protocol, not by X-Forwarded-For"),
+        help=_("trusted proxies report addresses with the PROXY protocol instead of X-Forwarded-For"),
     )
     add_password(serve, _("require the password on the first line of this file"))
 
@@ -127,7 +127,7 @@ def _add_bots(serve: argparse.ArgumentParser) -> None:
         type=share,
         metavar="SHARE",
         default=0.5,
-        help=_("how many processors' time all bots may take to think (default: %(default)s)"),
+        help=_("CPU cores that all bots together may use for thinking (default: %(default)s)"),
     )
     serve.add_argument(
         "--bots-pace",
@@ -153,13 +153,15 @@ def _add_meeting(serve: argparse.ArgumentParser) -> None:
         help=_("let people in the lobby see who is online, and talk there (default: yes)"),
     )
     _add_choice(
-        serve, "--announce", _("be found by palatinus join (default: unless --host is a loopback address)")
+        serve,
+        "--announce",
+        _("announce the server to palatinus join (default: unless --host is a loopback address)"),
     )
     serve.add_argument(
         "--name",
         type=server_name,
         metavar="NAME",
-        help=_("the name under which others find it (default: that of this computer)"),
+        help=_("name under which others find the server (default: this computer's name)"),
     )
     serve.add_argument(
         "--ssh",
@@ -174,7 +176,7 @@ def _add_meeting(serve: argparse.ArgumentParser) -> None:
 
 def _add_operation(serve: argparse.ArgumentParser) -> None:
     """Add what concerns the host, who looks at the running server."""
-    add_switch(serve, "-v", "--verbose", help=_("also log who connects, takes a seat and leaves"))
+    add_switch(serve, "-v", "--verbose", help=_("also log connections, seats taken and departures"))
     add_switch(serve, "--web", help=_("show browsers how to join, and the tables as spectators see them"))
     _add_choice(serve, "--metrics", _("serve /healthz and /metrics (default: only on a loopback address)"))
     add_switch(serve, "--log-json", help=_("log one JSON object per line"))
@@ -193,9 +195,9 @@ def _add_configuration(serve: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         default=UsualConfiguration(),
-        help=_("take options from this TOML file (default: %(default)s, if it exists)"),
+        help=_("read options from this TOML file (default: %(default)s, if it exists)"),
     )
-    file.add_argument("--no-config", action="store_true", help=_("take options from no file"))
+    file.add_argument("--no-config", action="store_true", help=_("do not read a configuration file"))
     serve.add_argument(
         "--print-config", action="store_true", help=_("print the options in use as a TOML file, and exit")
     )

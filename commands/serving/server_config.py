@@ -20,9 +20,7 @@ def check(chosen: argparse.Namespace) -> None:
     """Raise WrongUse for options that make no sense together."""
     if chosen.password_file is None and password_is_empty():
         raise WrongUse(
-            _("{variable} is empty: write the password into it, or remove it").format(
-                variable=PASSWORD_VARIABLE
-            )
+            _("{variable} is empty: put the password in it, or unset it").format(variable=PASSWORD_VARIABLE)
         )
     if chosen.memory and chosen.durable == "full":
         raise WrongUse(

@@ -73,8 +73,8 @@ def _print(
     if open_to_all:
         _say(
             _(
-                "Anyone who reaches this computer can join, and what players send can be read on its way. "
-                "On the internet, use --tls-cert and --password-file."
+                "Anyone who can reach this computer can join, and what players send can be read in "
+                "transit. On the internet, use --tls-cert and --password-file."
             )
         )
     sys.stdout.flush()

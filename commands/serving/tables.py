@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from server.storage.sqlite.data_folder import DataFolder
 
 
-_DATABASE: Final = N_("the PostgreSQL database that keeps the games, in place of a data folder")
+_DATABASE: Final = N_("the PostgreSQL database that keeps the games, instead of a data folder")
 
 
 def add_tables(commands: Commands) -> None:
@@ -44,7 +44,7 @@ def add_tables(commands: Commands) -> None:
     removal = actions.add_parser("remove", help=_("remove tables for good"))
     removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
     removal.set_defaults(run=_tables_removed)
-    check = actions.add_parser("check", help=_("check every table, and say what is whole"))
+    check = actions.add_parser("check", help=_("check every table and report which are intact"))
     check.set_defaults(run=_tables_checked)
     salvage = actions.add_parser("salvage", help=_("write the records of all games, also of damaged tables"))
     salvage.add_argument(
@@ -55,16 +55,18 @@ def add_tables(commands: Commands) -> None:
         type=Path,
         metavar="DIR",
         required=True,
-        help=_("folder to write to; no file there is replaced"),
+        help=_("folder to write to; existing files are not overwritten"),
     )
     salvage.set_defaults(run=_tables_salvaged)
     restoring = actions.add_parser(
-        "restore", help=_("put a damaged table back into play at its last whole move")
+        "restore", help=_("put a damaged table back into play at its last intact move")
     )
     restoring.set_defaults(run=_table_restored)
     copying = actions.add_parser("copy", help=_("copy all games to a database, or back"))
     copying.add_argument(
-        "--back", action="store_true", help=_("copy from the database to a new data folder, not to it")
+        "--back",
+        action="store_true",
+        help=_("copy from the database into a new data folder, instead of into the database"),
     )
     copying.set_defaults(run=_tables_copied)
     tables.add_argument("--database", metavar="URL", help=_(_DATABASE))
@@ -118,9 +120,7 @@ def _opened_alone(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
         with DataFolder(arguments.data or data_folder()) as folder:
             yield folder
     except JournalInUse as error:
-        text = _(
-            "{reason}. If a server listens elsewhere than in that folder, name its socket with --admin-socket"
-        )
+        text = _("{reason}. If the server listens somewhere else, name its socket with --admin-socket")
         raise WrongUse(text.format(reason=describe_host_error(error))) from error
     except JournalError as error:
         raise WrongUse(describe_host_error(error)) from error
@@ -168,7 +168,7 @@ def _table_exported(arguments: argparse.Namespace) -> int:
     with _opened(arguments) as folder:
         table = _stored(folder, arguments.code)
         if table.damaged:
-            text = _("table {code} is damaged. Get what is whole of it with palatinus tables salvage")
+            text = _("table {code} is damaged. Recover what is intact with palatinus tables salvage")
             raise WrongUse(text.format(code=table.code))
         events = folder.game(table.code)
     write_record(table, events, arguments.file)

@@ -60,7 +60,7 @@ def _copied_back(arguments: argparse.Namespace) -> int:
     house = house_in(arguments.database, alone=True)
     if damaged := house.damaged:
         raise JournalError(
-            "these tables are damaged: {codes}. Start a server once, which sets them aside",
+            "these tables are damaged: {codes}. Start the server once: it will set them aside",
             codes=", ".join(damaged),
         )
     make_folder(Path(arguments.data or data_folder()), house)

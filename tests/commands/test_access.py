@@ -169,7 +169,7 @@ async def test_a_server_is_not_open_to_all_because_its_password_is_empty() -> No
     words = ("serve", "--port", "0", "--memory", "--lang", "en")
     code, out, err = await ran(*words, environment={**os.environ, "PALATINUS_PASSWORD": ""})
     assert (code, out) == (2, "")
-    assert err == "palatinus: PALATINUS_PASSWORD is empty: write the password into it, or remove it\n"
+    assert err == "palatinus: PALATINUS_PASSWORD is empty: put the password in it, or unset it\n"
 
 
 async def test_a_server_serves_on_when_nobody_reads_what_it_prints(tmp_path: Path) -> None:

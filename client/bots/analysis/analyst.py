@@ -70,7 +70,7 @@ async def analysed(recording: Recording, effort: Effort, told: Callable[[Analysi
                     judged, moment, effort.simulations, effort.seed, limiter=limiter
                 )
             except ProcessesLost as error:
-                text = _("The process that judged move {number} ended, {n} times in a row.")
+                text = _("The process that was analysing move {number} ended, {n} times in a row.")
                 raise AnalysisFailed(text.format(number=moment.stop, n=ATTEMPTS)) from error
             before = analysis
             while (verdict := verdicts.get(analysis.judged)) is not None:

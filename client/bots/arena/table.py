@@ -17,7 +17,7 @@ def lines(schedule: Schedule, played: int, found: Sequence[Standing], *, times: 
         return told
     told += ["", *_overall(found, times=times)]
     told += ["", _("Wins by seat, seat 1 starting:"), *_by_seat(schedule, found)]
-    told += ["", _("How often the brain of the line is ahead of the other:"), *_pairs(found)]
+    told += ["", _("How often the row's brain finishes ahead of the column's:"), *_pairs(found)]
     return told
 
 

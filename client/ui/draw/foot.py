@@ -25,7 +25,7 @@ def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
     if ui.entry is not None:
         return Block((typed_line(ui, ui.entry, model, width),))
     if ui.ticks_left is not None:
-        form = _("Running by itself, speed {speed} of {speeds}. r: next speed; any other key stops it.")
+        form = _("Playing automatically, speed {speed} of {speeds}. r: next speed; any other key stops it.")
         words = form.format(speed=ui.speed + 1, speeds=SPEEDS)
         return Block((fitted(line(f" {words}", "class:info"), width),))
     keys = list(offered(ui, model))

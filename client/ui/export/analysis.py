@@ -34,8 +34,8 @@ def _lines(recording: Recording, analysis: Analysis, width: int) -> Iterator[str
         yield from wrapped(describe_result(result, names), width)
     yield from wrapped(
         _(
-            "The chances of winning are judged with everything open, "
-            "and better moves by what their players saw."
+            "Chances of winning are estimated with every piece revealed; better moves, by what "
+            "their player could see."
         ),
         width,
     )

@@ -130,7 +130,7 @@ def status_lines(status: Status) -> list[str]:
         (_("version"), printable(status.version)),
         (_("process"), str(status.pid)),
         (_("port"), str(status.port)),
-        (_("running for"), clock_time(status.uptime)),
+        (_("uptime"), clock_time(status.uptime)),
         (_("tables"), ", ".join(f"{name} {number}" for name, number in counts.items())),
         (_("connections"), str(status.connections)),
         (_("players here"), str(status.players)),
@@ -164,12 +164,12 @@ def _stops(status: Status) -> str:
 def node_lines(nodes: Sequence[Node]) -> list[str]:
     """Return a heading and a line for each server, or one line that says that there is only one."""
     if not any(node.name for node in nodes):
-        return [_("This server shares its games with no others.")]
+        return [_("This server is not part of a cluster.")]
     heading = (
         _("NODE"),
         _("TABLES"),
         _("CONNECTIONS"),
-        _("RUNS FOR"),
+        _("UPTIME"),
         _("STATE"),
         _("VERSION"),
         _("ADDRESS"),
@@ -198,7 +198,7 @@ _SILENT: Final = MappingProxyType(
     {
         "node-unreachable": N_("not asked"),
         "node-expired": N_("lease ran out"),
-        "node-closed": N_("takes no commands"),
+        "node-closed": N_("accepts no commands"),
         "node-other-version": N_("other version"),
     }
 )

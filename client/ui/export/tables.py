@@ -109,14 +109,14 @@ def check_lines(tables: Sequence[CheckedTable]) -> list[str]:
     damaged = [table for table in tables if table.condition.value != "whole"]
     lines = [_describe_damage(table) for table in damaged]
     whole = len(tables) - len(damaged)
-    lines.append(counted("{n} table is whole.", "{n} tables are whole.", whole).format(n=whole))
+    lines.append(counted("{n} table is intact.", "{n} tables are intact.", whole).format(n=whole))
     return lines
 
 
 def _describe_damage(table: CheckedTable) -> str:
     match table.condition.value:
         case "shorter":
-            text = _("Table {code}: whole up to move {moves}. Missing entries after it: {missing}.")
+            text = _("Table {code}: intact up to move {moves}. Missing entries after that: {missing}.")
         case "damaged":
             text = _("Table {code}: damaged after move {moves}. Damaged or missing entries: {missing}.")
         case _:

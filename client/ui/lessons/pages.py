@@ -219,7 +219,7 @@ PAGES: Final = (
         N_("Place a soldier where it would now capture {least} of the others' pieces and none of yours."),
         _turn(4),
         Catch(2),
-        N_("Well placed, as it stands now."),
+        N_("Well placed, as things stand."),
         Shown.HAND,
     ),
     LessonPage(
@@ -272,14 +272,15 @@ PAGES: Final = (
         N_("No soldier at the end"),
         (
             N_(
-                "You cannot keep soldiers to the end. There may be none among the last 4 pieces in your hand"
-                " (the last 3 with four or five players). You hold 5, and one is a soldier: it is due."
+                "You cannot keep soldiers to the end. There may be none among the last 4 pieces in "
+                "your hand (the last 3 with four or five players). You hold 5, and one is a soldier: "
+                "it has to go now."
             ),
         ),
-        N_("Try to place another piece all the same."),
+        N_("Try placing another piece anyway."),
         _turn(8),
         BeRefused(Fault.SOLDIER_DUE),
-        N_("It has to be the soldier. What may not be placed is grey in your hand."),
+        N_("It has to be the soldier. Pieces you cannot place are grey in your hand."),
         Shown.HAND,
     ),
     LessonPage(

@@ -74,4 +74,4 @@ def describe_deciding(analysis: Analysis) -> str:
 
 def describe_progress(analysis: Analysis) -> str:
     """Return how far the analysis is."""
-    return _("{judged} of {wanted} moves judged").format(judged=len(analysis.moves), wanted=analysis.wanted)
+    return _("{judged} of {wanted} moves analysed").format(judged=len(analysis.moves), wanted=analysis.wanted)

@@ -49,7 +49,7 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
         yield (
             _("The table is called {title} now.").format(title=state.title)
             if state.title
-            else _("The table has no name any more.")
+            else _("The table no longer has a name.")
         )
     if state.private != before.private:
         yield _sentence(describe_private(private=state.private))
@@ -169,4 +169,6 @@ def announcement(text: str) -> str:
 
 
 def server_stops(seconds: int) -> str:
-    return _("The server stops in {time}, and opens no more tables.").format(time=clock_time(seconds))
+    return _("The server is stopping in {time}, and will not open any more tables.").format(
+        time=clock_time(seconds)
+    )

@@ -31,7 +31,7 @@ def describe_standing(found: Forecast, names: Sequence[str]) -> str:
     )
     if not standing:
         return ""
-    return _("On {hill} then: {standing}.").format(hill=tile_of(found.field), standing=standing)
+    return _("On {hill} that would give: {standing}.").format(hill=tile_of(found.field), standing=standing)
 
 
 def describe_place(command: Place) -> str:

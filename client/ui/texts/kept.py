@@ -17,7 +17,7 @@ def not_saved(path: Path, error: OSError) -> str:
 
 
 def nothing_saved_here() -> str:
-    return _("This screen comes from another computer, where no files are saved for you.")
+    return _("You are playing on another computer's screen, so no files can be saved for you.")
 
 
 def bad_record(error: DamagedRecord) -> str:
@@ -68,7 +68,7 @@ def game_not_continued(folder: Path, reason: str) -> str:
 
 
 def games_damaged(folders: Sequence[Path]) -> str:
-    return _("A kept game cannot be read and is left as it is: {folders}").format(
+    return _("A saved game cannot be read, and was left untouched: {folders}").format(
         folders=listed(map(str, folders))
     )
 

@@ -21,8 +21,8 @@ def names_at(model: TableModel) -> tuple[str, ...]:
 def describe_mute(name: str | None, *, on: bool) -> str:
     """Return what it means for the player that somebody was muted, or all spectators for None."""
     if name is None:
-        return _("You do not hear spectators any more.") if on else _("You hear spectators again.")
-    form = _("You do not hear {name} any more.") if on else _("You hear {name} again.")
+        return _("You no longer hear spectators.") if on else _("You hear spectators again.")
+    form = _("You no longer hear {name}.") if on else _("You hear {name} again.")
     return form.format(name=name)
 
 

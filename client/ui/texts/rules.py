@@ -45,8 +45,9 @@ RULES: Final[tuple[tuple[str | RulesTable, ...], ...]] = (
             "dealt to the other hills at random once all tiles are laid."
         ),
         N_(
-            "Nobody has to believe the draws: they come from random numbers of the server and of every "
-            "player's program. When the game is over, each program checks them, and the result says so."
+            "You need not take the draws on trust: they are made from random numbers chosen by "
+            "the server and by every player's program. When the game is over, each program "
+            "checks them, and the result page reports the outcome."
         ),
     ),
     (

@@ -13,7 +13,7 @@ _STAGES: Final = {"gathering": N_("waiting for players"), "playing": N_("playing
 
 def describe_private(*, private: bool) -> str:
     if private:
-        return _("the table is private: it is found by its code alone")
+        return _("the table is private: it can be found only by its code")
     return _("the table is in the list")
 
 

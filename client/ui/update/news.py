@@ -116,7 +116,7 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             return _announced(ui, text)
         case ServerStops(seconds):
             if seconds is None:
-                return logged(replace(ui, stops_at=None), [_("The server does not stop after all.")])
+                return logged(replace(ui, stops_at=None), [_("The server will not stop after all.")])
             return logged(replace(ui, stops_at=ui.now + seconds), [server_stops(seconds)])
         case _:
             assert_never(update)

@@ -190,7 +190,7 @@ class WebPages:
 
 
 def _nothing() -> str:
-    return _("There is no table to be seen here. It has ended, or is private, or closed to spectators.")
+    return _("There is no table to watch here. It has ended, is private, or is closed to spectators.")
 
 
 def _page(

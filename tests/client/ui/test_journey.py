@@ -239,13 +239,13 @@ def test_a_record_is_analysed_beside_the_board(environment: dict[str, str]) -> N
     with Terminal("replay", str(record), "--at", "20", environment=environment) as terminal:
         terminal.shows("move 20 of 42", "y analyse")
         terminal.press("y")
-        terminal.shows("CHANCES", r"\b[1-9]\d? of 36 moves judged")
+        terminal.shows("CHANCES", r"\b[1-9]\d? of 36 moves analysed")
         workers = search_processes()
         assert workers
         terminal.press("g", "42", "enter")
-        terminal.shows("move 42 of 42", "This move is not judged yet")
+        terminal.shows("move 42 of 42", "This move has not been")
         terminal.press("escape")
-        terminal.shows(r"Stopped: \d+ of 36 moves judged", "This move was not judged")
+        terminal.shows(r"Stopped: \d+ of 36 moves analysed", "This move was not analysed")
         _ended, left = psutil.wait_procs(workers, timeout=TIMEOUT)
         assert not left
         terminal.press("g", "7", "enter")

@@ -209,7 +209,7 @@ def test_games_that_cannot_be_hosted_are_named(tmp_path: Path) -> None:
         assert "--data" not in terminal.text
         with contextlib.closing(FolderLock(data)):
             terminal.press("enter")
-            terminal.shows("Another server here uses the games", "Join it, or stop it first")
+            terminal.shows("Another server on this computer is using the games", "Join it, or stop it first")
         terminal.press("q")
         assert terminal.ended()[0] == 0
 

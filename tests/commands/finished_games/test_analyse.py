@@ -66,6 +66,6 @@ def test_ctrl_c_shows_what_there_is(record: Path) -> None:
         workers = search_processes()
         assert workers
         terminal.press("ctrl-c")
-        terminal.shows(r"Stopped: [1-9]\d? of 35 moves judged\.", "exit 130")
+        terminal.shows(r"Stopped: [1-9]\d? of 35 moves analysed\.", "exit 130")
         assert "Traceback" not in terminal.text
         assert not any(worker.is_running() for worker in workers)

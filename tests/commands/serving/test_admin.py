@@ -85,9 +85,9 @@ async def test_a_drained_server_ends_by_itself(tmp_path: Path) -> None:
     data = tmp_path / "data"
     async with serving("--data", str(data)) as server:
         async with game(server.port, 2) as peers:
-            assert "stops in 10:00" in await told(data, "drain")
+            assert "will stop in 10:00" in await told(data, "drain")
             assert (await peers[0].until(Stopping)).seconds == 600
-            assert await told(data, "drain", "off") == "The server runs on.\n"
+            assert await told(data, "drain", "off") == "The server keeps running.\n"
             assert json.loads(await told(data, "drain", "2h", "--json"))["stops_in"] == 7200
         code, out, err = await server.ended()
     assert (code, err.count("draining")) == (0, 3)
@@ -103,7 +103,7 @@ async def test_a_backup_is_whole_private_and_can_be_served(tmp_path: Path) -> No
     async with serving("--data", str(data)) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1), moves=7)
         file.write_text("an older one")
-        assert await told(data, "backup", file) == f"{file}: {file.stat().st_size} bytes, whole.\n"
+        assert await told(data, "backup", file) == f"{file}: {file.stat().st_size} bytes, complete.\n"
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert list(restored.iterdir()) == [file]
         assert "cannot write" in await complaint(data, "backup", tmp_path / "missing" / "file")
@@ -180,7 +180,7 @@ async def test_beside_a_server_that_listens_elsewhere_the_socket_is_named(tmp_pa
     options = ("--data", str(data), "--admin-socket", str(path))
     async with serving(*options) as server, full_table(server.port, 2) as peers:
         code, out, err = await ran("tables", "check", "--data", data, "--admin-socket", path)
-        assert (code, out, err) == (0, "1 table is whole.\n", "")
+        assert (code, out, err) == (0, "1 table is intact.\n", "")
         code, out, err = await ran("tables", "--admin-socket", path, "show", peers[0].code)
         assert (code, err) == (0, "")
         assert peers[0].code in out

@@ -70,7 +70,7 @@ async def test_damaged_tables_are_told_salvaged_restored_and_removed(tmp_path: P
             f"^Table {code}: damaged after move 7. Damaged or missing entries: 2.$", out, re.MULTILINE
         )
         assert re.search(f"^Table {gone}: lost.", out, re.MULTILINE)
-        assert out.endswith("\n1 table is whole.\n")
+        assert out.endswith("\n1 table is intact.\n")
         assert (await tables(data, "show", gone))[0].splitlines()[0] == f"Table {gone}: lost"
         assert "palatinus tables salvage" in (await tables(data, "export", code, "-", code=2))[1]
         out, _ = await tables(data, "salvage", "--to", tmp_path / "out", code=1)
@@ -87,12 +87,12 @@ async def test_damaged_tables_are_told_salvaged_restored_and_removed(tmp_path: P
         assert len((await peer.news()).placed) == 7  # type: ignore[union-attr]
         assert await tables(data, "remove", gone, "--yes") == ("", "")
         assert "no table" in (await tables(data, "show", gone, code=2))[1]
-        assert await tables(data, "check") == ("2 tables are whole.\n", "")
+        assert await tables(data, "check") == ("2 tables are intact.\n", "")
         server.process.terminate()
         _, _, err = await server.ended()
     assert f"damaged table restored by the host: table={code}" in err
     assert f"damaged table removed by the host: table={gone}" in err
-    assert await tables(data, "check") == ("2 tables are whole.\n", "")
+    assert await tables(data, "check") == ("2 tables are intact.\n", "")
 
 
 async def test_damage_on_the_disk_of_a_running_server_is_found(
@@ -104,7 +104,7 @@ async def test_damage_on_the_disk_of_a_running_server_is_found(
     monkeypatch.setenv("TMPDIR", str(temporary))
     changed, _, other = await stopped_with_three_games(data)
     async with serving("--data", str(data)) as server, connected(server.port) as peer:
-        assert await tables(data, "check") == ("3 tables are whole.\n", "")
+        assert await tables(data, "check") == ("3 tables are intact.\n", "")
         content = (data / FILE_NAME).read_bytes()
         places = [found.start() for found in re.finditer(rb'"t":"placed"', content)]
         with (data / FILE_NAME).open("r+b") as file:
@@ -115,7 +115,7 @@ async def test_damage_on_the_disk_of_a_running_server_is_found(
         out, err = await tables(data, "check", code=1)
         assert err == ""
         assert re.search(rf"^Table {changed[0].code}: damaged after move \d\.", out, re.MULTILINE)
-        assert out.endswith("\n2 tables are whole.\n")
+        assert out.endswith("\n2 tables are intact.\n")
         out, _ = await tables(data, "salvage", changed[0].code, "--to", tmp_path / "out", code=1)
         assert f"Table {changed[0].code}: only up to move" in out
         await peer.resume(other[0].code, other[0].token)
@@ -141,7 +141,7 @@ async def test_a_check_while_games_go_on_finds_them_whole(tmp_path: Path) -> Non
                 tasks.create_task(play(seed))
             for _ in range(3):
                 out, _ = await tables(data, "check")
-                assert re.fullmatch(r"\d+ tables? (is|are) whole\.\n", out)
+                assert re.fullmatch(r"\d+ tables? (is|are) intact\.\n", out)
             playing = False
 
 
@@ -167,4 +167,4 @@ async def test_a_journal_that_is_gone_is_not_made_anew_by_a_check(tmp_path: Path
         assert "not in its place" in err
         assert not (data / FILE_NAME).exists()
         (tmp_path / "elsewhere").rename(data / FILE_NAME)
-        assert await tables(data, "check") == ("0 tables are whole.\n", "")
+        assert await tables(data, "check") == ("0 tables are intact.\n", "")

@@ -201,12 +201,12 @@ async def test_a_damaged_table_is_told_salvaged_and_restored(
 ) -> None:
     """The host learns up to which move it is whole, gets its record, and puts it back into play there."""
     code, over = tables["playing"][0].code, tables["over"][0].code
-    assert told(capsys, tmp_path, "check") == ("4 tables are whole.\n", "")
+    assert told(capsys, tmp_path, "check") == ("4 tables are intact.\n", "")
     damaged_entry(tmp_path, code)
     before = files_in(tmp_path / "data")
     line = f"Table {code}: damaged after move 7. Damaged or missing entries: 2.\n"
     out, _ = told(capsys, tmp_path, "check", code=1)
-    assert out == f"Damaged: tables are damaged: 1.\n{line}3 tables are whole.\n"
+    assert out == f"Damaged: tables are damaged: 1.\n{line}3 tables are intact.\n"
     assert re.search(r"playing, damaged +7 ", told(capsys, tmp_path, "list")[0])
     assert "palatinus tables check" in complaint(capsys, tmp_path, "remove", "--yes", over)
     assert "palatinus tables check" in complaint(capsys, tmp_path, "restore", code)
@@ -216,17 +216,17 @@ async def test_a_damaged_table_is_told_salvaged_and_restored(
     assert replayed((tmp_path / "out" / f"{over}.txt").read_text(encoding="utf-8")).over
     assert not replayed((tmp_path / "out" / f"{code}.txt").read_text(encoding="utf-8")).over
     assert "File exists" in complaint(capsys, tmp_path, "salvage", over, "--to", str(tmp_path / "out"))
-    assert "nothing was found of table AAAA" in complaint(
+    assert "no trace of table AAAA was found" in complaint(
         capsys, tmp_path, "salvage", "AAAA", "--to", str(tmp_path)
     )
     assert files_in(tmp_path / "data") == before
     async with running(Config(data=tmp_path / "data")) as server:
         assert code not in server.lobby.tables
-    assert told(capsys, tmp_path, "check", code=1)[0] == f"{line}3 tables are whole.\n"
+    assert told(capsys, tmp_path, "check", code=1)[0] == f"{line}3 tables are intact.\n"
     assert "palatinus tables salvage" in complaint(capsys, tmp_path, "export", code)
     assert "is not damaged" in complaint(capsys, tmp_path, "restore", over)
     assert told(capsys, tmp_path, "restore", code) == (f"Table {code} goes on after move 7.\n", "")
-    assert told(capsys, tmp_path, "check") == ("4 tables are whole.\n", "")
+    assert told(capsys, tmp_path, "check") == ("4 tables are intact.\n", "")
     async with running(Config(data=tmp_path / "data")) as server:
         state = server.lobby.tables[code].state
         assert state.game is not None

@@ -63,11 +63,11 @@ async def test_damaged_tables_are_told_salvaged_and_restored(
 ) -> None:
     """Up to which move they are whole, as records, and back into play there; whole ones are left alone."""
     code, over = tables["playing"][0].code, tables["over"][0].code
-    assert await told("check") == ("4 tables are whole.\n", "")
+    assert await told("check") == ("4 tables are intact.\n", "")
     await damage(database, code)
     line = f"Table {code}: damaged after move 7. Damaged or missing entries: 2.\n"
     out, _ = await told("check", code=1)
-    assert out == f"Damaged: tables are damaged: 1.\n{line}3 tables are whole.\n"
+    assert out == f"Damaged: tables are damaged: 1.\n{line}3 tables are intact.\n"
     listed, _ = await told("list")
     assert "playing, damaged" in listed
     assert f"is damaged: table {code}: entry " in (await told("show", code, code=2))[1]
@@ -76,11 +76,11 @@ async def test_damaged_tables_are_told_salvaged_and_restored(
     assert f"Table {over}: complete up to move 32, in " in out
     assert replayed((tmp_path / "out" / f"{over}.txt").read_text(encoding="utf-8")).over
     missing = await told("salvage", "AAAA", "--to", str(tmp_path), code=2)
-    assert "nothing was found of table AAAA" in missing[1]
+    assert "no trace of table AAAA was found" in missing[1]
     assert "is not damaged" in (await told("restore", over, code=2))[1]
     restored = await told("restore", code)
     assert restored == (f"Table {code} goes on after move 7.\n", "")
-    assert await told("check") == ("4 tables are whole.\n", "")
+    assert await told("check") == ("4 tables are intact.\n", "")
     async with running(Config(database=database)) as server, resumed(server.port, *tables["playing"]):
         assert code in server.lobby.tables
 
@@ -100,7 +100,7 @@ async def test_a_table_of_which_nothing_is_left_is_lost(
     assert listed.count("lost") == 2
     assert "is lost" in (await told("restore", codes[0], code=2))[1]
     assert await told("remove", "--yes", *codes) == ("", "")
-    assert await told("check") == ("2 tables are whole.\n", "")
+    assert await told("check") == ("2 tables are intact.\n", "")
 
 
 async def test_removed_tables_are_gone(tables: dict[str, list[Peer]], told: Told, database: str) -> None:
@@ -130,7 +130,7 @@ async def test_what_a_running_server_has_is_not_changed(
         ):
             err = (await told(*words, code=2))[1]
             assert f"table {words[-1]} is at the node first. Close it with" in err
-        assert "2 tables are whole" in (await told("check", code=1))[0]
+        assert "2 tables are intact" in (await told("check", code=1))[0]
         restored = await told("restore", codes["ended"])
         assert restored[0] == f"Table {codes['ended']} goes on after move 8.\n"
         assert await told("remove", "--yes", codes["over"]) == ("", "")

@@ -104,5 +104,5 @@ def _outside(replay: Replay, analysis: Analysis) -> str:
     if analysis.at(replay.stop) is not None:
         return _("The chances before the first piece.")
     if replay.stop < analysis.first:
-        return _("The chances are judged from move {number} on.").format(number=analysis.first)
-    return _("This move is not judged yet.") if replay.judging else _("This move was not judged.")
+        return _("Chances are estimated from move {number} on.").format(number=analysis.first)
+    return _("This move has not been analysed yet.") if replay.judging else _("This move was not analysed.")

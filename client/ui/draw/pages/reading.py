@@ -44,7 +44,7 @@ COMMANDS: Final = (
     ("Lm* C4", N_("the same of your second people (with two players)")),
     ("lay 3 2", N_("lay the tile at position 3, turned twice")),
     ("say hello", N_("say something to the table, or in the lobby")),
-    ("mute Bob, spectators", N_("do not hear them any more; unmute: hear them again")),
+    ("mute Bob, spectators", N_("mute them; unmute: hear them again")),
     ("vote yes, vote no Bob", N_("whether a bot plays for an absent player")),
     ("ready, ready off", N_("you are ready for the game, or not yet")),
     ("seat 3, people S", N_("before the game: take a free seat, choose a people")),
@@ -66,7 +66,7 @@ LOBBY_COMMANDS: Final = (
 
 HOST_COMMANDS: Final = (
     ("title Friday", N_("name the table")),
-    ("private on, off", N_("found by its code alone, or in the list")),
+    ("private on, off", N_("found only by its code, or listed")),
     ("spectators on, off", N_("whether the table may be watched")),
     ("hints on, off", N_("whether players may have moves suggested")),
     ("quiet on, off", N_("whether players hear spectators while a game runs")),

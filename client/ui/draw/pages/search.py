@@ -81,7 +81,9 @@ def _words(search: Search) -> str:
         if chosen is not None and server.url == chosen[0] and isinstance(server.answer, Silent):
             return printable(server.answer.reason)
     if found.servers or not search.waited:
-        return _("Looking for servers on this network. What is found appears here, and goes when it stops.")
+        return _(
+            "Looking for servers on this network. They appear here when found, and disappear when they stop."
+        )
     return _(
         "No server has been found yet. Some networks do not let servers be found: guest networks, VPNs, "
         "strict firewalls. Then ask the host for the address on their screen, and type it here: "

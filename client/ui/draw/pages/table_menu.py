@@ -18,15 +18,15 @@ _HEADINGS: Final = {
     MenuPage.MAIN: N_("The table"),
     MenuPage.STARTING: N_("Who starts"),
     MenuPage.ABSENCE: N_("What happens when a player is away or slow"),
-    MenuPage.SEAT: N_("Which seat you take"),
-    MenuPage.PEOPLE: N_("Which people you play"),
-    MenuPage.BOT: N_("At which level the bot plays"),
-    MenuPage.SWAP: N_("Which seats are swapped"),
-    MenuPage.REMOVE: N_("Who is removed"),
-    MenuPage.HAND_OVER: N_("Who is to be host"),
-    MenuPage.SUBSTITUTE: N_("For whom a bot is to play"),
-    MenuPage.SPECTATORS: N_("Which spectator is removed"),
-    MenuPage.MUTE: N_("Whom you hear"),
+    MenuPage.SEAT: N_("Your seat"),
+    MenuPage.PEOPLE: N_("Your people"),
+    MenuPage.BOT: N_("Bot level"),
+    MenuPage.SWAP: N_("Swap two seats"),
+    MenuPage.REMOVE: N_("Remove a player"),
+    MenuPage.HAND_OVER: N_("New host"),
+    MenuPage.SUBSTITUTE: N_("Player a bot plays for"),
+    MenuPage.SPECTATORS: N_("Remove a spectator"),
+    MenuPage.MUTE: N_("Muted players"),
     MenuPage.END: N_("End the game for everybody?"),
 }
 
@@ -82,4 +82,4 @@ def _who_may(menu: TableMenu, model: TableModel) -> str:
     if menu.page is not MenuPage.MAIN or model.state is None or model.seat == model.state.host:
         return ""
     host = names_of(model.state, 0)[model.state.host]
-    return _("{name} is the host, and alone can change how the table is set up.").format(name=host)
+    return _("Only the host, {name}, can change the table's settings.").format(name=host)

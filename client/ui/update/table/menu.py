@@ -199,7 +199,7 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
     if (pause := pause_request(model)) is not None:
         yield Choice(_describe_pause(state, pause), pause)
     if state.watching or speakers(model, state):
-        yield Choice(_("whom you hear"), MenuPage.MUTE)
+        yield Choice(_("mute or unmute"), MenuPage.MUTE)
     if not host:
         return
     if gathering and levels and free_seats(state):
@@ -223,7 +223,7 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
 def _describe_pause(state: TableState, request: requests.AskPause) -> str:
     if request.on:
         return _("agree to a pause") if state.pause_asked else _("ask for a pause")
-    return _("no pause any more") if state.paused is None else _("end the pause")
+    return _("pause no longer needed") if state.paused is None else _("end the pause")
 
 
 def free_seats(state: TableState) -> list[int]:

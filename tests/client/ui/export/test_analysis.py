@@ -34,7 +34,7 @@ def test_what_is_there_is_told_when_it_was_stopped() -> None:
     recording = recording_of(3)
     analysis = analysis_of(recording, 4)
     text = analysis_text(recording, analysis, 80)
-    assert "Stopped: 4 of 36 moves judged." in text
+    assert "Stopped: 4 of 36 moves analysed." in text
     last = analysis.moves[-1].number
     assert text.index("Stopped") > text.index(f"Move {last}: ")
     assert f"Move {last + 1}: " not in text

@@ -65,7 +65,7 @@ def test_all_of_it_is_inside() -> None:
 
 def test_what_was_stopped_is_drawn_as_far_as_it_goes() -> None:
     """From the very start on."""
-    assert "Stopped: 4 of 36 moves judged." in texts(drawn(3, 4))
+    assert "Stopped: 4 of 36 moves analysed." in texts(drawn(3, 4))
     assert len(drawn(3, 0).findall(f"{SVG}path")) == 6
     recording = recording_of(3)
     nothing = replace(analysis_of(recording, 0), start=None)

@@ -78,7 +78,7 @@ def test_escape_stops_the_analysis_first() -> None:
     assert after(ui, "q")[1] == requests.Quit()
     ended = stopped(ui)
     assert ended.notice is not None
-    assert ended.notice.text == "Stopped: 5 of 36 moves judged."
+    assert ended.notice.text == "Stopped: 5 of 36 moves analysed."
     assert after(ended, "escape")[1] == requests.Quit()
 
 

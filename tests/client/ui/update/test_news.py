@@ -172,12 +172,12 @@ def test_a_server_that_stops_counts_down_until_it_is_taken_back() -> None:
     model = TableModel()
     ui = heard(Ui("Ann", now=100.0), ServerStops(300), model)
     assert ui.stops_at == 400
-    assert ui.log == ("The server stops in 5:00, and opens no more tables.",)
+    assert ui.log == ("The server is stopping in 5:00, and will not open any more tables.",)
     assert counting(ui, model)
     assert gone_on(ui, model).stops_at == 400
     back = heard(ui, ServerStops(None), model)
     assert back.stops_at is None
-    assert back.log[-1] == "The server does not stop after all."
+    assert back.log[-1] == "The server will not stop after all."
     for end in (Lost("The server stopped.", 1.0), Closed(1001, "The server stopped.")):
         assert heard(ui, end, model).stops_at is None
 

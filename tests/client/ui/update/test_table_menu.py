@@ -101,7 +101,7 @@ def test_what_only_the_host_may_is_said_below_the_lines() -> None:
     """Indented as they are."""
     ui, model = running(1)
     rows = text_of(drawn(after(ui, model, "o"), model, UNICODE, 80, 24)).splitlines()
-    assert any(row.startswith("  Ann is the host, and alone") for row in rows)
+    assert any(row.startswith("  Only the host, Ann, can") for row in rows)
 
 
 def test_the_help_has_all_that_can_be_typed_while_gathering() -> None:
@@ -319,7 +319,7 @@ def test_the_log_tells_what_the_host_did() -> None:
     for changes, sentence in (
         ({"host": 1}, "Bob is the host now."),
         ({"title": "Friday"}, "The table is called Friday now."),
-        ({"private": True}, "The table is private: it is found by its code alone."),
+        ({"private": True}, "The table is private: it can be found only by its code."),
         ({"hints": True}, "Players may have moves suggested."),
         ({"starting": 1}, "From now on: Bob starts."),
         ({"absence": ByBot(60)}, "From now on: after 1 min away, a bot plays for that player."),
@@ -368,7 +368,7 @@ def test_what_muted_people_say_is_not_kept() -> None:
     assert kept(told(ui, "mute spectators", "unmute spectators")) == ["hi", "oh", "hm"]
     muted = told(ui, "mute Bob")
     assert muted.notice is not None
-    assert muted.notice.text == "You do not hear Bob any more."
+    assert muted.notice.text == "You no longer hear Bob."
     effects_now = [choice.effect for choice in choices(MenuPage.MUTE, model, LEVELS, muted.talk)]
     assert effects_now == [Mute(None), Mute("Bob", on=False), Mute("Zoe"), Mute("spectator 7")]
     again = replace(muted, overlay=TableMenu(MenuPage.MUTE, 1))
