@@ -246,6 +246,27 @@ async def test_a_server_that_cannot_reach_the_database_in_time_loses_its_tables(
                 await anna.open(2)
 
 
+async def test_clients_come_back_when_no_server_could_reach_the_database(
+    database: str, socket_folder: Path
+) -> None:
+    """They are sent from one to the other until one can store again."""
+    async with (
+        DatabaseRelay(database, socket_folder).running() as relay,
+        running(Config(database=relay.url, node="one", lease_seconds=1)) as one,
+        running(Config(database=relay.url, node="two", lease_seconds=1)),
+    ):
+        async with asyncio.timeout(TIMEOUT):
+            while not await addresses_told(one.port):
+                pass
+        async with client_at(f"ws://127.0.0.1:{one.port}", timeouts=QUICK) as anna:
+            await anna.open_table(2, "Anna")
+            relay.refuses = True
+            relay.cut()
+            await eventually(lambda: not anna.online)
+            relay.refuses = False
+            await anna.say("still here")
+
+
 async def test_a_database_that_falls_silent_keeps_no_server_waiting(
     database: str, socket_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
