@@ -4,6 +4,7 @@ import asyncio
 import logging
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,7 @@ from simulation.network import Network
 
 _SECONDS_TO_START: Final = 60.0
 _SECONDS_TO_STOP: Final = 60.0
+_SECONDS_TO_NOTICE: Final = 120.0  # that somebody has gone without a word
 _LOOK: Final = 0.02  # seconds between two looks at a process
 _LENGTH: Final = re.compile(r"\b([A-Z]{4,8})[=~](\d+):")
 
@@ -69,6 +71,7 @@ class Server:
         self._serving: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         self._failure: str | None = None
+        self._usual_tasks: Counter[str] = Counter()  # of a process that nobody has connected with yet
         self.disk = Disk(self._data, rng, self._die, keeps_undo=keeps_undo)
         disks.add(self.disk)
 
@@ -91,6 +94,7 @@ class Server:
             await asyncio.sleep(_LOOK)
         if self.running is None:
             raise NotStarted(f"{self.name} did not start: {self._failure}")
+        self._usual_tasks = _tasks_of(process)
 
     def _begin(self, process: Process) -> None:
         self._stop = asyncio.Event()
@@ -132,6 +136,19 @@ class Server:
         self.disk = self.disk.after_death()
         self._disks.add(self.disk)
 
+    async def left_by_guests(self) -> list[str]:
+        """Return what the process still has of those who were there, some time after all have gone."""
+        process, running = self.process, self.running
+        if process is None or running is None:
+            return []
+        until = self._clock.now + _SECONDS_TO_NOTICE
+        while process.transports and self._clock.now < until:  # noqa: ASYNC110 - looking costs no time here
+            await asyncio.sleep(1.0)
+        left = [f"{self.name} has not noticed the end of connection {each}" for each in process.transports]
+        left += [f"{self.name} has clients that have gone"] if len(running.clients) else []
+        tasks = _tasks_of(process) - self._usual_tasks
+        return left + [f"{self.name} has tasks that nobody needs: {task}" for task in sorted(tasks)]
+
     async def stop(self) -> str | None:
         """Have the process stop in order; return what is wrong with how it did."""
         process, serving = self.process, self._serving
@@ -150,8 +167,7 @@ class Server:
             wrong = f"{self.name} stopped with {error!r}"
         else:
             await asyncio.sleep(1.0)
-            tasks = [str(task.get_coro()) for task in asyncio.all_tasks(process)]
-            self.left += [f"{self.name} left a task: {task}" for task in sorted(tasks)]
+            self.left += [f"{self.name} left a task: {task}" for task in sorted(_tasks_of(process))]
             self.left += [f"{self.name} left connection {number} open" for number in process.transports]
         self._bury(process, silently=False)
         self._take_note_of_long_tables()
@@ -204,6 +220,10 @@ def begin(process: Process, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]
         return process.create_task(work)
     finally:
         asyncio._set_running_loop(running)
+
+
+def _tasks_of(process: Process) -> Counter[str]:
+    return Counter(str(getattr(task.get_coro(), "__qualname__", "")) for task in asyncio.all_tasks(process))
 
 
 def records_in(folder: Path, table: str) -> list[Path]:

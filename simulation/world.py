@@ -245,7 +245,7 @@ class World:
     async def _end(self) -> None:
         """Have the server write its records, and stop in order; nothing of anybody may be left in it."""
         counts, verdict = self.outcome.counts, self.outcome.verdict
-        if self._rng.random() < 0.5 or not self.server.runs:
+        if self._rng.random() < 0.3 or not self.server.runs:
             self.server.kill()
             counts["last kill"] += 1
             await self.server.start()
@@ -256,6 +256,7 @@ class World:
         while missing and self._clock.now < until:
             missing = {table for table in missing if not self.records_of(table)}
             await asyncio.sleep(_LOOK)
+        verdict.unfinished += await self.server.left_by_guests()
         if (wrong := await self.server.stop()) is not None:
             verdict.unfinished.append(wrong)
         verdict.unfinished += self.server.left
@@ -285,7 +286,9 @@ class World:
         tables = Tables(self._plan.people, self, journal, None, counts=counts, verdict=verdict)
         for party in parties:
             tables.judge(party, party.tables, taps)
-        self._judge_log({player.token for party in parties for player in party.everybody if player.token})
+        tokens = {player.token for party in parties for player in party.everybody if player.token}
+        self._judge_strangers({table for party in parties for table in party.tables}, tokens)
+        self._judge_log(tokens)
         errors = [error for process in self._clock.processes for error in process.errors]
         verdict.different += [f"a client failed: {error}" for error in errors]
 
@@ -299,6 +302,16 @@ class World:
                 lines = [f"{machine.since_the_beginning(at):.6f} {what}" for at, what in sorted(said)]
                 last[f"connection {number}"] = lines[-_LAST_MESSAGES:]
         return last
+
+    def _judge_strangers(self, tables: set[str], tokens: set[str]) -> None:
+        """Who is at no table of others is told nothing of any."""
+        for tap in self._strangers_taps:
+            check_lobby(tap, self.outcome.verdict)
+            self.outcome.verdict.leaked += [
+                f"{heard.table}: a stranger was told {heard.message}"
+                for heard in tap.heard
+                if heard.table in tables or any(token.encode() in heard.frame for token in tokens)
+            ]
 
     def _judge_log(self, tokens: set[str]) -> None:
         """Nothing was logged that the faults do not explain, and no secret."""
