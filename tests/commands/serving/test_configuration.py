@@ -171,7 +171,10 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
         ("max_tables = 5", "line 1: max_tables is not an option. Did you mean max-tables?"),
         ("colour = 5", "line 1: colour is not an option. See palatinus serve --help."),
         ('password = "secret"', "line 1: the password belongs in a file of its own: write it there, and set"),
-        ("[server]\nport = 1", "line 1: server is a section, but sections are not supported: write all options above it"),
+        (
+            "[server]\nport = 1",
+            "line 1: server is a section, but sections are not supported: write all options above it",
+        ),
         ("[a]\n[b.c]", "line 1: a is a section, but sections are not supported: write all options above it"),
         ('port = "7733"', 'line 1: port needs a whole number without quotation marks, not "7733".'),
         ("port = true", "line 1: port needs a whole number without quotation marks, not true."),
