@@ -43,13 +43,14 @@ class Attendance:
         if self._timer is not None:
             self._timer.cancel()
 
-    async def archive_if_unattended(self) -> bool:
+    async def archive(self, *, attended: bool) -> bool:
         """Archive a game, for its players to come back to, or forget a table without one.
 
+        Nothing is done if somebody is here, unless it may be `attended`.
         Returns whether the game has been archived.
         """
         context, state = self._context, self._context.state
-        if context.audience:
+        if context.audience and not attended:
             return False
         try:
             if state.stage == "gathering":

@@ -214,10 +214,10 @@ class Table:
         """Take the seat from its player for good, unless it is free; raises Refusal or JournalError."""
         return await self._at_once(lambda: self._admission.remove_player(seat))
 
-    async def archive_if_unattended(self) -> bool:
-        """Archive or forget the table if nobody is here; return whether it has ended."""
+    async def archive(self, *, attended: bool) -> bool:
+        """Archive or forget the table, `attended` or only if nobody is here; return whether it has ended."""
         with contextlib.suppress(Refusal, TableLost):  # it has ended already
-            await self._at_once(self._archive_if_unattended)
+            await self._at_once(lambda: self._archive(attended=attended))
         return self._ended
 
     async def shorten_if_long(self) -> None:
@@ -330,7 +330,7 @@ class Table:
             case StateDue():
                 self._context.send_state()
             case Unattended():
-                await self._archive_if_unattended()
+                await self._archive(attended=False)
             case _:
                 await self._moves.fall_due(message)
 
@@ -344,8 +344,10 @@ class Table:
                 self._context.talk.clear()
         self._attendance.look()
 
-    async def _archive_if_unattended(self) -> None:
-        self.archived = await self._attendance.archive_if_unattended()
+    async def _archive(self, *, attended: bool) -> None:
+        if attended:
+            await self._context.stop_clock()
+        self.archived = await self._attendance.archive(attended=attended)
 
     async def _hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
         await self._context.stop_clock()

@@ -16,7 +16,7 @@ from server.errors import CodeTaken, TableDamaged, TableLost
 from server.logs import about
 from server.net.session import Session
 from server.net.tokens import hash_fits, new_code
-from server.networks import Origins, networks_in
+from server.networks import Origins, networks_in, who_gives_way
 from server.refusal import Refusal
 from server.storage.entries import (
     BotSeated,
@@ -233,26 +233,45 @@ class TableRegistry:
         return self._moving.setdefault(code, asyncio.Lock())
 
     async def _make_room(self, origin: str | None) -> None:
-        """Archive tables that everybody has left until there is room for one more, for an opener at `origin`.
+        """Archive tables until there is room for one more, for an opener at `origin`.
+
+        First those that everybody has left, then one opened where most were, for an opener elsewhere.
 
         Raises Refusal if none can be archived. The room is there until the caller awaits something else.
         """
         tried: set[Table] = set()
         while len(self.tables) + len(self._coming) >= self._most_tables:
-            left = (table for table in self.tables.values() if table not in self._going | tried)
+            left = [table for table in self.tables.values() if table not in self._going | tried]
             table = min(
                 (table for table in left if table.unattended_since is not None),
                 key=lambda table: self._worth(table, origin),
                 default=None,
             )
+            if attended := table is None:
+                table = self._crowded_out(left, origin)
             if table is None:
                 raise Refusal(Code.TOO_MANY_TABLES)
             tried.add(table)
             self._going.add(table)  # so that another opener takes another one
             try:
-                await table.archive_if_unattended()
+                await table.archive(attended=attended)
             finally:
                 self._going.discard(table)
+
+    def _crowded_out(self, tables: list[Table], origin: str | None) -> Table | None:
+        """Return the table that makes room though somebody is there, None if none does.
+
+        It is the newest of those opened where most were opened: if possible one without a game, and never a
+        game that would be lost.
+        """
+        if origin is None:
+            return None
+        newest_first = tables[::-1]
+        newest_first.sort(key=lambda table: table.state.stage != "gathering")
+        by_origin = [(networks_in(table.state.opened.origin or table.code), table) for table in newest_first]
+        found = who_gives_way(networks_in(origin), by_origin)
+        lost = found is not None and found.state.stage != "gathering" and not self._journal.keeps_games
+        return None if lost else found
 
     def _worth(self, table: Table, origin: str | None) -> tuple[bool, int, bool, bool, float]:
         """Return a table's place in the order of archiving for an opener at `origin`.

@@ -393,7 +393,7 @@ async def test_a_table_that_is_lost_in_the_middle_of_its_own_work_just_ends(
                 raise TableLost("the lease is lost")
 
         monkeypatch.setattr(table._context.journal, "archive", lose)
-        assert await table.archive_if_unattended()
+        assert await table.archive(attended=False)
         assert not server.lobby.tables
     assert "not read" not in caplog.text
 

@@ -75,6 +75,6 @@ async def test_a_table_that_is_archived_can_be_brought_back(tmp_path: Path) -> N
         for peer in peers:
             await peer.done(Leave(peer.next_id()))
         table = table_of(server, peers)
-        await cancelled_while_stored(server, table.archive_if_unattended())
+        await cancelled_while_stored(server, table.archive(attended=False))
         assert peers[0].code in server.lobby.archived
         await peers[0].resume(peers[0].code, peers[0].token)

@@ -7,6 +7,7 @@ import random
 import sqlite3
 import weakref
 from collections import Counter
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,17 @@ from msgspec.structs import replace
 
 from protocol.absence import WAIT, Absence, ByBot
 from protocol.codes import CloseReason, Code
-from protocol.messages import JoinTable, Leave, ListTables, OpenTable, Refused, Resume, Tables, Watch
+from protocol.messages import (
+    JoinTable,
+    Leave,
+    ListTables,
+    OpenTable,
+    Refused,
+    Resume,
+    StartGame,
+    Tables,
+    Watch,
+)
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
@@ -213,6 +224,33 @@ async def test_the_archive_removes_the_oldest_games_first(tmp_path: Path) -> Non
             await eventually(lambda: not server.lobby.tables)
         assert list(server.lobby._journal.archived) == codes[2:]
     assert codes_in_file(tmp_path, "archive") == set(codes[2:])
+
+
+async def test_tables_of_one_address_make_room_for_those_from_elsewhere(tmp_path: Path) -> None:
+    """Two addresses held all of them by being there; tables without a game go first, and no game is lost."""
+    config = Config(data=tmp_path, limits=Limits(tables=3), trusted_proxies=(ip_network("127.0.0.1"),))
+    async with running(config) as server, contextlib.AsyncExitStack() as stack:
+        hosts, guests = [
+            [await stack.enter_async_context(connected(server.port, "192.0.2.7")) for _ in range(3)]
+            for _ in range(2)
+        ]
+        anna, bruno, carla = [
+            await stack.enter_async_context(connected(server.port, f"192.0.2.{host}")) for host in (1, 2, 3)
+        ]
+        codes = [(await host.open(2, random_layout=True)).table for host in hosts]
+        for host, guest in zip(hosts[:2], guests[:2], strict=True):
+            await guest.join(host.code, "Guest")
+            await host.send(StartGame(host.next_id()))
+            await guest.news()
+        await anna.open(2)
+        assert (await hosts[2].until(Refused)).code == Code.TABLE_CLOSED
+        assert (await hosts[2].refused(OpenTable(7, 2, "Again"))).code == Code.TOO_MANY_TABLES
+        await bruno.open(2)
+        assert server.lobby.tables.keys() == {codes[0], anna.code, bruno.code}
+        assert list(server.lobby.archived) == [codes[1]]
+        assert (await carla.refused(OpenTable(7, 2, "Carla"))).code == Code.TOO_MANY_TABLES
+        await anna.done(Leave(anna.next_id()))
+        await hosts[1].resume(codes[1], hosts[1].token)
 
 
 async def test_unattended_games_make_room_for_new_ones(tmp_path: Path) -> None:
