@@ -31,6 +31,7 @@ from client.network.transport import (
 )
 from client.network.waiting import A, NoAnswer, RequestMessage, RequestRefused, Waiting
 from client.network.ways import AT_ONCE, NEXT_ROUND, Ways
+from client.tables.draws import Call
 from client.tables.news import Back, Closed, Lost, Update, news_of_server
 from client.tables.table import Gap, Refreshed, TableClosed, TableModel
 from engine.draws import Share, pledge_of
@@ -138,7 +139,9 @@ class Connection(Requests):
         self._timeouts = timeouts
         self._websocket: ClientConnection | None = websocket  # None while the connection is lost
         self._waiting: dict[int, Waiting] = {}
-        self._tokens_sent: dict[int, str] = {}  # by the ids of unanswered requests to resume
+        self._tokens_sent: dict[
+            int, tuple[str, Call | None]
+        ] = {}  # by the ids of unanswered requests to resume
         self._share = _new_share()  # secret until the server calls for it
         self._last_id = random.randrange(_FIRST_IDS)
         self._watches_as: str | None = None
@@ -171,10 +174,10 @@ class Connection(Requests):
         self._watches_as = name
         return answer
 
-    async def resume(self, table: str, token: str, after: int = 0) -> Seated:
-        """Return to a seat with the token that came with it."""
+    async def resume(self, table: str, token: str, after: int = 0, call: Call | None = None) -> Seated:
+        """Return to a seat with the token that came with it, and the call in which a share was shown."""
         message = Resume(self._next_id(), table, token, after, self._pledge)
-        self._tokens_sent[message.id] = token
+        self._tokens_sent[message.id] = token, call
         return await self._asked(message, Seated)
 
     async def updates(self) -> AsyncIterator[Update]:
@@ -282,9 +285,10 @@ class Connection(Requests):
                 waiting.undone = True
                 waiting.sent_on_until = now + self._timeouts.sent_on if until is None else until
                 raise there
-        token = self._tokens_sent.pop(answered, None)
+        token, call = self._tokens_sent.pop(answered, (None, None))
         if token is not None and isinstance(message, Seated):
             self.model.token = token  # the seat is this client's also if the caller has given up meanwhile
+            self.model.draws.call = self.model.draws.call or call
         if waiting is None:
             return  # the caller has given up
         waiting.silence()
@@ -308,7 +312,7 @@ class Connection(Requests):
         if not isinstance(waiting.message, Rematch) or model.token is None or next_table is None:
             return False
         waiting.message = Resume(waiting.message.id, next_table, model.token, 0, self._pledge)
-        self._tokens_sent[waiting.message.id] = model.token
+        self._tokens_sent[waiting.message.id] = model.token, None
         model.clear()
         return True
 

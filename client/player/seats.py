@@ -1,9 +1,9 @@
 """The seats of this computer's user, kept in files so that a closed terminal gets its seat back.
 
-A seat is a file that only its user can read, written once. The client that sits in the seat holds a lock on
-the file, which the system releases when the process ends, however it ends. Whatever looks at several files,
-or makes or removes one, has the folder to itself: clients started side by side lose nothing and share no
-seat.
+A seat is a file that only its user can read, written when it is taken and when its game begins. The client
+that sits in the seat holds a lock on the file, which the system releases when the process ends, however it
+ends. Whatever looks at several files, or writes or removes one, has the folder to itself: clients started
+side by side lose nothing and share no seat.
 """
 
 import contextlib
@@ -17,15 +17,17 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from msgspec import DecodeError, Struct, json
+from msgspec.structs import replace
 from platformdirs import user_state_path
 
+from client.tables.draws import Call
 from client.typed.address import same_server, server_url
 from protocol.limits import ADDRESS_LENGTH, ADDRESSES_TOLD
 from protocol.messages import Name, SeatNumber, TableCode, Token, hiding_secrets
 from protocol.text import printable
 
 _KEPT_SECONDS: Final = 30 * 24 * 3600.0
-_LARGEST_FILE: Final = 4096  # bytes; a seat takes about 200, and less than this with all addresses
+_LARGEST_FILE: Final = 4096  # bytes; a seat takes about 700, and less than this with all addresses
 _MOST_ADDRESSES: Final = ADDRESSES_TOLD + 3
 
 if sys.platform == "win32":
@@ -51,6 +53,7 @@ class _Kept(Struct, frozen=True):
     name: Name
     token: Token
     house: list[str] = []  # where the same seat is known
+    call: Call | None = None
 
     def __repr__(self) -> str:
         return hiding_secrets(self)
@@ -73,7 +76,13 @@ class HeldSeat:
     name: str
     token: str = field(repr=False)
     path: Path
+    call: Call | None = field(repr=False)  # in which the player has shown a share of the game's draws
     _file: int | None
+
+    def hold(self) -> None:
+        """Let no other process take the seat; raises OSError."""
+        self._file = os.open(self.path, os.O_RDWR)
+        lock_file(self._file, wait=False)
 
     def release(self) -> None:
         """Leave the seat, which stays kept for the next client."""
@@ -143,19 +152,32 @@ class Seats:
 
     def keep(self, table: str, seat: int, name: str, token: str, house: Sequence[str] = ()) -> HeldSeat:
         """Keep a seat that this process sits in; `house` are the servers' addresses at which it is known."""
-        content = json.encode(_Kept(1, self._server, table, seat, name, token, [*_usable(house)]))
-        path = self._folder / f"{secrets.token_hex(8)}.json"
-        draft = path.with_suffix(".new")
+        kept = _Kept(1, self._server, table, seat, name, token, [*_usable(house)])
+        held = HeldSeat(table, seat, name, token, self._folder / f"{secrets.token_hex(8)}.json", None, None)
         with self._alone():
-            with open(draft, "xb", opener=_private) as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-            file_held = os.open(path, os.O_RDWR)
-            lock_file(file_held, wait=False)
-        self._own.add(path)
-        return HeldSeat(table, seat, name, token, path, file_held)
+            self._write(held, kept)
+        self._own.add(held.path)
+        return held
+
+    def keep_call(self, held: HeldSeat, call: Call) -> None:
+        """Keep with a held seat the share that its player has shown, and what was settled by then."""
+        with self._alone():
+            kept = json.decode(held.path.read_bytes(), type=_Kept)
+            self._write(held, replace(kept, call=call))
+        held.call = call
+
+    def _write(self, held: HeldSeat, kept: _Kept) -> None:
+        """Write the file of a seat, and hold it."""
+        draft = held.path.with_suffix(".new")
+        with open(draft, "xb", opener=_private) as file:
+            file.write(json.encode(kept))
+            file.flush()
+            os.fsync(file.fileno())
+        held.release()  # first: Windows replaces no open file
+        try:
+            draft.replace(held.path)
+        finally:
+            held.hold()
 
     def forget(self, held: HeldSeat) -> None:
         """Remove a seat that is lost or no longer needed."""
@@ -200,7 +222,7 @@ class Seats:
             if self._server not in known_at or (self._new and path not in self._own):
                 return None
             closing.pop_all()
-        return HeldSeat(kept.table, kept.seat, printable(kept.name), kept.token, path, file)
+        return HeldSeat(kept.table, kept.seat, printable(kept.name), kept.token, path, kept.call, file)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:

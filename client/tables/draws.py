@@ -43,7 +43,7 @@ class DrawsCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class Call:
     """What was settled when the clients were asked for their shares, and the share that this one showed."""
 
     commitment: str
@@ -56,9 +56,12 @@ class _Call:
 
 @dataclass(slots=True)
 class DrawsWitness:
-    """What a client has seen of how the draws of its table's game came about."""
+    """What a client has seen of how the draws of its table's game came about.
 
-    _call: _Call | None = None
+    Whoever comes back to a seat sets the `call` that was kept with it.
+    """
+
+    call: Call | None = None
     _broken_off: int = 0
     _draws: Draws | None = None
     _drawn: Drawn = field(default_factory=Drawn)
@@ -69,7 +72,7 @@ class DrawsWitness:
         self, message: DrawBegins, state: TableState | None, seat: int | None, share: Share
     ) -> bool:
         """Take in that a draw begins; return whether to show `share`, which is then known to the server."""
-        if self._call is not None and self._call.shown is not None:
+        if self.call is not None and self.call.shown is not None:
             self._broken_off += 1
         starting = None if state is None else state.starting
         random_layout = state is not None and state.random_layout
@@ -81,7 +84,7 @@ class DrawsWitness:
             and pledges[seat] == pledge_of(share)
         )
         shown = share if due else None
-        self._call = _Call(message.commitment, pledges, seat, starting, random_layout, shown)
+        self.call = Call(message.commitment, pledges, seat, starting, random_layout, shown)
         return due
 
     def fold(self, event: SeenEvent) -> None:
@@ -93,8 +96,8 @@ class DrawsWitness:
                 self._doubt(Doubt.COMMITMENT)
             case GameStarted():
                 self._start(event)
-            case CentreTurned() | LayoutDrawn() if self._call is not None:
-                if isinstance(event, LayoutDrawn) != self._call.random_layout:
+            case CentreTurned() | LayoutDrawn() if self.call is not None:
+                if isinstance(event, LayoutDrawn) != self.call.random_layout:
                     self._doubt(Doubt.OPTIONS)
             case GameEnded():
                 self._end(event)
@@ -116,9 +119,9 @@ class DrawsWitness:
         """Return what can be said of the draws of a game with a result; None before it has one."""
         if not self._over:
             return None
-        shown, own = None if self._call is None else self._call.shown, None
-        if self._draws is not None and self._call is not None and self._call.seat is not None:
-            own = self._draws.shares[self._call.seat]
+        shown, own = None if self.call is None else self.call.shown, None
+        if self._draws is not None and self.call is not None and self.call.seat is not None:
+            own = self._draws.shares[self.call.seat]
         return DrawsCheck(
             self._draws,
             self._fault,
@@ -128,7 +131,7 @@ class DrawsWitness:
         )
 
     def _start(self, started: GameStarted) -> None:
-        self._draws, call = started.draws, self._call
+        self._draws, call = started.draws, self.call
         if call is None:
             return
         if started.draws is None:
@@ -140,7 +143,7 @@ class DrawsWitness:
                 self._doubt(Doubt.COMMITMENT)
             elif call.shown is not None:  # there was another draw while this client was away
                 self._broken_off += 1
-            self._call = None
+            self.call = None
             return
         if (
             call.shown is not None

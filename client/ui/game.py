@@ -212,6 +212,7 @@ class Client:
             if _over(self._connection.model):
                 self._keeper.forget()
                 self._keep_record(self._connection.model)
+            self._keeper.keep_call(self._connection.model.draws.call)
             match update:
                 case TableClosed(Refused(code)) if code in SEAT_LOST:
                     self._keeper.forget()

@@ -235,7 +235,7 @@ class Requests:
         # A client at a table cannot join another: the server says so below.
         while self._connection.model.table is None and (held := self._keeper.take(table, name)) is not None:
             try:
-                await self._connection.resume(table, held.token)
+                await self._connection.resume(table, held.token, call=held.call)
             except RequestRefused as refusal:
                 if refusal.code not in {Code.BAD_TOKEN, Code.NO_SUCH_TABLE, Code.TABLE_CLOSED}:
                     self._keeper.release()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from client.player.seats import HeldSeat, Seats
+from client.tables.draws import Call
 from client.ui.texts.kept import seat_damaged, seat_not_kept, seats_not_read
 from protocol.codes import Code
 from protocol.limits import TOKENS_SHOWN
@@ -75,6 +76,16 @@ class SeatKeeper:
         else:
             if self._reminder:
                 self._tell(self._reminder)
+
+    def keep_call(self, call: Call | None) -> None:
+        """Keep the share that the client has shown with the seat, so that it can be looked for later."""
+        held = self._held
+        if self._seats is None or held is None or call is None or call.shown is None or call == held.call:
+            return
+        try:
+            self._seats.keep_call(held, call)
+        except OSError as error:
+            self._tell_once(seat_not_kept(error))
 
     def release(self) -> None:
         """Let the seat be taken again by another client."""

@@ -1,18 +1,23 @@
 """The seats that the program keeps on this computer, and when it forgets them."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from client.player.seats import Seats
+from client.tables.draws import DrawsCheck
 from client.ui.game import run
 from client.ui.online.visit import Options
 from client.ui.update.state import Lobby, Result, Ui
-from engine.game import GameOptions
+from engine.draws import NO_SHARE, Share, commitment_to, pledge_of
+from engine.game import GameOptions, SharedChance
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import eyes_of
 from protocol.messages import (
+    AddShare,
+    DrawBegins,
     JoinTable,
     ListTables,
     Refused,
@@ -27,6 +32,7 @@ from protocol.messages import (
 )
 from protocol.snapshot import snapshot_message
 from tests.client.scripted import Peer, scripted
+from tests.client.tables.test_draws import SEED, SHARES, played_game
 from tests.client.ui.keyboard import (
     Keyboard,
     gathering,
@@ -172,3 +178,38 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", table="KXQT", seats=Seats(tmp_path, url))) == 0
+
+
+async def test_a_returning_player_finds_the_share_among_the_draws(keys: Keyboard, tmp_path: Path) -> None:
+    """It is kept with the seat as soon as it has been shown, so the result says that it was used."""
+    table = gathering("Cosima", "Ann", "Dario")
+    shown = asyncio.get_running_loop().create_future()
+
+    async def show(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.receive(Resume)
+        draw = DrawBegins(commitment_to(SEED), [pledge_of(SHARES[0]), resume.pledge, None])
+        await peer.send(Seated(resume.id, "KXQT", 1), table, draw)
+        share = (await peer.receive(AddShare)).share
+        await peer.send(table)
+        await keys.until(lambda *_: share.encode() in kept_seat_files(tmp_path)[0])
+        shown.set_result(Share(share))
+        await peer.until_closed()
+
+    async def finish(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.receive(Resume)
+        game = played_game(SharedChance(SEED, (SHARES[0], shown.result(), NO_SHARE)))
+        view = snapshot(game.view, eyes_of(Seat(1)))
+        await peer.send(Seated(resume.id, "KXQT", 1), table, snapshot_message(view, len(game.events), None))
+        fair = DrawsCheck(view.start.draws, own=True)
+        await keys.until(lambda _, model: model.draws.check() == fair)
+        await quit_table(keys, peer)
+
+    async with scripted(show, finish) as url:
+        options = options_with_kept_seat(tmp_path, url)
+        first = asyncio.create_task(run(options))
+        await shown
+        first.cancel()
+        await asyncio.wait([first])
+        assert await run(options) == 0
