@@ -115,9 +115,10 @@ def prefer_as_remembered() -> "Preferences | None":
 
 def name_of(arguments: argparse.Namespace) -> str:
     """Return the player's name: the one given, or the one chosen on the start screen."""
+    from client.player.preferences import preferences_file, remembered
     from client.typed.names import default_name
 
-    known = prefer_as_remembered()
+    known = remembered(preferences_file())
     return arguments.name or (known and known.name) or default_name()
 
 

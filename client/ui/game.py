@@ -26,7 +26,7 @@ from client.ui.terminal.device import own_device
 from client.ui.terminal.shell import Shell, describe_failure
 from client.ui.texts.kept import how_to_come_back
 from client.ui.update import autoplay, news, requests
-from client.ui.update.actions import Action
+from client.ui.update.actions import Action, Scrollable
 from client.ui.update.autoplay import counting
 from client.ui.update.calls import Occasion, occasions
 from client.ui.update.dispatch import Outcome, pressed, updated
@@ -167,7 +167,8 @@ class Client:
         self._take(pressed(self._shown.ui, name, self._connection.model))
 
     def _act(self, action: Action) -> None:
-        self._touched = _clock()
+        if not isinstance(action, Scrollable):  # which comes from painting, not from a person
+            self._touched = _clock()
         if self._review is not None:
             self._look(self._review.act(action))
             return

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from client.language import _
 from commands.access import access_of, add_access, visit_asking
-from commands.display_options import add_display_options, name_of, options_of
+from commands.display_options import add_display_options, name_of, options_of, prefer_as_remembered
 from commands.finished_games.past_games import keep_record
 from commands.looking_back import looking_back
 from commands.parsing import Commands, need_terminal, table_code, wrong_use
@@ -52,6 +52,7 @@ def _join(arguments: argparse.Namespace) -> int:
     if arguments.watch and arguments.server is None:
         return wrong_use(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))
     access = access_of(arguments)
+    prefer_as_remembered()
     if arguments.server is None:
         need_terminal()
         request = chosen_server(name_of(arguments), access, ascii_wanted=arguments.ascii, home=False)

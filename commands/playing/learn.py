@@ -3,7 +3,7 @@
 import argparse
 
 from client.language import _
-from commands.display_options import add_display_options, name_of
+from commands.display_options import add_display_options, name_of, prefer_as_remembered
 from commands.parsing import Commands, need_terminal
 from commands.playing.lessons import taught
 from commands.playing.play import add_game, play_here
@@ -19,6 +19,7 @@ def _learn(arguments: argparse.Namespace) -> int:
     from client.ui.lessons.course import Parting
 
     need_terminal()
+    prefer_as_remembered()
     match taught(name_of(arguments), ascii_wanted=arguments.ascii):
         case Parting.PLAY:
             game = argparse.ArgumentParser()

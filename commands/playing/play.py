@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from client.language import _
 from client.levels import FOR_BEGINNERS, LEVELS
-from commands.display_options import add_display_options, options_of
+from commands.display_options import add_display_options, options_of, prefer_as_remembered
 from commands.finished_games.past_games import kept_here
 from commands.parsing import Commands, describe_host_error, need_terminal, wrong_use
 from commands.playing.hosting import against_bots, going_on, log_for_later
@@ -84,6 +84,7 @@ def play_here(arguments: argparse.Namespace) -> int:
     from engine.pieces import People
 
     need_terminal()
+    prefer_as_remembered()
     if arguments.go_on:
         return _continued(arguments)
     brains = tuple(arguments.brain.split(","))

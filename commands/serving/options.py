@@ -139,7 +139,7 @@ def options_of(command: argparse.ArgumentParser) -> list[Option]:
 
 
 def _result(convert: Callable[[str], Any] | argparse.FileType | str | None) -> object:
-    """Return the type that an option's text is converted to."""
-    from typing import get_type_hints
-
-    return convert if isinstance(convert, type) or convert is None else get_type_hints(convert).get("return")
+    """Return the type that an option's text is converted to, or its name if it is imported for that alone."""
+    if isinstance(convert, type) or convert is None:
+        return convert
+    return getattr(convert, "__annotations__", {}).get("return")

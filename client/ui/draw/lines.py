@@ -59,6 +59,12 @@ def padded(text: str, width: int) -> str:
     return short + " " * (width - get_cwidth(short))
 
 
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a line for each row, with the words of all but the last column below each other."""
+    widths = [max(map(get_cwidth, column)) for column in zip(*rows, strict=True)][:-1]
+    return ["  ".join([*map(padded, row, widths), row[-1]]) for row in rows]
+
+
 def fitted(content: Line, width: int, fill: str = "") -> Line:
     """Return `content` cut or filled to exactly `width` cells; `fill` is the style of the filling."""
     spare = width - width_of(content)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from client.language import _
 from client.records.past_games import PastGame
-from client.ui.draw.lines import padded
+from client.ui.draw.lines import columns
 from client.ui.texts.scoring import describe_points
 from client.ui.texts.times import local_time
 from protocol.messages import Standing
@@ -15,7 +15,7 @@ def games_listing(games: Sequence[PastGame]) -> list[str]:
     if not games:
         return [_("No finished games are kept here.")]
     heading = ("#", _("ENDED"), _("TABLE"), _("PLAYERS AND POINTS"))
-    return _columns(
+    return columns(
         [
             heading,
             *(
@@ -31,12 +31,4 @@ def standings_listing(standings: Iterable[tuple[str, Standing]]) -> list[str]:
     rows = [(name, str(each.games), str(each.wins), str(each.points)) for name, each in standings]
     if not rows:
         return [_("No finished games are kept here.")]
-    return _columns([(_("PLAYER"), _("GAMES"), _("WINS"), _("POINTS")), *rows])
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    return [
-        "  ".join([*(padded(word, width) for word, width in zip(row, widths, strict=False)), row[-1]])
-        for row in rows
-    ]
+    return columns([(_("PLAYER"), _("GAMES"), _("WINS"), _("POINTS")), *rows])

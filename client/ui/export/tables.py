@@ -6,7 +6,7 @@ from typing import Protocol
 
 from client.language import _, counted
 from client.records.recording import Recording
-from client.ui.draw.lines import padded
+from client.ui.draw.lines import columns
 from client.ui.texts.scoring import describe_result
 from client.ui.texts.set_up import describe_stage
 from client.ui.texts.times import local_time
@@ -82,11 +82,7 @@ def listing(tables: Iterable[Table]) -> list[str]:
     if not rows:
         return [_("There are no tables.")]
     heading = (_("TABLE"), _("STAGE"), _("MOVES"), _("OPENED"), _("CHANGED"), _("PLAYERS"))
-    widths = [max(len(row[column]) for row in (heading, *rows)) for column in range(len(heading) - 1)]
-    return [
-        "  ".join([*(padded(word, width) for word, width in zip(row, widths, strict=False)), row[-1]])
-        for row in (heading, *rows)
-    ]
+    return columns([heading, *rows])
 
 
 def summary(table: Table) -> list[str]:

@@ -77,6 +77,9 @@ class Requests:
         try:
             await self._put(request)
         except (RequestRefused, ConnectFailed) as failure:
+            if isinstance(request, requests.Refresh):  # another request may be under way, and its line closed
+                self._shown.show(replace(self._shown.ui, notice=Notice(str(failure), refusal=True)))
+                return
             again = request.then if isinstance(request, requests.Rename) else request
             of_name = isinstance(failure, RequestRefused) and failure.code.startswith(_OF_NAMES)
             if of_name and isinstance(again, requests.Open | requests.Join | requests.Watch | None):

@@ -85,6 +85,8 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if request is None or isinstance(ui.page, Start | Search | History) or isinstance(request, _OURS):
         return after, request
     if isinstance(request, requests.Hint):  # which is worked out here
+        if ui.ponders:  # and stopped by any key, this one too
+            return after, None
         told = Notice(_("Looking for a good move ... Any key stops the search."))
         return replace(after, ponders=True, notice=told), request
     if ui.lost is not None:

@@ -16,6 +16,7 @@ from client.tables.news import HeardInLobby
 from client.ui import game as game_program
 from client.ui.game import run
 from client.ui.online.visit import LookingBack, Options
+from client.ui.update.actions import Scrollable
 from client.ui.update.state import Quitting, Ui, table_page
 from commands.looking_back import recording_of
 from engine.game import GameOptions
@@ -219,6 +220,32 @@ async def test_a_table_that_is_gone_after_a_lost_connection_leads_to_the_lobby(
     assert len(kept_seat_files(tmp_path)) == left
 
 
+async def test_a_list_that_is_refused_leaves_the_request_under_way_alone(
+    keys: Keyboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list is asked for again and again, whatever the player does; nor does painting count as a key."""
+    monkeypatch.setattr(game_program, "_LOBBY_SECONDS", 0)
+
+    async def act(peer: Peer) -> None:
+        await greet(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
+        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
+        assert keys.client is not None
+        keys.client._touched = 0.0
+        keys.client._act(Scrollable(3))
+        assert keys.client._touched == 0.0
+        asked = await peer.receive(ListTables)
+        keys.press("w")
+        await peer.receive(Watch)
+        await peer.send(Refused("too-soon", "Not now.", asked.id))
+        await keys.until(lambda ui, _: ui.notice is not None and ui.notice.refusal)
+        assert keys.client._shown.ui.busy
+        peer.drop()
+        keys.press("q")
+
+    async with scripted(act) as url:
+        assert await run(Options(url, "Ann")) == 0
+
+
 async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> None:
     """A request that waits for the connection is cancelled."""
 
@@ -322,8 +349,12 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
         await run(Options(url, "Ann", table="KXQT", suggest=suggest))
 
 
-async def test_any_key_stops_the_search_for_a_hint(keys: Keyboard) -> None:
-    """Until then the screen says what it does; the key does what it always does, and no hint comes."""
+@pytest.mark.parametrize("key", ["l", "s"])
+async def test_any_key_stops_the_search_for_a_hint(keys: Keyboard, key: str) -> None:
+    """Until then the screen says what it does; the key does what it always does, and no hint comes.
+
+    The key that has begun the search begins no other one beside it.
+    """
     game = played(GameOptions(2, random_layout=True, starting=Seat(1)), 1, 0)
     seats = [SeatSummary("Cosima", here=True), SeatSummary("Ann", here=True)]
     cancelled = asyncio.Event()
@@ -349,10 +380,10 @@ async def test_any_key_stops_the_search_for_a_hint(keys: Keyboard) -> None:
         await keys.until(lambda ui, _: ui.ponders and ui.notice is not None)
         assert keys.client is not None
         cursor = table_page(keys.client._shown.ui)
-        keys.press("l")
+        keys.press(key)
         await cancelled.wait()
         await keys.until(lambda ui, _: not ui.ponders and ui.notice is None)
-        assert table_page(keys.client._shown.ui) != cursor
+        assert (table_page(keys.client._shown.ui) != cursor) is (key == "l")
         keys.press("qy")
         await peer.until_closed()
 

@@ -11,6 +11,7 @@ import pexpect
 import pytest
 
 from client.records.past_games import PastGame, standings
+from client.ui.export.history import standings_listing
 from commands.finished_games.past_games import keep_record
 from engine.game import GameOptions
 from engine.record import names_in, outcome_in, recorded, replayed
@@ -126,6 +127,13 @@ def test_standings_count_games_wins_and_points(run: Run) -> None:
     heading, *rows = run("standings").splitlines()
     assert heading.split() == ["PLAYER", "GAMES", "WINS", "POINTS"]
     assert [row.split()[0] for row in rows] == [each["name"] for each in standings]
+
+
+def test_wide_letters_are_shown_in_whole() -> None:
+    """Each takes two cells of a terminal."""
+    lines = standings_listing([("小林小林小林小林", Standing(1, 1, 10)), ("Anna", Standing(1, 0, 5))])
+    assert lines[1].startswith("小林小林小林小林  1 ")
+    assert lines[2].startswith(f"Anna{' ' * 12}  1 ")
 
 
 def test_players_with_more_wins_come_first_then_with_more_points() -> None:

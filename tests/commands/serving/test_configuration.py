@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from client.bots.levels import LEVELS
 from client.network.connection import connected
-from commands.parsing import Parser, WrongUse
+from commands.parsing import Parser, WrongUse, network
 from commands.serving.configuration import namespace_of, printed, settings
 from commands.serving.options import Kind, Option, options_of
 from commands.serving.serve import add_serve
@@ -52,6 +52,13 @@ def test_every_option_has_a_key() -> None:
     assert {option.action.dest for option in options_of(command)} == dests
     for option in options_of(command):
         assert f"--{option.key}" in option.action.option_strings
+
+
+def test_an_option_may_be_of_a_type_that_is_imported_only_for_its_checks() -> None:
+    """As that of a network is, which is loaded when somebody gives one."""
+    command = argparse.ArgumentParser()
+    command.add_argument("--network", type=network)
+    assert [option.kind for option in options_of(command)] == [Kind.TEXT]
 
 
 def values(option: Option) -> st.SearchStrategy[Any]:

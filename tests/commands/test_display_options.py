@@ -1,0 +1,19 @@
+"""What the command line says of the display, and what is remembered."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from client.player.calling import chosen_calling
+from client.player.preferences import Preferences, preferences_file, remember
+from commands.display_options import name_of
+
+
+def test_asking_for_the_name_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the bell nor anything else that is remembered beside it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    before = chosen_calling()
+    remember(preferences_file(), Preferences(name="Ann", bell=not before.bell))
+    assert name_of(argparse.Namespace(name=None)) == "Ann"
+    assert chosen_calling() == before
