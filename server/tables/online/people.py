@@ -1,9 +1,10 @@
 """Those who have taken a name in the lobby, until their connections end: no two of their names look alike."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from protocol.codes import Code
 from protocol.limits import PEOPLE_LISTED
@@ -12,6 +13,8 @@ from server.cluster.messages import Person as Elsewhere
 from server.net.session import Session
 from server.refusal import Refusal
 from server.tables.seats.names import looks
+
+_GROUPS: Final[Sequence[Whereabouts]] = ("lobby", "playing", "watching")  # as they are listed
 
 Place: TypeAlias = tuple[Whereabouts, str | None]  # with the code of a table that everybody may know
 
@@ -81,21 +84,30 @@ class People:
         return person
 
     def listed(self, place_of: Callable[[Session], Place], others: Sequence[Elsewhere] = ()) -> Online:
-        """Return the list of who is online, here and at other servers, as far as it has room."""
+        """Return the list of who is online, here and at other servers, as far as it has room.
+
+        If it has not enough, each address has an equal part of it before any has more.
+        """
         people = [
-            (person.since, PersonOnline(person.name, *place_of(person.session)))
+            (person.since, person.session.address[-1], PersonOnline(person.name, *place_of(person.session)))
             for person in self._by_session.values()
         ]
         if others:
-            people += ((each.since, PersonOnline(each.name, each.at, each.table)) for each in others)
+            people += ((there.since, there.name, _shown(there)) for there in others)
             people.sort(key=lambda each: each[0])
-        groups: dict[Whereabouts, list[PersonOnline]] = {"lobby": [], "playing": [], "watching": []}
-        for _since, each in people:
-            if len(groups[each.at]) < PEOPLE_LISTED:
-                groups[each.at].append(each)
-        first = [each for group in groups.values() for each in group][:PEOPLE_LISTED]
-        return Online(first, len(people) - len(first))
+        people.sort(key=lambda each: _GROUPS.index(each[2].at))
+        part = max(1, PEOPLE_LISTED // (len({network for _, network, _ in people}) or 1))
+        counts, first, later = Counter[str](), list[int](), list[int]()
+        for number, (_, network, _) in enumerate(people):
+            counts[network] += 1
+            (first if counts[network] <= part else later).append(number)
+        shown = sorted([*first, *later][:PEOPLE_LISTED])
+        return Online([people[number][2] for number in shown], len(people) - len(shown))
 
     def _forget_name(self, person: Person) -> None:
         for look in person.looks:
             del self._by_looks[look]
+
+
+def _shown(person: Elsewhere) -> PersonOnline:
+    return PersonOnline(person.name, person.at, person.table)

@@ -327,6 +327,21 @@ async def test_a_crowd_that_comes_at_once_is_told_in_rounds() -> None:
             assert len(lists(peer)) <= 3, "on coming, in the round that ran then, and in the next"
 
 
+async def test_the_list_has_room_for_people_of_all_addresses() -> None:
+    """Whoever connects fifty times at one address does not hide all others."""
+    config = Config(timers=FastClock, trusted_proxies=(ip_network("127.0.0.1"),))
+    async with running(config) as server, contextlib.AsyncExitStack() as stack:
+        for number in range(PEOPLE_LISTED):
+            peer = await stack.enter_async_context(connected(server.port, "192.0.2.7"))
+            await peer.done(EnterLobby(peer.next_id(), f"Visitor {number}"))
+        anna = await stack.enter_async_context(connected(server.port, "192.0.2.8"))
+        await anna.done(EnterLobby(anna.next_id(), "Anna"))
+        while not lists(anna) or lists(anna)[-1].more == 0:
+            await anna.until(Online)
+        assert len(lists(anna)[-1].people) == PEOPLE_LISTED
+        assert lists(anna)[-1].people[-1] == PersonOnline("Anna")
+
+
 async def test_a_few_addresses_do_not_mute_the_lobby_for_everybody() -> None:
     """Three were enough, for 60 s at a time, without end."""
     config = Config(
