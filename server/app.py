@@ -1,4 +1,4 @@
-"""The server as a whole: from the opening of its journal to its end, under one TaskGroup."""
+"""The server as a whole: from the opening of its journal to the end of its last task."""
 
 import asyncio
 import contextlib
