@@ -13,7 +13,6 @@ from typing import Final
 
 from protocol.codes import Code
 from server.net.session import Session
-from server.networks import Networks
 from server.refusal import Refusal
 from server.tables.seats.names import alike
 
@@ -24,7 +23,7 @@ _MOST: Final = 100  # at one table; of more, those removed first may come back
 class _Excluded:
     at: float
     session: str
-    address: Networks
+    network: str  # the widest with its address, in which it may have all the others
     name: str | None
     whole_address: bool
 
@@ -43,18 +42,18 @@ class Exclusions:
 
     def add(self, session: Session, name: str | None, *, whole_address: bool) -> None:
         """Exclude a client, and its name at its address; everybody else there too if `whole_address`."""
-        excluded = _Excluded(self._now(), session.id, session.address, name, whole_address)
+        excluded = _Excluded(self._now(), session.id, session.address[-1], name, whole_address)
         self._excluded.append(excluded)
 
     def check(self, session: Session, name: str | None, table: str) -> None:
         """Raise Refusal if the client was removed too short a time ago, or may be one that was."""
-        now = self._now()
+        now, network = self._now(), session.address[-1]
         for each in reversed(self._excluded):
             wait = each.at + self._seconds - now
             same_name = name is not None and each.name is not None and alike(name, each.name)
-            if wait > 0 and (session.id == each.session or (same_name and session.address == each.address)):
+            if wait > 0 and (session.id == each.session or (same_name and network == each.network)):
                 raise Refusal(Code.REMOVED, table=table, seconds=math.ceil(wait))
         for each in reversed(self._excluded):
             wait = each.at + self._address_seconds - now
-            if wait > 0 and each.whole_address and session.address == each.address:
+            if wait > 0 and each.whole_address and network == each.network:
                 raise Refusal(Code.REMOVED_NEARBY, table=table, seconds=math.ceil(wait))

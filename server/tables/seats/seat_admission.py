@@ -217,7 +217,7 @@ class SeatAdmission:
         """
         state = self._context.state
         host = None if state.host is None else self._context.audience.seated.get(state.host)
-        shared = host is not None and host.address == session.address
+        shared = host is not None and host.address[-1] == session.address[-1]
         self._exclusions.add(session, name, whole_address=not shared)
         seconds = math.ceil(self._context.limits.removed_seconds)
         self.send_away(session, Refusal(Code.REMOVED, table=self._context.code, seconds=seconds))

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
-from protocol.messages import Leave, OpenTable, TableState
+from protocol.codes import Code
+from protocol.messages import JoinTable, Leave, OpenTable, Remove, TableState
 from server.app import Running, running
 from server.config import Config, Limits
 from server.net.connections import address
@@ -248,6 +249,23 @@ async def test_many_networks_of_one_keep_nobody_out(monkeypatch: pytest.MonkeyPa
             back = Peer(socket)
             await back.hello()
             await back.resume(player.code, player.token)
+
+
+async def test_whoever_is_removed_does_not_come_back_from_the_network_beside() -> None:
+    """An IPv6 network of 48 bits is free to have."""
+    async with server_behind_a_proxy() as server, contextlib.AsyncExitStack() as stack:
+        host, removed, back, other = [
+            Peer(await stack.enter_async_context(asking(server.port, source)))
+            for source in ("198.51.100.1", "2001:db8:7:1::1", "2001:db8:7:2::1", "2001:db8:8::1")
+        ]
+        for peer in (host, removed, back, other):
+            await peer.hello()
+        await host.open(3)
+        await removed.join(host.code, "Removed")
+        await host.done(Remove(host.next_id(), 1))
+        refused = await back.refused(JoinTable(back.next_id(), host.code, "Back"))
+        assert refused.code == Code.REMOVED_NEARBY
+        await other.join(host.code, "Other")
 
 
 async def test_the_log_and_the_session_have_the_clients_address(caplog: pytest.LogCaptureFixture) -> None:
