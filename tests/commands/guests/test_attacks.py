@@ -104,9 +104,9 @@ async def test_files_of_the_host_are_out_of_reach(tmp_path: Path, monkeypatch: p
         await begin_game(guest)
         for command in ("save", "picture"):
             guest.type(f":{command}\r")
-            await guest.until("This screen comes from another computer")
+            await guest.until("You are playing on another computer")
             guest.type("c\x1b")  # the notice goes
-            await eventually(lambda: "This screen comes" not in guest.shown)
+            await eventually(lambda: "You are playing on" not in guest.shown)
     assert [path.name for path in files(tmp_path) if path.parent == tmp_path] == ["guests"]
 
 
