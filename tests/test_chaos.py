@@ -1,4 +1,4 @@
-"""The short form of `python -m bench.chaos`: docs/reliability.md tells of the long one."""
+"""The short form of `python -m bench.chaos`: docs/testing.md tells of the long one."""
 
 import asyncio
 import io

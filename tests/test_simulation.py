@@ -1,4 +1,4 @@
-"""The short form of `python -m simulation`: docs/reliability.md tells of the long one."""
+"""The short form of `python -m simulation`: docs/testing.md tells of the long one."""
 
 import os
 import subprocess

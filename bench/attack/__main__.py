@@ -6,7 +6,7 @@
 
 The game is played by four seats: first alone, then beside the attack, then for as long as the memory has to
 come back. Beside the attack a fifth player loses the connection every second and comes back. In the end the
-server is stopped in the middle of another attack. docs/reliability.md has more.
+server is stopped in the middle of another attack. docs/performance.md has the figures.
 """
 
 import argparse
@@ -154,7 +154,7 @@ def _described(waits: list[float], what: str) -> dict[str, float]:
 
 
 def _markdown(found: dict[str, dict[str, float]]) -> str:
-    """Return the figures of all attacks as the table of docs/reliability.md."""
+    """Return the figures of all attacks as the table of docs/performance.md."""
     lines = [f"| mode | attack | {' | '.join(_COLUMNS.values())} |", "|---|---|" + "---:|" * len(_COLUMNS)]
     for name, figures in found.items():
         shown = [f"{figures[column]:,.{0 if figures[column] >= 20 else 1}f}" for column in _COLUMNS]
@@ -188,7 +188,7 @@ def main() -> int:
     )
     parser.add_argument("--key", default="ec", help="of the server with TLS: ec, rsa:2048 or rsa:4096")
     parser.add_argument(
-        "--markdown", action="store_true", help="print the table in the form of docs/reliability.md"
+        "--markdown", action="store_true", help="print the table in the form of docs/performance.md"
     )
     parser.add_argument("--json", type=Path, help="file for the figures")
     options = parser.parse_args()

@@ -8,7 +8,7 @@ With --nodes, several servers share a PostgreSQL of their own, and all of them, 
 Every game must end, and what each player and spectator saw must be what the journal holds. Otherwise it
 exits with 1 and prints what is wrong. With --broken, the server is broken on purpose, and it exits with 1 if
 that goes unnoticed. Ctrl-C or SIGTERM stops the games, and the games that have ended are judged; a second one
-ends it at once. It exits with 3 if not all was played, and nothing was wrong. docs/reliability.md has more.
+ends it at once. It exits with 3 if not all was played, and nothing was wrong. docs/testing.md has more.
 """
 
 import argparse
