@@ -79,6 +79,7 @@ class ConnectionLimits:
         self.refused: Counter[RefusedFor] = Counter()
         self.delayed = 0  # messages read later than they came
         self._complaints: set[str] = set()
+        self._told: Counter[str] = Counter()  # connections that only wait to be refused, by addresses
         self._requests: Turns[Callable[[], None]] = Turns()
 
     def __len__(self) -> int:
@@ -106,7 +107,7 @@ class ConnectionLimits:
     def forwarded(self, connection: SharingConnection, remote: Remote) -> bool:
         """Count a connection for the client that a trusted proxy names instead; answers as `opened` does."""
         known = self._open.pop(connection)
-        known.address.remove(connection)
+        self._uncount(connection, known)
         networks, most = remote.counted_as, self._limits.connections_per_address
         return self._count(connection, known.transport, remote, networks=networks, most=most, forwarded=True)
 
@@ -136,7 +137,7 @@ class ConnectionLimits:
     def closed(self, connection: SharingConnection) -> None:
         """Stop counting a connection."""
         if (known := self._open.pop(connection, None)) is not None:  # otherwise it has been cut
-            known.address.remove(connection)
+            self._uncount(connection, known)
         self._freed_memory.connection_ended()
 
     def _known(self, connection: ServerConnection) -> _Open | None:
@@ -155,15 +156,30 @@ class ConnectionLimits:
     ) -> bool:
         address = self._address(networks, most)
         self._make_room(address)
-        beyond = max(len(each) - each.most for each in address.and_around())
-        beyond_all = len(self._open) - self._limits.connections
-        refusal = RefusedFor.ADDRESS_FULL if beyond >= 0 else RefusedFor.FULL if beyond_all >= 0 else None
-        if refusal is not None and (beyond >= _REFUSALS_PER_ADDRESS or beyond_all >= _REFUSALS):
+        refusal = None
+        if any(len(each) >= each.most for each in address.and_around()):
+            refusal = RefusedFor.ADDRESS_FULL
+        elif self._is_full:
+            refusal = RefusedFor.FULL
+        if refusal is None:
+            address.add(connection)
+        elif self._told[address.name] >= _REFUSALS_PER_ADDRESS or self._told.total() >= _REFUSALS:
             self.refused[refusal] += 1
             return False
+        else:
+            self._told[address.name] += 1
         self._open[connection] = _Open(transport, remote, address, refusal, proxies, forwarded)
-        address.add(connection)
         return True
+
+    def _uncount(self, connection: SharingConnection, known: _Open) -> None:
+        if known.refusal is None:
+            known.address.remove(connection)
+        else:
+            self._told -= Counter([known.address.name])
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._open) - self._told.total() >= self._limits.connections
 
     def _address(self, networks: Networks, most: int) -> Address:
         """Return an address with the networks around it, new ones if nobody is connected from there."""
@@ -180,7 +196,7 @@ class ConnectionLimits:
         """Cut a connection that another one from `address` may take the place of, if that is needed."""
         full = next((each for each in address.and_around() if len(each) >= each.most), None)
         if full is None:
-            if len(self._open) < self._limits.connections:
+            if not self._is_full:
                 return
             *_, own = address.and_around()
             crowd = max(self._widest.values(), key=lambda each: each.without_seat)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator
 
 import pytest
@@ -150,6 +151,19 @@ async def test_a_full_server_makes_room_at_the_address_with_the_most_connections
                 await reader.readuntil(b"welcome")
         for each in (writer, elsewhere_writer):
             each.transport.abort()
+
+
+async def test_those_who_wait_to_be_refused_take_nobodys_place() -> None:
+    """A newcomer gets the place of a connection that was cut for it, however many wait beyond the limit."""
+    async with (
+        memory_server(connections=6, connections_per_address=4, hello_seconds=TIMEOUT * 5) as server,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        for number in range(60):
+            source = (f"127.0.0.{2 + number % 2}", 0)
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), TIMEOUT, source))
+        async with connected(server.port) as newcomer:
+            await newcomer.nothing_but_pong()
 
 
 async def test_a_full_server_keeps_no_more_connections_that_it_could_not_serve() -> None:
