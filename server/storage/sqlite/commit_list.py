@@ -1,7 +1,21 @@
 """The commit list: a file beside the journal that says after each commit how far its tables have come.
 
 It shows at the next start what SQLite cannot notice: that the end of the write-ahead log, or all of it, is
-lost, or that a file is of another day. docs/reliability.md describes the format.
+lost, or that a file is out of date. It is written before anything is told, and not synced: after a power cut,
+its end or the journal's may be missing. At each start and above 256 KiB it is written again, under another
+name that then replaces it.
+
+Each line is a checksum (CRC-32, 8 hexadecimal digits) of the rest of the line, a space, and the rest. The
+first line is `palatinus-commits-1`, the journal's number, the number of the last commit, and how many tables
+follow, one on each line. Every other line has the numbers of the first and the last commit that it covers,
+then for each table that these changed its code, a sign and what the sign stands for:
+
+    = in use      the number of its entries, `:`, the last link of its chain in hexadecimal
+    ~ archived    the same
+    ! set aside   `0:`
+    - removed     nothing
+
+    5d0c6e1b 1042-1042 KXQT=17:9f86d081884c7d65
 """
 
 import contextlib
