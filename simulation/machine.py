@@ -6,6 +6,7 @@ which does nothing else: each seed has one of its own.
 
 import _sqlite3
 import ctypes
+import itertools
 import os
 import random
 import re
@@ -14,6 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
+
+from websockets.asyncio.server import ServerConnection
 
 from server.net.connections import freed_memory
 from server.storage.sqlite import commit_list
@@ -27,6 +30,17 @@ NAMES_A_PIECE: Final = re.compile(r"\b([ESLMA][mf]|[ESLM]s)\b")
 def since_the_beginning(moment: float) -> float:
     """Return when a moment of the system's clock was, unless that has jumped."""
     return moment - EPOCH
+
+
+def _number(kind: type[object]) -> None:
+    """Let the order of objects in sets be that in which they were put there first, and not of addresses."""
+    numbers = itertools.count()
+
+    def number(self: object) -> int:
+        known: int = self.__dict__.setdefault("number_in_sets", next(numbers))
+        return known
+
+    kind.__hash__ = number  # type: ignore[method-assign]
 
 
 class _System:
@@ -77,6 +91,7 @@ def enter(clock: Clock, network: Network, disks: Disks, rng: random.Random) -> N
         return network.listen(process(), address[1])
 
     socket.create_server = create_server  # type: ignore[assignment]
+    _number(ServerConnection)
     disks.replace_vfs(ctypes.CDLL(_sqlite3.__file__))
     replace_file = commit_list.replace_file
 

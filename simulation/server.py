@@ -142,12 +142,13 @@ class Server:
         if process is None or running is None:
             return []
         until = self._clock.now + _SECONDS_TO_NOTICE
-        while process.transports and self._clock.now < until:  # noqa: ASYNC110 - looking costs no time here
+        while self._network.ended_elsewhere(process) and self._clock.now < until:
             await asyncio.sleep(1.0)
-        left = [f"{self.name} has not noticed the end of connection {each}" for each in process.transports]
-        left += [f"{self.name} has clients that have gone"] if len(running.clients) else []
-        tasks = _tasks_of(process) - self._usual_tasks
-        return left + [f"{self.name} has tasks that nobody needs: {task}" for task in sorted(tasks)]
+        left = [f"connection {number}" for number in self._network.ended_elsewhere(process)]
+        if not process.transports:
+            left += ["clients"] if len(running.clients) else []
+            left += [f"task {task}" for task in sorted(_tasks_of(process) - self._usual_tasks)]
+        return [f"{self.name} keeps what was somebody's who has gone: {each}" for each in left]
 
     async def stop(self) -> str | None:
         """Have the process stop in order; return what is wrong with how it did."""
