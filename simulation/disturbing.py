@@ -101,7 +101,7 @@ class Disturbing:
     async def end(self) -> None:
         """Begin nothing more, and wait until the server runs."""
         self._to_come.clear()
-        while not self.calm:  # noqa: ASYNC110 - looking costs no time here
+        while not self.calm:
             await asyncio.sleep(_LOOK)
 
     async def _happen(self, fault: Fault) -> None:

@@ -157,7 +157,7 @@ class Server:
             return None
         process.call_soon(self._stop.set)
         until = self._clock.now + _SECONDS_TO_STOP
-        while not (serving.done() or process.dead) and self._clock.now < until:  # noqa: ASYNC110 - as above
+        while not (serving.done() or process.dead) and self._clock.now < until:
             await asyncio.sleep(_LOOK)
         if process.dead:
             return None
