@@ -86,6 +86,7 @@ from protocol.messages.lobby import (
     TableSummary,
 )
 from protocol.messages.seats import (
+    AskTurn,
     JoinTable,
     Leave,
     OpenTable,
@@ -93,6 +94,7 @@ from protocol.messages.seats import (
     Reseated,
     Resume,
     Seated,
+    Turn,
     Watch,
     Watching,
 )
@@ -123,6 +125,7 @@ __all__ = [
     "Announced",
     "Arrange",
     "AskPause",
+    "AskTurn",
     "AtTable",
     "ChangeSeat",
     "ChangeSetting",
@@ -207,6 +210,7 @@ __all__ = [
     "Tables",
     "TileName",
     "Token",
+    "Turn",
     "Vote",
     "Watch",
     "Watching",
@@ -235,6 +239,7 @@ ClientMessage: TypeAlias = (
     | OpenTable
     | JoinTable
     | Resume
+    | AskTurn
     | Watch
     | AtTable
     | Rematch
@@ -246,6 +251,7 @@ ServerMessage: TypeAlias = (
     | Tables
     | Seated
     | Reseated
+    | Turn
     | Watching
     | TableState
     | DrawBegins

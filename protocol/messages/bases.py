@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import asdict
 
-_SECRETS = frozenset({"token", "tokens", "password", "share"})
+_SECRETS = frozenset({"token", "tokens", "password", "proof", "share"})
 
 
 def hiding_secrets(struct: Struct) -> str:

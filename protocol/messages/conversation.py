@@ -42,7 +42,8 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
 
     The levels are in the order in which a menu should offer them, the weakest first. `lobby` tells whether
     the server has a list of who is online, and a chat in the lobby. `addresses` are those of other servers of
-    the same house: what is here is there, too, if this one is gone.
+    the same house: what is here is there, too, if this one is gone. `turns` tells whether the server answers
+    AskTurn.
     """
 
     version: int
@@ -52,6 +53,7 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
     addresses: Annotated[
         list[Annotated[str, Meta(max_length=ADDRESS_LENGTH)]], Meta(max_length=ADDRESSES_TOLD)
     ] = []
+    turns: bool = False
 
 
 class Done(FromServer, frozen=True, tag="done"):

@@ -6,7 +6,17 @@ from msgspec import Meta
 
 from protocol.absence import WAIT, Absence
 from protocol.messages.bases import FromClient, FromServer, hiding_secrets
-from protocol.messages.fields import CommandId, Hex32, Name, SeatNumber, Seq, TableCode, Token
+from protocol.messages.fields import (
+    CommandId,
+    Hex32,
+    Milliseconds,
+    Name,
+    SeatNumber,
+    Seq,
+    Stage,
+    TableCode,
+    Token,
+)
 
 
 class OpenTable(FromClient, frozen=True, tag="open"):
@@ -60,6 +70,20 @@ class Resume(FromClient, frozen=True, tag="resume"):
         return hiding_secrets(self)
 
 
+class AskTurn(FromClient, frozen=True, tag="turn"):
+    """Ask how the game stands at a table where you have a seat, without going there; answered by Turn.
+
+    The `proof` is the SHA-256 hash of the seat's token: whoever reads it cannot take the seat with it.
+    """
+
+    id: CommandId
+    table: TableCode
+    proof: Hex32
+
+    def __repr__(self) -> str:
+        return hiding_secrets(self)
+
+
 class Watch(FromClient, frozen=True, tag="watch"):
     """Watch a table as a spectator; answered by Watching and what happened since event `after`."""
 
@@ -96,6 +120,22 @@ class Seated(FromServer, frozen=True, tag="seated"):
 
     def __repr__(self) -> str:
         return hiding_secrets(self)
+
+
+class Turn(FromServer, frozen=True, tag="turn"):
+    """How the game stands at a table where you have the seat `seat`.
+
+    While it runs, it is the turn of `turn`, whose player is `name` and has `clock` milliseconds left if a
+    clock runs. If the table is `archived`, nobody is there, and only the stage is known.
+    """
+
+    id: CommandId
+    stage: Stage
+    seat: SeatNumber | None = None
+    turn: SeatNumber | None = None
+    name: str | None = None
+    clock: Milliseconds | None = None
+    archived: bool = False
 
 
 class Reseated(FromServer, frozen=True, tag="reseated"):

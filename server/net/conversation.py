@@ -13,6 +13,7 @@ from protocol.codec import BadMessage, decode_client, tables_frame
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.limits import VERSIONS
 from protocol.messages import (
+    AskTurn,
     ClientMessage,
     EnterLobby,
     GetRecord,
@@ -72,6 +73,9 @@ class Lobby(Protocol):
 
     async def resume(self, session: Session, message: Resume) -> None:
         """Give a player back the seat kept for them."""
+
+    async def tell_turn(self, session: Session, message: AskTurn) -> None:
+        """Answer whoever has a seat how the game stands."""
 
 
 class CloseConnection(Exception):
@@ -155,6 +159,7 @@ class Conversation:
                 list(self._levels),
                 self._lobby.has_chat,
                 self._other_addresses(),
+                turns=True,
             )
         )
         self._clients.welcomed(self._session)
@@ -247,6 +252,8 @@ class Conversation:
             case Resume():
                 self._check_in_lobby()
                 await self._lobby.resume(session, message)
+            case AskTurn():
+                await self._lobby.tell_turn(session, message)
             case Rematch():
                 await self._table().play_again(session, message)
             case GetRecord():

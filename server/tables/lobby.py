@@ -10,7 +10,18 @@ from engine.components import DEALS
 from engine.game import Game, RandomChance
 from engine.pieces import Seat
 from protocol.codes import Code
-from protocol.messages import Done, EnterLobby, InLobby, JoinTable, OpenTable, Resume, SayInLobby, Watch
+from protocol.messages import (
+    AskTurn,
+    Done,
+    EnterLobby,
+    InLobby,
+    JoinTable,
+    OpenTable,
+    Resume,
+    SayInLobby,
+    Turn,
+    Watch,
+)
 from protocol.settings import Hints, Private
 from server.config import Config
 from server.counts import Counts
@@ -41,6 +52,7 @@ if TYPE_CHECKING:
 # Refusals that tell whether there is a table with a code, to somebody who has no seat there.
 _OF_CODES: Final = {Code.NO_SUCH_TABLE, Code.BAD_TOKEN, Code.TABLE_DAMAGED}
 _NOBODYS: Final = "-" * 64  # no token has this hash
+_NO_TOKEN: Final = token_hash("")
 
 
 class Lobby:
@@ -181,10 +193,11 @@ class Lobby:
 
         Raises Refusal or JournalError and changes nothing.
         """
-        try:
+        wanted = token_hash(message.token)
+        with self._counting_guesses(session, message.table):
             while True:
-                await self._check_here(session, message.table, message.token)
-                table = await self._registry.found(session, message.table, token_hash(message.token))
+                await self._check_here(session, message.table, wanted)
+                table = await self._registry.found(session, message.table, wanted)
                 if table is None:
                     continue
                 try:
@@ -192,10 +205,19 @@ class Lobby:
                 except Refusal:
                     if not table.archived:  # otherwise it was archived just when its player came
                         raise
-        except Refusal as refusal:
-            if refusal.code in _OF_CODES:
-                self.count_code(session.address, message.table)
-            raise
+
+    async def tell_turn(self, session: Session, message: AskTurn) -> None:
+        """Answer whoever has a seat how the game stands; raises Refusal or JournalError as `resume` does."""
+        with self._counting_guesses(session, message.table):
+            await self._check_here(session, message.table, message.proof)
+            stage = await self._registry.archived_stage(session, message.table, message.proof)
+            if stage is not None:
+                session.send(Turn(message.id, stage, archived=True))
+                return
+            table = self._registry.table(message.table)
+            if (seat := self._seat_held(message.table, message.proof)) is None:
+                raise Refusal(Code.BAD_TOKEN, table=message.table)
+            session.send(table.turn(message.id, seat))
 
     def count_code(self, address: Networks, code: str) -> None:
         """Count a wrong code, unless it is in the list; raise Refusal if there were too many from there."""
@@ -316,7 +338,17 @@ class Lobby:
         if self._journal.lapsed:
             raise NotStoredNow("the lease has run out")
 
-    async def _check_here(self, session: Session, code: str, token: str = "") -> None:
+    @contextlib.contextmanager
+    def _counting_guesses(self, session: Session, code: str) -> Iterator[None]:
+        """Count a code that is refused to somebody who has no seat there."""
+        try:
+            yield
+        except Refusal as refusal:
+            if refusal.code in _OF_CODES:
+                self.count_code(session.address, code)
+            raise
+
+    async def _check_here(self, session: Session, code: str, wanted: str = _NO_TOKEN) -> None:
         """Raise Refusal if a table is another server's, NotStored if this one cannot say.
 
         Raise Refusal, too, after too many wrong codes from one address, whether there is such a table or not:
@@ -328,17 +360,21 @@ class Lobby:
             try:
                 self._guesses.check(session.address)
             except Refusal:
-                if not self._fits(code, token):
+                if self._seat_held(code, wanted) is None:
                     raise
         if not self._is_known(code):
             await self._check_not_elsewhere(code)
 
-    def _fits(self, code: str, token: str) -> bool:
-        """Return whether a token holds a seat at a table that is here, as quickly as if there were none."""
-        given, table = token_hash(token), self.tables.get(code)
-        hashes = [] if table is None else [player.token_hash for player in table.state.players if player]
+    def _seat_held(self, code: str, wanted: str) -> Seat | None:
+        """Return the seat that the token with this hash holds at a table that is here.
+
+        If there is no such table, that takes as long.
+        """
+        table = self.tables.get(code)
+        players = [] if table is None else table.state.players
+        hashes = [player.token_hash if player else _NOBODYS for player in players]
         hashes += [_NOBODYS] * (max(DEALS) - len(hashes))
-        return any(hash_fits(given, each) for each in hashes)
+        return next((Seat(seat) for seat, each in enumerate(hashes) if hash_fits(wanted, each)), None)
 
     def _is_known(self, code: str) -> bool:
         """Tell whether a table is here, or in the archive, or was set aside, as far as this server knows."""

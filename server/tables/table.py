@@ -23,6 +23,7 @@ from protocol.messages import (
     Seated,
     TableState,
     TableSummary,
+    Turn,
     Watch,
 )
 from server.config import Limits
@@ -183,6 +184,14 @@ class Table:
         """Return what everybody at the table sees of it: who sits where, and who is here; raises Refusal."""
         self._check_open()
         return self._context.table_state()
+
+    def turn(self, id: int, seat: Seat) -> Turn:  # noqa: A002 - the wire's own word
+        """Return how the game stands, for the player of `seat`; raises Refusal."""
+        self._check_open()
+        state = self.state
+        if state.stage != "playing" or state.game is None or (on_turn := state.game.view.turn) is None:
+            return Turn(id, state.stage, seat)
+        return Turn(id, "playing", seat, on_turn, state.names[on_turn], self._context.policy.time_left())
 
     def seconds_unattended(self) -> int | None:
         """Return how many seconds nobody has been here, None if somebody is."""

@@ -11,6 +11,7 @@ from engine.draws import Bytes32, Share, commitment_to, pledge_of
 from engine.pieces import NOTATIONS, People
 from protocol.codec import decode_client
 from protocol.messages import ClientMessage
+from server.net.tokens import token_hash
 
 KINDS: Final = get_args(ClientMessage)
 _TEXTS: Final = ("Anna", "Αnna", "a", "é" * 20, "w" * 20, "\x1b[2J", " ", "x" * 200)  # of any length
@@ -32,7 +33,8 @@ class RandomMessages:
 
     def __init__(self, rng: random.Random, values: Mapping[str, Sequence[Any]]) -> None:
         self._rng = rng
-        self._values = values
+        proofs = [token_hash(each) for each in values.get("token", ["x"])]
+        self._values = {"proof": proofs, **values}
 
     def of(self, kind: type[ClientMessage], **fields: Any) -> ClientMessage:
         """Return a message of this kind with these fields, the others at random."""

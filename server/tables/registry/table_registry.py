@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from engine.game import RandomChance
 from protocol.codes import Code
+from protocol.messages import Stage
 from protocol.settings import Private
 from server.config import Limits
 from server.errors import CodeTaken, TableDamaged, TableLost
@@ -30,6 +31,7 @@ from server.storage.entries import (
     TokenRevoked,
 )
 from server.storage.journal import Journal, Part
+from server.storage.table_summary import contents
 from server.tables.registry.folding import folded, folded_as_far_as_possible
 from server.tables.registry.limits import OpeningLimits
 from server.tables.state.persistent_state import PersistentState
@@ -144,14 +146,7 @@ class TableRegistry:
                 raise Refusal(Code.TABLE_DAMAGED, table=code) from None
             if code not in self._journal.archived:
                 return None
-            holders: dict[int, str] = {}
-            for entry in entries:
-                match entry:
-                    case Taken(seat, _, held) | Kept(seat, _, held):
-                        holders[seat] = held
-                    case TokenRevoked(seat) | Freed(seat) | BotSeated(seat):
-                        holders.pop(seat, None)
-            if not any(hash_fits(wanted, each) for each in holders.values()):
+            if not _is_held(entries, wanted):
                 raise Refusal(Code.BAD_TOKEN, table=code)
             self._openings.count(session)  # it costs no less than a new table
             await self._make_room(self._origins.of(session.address))
@@ -168,6 +163,24 @@ class TableRegistry:
                 return await self._added(code, state)
             except TableDamaged:
                 raise Refusal(Code.TABLE_DAMAGED, table=code) from None
+
+    async def archived_stage(self, session: Session, code: str, wanted: str) -> Stage | None:
+        """Return the stage of a game in the archive, None if it is not there.
+
+        Raises Refusal, unless a token's hash there is `wanted`, or JournalError.
+        """
+        if code in self.tables or code not in self._journal.archived:
+            return None
+        try:
+            entries = await self._journal.archived_entries(code)
+        except TableDamaged:
+            raise Refusal(Code.TABLE_DAMAGED, table=code) from None
+        if code not in self._journal.archived:
+            return None
+        if not _is_held(entries, wanted):
+            raise Refusal(Code.BAD_TOKEN, table=code)
+        self._openings.count(session)  # reading it costs most of what bringing it back does
+        return contents(entries).stage
 
     async def close(self, code: str, reason: str | None) -> None:
         """Close a table for good, wherever it is; those who are there are told, with the reason if any.
@@ -307,3 +320,15 @@ class TableRegistry:
         self.tables[code] = table
         self._changed(code)
         return table
+
+
+def _is_held(entries: Sequence[Entry], wanted: str) -> bool:
+    """Return whether a seat's token has the hash `wanted`."""
+    holders: dict[int, str] = {}
+    for entry in entries:
+        match entry:
+            case Taken(seat, _, held) | Kept(seat, _, held):
+                holders[seat] = held
+            case TokenRevoked(seat) | Freed(seat) | BotSeated(seat):
+                holders.pop(seat, None)
+    return any(hash_fits(wanted, each) for each in holders.values())

@@ -7,6 +7,7 @@ from protocol.codec import encode
 from protocol.codes import Code
 from protocol.limits import CODE_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.messages import (
+    AskTurn,
     JoinTable,
     ListTables,
     Ping,
@@ -20,6 +21,7 @@ from protocol.messages import (
 from protocol.settings import Private, Title
 from server.app import running
 from server.config import Config, Limits
+from server.net.tokens import token_hash
 from tests.server.peer import (
     Peer,
     connected,
@@ -61,12 +63,21 @@ async def test_codes_of_private_tables_cannot_be_found_by_trying() -> None:
         async with connected(server.port) as stranger:
             most = Limits().wrong_codes_per_address
             for number in range(most):
-                wrong = Watch(number, "AAAA") if number % 3 else Resume(number, "AAAA", "x")
+                wrong = (
+                    Watch(number, "AAAA"),
+                    Resume(number, "AAAA", "x"),
+                    AskTurn(number, "AAAA", token_hash("x")),
+                )[number % 3]
                 assert (await stranger.refused(wrong)).code == Code.NO_SUCH_TABLE
             answers = [
                 await stranger.refused(message)
                 for code in (private, "AAAA")
-                for message in (Watch(7, code), JoinTable(7, code, "X"), Resume(7, code, "x"))
+                for message in (
+                    Watch(7, code),
+                    JoinTable(7, code, "X"),
+                    Resume(7, code, "x"),
+                    AskTurn(7, code, token_hash("x")),
+                )
             ]
             assert len({encode(answer) for answer in answers}) == 1
             assert answers[0].code == Code.TOO_MANY_GUESSES
@@ -87,8 +98,9 @@ async def test_the_archive_is_not_looked_at_for_codes_that_are_tried(tmp_path: P
             for number in range(2):
                 await stranger.refused(Resume(number, "AAAA", "x"))
             refusals = [
-                await stranger.refused(Resume(7, code, token))
+                await stranger.refused(message)
                 for code, token in ((host.code, host.token), (host.code, "x"), ("AAAA", "x"))
+                for message in (Resume(7, code, token), AskTurn(7, code, token_hash(token)))
             ]
             assert len({encode(refusal) for refusal in refusals}) == 1
             assert refusals[0].code == Code.TOO_MANY_GUESSES

@@ -23,6 +23,7 @@ from protocol.messages import (
     Announced,
     Arrange,
     AskPause,
+    AskTurn,
     ChangeSeat,
     ChangeSetting,
     ChoosePeople,
@@ -60,6 +61,7 @@ from protocol.settings import Starting
 from server.app import running
 from server.config import Config, Limits
 from server.logs import describe
+from server.net.tokens import token_hash
 from tests.server.match import Script, piece_of
 from tests.server.peer import Peer, all_caught_up, blanked, connected, game, http_get, play_on
 from tests.server.traces import Traces, traces
@@ -152,7 +154,7 @@ async def play_and_record(
                 if rng.random() < 0.3:
                     await sync_again(peer, rng)
             if rng.random() < 0.2:
-                latecomers += await frames_of_latecomer(server.port, peers[-1], rng)
+                latecomers += await frames_of_latecomer(server.port, peers[-1], peers[WATCHING], rng)
             if turn % 5 == 3 and away is None:
                 who = turn // 5 % players
                 await newer.enter_async_context(reconnected(server.port, peers, who, rng))
@@ -286,12 +288,16 @@ async def sync_again(peer: Peer, rng: random.Random) -> None:
     assert (peer.seq, peer.legal) == (seq, legal)
 
 
-async def frames_of_latecomer(port: int, spectator: Peer, rng: random.Random) -> list[bytes]:
-    """Return what a client receives that watches for a moment, with or without knowing some events."""
+async def frames_of_latecomer(port: int, spectator: Peer, player: Peer, rng: random.Random) -> list[bytes]:
+    """Return what a client receives that watches for a moment, with or without knowing some events.
+
+    Before that it asks for the player how the game stands.
+    """
     async with connected(port) as late:
         late.id = 0
         await late.refused(JoinTable(late.next_id(), spectator.code, "Late"))
         await late.ask(ListTables(late.next_id()))
+        await late.ask(AskTurn(late.next_id(), player.code, token_hash(player.token)))
         after = rng.choice([0, rng.randint(1, spectator.seq)])
         late.go_back_to(after, spectator.seen)
         await late.send(Watch(late.next_id(), spectator.code, after))
