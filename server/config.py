@@ -81,7 +81,7 @@ class Pages(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of the server clients may use, in counts, bytes and seconds; docs/hosting.md lists them."""
+    """How much of the server clients may use, in counts, bytes and seconds (docs/operator-reference.md)."""
 
     connections: int = 1000
     connections_per_address: int = 250

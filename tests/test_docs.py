@@ -31,7 +31,7 @@ from tests.server.peer import connected, http_get
 
 ROOT = Path(__file__).parent.parent
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
-HOSTING = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
+REFERENCE = (ROOT / "docs" / "operator-reference.md").read_text(encoding="utf-8")
 TESTING = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/*.md")))]
@@ -178,7 +178,7 @@ def test_links_lead_somewhere(document: str) -> None:
 
 def test_every_limit_is_documented_with_its_default() -> None:
     """The server's limits and the protocol's, in order."""
-    documented = section("Limits", HOSTING)
+    documented = section("Limits", REFERENCE)
     assert first_column(documented, 0) == list(Limits.__dataclass_fields__)
     assert first_column(documented, 1) == [name for name in vars(limits) if name.isupper()]
     values = {name: getattr(limits, name) for name in first_column(documented, 1)}
@@ -188,7 +188,7 @@ def test_every_limit_is_documented_with_its_default() -> None:
 
 
 def test_every_limit_of_guests_is_documented_with_its_default() -> None:
-    rows = re.findall(r"^\| (`.*)$", section("Guests over ssh", HOSTING), re.MULTILINE)
+    rows = re.findall(r"^\| (`.*)$", section("Guests over ssh", REFERENCE), re.MULTILINE)
     for field in dataclasses.fields(GuestLimits):
         row = next(row for row in rows if f"`{field.name}`" in row)
         assert str(field.default).removesuffix(".0") in row, field.name
@@ -200,7 +200,7 @@ def test_every_option_of_serve_is_documented(capsys: pytest.CaptureFixture[str])
         main(["serve", "--help", "--lang", "en"])
     usage, _, help_text = capsys.readouterr().out.partition("\n\n")
     known = [option for option in re.findall(r"-[-a-z]+", usage) if option not in {"-h", "--lang"}]
-    table = section(SERVE, HOSTING)
+    table = section(SERVE, REFERENCE)
     documented = re.findall(r"(?<![\w-])--?[a-z][-a-z]*", "\n".join(first_column(table)))
     assert documented == known
     defaults = re.findall(r"(--[-a-z]+) [A-Z]+\s[^()]*\(default:\s+([\d.]+)", help_text)
@@ -227,7 +227,7 @@ def test_every_line_of_the_log_is_documented_with_its_fields() -> None:
     documented = {
         (event, level): set(re.findall(r"`(\w+)`", fields))
         for event, level, fields in re.findall(
-            r"^\| `(.*)` \| (\w+) \| (.*) \|$", section("Logs", HOSTING), re.MULTILINE
+            r"^\| `(.*)` \| (\w+) \| (.*) \|$", section("Logs", REFERENCE), re.MULTILINE
         )
     }
     assert documented == known
@@ -251,7 +251,9 @@ async def test_every_metric_is_documented_with_its_kind(tmp_path: Path) -> None:
     node.register(OfANode())
     text += generate_latest(node).decode()
     known = re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE)
-    documented = re.findall(r"^\| `(\w+)` \| (\w+) \|", section("Health and metrics", HOSTING), re.MULTILINE)
+    documented = re.findall(
+        r"^\| `(\w+)` \| (\w+) \|", section("Health and metrics", REFERENCE), re.MULTILINE
+    )
     assert sorted(documented) == sorted(known)
 
 

@@ -1,4 +1,4 @@
-"""The examples of docs/hosting.md work."""
+"""The examples of docs/public-server.md and docs/operator-reference.md work."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,8 @@ from tests.server.process import serving
 ROOT = Path(__file__).parent.parent
 UNIT = ROOT / "docs" / "examples" / "palatinus.service"
 CONTAINERFILE = (ROOT / "docs" / "examples" / "Containerfile").read_text(encoding="utf-8")
-HOSTING = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
+RECIPE = (ROOT / "docs" / "public-server.md").read_text(encoding="utf-8")
+REFERENCE = (ROOT / "docs" / "operator-reference.md").read_text(encoding="utf-8")
 
 HERE = ("--host", "127.0.0.1", "--port", "0")
 
@@ -64,7 +65,7 @@ async def test_the_unit_with_tls_and_a_password_serves(tmp_path: Path) -> None:
     made.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
     made.private_key_pem.write_to_path(tmp_path / "key.pem")
     (tmp_path / "password").write_text("seven hills\n")
-    (change,) = re.findall(r"```ini\n(.*?)```", HOSTING, re.DOTALL)
+    (change,) = re.findall(r"```ini\n(.*?)```", RECIPE, re.DOTALL)
     handed = re.findall(r"^LoadCredential=(\S+):/", change, re.MULTILINE)
     options = executed(change)
     assert handed == [word.removeprefix("%d/") for word in options if word.startswith("%d/")]
@@ -138,7 +139,7 @@ async def test_the_health_check_tells_whether_there_is_a_server() -> None:
 async def test_the_documents_own_authority_is_trusted(tmp_path: Path) -> None:
     """Also by versions of Python that check more strictly, as they do from 3.13 on."""
     (commands,) = (
-        block for block in re.findall(r"```sh\n(.*?)```", HOSTING, re.DOTALL) if "openssl req" in block
+        block for block in re.findall(r"```sh\n(.*?)```", REFERENCE, re.DOTALL) if "openssl req" in block
     )
     process = await asyncio.create_subprocess_exec(
         "sh", "-ec", commands.replace("192.0.2.7", "127.0.0.1"), cwd=tmp_path, stderr=DEVNULL

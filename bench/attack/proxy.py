@@ -1,4 +1,4 @@
-"""nginx between the attack and the server, configured as docs/hosting.md does it."""
+"""nginx between the attack and the server, configured as docs/examples/nginx.conf is."""
 
 import contextlib
 import re

@@ -14,7 +14,7 @@ LARGEST_SCREEN: Final = (300, 100)  # columns and rows; what a terminal has beyo
 
 @dataclass(frozen=True, slots=True)
 class GuestLimits:
-    """In counts, bytes and seconds; docs/hosting.md lists them."""
+    """In counts, bytes and seconds; docs/operator-reference.md lists them."""
 
     guests: int = 200
     guests_per_address: int = 50
