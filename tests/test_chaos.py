@@ -60,12 +60,18 @@ def forked_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     ("seed", "plan"),
     [
         pytest.param("plain", {"pauses": 1, "played_again": 0.5, "lively": 1.0}, id="plain, lively"),
-        pytest.param("disk", QUIET | {"full_disks": 2}, id="full disk", marks=LINUX),
+        pytest.param("disk", QUIET | {"full_disks": 2}, id="full disk", marks=[LINUX, pytest.mark.slow]),
         pytest.param(
-            "power", QUIET | {"durable": True, "power_cuts": True}, id="power cuts", marks=POWER_CUTS
+            "power",
+            QUIET | {"durable": True, "power_cuts": True},
+            id="power cuts",
+            marks=[POWER_CUTS, pytest.mark.slow],
         ),
         pytest.param(
-            "left", QUIET | {"tls": True, "most_tables": 2, "policies": (WAIT,)}, id="archive, over TLS"
+            "left",
+            QUIET | {"tls": True, "most_tables": 2, "policies": (WAIT,)},
+            id="archive, over TLS",
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -84,6 +90,7 @@ async def test_games_on_a_bad_network_and_a_killed_server_are_the_ones_that_ever
 
 
 @LINUX
+@pytest.mark.slow
 async def test_games_over_two_nodes_are_the_ones_that_everybody_saw(tmp_path: Path) -> None:
     """While one sleeps past its lease, one is killed, and the database is."""
     faults = (Disturbance.SLEEP, Disturbance.CRASH)
@@ -100,9 +107,9 @@ async def test_games_over_two_nodes_are_the_ones_that_everybody_saw(tmp_path: Pa
     "name",
     [
         "any-token",
-        "seed-shown",
-        "legal-moves-shown",
-        pytest.param("synchronous-off", marks=POWER_CUTS),
+        pytest.param("seed-shown", marks=pytest.mark.slow),
+        pytest.param("legal-moves-shown", marks=pytest.mark.slow),
+        pytest.param("synchronous-off", marks=[POWER_CUTS, pytest.mark.slow]),
     ],
 )
 async def test_chaos_notices_a_broken_server(name: str) -> None:
