@@ -154,7 +154,7 @@ def _people(rng: random.Random, seed: str) -> dict[str, Any]:
         "tables": rng.randint(1, games),
         "longest_hold": rng.choice([0.5, 2.0, 6.0]),
         "patience": 150.0,
-        "most_tables": max(2, games // 2) if rng.random() < 0.25 else 500,
+        "most_tables": max(2, games // 2) if rng.random() < 0.25 and games > 2 else 500,
         "lively": rng.choice([0.0, 0.5, 1.0]),
         "with_bots": rng.choice([0.0, 0.25]),
         "played_again": rng.choice([0.0, 0.3, 1.0]),
