@@ -6,6 +6,7 @@ promises; which process goes on next, and in which order timers of one moment fi
 
 import asyncio
 import heapq
+import math
 import random
 import sys
 import threading
@@ -20,6 +21,7 @@ from simulation.trace import Trace
 
 T = TypeVar("T")
 
+_NEVER: Final = math.inf
 EPOCH: Final = 1_800_000_000.0  # the system's clock when a simulation begins
 _STEPS_WITHOUT_TIME: Final = 200_000  # ... after which somebody must be running in a circle
 
@@ -78,16 +80,18 @@ class Clock:
         return main.result()
 
     def _step(self) -> None:
-        awake = [each for each in self.processes if each.due() <= self.now]
+        awake, when = [], _NEVER
+        for process in self.processes:
+            if (due := process.due()) <= self.now:
+                awake.append(process)
+            elif due < when:
+                when = due
         if awake:
-            process = awake[0] if len(awake) == 1 else self._rng.choice(awake)
-            self._let_run(process)
-            return
-        when = min((each.due() for each in self.processes), default=float("inf"))
-        if self._events and self._events[0][0] <= when:
+            self._let_run(awake[0] if len(awake) == 1 else self._rng.choice(awake))
+        elif self._events and self._events[0][0] <= when:
             self.now, _, _, do = heapq.heappop(self._events)
             do()
-        elif when == float("inf"):
+        elif when == _NEVER:
             raise Stuck("nothing is left that could happen")
         else:
             self.now = max(self.now, when)
@@ -162,14 +166,14 @@ class Process(base_events.BaseEventLoop):
     def due(self) -> float:
         """Return when there is something to run."""
         if self.paused or self.dead:
-            return float("inf")
+            return _NEVER
         if self._ready:
             return self._clock.now
         scheduled = self._scheduled
         while scheduled and scheduled[0]._cancelled:
             self._timer_cancelled_count -= 1
             heapq.heappop(scheduled)._scheduled = False  # type: ignore[attr-defined]
-        return scheduled[0].when() / self.drift if scheduled else float("inf")
+        return scheduled[0].when() / self.drift if scheduled else _NEVER
 
     def run_due(self) -> None:
         """Run one turn of the loop."""

@@ -14,6 +14,7 @@ from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Final
 
+from server.tables.seats.confusables import read_list
 from simulation.plan import Choice, plan_of
 from simulation.trace import Trace
 from simulation.world import Outcome, World
@@ -27,8 +28,9 @@ def outcomes(
 ) -> Iterator[tuple[Choice, Outcome]]:
     """Yield what has come of each simulation, so many at once; none begins after `until`."""
     waiting, running = deque(choices), dict[Connection, tuple[ForkProcess, Choice, float]]()
+    read_list()  # what is loaded is shared by all processes
     gc.collect()
-    gc.freeze()  # what is loaded is shared by all processes
+    gc.freeze()
     try:
         while True:
             while waiting and len(running) < jobs and (until is None or time.monotonic() < until):

@@ -86,7 +86,7 @@ async def browse(
     `hidden` has the tables, and whether the kinds of their wolves are secrets just now.
     """
     while True:
-        await asyncio.sleep(rng.uniform(0.0, 2.0))
+        await asyncio.sleep(rng.uniform(0.0, 8.0))
         table = rng.choice(["", *sorted(hidden())])
         try:
             async with connect(
