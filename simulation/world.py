@@ -25,6 +25,7 @@ from client.bots.brains import at_random
 from client.bots.greedy import greedy
 from client.network.transport import Access
 from client.ui.web.pages import WebPages
+from protocol.messages import TableState
 from server.config import Config, Limits
 from server.errors import JournalError
 from simulation import machine
@@ -304,14 +305,14 @@ class World:
         return last
 
     def _judge_strangers(self, tables: set[str], tokens: set[str]) -> None:
-        """Who is at no table of others is told nothing of any."""
-        for tap in self._strangers_taps:
-            check_lobby(tap, self.outcome.verdict)
-            self.outcome.verdict.leaked += [
-                f"{heard.table}: a stranger was told {heard.message}"
-                for heard in tap.heard
-                if heard.table in tables or any(token.encode() in heard.frame for token in tokens)
-            ]
+        """Who has not come to a table is told nothing of it, and nobody's token."""
+        self.outcome.verdict.leaked += [
+            f"a stranger was told {heard.message}"
+            for tap in self._strangers_taps
+            for heard in tap.heard
+            if (isinstance(heard.message, TableState) and heard.message.table in tables)
+            or any(token.encode() in heard.frame for token in tokens)
+        ]
 
     def _judge_log(self, tokens: set[str]) -> None:
         """Nothing was logged that the faults do not explain, and no secret."""
