@@ -98,6 +98,7 @@ def _failed(why: str) -> Outcome:
 
 
 def _live(choice: Choice, trace: Path | None, theirs: Connection) -> None:
+    real_cpu = time.process_time  # which the machine replaces
     folder = Path(tempfile.mkdtemp(prefix="palatinus-simulation-", dir=_MEMORY if _MEMORY.is_dir() else None))
     try:
         with nullcontext() if trace is None else trace.open("w", encoding="utf-8") as file:
@@ -106,4 +107,5 @@ def _live(choice: Choice, trace: Path | None, theirs: Connection) -> None:
         outcome = _failed(traceback.format_exc())
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    outcome.cpu = real_cpu()
     theirs.send(outcome)

@@ -57,6 +57,7 @@ class Outcome:
     verdict: Verdict = field(default_factory=Verdict)
     counts: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0  # that have passed in it
+    cpu: float = 0.0  # seconds of a real processor
     failure: str = ""  # why the simulation itself failed
     digest: str = ""
     last: dict[str, list[str]] = field(default_factory=dict)  # the last events of each party
