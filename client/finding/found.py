@@ -6,7 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from protocol.messages import TableSummary
+from protocol.messages import TableSummary, Turn
 
 
 class Asking(Struct, frozen=True):
@@ -34,7 +34,12 @@ class Silent(Struct, frozen=True):
     reason: str
 
 
+class Gone(Struct, frozen=True):
+    """The seat is not the player's any more, or there is no such table."""
+
+
 Answer: TypeAlias = Asking | Listed | Locked | Silent
+SeatAnswer: TypeAlias = Turn | Gone | Locked | Silent
 
 
 class FoundServer(Struct, frozen=True):

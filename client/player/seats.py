@@ -7,6 +7,7 @@ side by side lose nothing and share no seat.
 """
 
 import contextlib
+import hashlib
 import os
 import secrets
 import sys
@@ -60,11 +61,12 @@ class _Kept(Struct, frozen=True):
 
 
 class KeptSeat(NamedTuple):
-    """Where a seat is kept, and under which name."""
+    """Where a seat is kept, and under which name; `proof` is the hash of its token."""
 
     server: str
     table: str
     name: str
+    proof: str = ""
 
 
 @dataclass(eq=False, slots=True)
@@ -104,7 +106,9 @@ def kept_seats(folder: Path) -> tuple[KeptSeat, ...]:
             with contextlib.suppress(OSError, DecodeError, ValueError):
                 if (age := _age(path)) <= _KEPT_SECONDS:
                     kept = json.decode(path.read_bytes()[:_LARGEST_FILE], type=_Kept)
-                    found.append((age, KeptSeat(server_url(kept.server), kept.table, printable(kept.name))))
+                    proof = hashlib.sha256(kept.token.encode()).hexdigest()
+                    name = printable(kept.name)
+                    found.append((age, KeptSeat(server_url(kept.server), kept.table, name, proof)))
     return tuple(seat for _age_of, seat in sorted(found))
 
 

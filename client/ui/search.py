@@ -4,11 +4,12 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
-from client.finding.found import Found
+from client.finding.found import Found, SeatAnswer, Silent
+from client.finding.inquiry import follow_seat
 from client.network.transport import FREE_ACCESS, Access
 from client.player.seats import KeptSeat
 from client.ui.start import PageProgram
-from client.ui.update.pages.search import found
+from client.ui.update.pages.search import found, seat_stands
 from client.ui.update.requests import Request
 from client.ui.update.state import Search, Ui
 
@@ -40,11 +41,21 @@ async def run(
         except Exception as error:  # noqa: BLE001 - whatever fails there, an address can be typed
             show(Found(deaf=str(error) or type(error).__name__))
 
-    searching = asyncio.create_task(look())
+    async def follow(seat: KeptSeat) -> None:
+        def stands(answer: SeatAnswer) -> None:
+            program.change(lambda before: seat_stands(before, seat, answer))
+
+        try:
+            await follow_seat(seat.server, seat.table, seat.proof, access, stands)
+        except Exception as error:  # noqa: BLE001 - whatever fails there, the seat can be taken
+            stands(Silent(str(error) or type(error).__name__))
+
+    tasks = [asyncio.create_task(each) for each in (look(), *map(follow, seats))]
     waiting = asyncio.get_running_loop().call_later(_PATIENCE, program.change, give_up_hope)
     try:
         return await program.run()
     finally:
         waiting.cancel()
-        searching.cancel()
-        await asyncio.wait({searching})
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)

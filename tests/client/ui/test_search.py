@@ -11,7 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace as replace_fields
 
-from client.finding.found import Answer, Asking, Found, FoundServer, Listed, Locked, Silent, each_table_once
+from client.finding.found import (
+    Answer,
+    Asking,
+    Found,
+    FoundServer,
+    Gone,
+    Listed,
+    Locked,
+    SeatAnswer,
+    Silent,
+    each_table_once,
+)
 from client.player.seats import KeptSeat
 from client.tables.table import TableModel
 from client.ui.draw.lines import width_of
@@ -20,10 +31,10 @@ from client.ui.texts.glyphs import UNICODE
 from client.ui.update import requests
 from client.ui.update.actions import ChooseLine
 from client.ui.update.dispatch import updated
-from client.ui.update.pages.search import found
+from client.ui.update.pages.search import found, seat_stands
 from client.ui.update.state import Hosting, Lobby, Search, Ui
 from discovery.names import default_name
-from protocol.messages import TableSummary
+from protocol.messages import TableSummary, Turn
 from tests.client.ui.pty_terminal import RUN, Terminal
 from tests.client.ui.seen import after, assert_screen, request_after, text_of
 from tests.discovery.network import own_network
@@ -108,11 +119,29 @@ def test_kept_seats_come_first() -> None:
     page = Search(chosen=("ws://192.0.2.99:7733", "ABCD"), seats=seats)
     seen = found(Ui("Ann", page=page), FOUND)
     screen = text_of(drawn(seen, NOWHERE, UNICODE, 80, 24))
-    assert re.search(r"► ABCD +your seat, as Anna +ws://192.0.2.99:7733", screen)
-    assert re.search(r"  KXQT +your seat, as Bruno +ws://", screen)
+    assert re.search(r"► ABCD +your seat +you are Anna +ws://192.0.2.99:7733", screen)
+    assert re.search(r"  KXQT +your seat +you are Bruno +ws://", screen)
     assert request_after(seen, NOWHERE, "enter") == requests.GoTo("ws://192.0.2.99:7733", "ABCD")
     assert request_after(seen, NOWHERE, "down", "enter") == requests.GoTo(ATTIC, "KXQT")
     assert request_after(seen, NOWHERE, "down", "down", "enter") == requests.GoTo(ATTIC)
+
+
+def test_whose_turn_it_is_where_seats_are_kept() -> None:
+    """As far as the servers say so, with the reason if one does not."""
+    seats = tuple(KeptSeat(ATTIC, code, "Anna") for code in ("AAAA", "BBBB", "CCCC", "DDDD", "EEEE", "FFFF"))
+    told: tuple[SeatAnswer, ...] = (
+        Turn(1, "playing", seat=0, turn=0, name="Anna", clock=271_000),
+        Turn(1, "playing", seat=0, turn=1, name="Bruno\x1b[2J"),
+        Turn(1, "gathering", seat=0),
+        Turn(1, "playing", archived=True),
+        Gone(),
+        Silent("ws://192.0.2.7:7733 does not answer."),
+    )
+    seen = Ui("Ann", page=Search(chosen=(ATTIC, "FFFF"), seats=seats))
+    for seat, answer in zip(seats, told, strict=True):
+        seen = seat_stands(seen, seat, answer)
+    for size in ((80, 24), (120, 40)):
+        assert_screen(f"seats-{size[0]}x{size[1]}", text_of(drawn(seen, NOWHERE, UNICODE, *size)))
 
 
 def test_an_address_or_a_name_is_typed() -> None:

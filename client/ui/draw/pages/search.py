@@ -1,20 +1,21 @@
 """The servers found on the network, with their open tables, and a last line to type an address."""
 
-from client.finding.found import Asking, FoundServer, Listed, Locked, Silent
+from client.finding.found import Asking, FoundServer, Gone, Listed, Locked, SeatAnswer, Silent
 from client.language import _, counted
 from client.player.seats import KeptSeat
 from client.ui.draw.frame import Block, block_of
 from client.ui.draw.lines import EMPTY, Line, beside, line, padded, paragraphs
 from client.ui.draw.page import ListPage
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.times import clock_time
 from client.ui.update.actions import Action, ChooseLine
 from client.ui.update.state import Search, Ui
-from protocol.messages import TableSummary
+from protocol.messages import TableSummary, Turn
 from protocol.text import printable
 
 _OTHERS = 11  # lines that are not of the list in a window of any size
 _NAME = 26  # columns
-_SEAT = 34
+_SEAT = (10, 22, 22)  # a table's code, how the game stands, the player's name
 _COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
 
 
@@ -48,7 +49,8 @@ def _texts(search: Search) -> list[tuple[str, int | None]]:
     """Return all lines, with their numbers if they can be chosen."""
     numbers = {spot: number for number, spot in enumerate(search.lines)}
     texts: list[tuple[str, int | None]] = [
-        (_seat_text(seat), numbers[seat.server, seat.table]) for seat in search.seats
+        (_seat_text(seat, search.answers.get(seat)), numbers[seat.server, seat.table])
+        for seat in search.seats
     ]
     for server in search.found.servers:
         texts.append((_server_text(server), numbers[server.url, ""]))
@@ -77,6 +79,9 @@ def _words(search: Search) -> str:
     found, chosen = search.found, search.chosen
     if found.deaf is not None:
         return _deaf(found.deaf)
+    for seat, answer in search.answers.items():
+        if chosen == seat[:2] and isinstance(answer, Silent):
+            return printable(answer.reason)
     for server in found.servers:
         if chosen is not None and server.url == chosen[0] and isinstance(server.answer, Silent):
             return printable(server.answer.reason)
@@ -101,9 +106,32 @@ def _deaf(reason: str) -> str:
     return text.format(reason=printable(reason))
 
 
-def _seat_text(seat: KeptSeat) -> str:
-    words = _("your seat, as {name}").format(name=seat.name)
-    return f"{padded(seat.table, _COLUMNS[0])}{padded(words, _SEAT)} {seat.server}"
+def _seat_text(seat: KeptSeat, answer: SeatAnswer | None) -> str:
+    words = (seat.table, _describe_turn(answer), _("you are {name}").format(name=seat.name))
+    return "".join((*(padded(*cell) for cell in zip(words, _SEAT, strict=True)), seat.server))
+
+
+def _describe_turn(answer: SeatAnswer | None) -> str:
+    """Return how the game stands at the table of a seat, as far as its server says so."""
+    match answer:
+        case Turn(stage="over"):
+            return _("the game is over")
+        case Turn(archived=True):
+            return _("nobody is there")
+        case Turn(stage="gathering"):
+            return _("not started yet")
+        case Turn(turn=int()):
+            mine = answer.turn == answer.seat
+            words = _("your turn") if mine else _("{name}'s turn").format(name=printable(answer.name or ""))
+            return words if answer.clock is None else f"{words}, {clock_time(answer.clock / 1000)}"
+        case Gone():
+            return _("no longer yours")
+        case Locked():
+            return _("wants a password")
+        case Silent():
+            return _("unavailable")
+        case _:
+            return _("your seat")
 
 
 def _server_text(server: FoundServer) -> str:

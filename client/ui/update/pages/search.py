@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from client.finding.found import Found
+from client.finding.found import Found, SeatAnswer
 from client.language import _
+from client.player.seats import KeptSeat
 from client.ui.update import requests
 from client.ui.update.actions import Act, Action, ChooseLine, Way
 from client.ui.update.entry import Asked, Entry
@@ -17,6 +18,13 @@ def found(ui: Ui, now: Found) -> Ui:
         return ui
     page = replace(ui.page, found=now)
     return replace(ui, page=replace(page, chosen=_still_chosen(page)))
+
+
+def seat_stands(ui: Ui, seat: KeptSeat, answer: SeatAnswer) -> Ui:
+    """Return the UI state with how the game stands at the table of a seat."""
+    if not isinstance(ui.page, Search):
+        return ui
+    return replace(ui, page=replace(ui.page, answers={**ui.page.answers, seat: answer}))
 
 
 def _still_chosen(page: Search) -> Spot | None:

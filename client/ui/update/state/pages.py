@@ -1,12 +1,13 @@
 """The pages: each is a value with its own data."""
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from client.finding.found import NOTHING, Found, FoundServer, Listed
+from client.finding.found import NOTHING, Found, FoundServer, Listed, SeatAnswer
 from client.player.calling import Calling
 from client.player.preferences import WaysIn
 from client.player.seats import KeptSeat
@@ -73,7 +74,7 @@ class Search:
     """The servers found on the network, and their open tables; `chosen` is None at the line for an address.
 
     What is found first is chosen, unless the player has `moved`; `waited` if nothing was found for long.
-    Before all that come the tables where the player's `seats` are kept.
+    Before all that come the tables where the player's `seats` are kept, with the `answers` of their servers.
     """
 
     found: Found = NOTHING
@@ -81,6 +82,7 @@ class Search:
     moved: bool = False
     waited: bool = False
     seats: tuple[KeptSeat, ...] = ()
+    answers: Mapping[KeptSeat, SeatAnswer] = field(default_factory=dict)
 
     @property
     def lines(self) -> tuple[Spot | None, ...]:
