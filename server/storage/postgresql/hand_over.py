@@ -54,11 +54,15 @@ class Departure:
     async def begin(self) -> None:
         """Say that this server leaves, and learn which ones stay; raises one of FAILED."""
         self._connection = await self._database.connect()
-        # An offer need not outlive PostgreSQL; taking the table up does, and is in its log after the offer.
-        await self._connection.execute("SET synchronous_commit = off")
-        await self._connection.execute(_LEAVE, self._term)
-        for term, address, tables in await self._connection.fetch(_STAYING):
-            self._addresses[term], self._tables[term] = address, tables
+        try:
+            # An offer need not outlive PostgreSQL; taking the table up does, and is logged after the offer.
+            await self._connection.execute("SET synchronous_commit = off")
+            await self._connection.execute(_LEAVE, self._term)
+            for term, address, tables in await self._connection.fetch(_STAYING):
+                self._addresses[term], self._tables[term] = address, tables
+        except BaseException:  # also if the stop has no patience left
+            self.close()
+            raise
 
     def close(self) -> None:
         """Give nothing more away."""
