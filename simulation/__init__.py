@@ -4,6 +4,8 @@
   has listening sockets and streams in memory, between hosts that can be parted. `disk` is between SQLite and
   the system. `machine` is the one place where time, chance, sockets and files of the real system are
   replaced. `trace` takes notes of all that happens.
+- `database` is the PostgreSQL that nodes share, with its connections and clock; `rows` has its transactions
+  and locks, `statements` what each statement of the product does to them.
 - `plan` draws from a seed what happens, `disturbing` brings it about, and `server` is what it happens to: a
   server at a host of its own, so that several may stand in one world.
 - `world` puts them together with the people and the judges of `bench.chaos`. `running` has each world in a

@@ -3,13 +3,15 @@
 import asyncio
 import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from bench.chaos.judging.ownership import SAID_BY_NODES
 from bench.chaos.judging.verdict import Verdict
 from bench.chaos.network.wiretap import Wiretap
+from simulation.database import DatabaseServer, Line
 from simulation.network import Network
 from simulation.plan import Fault, Kind, Moment, Plan
 from simulation.server import Server
@@ -23,6 +25,9 @@ _SAID_ABOUT_THE_DISK: Final = (
 # What it says after a power cut: the commit list is not synced with each commit, and the journal is.
 _SAID_AFTER_A_POWER_CUT: Final = r"lacks the last commits: \d+\" whole=\d+ shorter=0 damaged=0 lost=0"
 _NEVER: Final = r"(?!)"
+LEASE_SECONDS: Final = 3.0
+_OF_THE_DATABASE: Final = {Kind.RESTART, Kind.CRASH, Kind.FAILOVER}
+_OF_THE_LEASE: Final = {Kind.PAUSE, Kind.LINE_CUT, Kind.LINE_SILENT, Kind.LINE_SLOW}
 _DOWN: Final = {Kind.KILL, Kind.TORN_WRITE, Kind.POWER_CUT, Kind.STOP}
 
 
@@ -32,15 +37,19 @@ class Disturbing:
     def __init__(
         self,
         plan: Plan,
-        server: Server,
+        servers: Sequence[Server],
+        database: DatabaseServer | None,
         network: Network,
         players: Sequence[str],
         *,
         counts: Counter[str],
         verdict: Verdict,
+        woken: Callable[[Server], None],
     ) -> None:
         self._plan = plan
-        self._server = server
+        self._servers = servers
+        self._database = database
+        self._woken = woken  # is told which server goes on after a pause
         self._network = network
         self._players = players
         self._counts = counts
@@ -50,8 +59,9 @@ class Disturbing:
         self._ended: set[str] = set()
         self._struck: asyncio.Queue[Fault] = asyncio.Queue()
         self._lasting: set[asyncio.Task[None]] = set()
-        self._down = asyncio.Lock()  # while the server is taken down and started again
-        self._said = [_NEVER]
+        # While a server, or the database, is taken down and started again.
+        self._down: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._said = [_NEVER if database is None else SAID_BY_NODES.pattern]
 
     @property
     def calm(self) -> bool:
@@ -106,22 +116,48 @@ class Disturbing:
 
     async def _happen(self, fault: Fault) -> None:
         rng = random.Random(f"{self._plan.seed} fault {fault.number}")
-        self._server.trace(f"{fault.kind}, fault {fault.number}")
+        server = rng.choice(self._servers)
+        server.trace(f"{fault.kind}, fault {fault.number}")
+        if fault.kind in _OF_THE_DATABASE:
+            async with self._down["database"]:
+                await self._take_database_down(fault.kind, rng)
+            return
         if fault.kind in _DOWN:
-            async with self._down:
-                await self._take_down(fault.kind, rng)
+            async with self._down[server.name]:
+                await self._take_down(server, fault.kind, rng)
             return
         seconds = self._plan.people.longest_hold * rng.choice([0.05, 0.2, 0.5, 1.0])
-        async with self._down:
-            undo = self._begin(fault.kind, rng)
+        if self._database is not None and fault.kind in _OF_THE_LEASE:
+            seconds = LEASE_SECONDS * rng.choice([0.1, 0.5, 0.9])
+            if fault.kind is not Kind.PAUSE:
+                seconds *= rng.choice([1.0, 2.0])
+        if fault.kind is Kind.SLEEP:
+            seconds = LEASE_SECONDS * rng.uniform(1.05, 2.5)
+        async with self._down[server.name]:
+            undo = self._begin(server, fault.kind, rng)
         await asyncio.sleep(seconds)
         undo()
-        if self._server.died:
-            async with self._down:
-                await self._start_again(rng)
+        if server.died:
+            async with self._down[server.name]:
+                await self._start_again(server, rng)
 
-    async def _take_down(self, kind: Kind, rng: random.Random) -> None:
-        server = self._server
+    async def _take_database_down(self, kind: Kind, rng: random.Random) -> None:
+        database = self._database
+        assert database is not None
+        if kind is Kind.RESTART:
+            database.stop()
+        else:
+            database.crash()
+        await asyncio.sleep(LEASE_SECONDS * rng.choice([0.0, 0.1, 0.5, 1.5]))
+        if kind is Kind.FAILOVER:
+            database.start(offset=rng.uniform(-0.1, 0.1) * LEASE_SECONDS, standby=True)
+            database.read_only = True
+            await asyncio.sleep(rng.choice([0.0, 0.5, 2.0]))
+            database.read_only = False
+        else:
+            database.start()
+
+    async def _take_down(self, server: Server, kind: Kind, rng: random.Random) -> None:
         match kind:
             case Kind.STOP:
                 if (wrong := await server.stop()) is not None:
@@ -137,27 +173,32 @@ class Disturbing:
                         break
                     await asyncio.sleep(_LOOK)
         power = kind is Kind.POWER_CUT or (self._plan.durable and rng.random() < 0.3)
+        power = power and self._database is None
         if power:
             self._said.append(_SAID_AFTER_A_POWER_CUT)
         server.kill(power=power)
-        await self._start_again(rng)
+        await self._start_again(server, rng)
 
-    async def _start_again(self, rng: random.Random) -> None:
-        if self._server.runs:
-            self._server.kill()
+    async def _start_again(self, server: Server, rng: random.Random) -> None:
+        if server.runs:
+            server.kill()
         await asyncio.sleep(rng.choice([0.0, 0.1, 1.0, self._plan.people.longest_hold]))
-        await self._server.start()
+        await server.start()
 
-    def _begin(self, kind: Kind, rng: random.Random) -> Callable[[], None]:
+    def _begin(self, server: Server, kind: Kind, rng: random.Random) -> Callable[[], None]:
         """Begin what lasts for a while; return what ends it."""
-        server, network, process = self._server, self._network, self._server.process
+        network, process = self._network, server.process
         assert process is not None
         match kind:
-            case Kind.PAUSE:
+            case Kind.PAUSE | Kind.SLEEP:
                 process.paused = True
 
                 def undo() -> None:
+                    if server.process is process:
+                        self._woken(server)
                     process.paused = False
+            case Kind.LINE_CUT | Kind.LINE_SILENT | Kind.LINE_SLOW:
+                undo = self._begin_on_lines(server, kind, rng)
             case Kind.FULL_DISK:
                 self._said.append(_SAID_ABOUT_THE_DISK)
                 server.disk.room = rng.choice([0, 1000, 3000, 20_000])
@@ -195,4 +236,31 @@ class Disturbing:
                 def undo() -> None:
                     pass
 
+        return undo
+
+    def _begin_on_lines(self, server: Server, kind: Kind, rng: random.Random) -> Callable[[], None]:
+        """Begin what lasts for a while between the database and a node, or all nodes."""
+        database = self._database
+        assert database is not None
+        lines = database.lines if rng.random() < 0.3 else [database.line(server.host)]
+        requests, delay, then_cut = rng.random() < 0.5, rng.choice([0.005, 0.03, 0.15]), rng.random() < 0.3
+
+        def begin(line: Line) -> None:
+            if kind is Kind.LINE_CUT:
+                line.refuses = True
+                line.cut()
+            elif kind is Kind.LINE_SILENT:
+                line.silent = {True: requests, False: True}
+            else:
+                line.delay = delay
+
+        def undo() -> None:
+            for line in lines:
+                line.refuses, line.delay = False, 0.0
+                if kind is Kind.LINE_SILENT and then_cut:
+                    line.cut()
+                line.let_go()
+
+        for line in lines:
+            begin(line)
         return undo

@@ -149,6 +149,7 @@ class Process(base_events.BaseEventLoop):
         self.work_delay: Callable[[], tuple[float, float]] = self._usual_delay
         self.sockets: list[Any] = []  # that it listens on
         self.transports: dict[int, Any] = {}  # by number, so that their order is that of their opening
+        self.at_end: list[Callable[[], None]] = []  # what ends with the process
         self.errors: list[str] = []  # that no task has handled
         self._clock = clock
         self._rng = rng
@@ -197,6 +198,8 @@ class Process(base_events.BaseEventLoop):
             self._clock.processes.remove(self)
             self._clock.graves += [self, *asyncio.all_tasks(self), *self.transports.values()]
             self._network.drop(self, silently=silently)
+            for ended in list(self.at_end):
+                ended()
 
     # -- as a loop ----------------------------------------------------------------------------------
 

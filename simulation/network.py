@@ -325,6 +325,7 @@ class Network:
         self.listening: dict[Address, ListeningSocket] = {}
         self.connections: dict[int, Connection] = {}
         self.opened: Callable[[Connection], None] = lambda _: None
+        self.route: Callable[[Address], Address] = lambda address: address  # from a name to who has it
         self._apart: set[frozenset[str]] = set()  # pairs of hosts between which nothing arrives
         self._numbers = 0
 
@@ -343,6 +344,7 @@ class Network:
         """Connect a process with who listens at `address`; raises OSError."""
         self._numbers += 1
         number = self._numbers
+        address = self.route(address)
         client = self.rng.choice(process.hosts), _FIRST_PORT + number % 20_000
         connection = Connection(self, number, client, address)
         weather = self.weather

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from bench.chaos.broken.mistakes import MISTAKES
+from bench.chaos.plan import Disturbance
 from bench.chaos.plan import Plan as People
 from simulation.network import Weather
 
@@ -24,6 +25,14 @@ class Kind(enum.StrEnum):
     PARTITION = "partition"
     CUTS = "cut lines"
     CLOCK = "clock jump"
+    # Where several share a database:
+    SLEEP = "sleep past the lease"
+    LINE_CUT = "lines to the database cut"
+    LINE_SILENT = "lines to the database silent"
+    LINE_SLOW = "lines to the database slow"
+    RESTART = "restart of the database"
+    CRASH = "kill of the database"
+    FAILOVER = "failover of the database"
 
 
 class Moment(enum.StrEnum):
@@ -53,9 +62,11 @@ class Plan:
     people: People
     faults: tuple[Fault, ...]
     weather: Weather
+    line_weather: Weather  # between nodes and their database
     durable: bool
     verbose: bool  # the server logs everything
     drift: float  # of the server's clock
+    nodes: int  # more than one share a database
     broken: str | None
 
 
@@ -67,6 +78,7 @@ class Choice:
     without: frozenset[int] = frozenset()  # numbers of faults that do not happen
     calm: bool = False
     broken: str | None = None
+    nodes: int | None = None  # the seed says so
     control: bool = False  # with all that the mistake needs, and without the mistake
 
     def smaller(self, *, without: int | None = None, calm: bool = False) -> "Choice":
@@ -79,6 +91,7 @@ class Choice:
         words = ["python -m simulation --seeds 1 --first", str(self.seed)]
         words += ["--without", ",".join(map(str, sorted(self.without)))] if self.without else []
         words += ["--calm"] if self.calm else []
+        words += ["--nodes", str(self.nodes)] if self.nodes is not None else []
         words += ["--broken", self.broken] if self.broken else []
         words += ["--control"] if self.control else []
         return " ".join(words)
@@ -97,11 +110,28 @@ _SHARES: Final = {
     Kind.CUTS: 3,
     Kind.CLOCK: 1,
 }
+_SHARES_OF_NODES: Final = {
+    Kind.KILL: 5,
+    Kind.STOP: 3,
+    Kind.PAUSE: 2,
+    Kind.SLEEP: 4,
+    Kind.LINE_CUT: 3,
+    Kind.LINE_SILENT: 3,
+    Kind.LINE_SLOW: 1,
+    Kind.RESTART: 2,
+    Kind.CRASH: 2,
+    Kind.FAILOVER: 1,
+    Kind.PARTITION: 1,
+    Kind.CUTS: 2,
+    Kind.CLOCK: 1,
+}
+_SHARE_WITH_NODES: Final = 0.3
 _MOVES_OF_A_GAME: Final = 30
 
 
 # What a mistake asks for (`Mistake.plan`), in faults of ours.
 _WANTED: Final = {"kills": Kind.KILL, "full_disks": Kind.FULL_DISK}
+_OF_NODES: Final = {Disturbance.SLEEP: Kind.SLEEP, Disturbance.SILENCE: Kind.LINE_SILENT}
 
 
 def plan_of(choice: Choice) -> Plan:
@@ -109,9 +139,14 @@ def plan_of(choice: Choice) -> Plan:
     rng = random.Random(f"simulation {choice.seed}")
     wanted = dict(MISTAKES[choice.broken].plan) if choice.broken is not None else {}
     durable = bool(wanted.pop("durable", rng.random() < 0.5))
-    kinds = [kind for kind in _SHARES if durable or kind is not Kind.POWER_CUT]
-    struck = rng.choices(kinds, [_SHARES[kind] for kind in kinds], k=rng.choice([0, 1, 2, 4, 8]))
-    if choice.broken is not None:
+    nodes = wanted.pop("nodes", choice.nodes)
+    if nodes is None:
+        nodes = 3 if random.Random(f"nodes {choice.seed}").random() < _SHARE_WITH_NODES else 1
+    shares = _SHARES_OF_NODES if nodes > 1 else _SHARES
+    kinds = [kind for kind in shares if durable or kind is not Kind.POWER_CUT]
+    struck = rng.choices(kinds, [shares[kind] for kind in kinds], k=rng.choice([0, 1, 2, 4, 8]))
+    struck += [_OF_NODES[each] for each in wanted.pop("faults", ())]
+    if choice.broken is not None and nodes == 1:
         struck += [Kind.POWER_CUT if wanted.pop("power_cuts", False) else Kind.KILL] * 3
     for name, kind in _WANTED.items():
         struck += [kind] * wanted.pop(name, 0)
@@ -133,14 +168,22 @@ def plan_of(choice: Choice) -> Plan:
         stalled=rng.choice([0.0, 0.002, 0.01]),
         cut=rng.choice([0.0, 0.0, 0.003, 0.01]),
     )
+    line_weather = Weather(
+        most_delay=rng.choice([0.002, 0.02]),
+        stalled=rng.choice([0.0, 0.001]),
+        cut=rng.choice([0.0, 0.0, 0.001, 0.005]),
+    )
     return Plan(
         choice.seed,
         People(**people | wanted),
         tuple(fault for fault in faults if fault.number not in choice.without),
         Weather(torn=0.0, stalled=0.0) if choice.calm else weather,
+        Weather(torn=0.0, stalled=0.0) if choice.calm else line_weather,
         durable=durable,
         verbose=rng.random() < 0.2,
-        drift=rng.choice([1.0, 1.0, 1.001, 0.999]),
+        # The lease of a node is safe as long as clocks go equally fast.
+        drift=rng.choice([1.0, 1.0, 1.001, 0.999]) if nodes == 1 else 1.0,
+        nodes=nodes,
         broken=None if choice.control else choice.broken,
     )
 

@@ -19,10 +19,12 @@ from simulation.disk import Disk, Disks
 from simulation.loop import Clock, Process
 from simulation.network import Network
 
-_SECONDS_TO_START: Final = 60.0
+_SECONDS_TO_START: Final = 200.0  # a node waits for its database for a minute
+_SECONDS_BETWEEN_STARTS: Final = 1.0
 _SECONDS_TO_STOP: Final = 60.0
 _SECONDS_TO_NOTICE: Final = 120.0  # that somebody has gone without a word
 _LOOK: Final = 0.02  # seconds between two looks at a process
+_NO_DATABASE: Final = re.compile(r"\b[Dd]atabase\b|journal could not be used|has begun under the name")
 _LENGTH: Final = re.compile(r"\b([A-Z]{4,8})[=~](\d+):")
 
 
@@ -51,6 +53,7 @@ class Server:
         self.folder = config.data.parent
         self.name = name
         self.host = config.host
+        self.records = config.records or self.folder
         self.life = 0
         self.log: list[str] = []
         self.left: list[str] = []
@@ -80,7 +83,26 @@ class Server:
         return self.process is not None and not self.process.dead
 
     async def start(self) -> None:
-        """Start a process and wait until it accepts connections; raises NotStarted."""
+        """Start a process and wait until it accepts connections; raises NotStarted.
+
+        As long as it cannot use the database, it is started again, as by a supervisor.
+        """
+        until = self._clock.now + _SECONDS_TO_START
+        while True:
+            await self._start_once()
+            if self._failure is None:
+                return
+            if self.process is not None:
+                self._bury(self.process, silently=False)
+            if (
+                self._config.database is None
+                or self._clock.now > until
+                or not _NO_DATABASE.search(self._failure)
+            ):
+                raise NotStarted(f"{self.name} did not start: {self._failure}")
+            await asyncio.sleep(_SECONDS_BETWEEN_STARTS)
+
+    async def _start_once(self) -> None:
         self.life += 1
         self.died = False
         self.running = self._failure = None
@@ -92,8 +114,8 @@ class Server:
             if process.dead:
                 return  # killed while it started
             await asyncio.sleep(_LOOK)
-        if self.running is None:
-            raise NotStarted(f"{self.name} did not start: {self._failure}")
+        if self.running is None and self._failure is None:
+            self._failure = "it takes too long"
         self._usual_tasks = _tasks_of(process)
 
     def _begin(self, process: Process) -> None:
@@ -138,12 +160,15 @@ class Server:
 
     async def left_by_guests(self) -> list[str]:
         """Return what the process still has of those who were there, some time after all have gone."""
+        until = self._clock.now + _SECONDS_TO_NOTICE
+        while (left := self._left()) and self._clock.now < until:
+            await asyncio.sleep(1.0)
+        return left
+
+    def _left(self) -> list[str]:
         process, running = self.process, self.running
         if process is None or running is None:
             return []
-        until = self._clock.now + _SECONDS_TO_NOTICE
-        while self._network.ended_elsewhere(process) and self._clock.now < until:
-            await asyncio.sleep(1.0)
         left = [f"connection {number}" for number in self._network.ended_elsewhere(process)]
         if not process.transports:
             left += ["clients"] if len(running.clients) else []
@@ -170,6 +195,7 @@ class Server:
             await asyncio.sleep(1.0)
             self.left += [f"{self.name} left a task: {task}" for task in sorted(_tasks_of(process))]
             self.left += [f"{self.name} left connection {number} open" for number in process.transports]
+            self.left += [f"{self.name} left a connection to the database open" for _ in process.at_end]
         self._bury(process, silently=False)
         self._take_note_of_long_tables()
         return wrong

@@ -1,4 +1,4 @@
-"""A world: one server, those who play there, and what goes wrong; and the verdict on all of it."""
+"""A world: a server, or nodes, who plays there, and what goes wrong; and the verdict on all of it."""
 
 import asyncio
 import gc
@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
+
+import asyncpg
 
 from bench.chaos.broken.making import times_made
 from bench.chaos.broken.mistakes import MISTAKES
@@ -28,11 +30,14 @@ from client.ui.web.pages import WebPages
 from protocol.messages import TableState
 from server.config import Config, Limits
 from server.errors import JournalError
+from server.storage.entries import Entry
+from server.storage.postgresql import tables_in_database as stored
 from simulation import machine
+from simulation.database import DatabaseServer, connection_to
 from simulation.disk import Disks
-from simulation.disturbing import Disturbing
-from simulation.loop import Clock, Process, Stuck
-from simulation.network import Connection, Network
+from simulation.disturbing import LEASE_SECONDS, Disturbing
+from simulation.loop import EPOCH, Clock, Process, Stuck
+from simulation.network import Connection, Network, Weather
 from simulation.plan import Plan
 from simulation.server import Log, NotStarted, Server, begin, records_in
 from simulation.strangers import Bots, Stranger, browse
@@ -40,6 +45,7 @@ from simulation.trace import Trace
 
 _PORT: Final = 4000
 _HOST: Final = "10.0.0.1"
+_NAME: Final = "10.0.0.100"  # of all nodes; the ports that follow are each node's own
 _STRANGER: Final = "10.0.9.1"
 _PLAYERS: Final = tuple(f"10.0.1.{number}" for number in range(1, 5))
 _LIMITS: Final = Limits(
@@ -96,6 +102,7 @@ class World:
         self._browser = Process(clock, self._network, "browser", "10.0.2.1", rng)
         self._stranger = Process(clock, self._network, "stranger", _STRANGER, rng)
         people_games.Guest = Bots(self._new_bot, begin)  # type: ignore[assignment,attr-defined]
+        counts, verdict = self.outcome.counts, self.outcome.verdict
         config = Config(
             host=_HOST,
             port=_PORT,
@@ -107,16 +114,34 @@ class World:
             pages=WebPages(),
             limits=replace(_LIMITS, tables=plan.people.most_tables),
         )
-        self.server = Server("server", config, clock, self._network, disks, rng=rng, keeps_undo=plan.durable)
-        self.server.drift = plan.drift
-        counts, verdict = self.outcome.counts, self.outcome.verdict
+        self.database: DatabaseServer | None = None
+        configs = [config]
+        if plan.nodes > 1:
+            self.database = DatabaseServer(clock, rng, plan.line_weather, counts)
+            asyncpg.connect = self.database.connect
+            configs = [self._config_of_node(config, number) for number in range(1, plan.nodes + 1)]
+            self._network.route = self._route
+        self.servers = [
+            Server(each.node or "server", each, clock, self._network, disks, rng=rng, keeps_undo=plan.durable)
+            for each in configs
+        ]
+        for server in self.servers:
+            server.drift = plan.drift
+        self._taps_of: dict[int, Wiretap] = {}  # by the connections' numbers
         self._disturbing = Disturbing(
-            plan, self.server, self._network, _PLAYERS, counts=counts, verdict=verdict
+            plan,
+            self.servers,
+            self.database,
+            self._network,
+            _PLAYERS,
+            counts=counts,
+            verdict=verdict,
+            woken=self._mark,
         )
         self._strangers_taps: list[Wiretap] = []
         self._games: Games | None = None
         self._stroller: Stroller | None = None
-        logging.basicConfig(handlers=[Log(clock, lambda: [self.server])], force=True)
+        logging.basicConfig(handlers=[Log(clock, lambda: self.servers)], force=True)
         logging.getLogger().setLevel(logging.WARNING)
         logging.getLogger("server").setLevel(logging.INFO if plan.verbose else logging.WARNING)
 
@@ -140,10 +165,12 @@ class World:
 
     @property
     def long_tables(self) -> set[str]:
-        return self.server.long_tables
+        if self.database is not None:
+            return self.database.shortened
+        return self.servers[0].long_tables
 
     def records_of(self, table: str) -> list[Path]:
-        return records_in(self._folder / "records", table)
+        return [path for server in self.servers for path in records_in(server.records, table)]
 
     # -- living -----------------------------------------------------------------------------------------
 
@@ -154,22 +181,73 @@ class World:
         host = connection.client_address[0]
         if host == self._browser.host:
             return
-        tap = Wiretap(self.server.life, self.server.name)
+        (server,) = (each for each in self.servers if each.host == connection.server_address[0])
+        tap = self._taps_of[connection.number] = Wiretap(server.life, server.name)
         (self.taps if host != _STRANGER else self._strangers_taps).append(tap)
         self.outcome.counts["connections"] += 1
-        connection.sent = tap.feed
+
+        def sent(data: bytes) -> None:
+            self._by_the_worlds_clock(tap.feed, data)
+
+        connection.sent = sent
 
         def received(data: bytes) -> None:
-            tap.feed_request(data)
+            self._by_the_worlds_clock(tap.feed_request, data)
             self._disturbing.carried(tap)
 
         connection.received = received
 
+    def _by_the_worlds_clock(self, feed: Callable[[bytes], None], data: bytes) -> None:
+        """Have a tap hear something at a time that is no single computer's."""
+        running, self._clock.running = self._clock.running, None
+        try:
+            feed(data)
+        finally:
+            self._clock.running = running
+
+    # -- several nodes ----------------------------------------------------------------------------------
+
+    def _config_of_node(self, config: Config, number: int) -> Config:
+        folder = self._folder / f"node{number}"
+        (folder / "data").mkdir(parents=True)
+        return replace(
+            config,
+            host=f"10.0.0.{number}",
+            data=folder / "data",
+            records=folder / "records",
+            database="postgresql://database/palatinus",
+            node=f"node{number}",
+            address=f"ws://{_NAME}:{_PORT + number}",
+            lease_seconds=LEASE_SECONDS,
+        )
+
+    def _route(self, address: tuple[str, int]) -> tuple[str, int]:
+        """Return where an address of the nodes' common name leads: the first port to any of them."""
+        host, port = address
+        if host != _NAME:
+            return address
+        if port > _PORT:
+            return self.servers[port - _PORT - 1].host, _PORT
+        living = [server for server in self.servers if server.running is not None] or self.servers
+        return self._rng.choice(living).host, _PORT
+
+    def _mark(self, server: Server) -> None:
+        """Have the taps take note of how far a server that wakes just now had sent."""
+        assert server.process is not None
+        for number in server.process.transports:
+            if (tap := self._taps_of.get(number)) is not None:
+                tap.marks.append((tap.fed, EPOCH + self._clock.now))
+
+    # -- playing ----------------------------------------------------------------------------------------
+
     async def _live(self) -> None:
         plan, counts, verdict = self._plan, self.outcome.counts, self.outcome.verdict
-        await self.server.start()
+        async with asyncio.TaskGroup() as starting:
+            for server in self.servers:
+                starting.create_task(server.start())
+        self._host = _HOST if self.database is None else _NAME
         way = Route(
-            f"ws://{_HOST}:{_PORT}",
+            f"ws://{self._host}:{_PORT}",
             self.access,
             self._hold,
             min(1.0, plan.people.longest_hold),
@@ -184,7 +262,7 @@ class World:
             between_games=self._disturbing.at_rematch,
             authority=None,
         )
-        strange = Stranger(_HOST, _PORT, random.Random(f"{plan.seed} stranger"), counts)
+        strange = Stranger(self._host, _PORT, random.Random(f"{plan.seed} stranger"), counts)
         others = [begin(self._stranger, strange.break_rules()), begin(self._browser, self._browse())]
         async with asyncio.TaskGroup() as around:
             side = [around.create_task(self._disturbing.run()), around.create_task(self._stroll(way))]
@@ -225,12 +303,12 @@ class World:
 
     async def _browse(self) -> None:
         rng = random.Random(f"{self._plan.seed} browser")
-        async for seen in browse(f"{_HOST}:{_PORT}", self._hidden, rng, self.outcome.counts):
+        async for seen in browse(f"{self.servers[0].host}:{_PORT}", self._hidden, rng, self.outcome.counts):
             self.outcome.verdict.leaked.append(seen)
 
     def _hidden(self) -> dict[str, bool]:
         """Return the tables in the server's memory, and whether wolves there are secrets."""
-        running = self.server.running
+        running = self.servers[0].running
         if running is None:
             return {}
         return {
@@ -247,10 +325,11 @@ class World:
     async def _end(self) -> None:
         """Have the server write its records, and stop in order; nothing of anybody may be left in it."""
         counts, verdict = self.outcome.counts, self.outcome.verdict
-        if self._rng.random() < 0.3 or not self.server.runs:
-            self.server.kill()
-            counts["last kill"] += 1
-            await self.server.start()
+        for server in self.servers:
+            if self._rng.random() < 0.3 or not server.runs:
+                server.kill()
+                counts["last kill"] += 1
+                await server.start()
         parties = [] if self._games is None else self._games.parties
         ended = {table: party for party in parties for table in party.tables[: party.ended]}
         missing = {table for table, party in ended.items() if party.has_result(table)}
@@ -258,24 +337,45 @@ class World:
         while missing and self._clock.now < until:
             missing = {table for table in missing if not self.records_of(table)}
             await asyncio.sleep(_LOOK)
-        verdict.unfinished += await self.server.left_by_guests()
-        if (wrong := await self.server.stop()) is not None:
-            verdict.unfinished.append(wrong)
-        verdict.unfinished += self.server.left
+        for server in self.servers:
+            verdict.unfinished += await server.left_by_guests()
+        for server in self.servers:
+            if (wrong := await server.stop()) is not None:
+                verdict.unfinished.append(wrong)
+            verdict.unfinished += server.left
+
+    async def _journal(self) -> dict[str, list[Entry]]:
+        """Return the entries of every table; raises JournalError."""
+        if self.database is None:
+            return await journal_in(self._folder / "data")
+        self.database.weather = Weather(torn=0.0, stalled=0.0)
+        async with connection_to(self.database) as connection:
+            tables = await stored.in_use(connection)
+            for code, _ in await stored.archive_index(connection):
+                tables += filter(None, [await stored.archived_table(connection, code)])
+            if aside := await stored.codes_set_aside(connection):
+                raise JournalError(f"tables are set aside: {sorted(aside)}")
+        return {table.code: table.whole_entries for table in tables}
 
     # -- the verdict ------------------------------------------------------------------------------------
 
     async def _judge(self) -> None:
         counts, verdict = self.outcome.counts, self.outcome.verdict
-        counts["writes undone by power cuts"] += self.server.undone
+        counts["writes undone by power cuts"] += sum(server.undone for server in self.servers)
         counts["mistakes made"] += times_made.total()
         try:
-            journal = await journal_in(self._folder / "data")
+            journal = await self._journal()
         except JournalError as error:
             verdict.lost.append(str(error))
             return
         if self._stroller is not None:
-            verdict.leaked += [f"{table}: it is private, and in the list" for table in self._stroller.found]
+            # Nodes hear of each other's tables a moment later: what was public may still be in a list.
+            late = self._stroller.way.once_public if self.database is not None else set()
+            verdict.leaked += [
+                f"{table}: it is private, and in the list"
+                for table in self._stroller.found
+                if table not in late
+            ]
         taps: dict[str, list[Wiretap]] = defaultdict(list)
         for tap in self.taps:
             check_catching_up(tap, verdict)
@@ -285,7 +385,10 @@ class World:
             for table in tap.tables:
                 taps[table].append(tap)
         parties = [] if self._games is None else self._games.parties
-        tables = Tables(self._plan.people, self, journal, None, counts=counts, verdict=verdict)
+        ownership = None if self.database is None else self.database.ownership()
+        if ownership is not None:
+            counts["tables that went to another node"] += ownership.changes
+        tables = Tables(self._plan.people, self, journal, ownership, counts=counts, verdict=verdict)
         for party in parties:
             tables.judge(party, party.tables, taps)
         tokens = {player.token for party in parties for player in party.everybody if player.token}
@@ -319,12 +422,13 @@ class World:
         """Nothing was logged that the faults do not explain, and no secret."""
         verdict = self.outcome.verdict
         expected = self._disturbing.expected_in_log
-        for line in self.server.log:
-            if not (expected.search(line) or " INFO " in line):
-                verdict.different.append(f"the server logged: {line}")
-            if machine.NAMES_A_PIECE.search(line) or any(token in line for token in tokens):
-                verdict.leaked.append(f"the server logged: {line}")
-        verdict.different += [f"the server failed: {error}" for error in self.server.errors]
+        for server in self.servers:
+            for line in server.log:
+                if not (expected.search(line) or " INFO " in line):
+                    verdict.different.append(f"the {server.name} logged: {line}")
+                if machine.NAMES_A_PIECE.search(line) or any(token in line for token in tokens):
+                    verdict.leaked.append(f"the {server.name} logged: {line}")
+            verdict.different += [f"the {server.name} failed: {error}" for error in server.errors]
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:

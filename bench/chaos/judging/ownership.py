@@ -1,6 +1,7 @@
 """Which node had which table when, as the database saw it, and whether only that one told of it."""
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,13 @@ from server.storage.entries import Entry, Played, StoodIn, events_in
 
 _TOLD: Final = Seated | Watching | TableState | Events | Snapshot | Said | SaidBefore | Reseated | Record
 
+# What a node says when the database, or another node's lease, is gone, and in no other case.
+SAID_BY_NODES: Final = re.compile(
+    r" INFO |not stored|stored again|the connection to the database is lost|the lease cannot be renewed"
+    r"|the lease is lost|a new lease has begun|the lease ends by itself|the other servers are"
+    r"|the lease ran out while it began|not all tables could be handed over"
+    r"|(WARNING|ERROR) [^:]*record"
+)
 # What the database notes by itself: every change of a table's owner, and which tables were shortened.
 NOTES: Final = """
 CREATE SCHEMA chaos;

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.chaos.judging.ownership import NOTES, Ownership, noted
+from bench.chaos.judging.ownership import NOTES, SAID_BY_NODES, Ownership, noted
 from bench.chaos.network.proxy import Destination, Proxy
 from bench.chaos.network.wiretap import Wiretap
 from bench.chaos.people.operator import Operator
@@ -35,13 +35,6 @@ _NO_DATABASE: Final = re.compile(r"palatinus: cannot use the database ")
 _STARTED_AGAIN: Final = "nodes started again, because they could not use the database"
 _SECONDS_FOR_RECORDS: Final = 20.0
 _SECONDS_BETWEEN_LOOKS: Final = 0.1
-# What a node says when the database, or another node's lease, is gone, and in no other case.
-_EXPECTED: Final = re.compile(
-    r" INFO |not stored|stored again|the connection to the database is lost|the lease cannot be renewed"
-    r"|the lease is lost|a new lease has begun|the lease ends by itself|the other servers are"
-    r"|the lease ran out while it began|not all tables could be handed over"
-    r"|(WARNING|ERROR) [^:]*record"
-)
 
 
 @dataclass(slots=True)
@@ -270,7 +263,9 @@ class Nodes:
             f"{node.process.destination.name}: {line}"
             for node in self._nodes
             for line in node.process.logged()
-            if not (_EXPECTED.search(line) or (self._counts[_STARTED_AGAIN] and _NO_DATABASE.search(line)))
+            if not (
+                SAID_BY_NODES.search(line) or (self._counts[_STARTED_AGAIN] and _NO_DATABASE.search(line))
+            )
         )
 
     def secrets_logged(self, tokens: set[str]) -> list[str]:

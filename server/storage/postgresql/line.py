@@ -263,7 +263,8 @@ async def _made(connection: Connection, term: int, name: str, known: int) -> tup
     row = await connection.fetchrow(_MAKE, term, name)
     if row is None:
         raise Fenced
-    if row["change"] < known:  # as after a failover to a standby that had not everything
-        log.error("the database has lost changes", extra=about(line=name, known=known, found=row["change"]))
+    made, change = row
+    if change < known:  # as after a failover to a standby that had not everything
+        log.error("the database has lost changes", extra=about(line=name, known=known, found=change))
         raise Fenced
-    return row["made"], row["change"]
+    return made, change
