@@ -13,6 +13,7 @@ from typing import Final
 
 from protocol.codes import Code
 from server.net.session import Session
+from server.networks import Networks
 from server.refusal import Refusal
 from server.tables.seats.names import alike
 
@@ -40,10 +41,12 @@ class Exclusions:
         self._address_seconds = address_seconds
         self._excluded: deque[_Excluded] = deque(maxlen=_MOST)
 
-    def add(self, session: Session, name: str | None, *, whole_address: bool) -> None:
-        """Exclude a client, and its name at its address; everybody else there too if `whole_address`."""
-        excluded = _Excluded(self._now(), session.id, session.address[-1], name, whole_address)
-        self._excluded.append(excluded)
+    def add(self, session: str, address: Networks, name: str | None, *, whole_address: bool) -> None:
+        """Exclude a client, and its name at its address; everybody else there too if `whole_address`.
+
+        `session` is the id of its session, which may be gone.
+        """
+        self._excluded.append(_Excluded(self._now(), session, address[-1], name, whole_address))
 
     def check(self, session: Session, name: str | None, table: str) -> None:
         """Raise Refusal if the client was removed too short a time ago, or may be one that was."""

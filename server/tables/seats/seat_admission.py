@@ -12,7 +12,7 @@ from protocol.settings import Starting
 from server.logs import about
 from server.net.session import AttendedTable, Session
 from server.net.tokens import hash_fits, new_token, token_hash
-from server.networks import who_gives_way
+from server.networks import Networks, who_gives_way
 from server.refusal import Refusal
 from server.storage.entries import (
     BotSeated,
@@ -45,6 +45,7 @@ class SeatAdmission:
         self._table = table
         self._context = context
         self._kept_seats: dict[Seat, Timer] = {}
+        self._gone: dict[str, tuple[str, Networks]] = {}  # by token hash: players' sessions that have ended
         limits = context.limits
         self._exclusions = Exclusions(
             context.scheduler.time, limits.removed_seconds, limits.removed_address_seconds
@@ -131,10 +132,14 @@ class SeatAdmission:
 
     async def disconnected(self, session: Session) -> None:
         """Remove a session whose connection is gone; the seat stays its player's, at least for a while."""
-        seat = session.seat
+        seat, players = session.seat, self._context.state.players
         await self._remove(session)
         if seat is not None:
             self._keep_for_a_while(seat)
+            hashes = [player and player.token_hash for player in players]
+            self._gone = {each: gone for each, gone in self._gone.items() if each in hashes}
+            if (token_hash := hashes[seat]) is not None:
+                self._gone[token_hash] = (session.id, session.address)
 
     async def leave(self, session: Session) -> None:
         """Remove a session that leaves: before the game, its seat is free at once."""
@@ -201,6 +206,8 @@ class SeatAdmission:
         if context.state.stage == "gathering":
             await context.store(*self._freed(seat))
             context.removed.add(seat)
+            if (gone := self._gone.get(player.token_hash)) is not None:
+                self._exclude(*gone, player.name)
         else:
             await context.store(Taken(seat, player.name, "", vacant=True))
         if (session := context.audience.seated.get(seat)) is not None:
@@ -210,17 +217,21 @@ class SeatAdmission:
         context.broadcast_state()
 
     def exclude(self, session: Session, name: str | None) -> None:
-        """Send a client away that the host removes, and keep it from coming straight back.
+        """Send a client away that the host removes, and keep it from coming straight back."""
+        self._exclude(session.id, session.address, name)
+        seconds = math.ceil(self._context.limits.removed_seconds)
+        self.send_away(session, Refusal(Code.REMOVED, table=self._context.code, seconds=seconds))
+
+    def _exclude(self, session: str, address: Networks, name: str | None) -> None:
+        """Keep a client that the host removes from coming straight back.
 
         For less long, nobody new at its address can come. The host may share that, on one machine or behind
         one router, and decides who else comes from there: then it is only the client itself, and the name.
         """
         state = self._context.state
         host = None if state.host is None else self._context.audience.seated.get(state.host)
-        shared = host is not None and host.address[-1] == session.address[-1]
-        self._exclusions.add(session, name, whole_address=not shared)
-        seconds = math.ceil(self._context.limits.removed_seconds)
-        self.send_away(session, Refusal(Code.REMOVED, table=self._context.code, seconds=seconds))
+        shared = host is not None and host.address[-1] == address[-1]
+        self._exclusions.add(session, address, name, whole_address=not shared)
 
     def send_away(self, session: Session, why: Refusal) -> None:
         """Remove a session from the table, and say why."""
