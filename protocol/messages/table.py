@@ -95,8 +95,8 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     player has said so, or is a program. Then `people` is the seat's own people as the choices stand, and
     `chosen` tells whether the player has chosen it.
     `level` is that of a bot of the server, which is always `here`. In a running game, `removable_in` is in
-    how many seconds the host may remove the player, who is away. `removed` tells of a free seat before the
-    game whether its last player was removed, and did not leave.
+    how many seconds the host may remove the player, who is away, or have a bot play instead. `removed` tells
+    of a free seat before the game that its last player was removed, and did not leave.
     """
 
     name: str | None = None
@@ -139,7 +139,8 @@ class TableState(FromServer, frozen=True, tag="table"):
     `next` is the table where the players of a finished game play again, once one of them has asked to.
     `starting` is the seat that the host has chosen to start, None for a draw. `ended` tells that the host has
     ended the game, so that it has no result. While the game is `paused`, nobody may move; `pause_asked` has
-    the seats that want a pause, first the one that asked.
+    the seats that want a pause, first the one that asked. Until a clock comes with the next round,
+    `turn_limit` is how long a turn takes at most.
     """
 
     table: TableCode
@@ -160,6 +161,7 @@ class TableState(FromServer, frozen=True, tag="table"):
     paused: PauseSummary | None = None
     pause_asked: list[SeatNumber] = []
     quiet: bool = False
+    turn_limit: Seconds | None = None
 
 
 class Said(FromServer, frozen=True, tag="said"):

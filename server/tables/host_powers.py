@@ -106,8 +106,7 @@ class HostPowers:
         if context.state.stage == "playing":
             if here:
                 raise Refusal(Code.ALREADY_STARTED)
-            if (seconds := context.removable_in(seat)) > 0:
-                raise Refusal(Code.TOO_EARLY, seat=seat, seconds=seconds)
+            self._check_away_for_long(seat)
         await self._admission.vacate(seat, player)
 
     def _dismiss(self, number: int) -> None:
@@ -142,7 +141,7 @@ class HostPowers:
         await self._admission.rearrange(list(map(Seat, order)))
 
     async def _substitute(self, host: Seat, seat: Seat) -> None:
-        """Have the stand-in play for an absent player from now on, whatever the policy."""
+        """Have the stand-in play for a player who has been away for a while, whatever the policy."""
         context = self._context
         self._player(seat)
         self._check_running()
@@ -150,6 +149,7 @@ class HostPowers:
             raise Refusal(Code.NOT_AWAY, seat=seat)
         if seat in context.state.bot_seats or seat in context.state.programs:
             raise Refusal(Code.BOT_PLAYS_ALREADY, seat=seat)
+        self._check_away_for_long(seat)
         await context.store(GivenToBot(seat))
         context.bot_was_seated()
         context.broadcast_state()
@@ -175,6 +175,10 @@ class HostPowers:
     def _check_seat(self, seat: int) -> None:
         if seat >= (seats := len(self._context.state.players)):
             raise Refusal(Code.NO_SUCH_SEAT, seat=seat, last_seat=seats - 1)
+
+    def _check_away_for_long(self, seat: Seat) -> None:
+        if (seconds := self._context.removable_in(seat)) > 0:
+            raise Refusal(Code.TOO_EARLY, seat=seat, seconds=seconds)
 
     def _check_gathering(self) -> None:
         if self._context.state.game is not None:

@@ -69,4 +69,5 @@ def table_state(code: str, state: PersistentState, audience: Audience, policy: A
         state.ended,
         state.hints,
         quiet=state.quiet,
+        turn_limit=state.clocks.limit if state.stage == "playing" else None,
     )

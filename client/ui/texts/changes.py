@@ -69,6 +69,8 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
         if clocks and state.stage == "playing":
             form = _("From the next round on: {policy}.")
         yield form.format(policy=describe_policy(state.absence))
+    if state.turn_limit is not None and state.turn_limit != before.turn_limit:
+        yield _("Until then, a turn takes {time} at most.").format(time=clock_time(state.turn_limit))
     yield from _paused(state, before, names)
     if state.ended and not before.ended:
         yield describe_ended()
@@ -140,7 +142,7 @@ class PresenceLine(str):
 
 def describe_presence(name: str, *, here: bool, removable_in: int | None = None) -> PresenceLine:
     if removable_in:
-        form = _("{name} is away. In {time}, the host may give the seat to somebody else.")
+        form = _("{name} is away. In {time}, the host may give the seat to a bot or to somebody else.")
         return PresenceLine(form.format(name=name, time=clock_time(removable_in)), name)
     form = _("{name} is back.") if here else _("{name} is away.")
     return PresenceLine(form.format(name=name), name)

@@ -146,7 +146,7 @@ class Arrange(Struct, frozen=True):
 
 
 class Substitute(Struct, frozen=True):
-    """Have a bot play at once for an absent player."""
+    """Have a bot play for an absent player."""
 
     seat: int
 

@@ -136,10 +136,10 @@ class SeatAdmission:
         await self._remove(session)
         if seat is not None:
             self._keep_for_a_while(seat)
-            hashes = [player and player.token_hash for player in players]
-            self._gone = {each: gone for each, gone in self._gone.items() if each in hashes}
-            if (token_hash := hashes[seat]) is not None:
-                self._gone[token_hash] = (session.id, session.address)
+            if (player := players[seat]) is not None:
+                self._gone[player.token_hash] = (session.id, session.address)
+            held = {player.token_hash for player in players if player is not None}
+            self._gone = {each: gone for each, gone in self._gone.items() if each in held}
 
     async def leave(self, session: Session) -> None:
         """Remove a session that leaves: before the game, its seat is free at once."""

@@ -1,7 +1,11 @@
 """Thinking time: what a table's policy gives to each turn, and what the seats have used of it."""
 
+from typing import Final
+
 from engine.pieces import Seat
 from protocol.absence import Absence, GameClock, MoveClock
+
+_LEAST_LIMIT: Final = 120  # seconds: whoever is there can move in that time, whatever the host sets
 
 
 class Clocks:
@@ -10,17 +14,21 @@ class Clocks:
     def __init__(self, policy: Absence, players: int) -> None:
         self.policy = policy
         self._next: Absence | None = None  # from the next round on
+        self._limited: int | None = None  # seconds that turns of this round have had at most
         self._used = [0] * players
         self._turn = 0  # of what the seat on turn has used, what it used in this turn before it was stopped
 
     def charge(self, seat: Seat, milliseconds: int) -> None:
         """Count what a turn of the seat took since its clock was last stopped."""
-        self._used[seat] += milliseconds
-        self._turn = 0
+        if self._has_clock:
+            self._used[seat] += milliseconds
+        self._turn, self._limited = 0, self.limit
 
     def stopped(self, seat: Seat, milliseconds: int) -> tuple[list[int], int]:
         """Return what all seats have used, and the seat in its turn, if that is stopped after so long."""
         used = list(self._used)
+        if not self._has_clock:
+            return used, self._turn
         used[seat] += milliseconds
         return used, self._turn + milliseconds
 
@@ -32,6 +40,7 @@ class Clocks:
         """Count by another policy; what has been used stays used.
 
         In a game, a clock comes, changes or goes with the next round: so it is the same for everybody's turn.
+        Until it comes there is a `limit`, or the next round might never begin.
         """
         if in_game and (self.runs or isinstance(policy, MoveClock | GameClock)):
             self._next = policy
@@ -42,11 +51,28 @@ class Clocks:
         """Count by the policy that was waiting for this round, if there is one."""
         if self._next is not None:
             self.policy, self._next = self._next, None
+        self._limited = None
+
+    @property
+    def _has_clock(self) -> bool:
+        return isinstance(self.policy, MoveClock | GameClock)
 
     @property
     def runs(self) -> bool:
-        """Return whether turns have a clock now."""
-        return isinstance(self.policy, MoveClock | GameClock)
+        """Return whether turns have a clock or a limit now."""
+        return self._has_clock or self.limit is not None
+
+    @property
+    def limit(self) -> int | None:
+        """Return how many seconds a turn may take as long as a clock is waiting for the next round.
+
+        A change of the clock begins it anew in the turn under way, and shortens no other turn of the round.
+        """
+        if self._has_clock:
+            return None
+        if isinstance(self._next, MoveClock | GameClock):
+            return max(_LEAST_LIMIT, self._next.seconds, self._limited or 0)
+        return self._limited
 
     def allowance(self, seat: Seat) -> int | None:
         """Return how long the seat's next turn may take; None without a limit."""
@@ -56,7 +82,7 @@ class Clocks:
             case GameClock():
                 return self.left(seat)
             case _:
-                return None
+                return None if self.limit is None else 1000 * self.limit
 
     def left(self, seat: Seat) -> int | None:
         """Return how long the seat may still think in this game; None without a clock for the game."""

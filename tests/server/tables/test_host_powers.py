@@ -22,6 +22,7 @@ from protocol.messages import (
     JoinTable,
     Leave,
     ListTables,
+    Ping,
     Refused,
     Rematch,
     Remove,
@@ -55,7 +56,7 @@ from tests.server.peer import (
 )
 from tests.server.storage.test_journal import resumed, table_facts
 from tests.server.storage.test_journal_file import stored_entries
-from tests.server.tables.hosted import changed, play_to_the_end, served
+from tests.server.tables.hosted import changed, play_moves_of_stand_in, play_to_the_end, served
 from tests.server.tables.states import state_where
 
 SETTINGS: tuple[Setting, ...] = (
@@ -239,7 +240,7 @@ async def test_a_clock_comes_and_goes_with_a_round(tmp_path: Path) -> None:
         assert await time_left_after_a_move() == 5000
         assert await time_left_after_a_move() is None
         await changed(host, AbsencePolicy(GameClock(300)))
-        assert await time_left_after_a_move() is None
+        assert await time_left_after_a_move() == 300_000
         assert await time_left_after_a_move() == 200_000
         await changed(host, AbsencePolicy(MoveClock(5)), AbsencePolicy(WAIT))
         facts = table_facts(state)
@@ -247,6 +248,41 @@ async def test_a_clock_comes_and_goes_with_a_round(tmp_path: Path) -> None:
     for kept in (entries, [entries[number] for number in live_entries(entries)]):
         found = table_facts(PersistentState(kept, RandomChance(rng)))
         assert found | {"entries": facts["entries"]} == facts
+
+
+async def test_a_clock_comes_although_a_player_does_nothing(tmp_path: Path) -> None:
+    """Until it comes, the turns of the round have a limit, the host's too, which no change makes shorter."""
+    time = ManualClock()
+    async with served(tmp_path, time) as server, game(server.port, 3, starting=1) as peers:
+        host, state, before = peers[0], table_of(server, peers).state, peers[0].seq
+        time.advance(1000)
+        await changed(host, AbsencePolicy(MoveClock(200)), AbsencePolicy(WAIT), AbsencePolicy(GameClock(30)))
+        await state_where(peers[2], lambda state: state.turn_limit == 120)
+        time.advance(100)
+        await changed(host, AbsencePolicy(MoveClock(5)))  # it begins anew
+        time.advance(119)
+        await host.ask(Ping(host.next_id()))
+        assert host.seq == before  # nobody has moved
+        time.advance(1)
+        await play_moves_of_stand_in(peers, 1)
+        await changed(host, AbsencePolicy(MoveClock(200)))
+        time.advance(200)
+        await play_moves_of_stand_in(peers, 1)
+        await changed(host, AbsencePolicy(WAIT))
+        assert [state.clocks.allowance(Seat(seat)) for seat in range(3)] == [200_000] * 3
+        facts = table_facts(state)
+    entries = (await stored_entries(tmp_path))[host.code]
+    for kept in (entries, [entries[number] for number in live_entries(entries)]):
+        found = table_facts(PersistentState(kept, RandomChance(random.Random(1))))
+        assert found | {"entries": facts["entries"]} == facts
+    time = ManualClock()
+    async with served(tmp_path, time) as server, resumed(server.port, *peers) as again:
+        host, state = again[0], table_of(server, again).state
+        await changed(host, AbsencePolicy(GameClock(30)))
+        time.advance(200)
+        await play_moves_of_stand_in(again, 1)
+        assert [state.clocks.left(Seat(seat)) for seat in range(3)] == [30_000] * 3  # nothing is used yet
+        assert (await state_where(host, lambda state: state.turn_limit is None)).absence == GameClock(30)
 
 
 async def test_a_player_is_removed_before_the_game() -> None:
@@ -267,6 +303,18 @@ async def test_a_player_is_removed_before_the_game() -> None:
             await other.done(Leave(other.next_id()))
             await state_where(peers[2], lambda state: not state.seats[1].removed and not state.seats[1].name)
         await peers[1].open(2)  # other tables are open to them
+
+
+async def test_who_was_removed_while_away_cannot_come_straight_back() -> None:
+    """Nor for a minute anybody new at the address, unless it is the host's; swapped seats change nothing."""
+    async with memory_server() as server, full_table(server.port, 3) as peers:
+        await peers[1].socket.close()
+        await state_where(peers[0], lambda state: not state.seats[1].here)
+        await peers[0].done(Arrange(peers[0].next_id(), [0, 2, 1]))
+        await peers[0].done(Remove(peers[0].next_id(), 2))
+        async with connected(server.port) as again:
+            assert (await again.refused(JoinTable(7, peers[0].code, "player 1"))).code == Code.REMOVED
+            await again.join(peers[0].code, "Carla")
 
 
 async def test_who_was_removed_may_come_back_later() -> None:

@@ -40,13 +40,19 @@ from tests.server.tables.states import state_where
 
 
 @pytest.mark.parametrize("policy", [WAIT, MoveClock(3600)])
-async def test_a_bot_plays_at_once_for_a_player_who_has_left(tmp_path: Path, policy: Absence) -> None:
-    """Under the default policy too, and after a restart, until the player returns."""
-    async with served(tmp_path) as server, game(server.port, 2, absence=policy) as peers:
+async def test_a_bot_plays_for_a_player_who_is_away(tmp_path: Path, policy: Absence) -> None:
+    """After a minute, under the default policy too, and after a restart, until the player returns."""
+    time = ManualClock()
+    async with served(tmp_path, time) as server, game(server.port, 2, absence=policy) as peers:
         await play_on(peers, random.Random(1), moves=1)
         request = SubstituteNow(peers[0].next_id(), 1)
         assert (await peers[0].refused(request)).code == Code.NOT_AWAY
         await peers[1].done(Leave(peers[1].next_id()))
+        await state_where(peers[0], lambda state: state.seats[1].removable_in == 60)
+        time.advance(59)
+        refused = await peers[0].refused(SubstituteNow(peers[0].next_id(), 1))
+        assert (refused.code, refused.about) == (Code.TOO_EARLY, {"seat": "1", "seconds": "1"})
+        time.advance(1)
         await peers[0].done(SubstituteNow(peers[0].next_id(), 1))
         await play_moves_of_stand_in(peers[:1], 1)
         again = SubstituteNow(peers[0].next_id(), 1)

@@ -76,7 +76,7 @@ HOST_COMMANDS: Final = (
     ("bot, bot senator", N_("seat a bot, or one at that level; before the game")),
     ("start", N_("start the game, once every seat is taken")),
     ("remove Bob", N_("remove a player (in a game: if away) or a spectator")),
-    ("stand-in Bob", N_("have a bot play at once for a player who is away")),
+    ("stand-in Bob", N_("have a bot play for a player who is away")),
     ("host Bob", N_("make another player the host")),
     ("end game", N_("end the game without a result")),
 )

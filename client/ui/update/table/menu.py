@@ -208,7 +208,7 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
         yield Choice(_("swap two seats"), MenuPage.SWAP)
         yield Choice(_("shuffle the seats"), requests.Arrange(None))
     if running and to_be_substituted(model, state):
-        yield Choice(_("have a bot play at once for a player who is away"), MenuPage.SUBSTITUTE)
+        yield Choice(_("have a bot play for a player who is away"), MenuPage.SUBSTITUTE)
     if removable(model, state):
         words = _("remove a player") if gathering else _("free the seat of a player who is away")
         yield Choice(words, MenuPage.REMOVE)

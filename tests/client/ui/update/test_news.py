@@ -73,7 +73,7 @@ def test_joining_leaving_and_returning_are_logged() -> None:
     gone = TableState("KXQT", "playing", seats, 0)
     removed = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary(removed=True)], 0)
     for state, last, words in (
-        (gone, joined, ("Bob is away. In 1:00, the host may give the seat to somebody else.",)),
+        (gone, joined, ("Bob is away. In 1:00, the host may give the seat to a bot or to somebody else.",)),
         (before, None, ()),
         (joined, before, ("Bob takes a seat.",)),
         (away, joined, ("Bob is away.",)),

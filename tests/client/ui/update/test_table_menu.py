@@ -331,6 +331,8 @@ def test_the_log_tells_what_the_host_did() -> None:
     for was, now, start in ((playing, timed, "From the next round on: "), (before, timed, "From now on: ")):
         (sentence,) = heard(ui, TableChanged(structs.replace(now, stage=was.stage), was), model).log
         assert sentence.startswith(start)
+    limited = heard(ui, TableChanged(structs.replace(timed, turn_limit=120), playing), model).log
+    assert limited[1:] == ("Until then, a turn takes 2:00 at most.",)
     seats = [before.seats[0], structs.replace(before.seats[1], vacant=True, here=False), before.seats[2]]
     vacant = structs.replace(before, seats=seats)
     assert "somebody else may take the seat" in heard(ui, TableChanged(vacant, before), model).log[0]
