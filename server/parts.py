@@ -114,7 +114,7 @@ class ServerParts:
             )
             self.channel = Channel(Database(self._config.database), lambda: journal.term)
             self._newcomers = Newcomers(self.channel)
-            self.lobby.share(self.channel)
+            self.lobby.share(self.channel, self._newcomers.address)
             self._sharing = [
                 self._tasks.keep(lambda: journal.keep(holder), "keeping the lease"),
                 self._tasks.keep(self.channel.run, "hearing other servers"),

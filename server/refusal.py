@@ -29,5 +29,6 @@ class Refusal(Exception):
 def not_stored(error: JournalError) -> Refusal:
     """Return the refusal of what the journal could not store."""
     if isinstance(error, NotStoredNow):
-        return Refusal(Code.NOT_STORED, seconds=_SECONDS_UNTIL_STORED)
+        about = {name: fact for name, fact in error.about.items() if name == "address"}
+        return Refusal(Code.NOT_STORED, seconds=_SECONDS_UNTIL_STORED, **about)
     return Refusal(Code.NOT_STORED)

@@ -147,7 +147,7 @@ def elsewhere(told: Refused | Moved, address: Address) -> Elsewhere | None:
     match told:
         case Moved(url):
             text = _("The server stopped.")
-        case Refused(code=Code.TABLE_ELSEWHERE | Code.SERVER_STOPPING, about=about):
+        case Refused(code=Code.TABLE_ELSEWHERE | Code.SERVER_STOPPING | Code.NOT_STORED, about=about):
             url, text = (about or {}).get("address", ""), describe_refusal(told)
         case _:
             return None

@@ -91,6 +91,7 @@ class Lobby:
         self.tables = self._registry.tables
         self.public = PublicTables(self.tables)
         self._here: dict[str, frozenset[str]] = {}  # who is at a table, by its code, if that is to be told
+        self._address_elsewhere: Callable[[], str | None] = lambda: None
         self._guesses = GuessLimit(config.limits, self._timers.time)
         self._timers_stopped = False
         self._counts = counts
@@ -115,8 +116,12 @@ class Lobby:
         """
         await self._registry.restore(kept)
 
-    def share(self, channel: "Channel") -> None:
-        """Be one lobby with those of the other servers that share the database."""
+    def share(self, channel: "Channel", address: Callable[[], str | None]) -> None:
+        """Be one lobby with those of the other servers that share the database.
+
+        `address` returns where one of them takes newcomers, None if none does.
+        """
+        self._address_elsewhere = address
         self.public.share(channel)
         self._lobby_chat.share(channel)
 
@@ -334,9 +339,10 @@ class Lobby:
     # -- internals ----------------------------------------------------------------------------------
 
     def _check_lease(self) -> None:
-        """Raise NotStored if this server may not say how its tables stand."""
+        """Raise NotStored if this server may not say how its tables stand; another one may be able to."""
         if self._journal.lapsed:
-            raise NotStoredNow("the lease has run out")
+            address = self._address_elsewhere()
+            raise NotStoredNow("the lease has run out", **({} if address is None else {"address": address}))
 
     @contextlib.contextmanager
     def _counting_guesses(self, session: Session, code: str) -> Iterator[None]:

@@ -236,6 +236,9 @@ async def test_a_server_that_cannot_reach_the_database_in_time_loses_its_tables(
         async with connected(server.port) as late:
             resume = Resume(late.next_id(), peers[0].code, peers[0].token)
             assert (await late.refused(resume)).code == Code.NOT_STORED
+        dario = await stack.enter_async_context(client_at(f"ws://127.0.0.1:{server.port}", timeouts=QUICK))
+        await dario.open_table(2, "Dario")
+        assert other.lobby.tables[dario.model.table or ""].state.names == ["Dario", ""]
         async with resumed(other.port, *peers) as again:
             assert table_facts(table_of(other, peers).state) == before
             await eventually(lambda: len(table_of(other, peers)._context.audience) == 4)  # and Carla
