@@ -28,6 +28,7 @@ _NEVER: Final = r"(?!)"
 LEASE_SECONDS: Final = 3.0
 _OF_THE_DATABASE: Final = {Kind.RESTART, Kind.CRASH, Kind.FAILOVER}
 _OF_THE_LEASE: Final = {Kind.PAUSE, Kind.LINE_CUT, Kind.LINE_SILENT, Kind.LINE_SLOW}
+_DIES_AGAIN: Final = 0.3  # of the servers that are started after a fault: in the middle of a write
 _DOWN: Final = {Kind.KILL, Kind.TORN_WRITE, Kind.POWER_CUT, Kind.STOP}
 
 
@@ -183,6 +184,11 @@ class Disturbing:
         if server.runs:
             server.kill()
         await asyncio.sleep(rng.choice([0.0, 0.1, 1.0, self._plan.people.longest_hold]))
+        if self._plan.nodes == 1 and rng.random() < _DIES_AGAIN:
+            server.disk.writes_left = rng.randrange(20)
+            await server.start()
+            self._counts["kills of a server that starts"] += server.died
+            server.kill()
         await server.start()
 
     def _begin(self, server: Server, kind: Kind, rng: random.Random) -> Callable[[], None]:

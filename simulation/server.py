@@ -112,8 +112,11 @@ class Server:
         until = self._clock.now + _SECONDS_TO_START
         while self.running is None and self._failure is None and self._clock.now < until:
             if process.dead:
-                return  # killed while it started
+                break
             await asyncio.sleep(_LOOK)
+        if process.dead:  # killed while it started; whoever killed it starts another
+            self._failure = None
+            return
         if self.running is None and self._failure is None:
             self._failure = "it takes too long"
         self._usual_tasks = _tasks_of(process)
