@@ -97,7 +97,7 @@ class Journal(Protocol):
         """Restore a table from the archive; further entries are appended to those it has."""
 
     async def remove(self, code: str) -> None:
-        """Remove a table for good that is archived or was set aside."""
+        """Remove a table for good that is archived or was set aside; raises TableLost if it is not."""
 
     async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:
         """Return what the archive says of those of these tables that are in it."""

@@ -291,7 +291,7 @@ class PostgresJournal(KeepingJournal):
         self._take_note(code, rows)
 
     async def _store_removed(self, code: str) -> None:
-        await self._jobs.change(lambda connection: stored.remove(connection, [code]))
+        await self._jobs.change(lambda connection: stored.remove(connection, code))
 
     def _take_note(self, code: str, rows: Sequence[Row]) -> None:
         self._appended.in_use[code] = Standing(Place.IN_USE, len(rows), rows[-1].link)

@@ -5,7 +5,7 @@ by its owner alone.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from server.storage.archive_index import ArchivedGame
@@ -137,7 +137,7 @@ async def set_aside(connection: Connection, term: int, code: str, whole: int, re
 async def restore(connection: Connection, term: int, code: str, entries: int) -> list[Row]:
     """Give the server the first `entries` of a table that was set aside; raises Misfit."""
     if await _place(connection, code) != "!":
-        raise Misfit(f"table {code} is not set aside")
+        raise NotOwned(f"another server has just restored table {code}, or removed it")
     (table,) = await set_aside_tables(connection, [code])
     rows = table.whole_part.rows[:entries]
     if len(rows) < entries:
@@ -148,16 +148,13 @@ async def restore(connection: Connection, term: int, code: str, entries: int) ->
     return rows
 
 
-async def remove(connection: Connection, codes: Iterable[str]) -> None:
-    """Remove tables that are archived or set aside."""
-    gone = [
-        code
-        for (code,) in await connection.fetch(
-            "DELETE FROM game_table WHERE place <> '=' AND code = ANY ($1) RETURNING code", list(codes)
-        )
-    ]
-    await connection.execute("DELETE FROM archive WHERE code = ANY ($1)", gone)
-    await connection.execute("DELETE FROM set_aside WHERE code = ANY ($1)", gone)
+async def remove(connection: Connection, code: str) -> None:
+    """Remove a table that is archived or set aside; raises NotOwned if it is neither any more."""
+    query = "DELETE FROM game_table WHERE place <> '=' AND code = $1 RETURNING code"
+    if await connection.fetchval(query, code) is None:
+        raise NotOwned(f"another server has just brought table {code} back, or removed it")
+    await connection.execute("DELETE FROM archive WHERE code = $1", code)
+    await connection.execute("DELETE FROM set_aside WHERE code = $1", code)
 
 
 async def insert(connection: Connection, code: str, rows: Sequence[Row]) -> None:

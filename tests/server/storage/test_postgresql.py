@@ -178,6 +178,23 @@ async def test_a_table_that_another_server_brings_back_at_once_is_archived_no_mo
         await connection.close()
 
 
+async def test_a_table_that_another_server_has_just_taken_is_neither_restored_nor_removed(
+    database: str,
+) -> None:
+    """Whoever asked is told so, and not that the journal is damaged, or that it was done."""
+    async with journal_at(database, "one") as one, journal_at(database, "two") as two:
+        await one.append("ONCE", 0, ENTRIES)
+        await one.archive("ONCE", ArchivedGame("", played=True))
+        await two.bring_back("ONCE")
+        with pytest.raises(TableLost, match="another server has just brought table ONCE back"):
+            await one.remove("ONCE")
+        await two.set_aside("ONCE", 1, "because")
+        await two.restore("ONCE", 1)
+        with pytest.raises(TableLost, match="another server has just restored table ONCE"):
+            await one.restore("ONCE", 1)
+        assert await two.tables() == {"ONCE": ENTRIES[:1]}
+
+
 async def test_moves_are_refused_while_the_database_is_gone(own_server: Cluster) -> None:
     """Nobody is told anything, the health page says so, and the game goes on when it is back."""
     chooser = random.Random(3)
