@@ -17,21 +17,38 @@ from client.language import LANGUAGES, N_, _, language_of, speak
 from client.player.calling import CallingOptions, Notices, choose_calling
 from client.player.colouring import Colouring, Colours, Theme, choose_colouring
 from commands.display_options import add_calling, add_confirm, add_drawing, set_display_defaults
-from commands.finished_games.analysis import add_analyse
-from commands.finished_games.history import add_history
-from commands.finished_games.records import add_check, add_export, add_replay
-from commands.finished_games.score import add_score
-from commands.guests.command import add_guests
-from commands.parsing import Parser, Version, WrongUse, add_language, crashed, wrong_use
-from commands.playing.arena import add_arena
-from commands.playing.bot import add_bot
-from commands.playing.join import add_join
-from commands.playing.learn import add_learn
-from commands.playing.play import add_play
-from commands.playing.start_screen import at_start_screen
-from commands.serving.admin import add_admin
-from commands.serving.serve import add_serve
-from commands.serving.tables import add_tables
+from commands.parsing import Command, Parser, Version, WrongUse, add_language, crashed, wrong_use
+
+# Each command, the module that is imported when it is chosen, and what it is for.
+_COMMANDS = (
+    ("learn", "playing.learn", N_("learn the game in a few minutes, by playing")),
+    ("play", "playing.play", N_("play against bots on this computer")),
+    ("serve", "serving.serve", N_("host games on the local network")),
+    ("guests", "guests.command", N_("let people play over ssh, with nothing installed")),
+    ("tables", "serving.tables", N_("list, show, check, export or remove the games a server keeps")),
+    ("admin", "serving.admin", N_("inspect and control a running server")),
+    (
+        "history",
+        "finished_games.history",
+        N_("list, show, replay, export, analyse or remove finished games, and print standings"),
+    ),
+    ("join", "playing.join", N_("play on a server, or watch")),
+    ("bot", "playing.bot", N_("let bots play on a server")),
+    ("arena", "playing.arena", N_("have brains play each other, to see how strong they are")),
+    ("replay", "finished_games.boards", N_("step through a game's record")),
+    (
+        "export",
+        "finished_games.boards",
+        N_("write the board from a game's record as a picture, text or JSON"),
+    ),
+    (
+        "analyse",
+        "finished_games.analysis",
+        N_("everybody's chances of winning move by move, better moves, and what decided a game"),
+    ),
+    ("score", "finished_games.score", N_("score final positions, one JSON object per line")),
+    ("check", "finished_games.records", N_("replay a game's record, and check its draws")),
+)
 
 # What is loaded at the start stays: searching it for cycles at Python's usual 700 takes a tenth of the time.
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
@@ -117,36 +134,28 @@ def _parser() -> argparse.ArgumentParser:
         help=_("do not announce servers hosted by this program, including from the start screen"),
     )
     parser.add_argument("-V", "--version", action=Version)
-    parser.set_defaults(run=at_start_screen)
+    parser.set_defaults(run=_open_start_screen)
     commands = parser.add_subparsers(
-        title=_("commands"), metavar=_("COMMAND"), description=_("without a command, the start screen opens")
+        title=_("commands"),
+        metavar=_("COMMAND"),
+        description=_("without a command, the start screen opens"),
+        parser_class=Command,
     )
-    for add in (
-        add_learn,
-        add_play,
-        add_serve,
-        add_guests,
-        add_tables,
-        add_admin,
-        add_history,
-        add_join,
-        add_bot,
-        add_arena,
-        add_replay,
-        add_export,
-        add_analyse,
-        add_score,
-        add_check,
-    ):
-        add(commands)
+    for name, module, meaning in _COMMANDS:
+        commands.add_parser(name, help=_(meaning)).declared_in = module
     shown = commands.add_parser("help", help=_("show this help, or a command's"))
     shown.add_argument(
         "words", nargs="*", metavar=_("COMMAND"), help=_("the command, for example: tables export")
     )
     shown.set_defaults(run=functools.partial(_help, parser))
-    for command in commands.choices.values():
-        add_language(command)
+    add_language(shown)
     return parser
+
+
+def _open_start_screen(arguments: argparse.Namespace) -> int:
+    from commands.playing.start_screen import at_start_screen
+
+    return at_start_screen(arguments)
 
 
 def _help(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> NoReturn:

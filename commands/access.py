@@ -2,52 +2,16 @@
 
 import argparse
 import os
-import sys
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+import ssl
+from typing import Final
 from urllib.parse import urlsplit
 
 from client.language import _
+from client.network.transport import Access
+from client.typed.address import BadAddress, server_url
 from commands.arguments import add_file
 from commands.parsing import WrongUse
-
-if TYPE_CHECKING:
-    from client.network.transport import Access
-    from client.ui.online.visit import Options, Visit
-
-
-async def visit_asking(options: "Options") -> "Visit":
-    """Visit a server; ask for its password if it wants one, and whether it may send the player elsewhere."""
-    import getpass
-
-    from client.network.transport import password_wanted
-    from client.player.preferences import clusters_file, clusters_in, remember
-    from client.ui.game import visit
-    from commands.confirmation import confirmed
-
-    clusters, host = clusters_in(clusters_file()), urlsplit(options.url).hostname or ""
-    hosts = (options.access.hosts or frozenset()) | clusters.hosts_with(host)
-    options = replace(options, access=replace(options.access, hosts=hosts), asks=sys.stdin.isatty())
-    while True:
-        visited = await visit(options)
-        if visited.hosts:
-            text = _("This server is one of several. If it stops, your game goes on at one of: {hosts}")
-            question = _("Go there then? Your seat and your password go with you.")
-            if confirmed([text.format(hosts=", ".join(visited.hosts))], question):
-                remember(clusters_file(), clusters.confirmed(host, visited.hosts))
-                options = replace(options, access=replace(options.access, hosts=hosts.union(visited.hosts)))
-            options = replace(options, asks=False)
-            continue
-        if not visited.password_wanted:
-            return visited
-        if not sys.stdin.isatty():
-            return replace(visited, sentence=password_wanted(visited.sentence))
-        print(visited.sentence, flush=True)
-        try:
-            password = getpass.getpass(_("Password: "))
-        except EOFError:
-            return replace(visited, sentence=password_wanted(visited.sentence))
-        options = replace(options, access=replace(options.access, password=password))
+from protocol.limits import PASSWORD_LENGTH
 
 
 def add_access(command: argparse.ArgumentParser) -> None:
@@ -77,8 +41,6 @@ def password_is_empty() -> bool:
 
 def password_of(arguments: argparse.Namespace) -> str | None:
     """Return the password from the file or the environment; raises WrongUse if it is not a valid one."""
-    from protocol.limits import PASSWORD_LENGTH
-
     file = arguments.password_file
     if file is None:
         password = os.environ.get(PASSWORD_VARIABLE) or None
@@ -95,12 +57,8 @@ def password_of(arguments: argparse.Namespace) -> str | None:
     return password
 
 
-def access_of(arguments: argparse.Namespace) -> "Access":
+def access_of(arguments: argparse.Namespace) -> Access:
     """Return what is needed to connect; raises WrongUse if a file does not contain it."""
-    import ssl
-
-    from client.network.transport import Access
-
     tls, file = None, arguments.tls_ca
     if file is not None:
         try:
@@ -116,8 +74,6 @@ def access_of(arguments: argparse.Namespace) -> "Access":
 
 def _host_in(text: str) -> str:
     """Return the host in an address or a name; raises WrongUse."""
-    from client.typed.address import BadAddress, server_url
-
     try:
         return urlsplit(server_url(text)).hostname or ""
     except BadAddress as error:

@@ -1,11 +1,20 @@
-"""Arguments that several commands declare in the same way."""
+"""Arguments that several commands declare in the same way, and what their words mean."""
 
 import argparse
+import ipaddress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
+
+import platformdirs
 
 from client.language import _
-from commands.parsing import DefaultFolder, positive
+from client.typed.address import BadCode
+from client.typed.address import table_code as code_of
+from discovery.names import usable
+from protocol.limits import SERVER_NAME_LENGTH
+
+_LEAST_SHARE: Final = 0.01  # of a processor: some eight moves a second of all bots together
+_MOST_SHARE: Final = 64  # processors
 
 # What takes arguments: a command, or a group of its arguments.
 Arguments: TypeAlias = argparse._ActionsContainer  # noqa: SLF001 - it has no public name
@@ -18,7 +27,7 @@ def add_host(command: Arguments) -> None:
 
 def add_data_folder(command: Arguments, meaning: str) -> None:
     """Add the option for the folder where everything is kept."""
-    command.add_argument("--data", type=Path, metavar="DIR", default=DefaultFolder(), help=meaning)
+    command.add_argument("--data", type=Path, metavar="DIR", default=data_folder(), help=meaning)
 
 
 def add_file(command: Arguments, name: str, meaning: str) -> None:
@@ -29,3 +38,62 @@ def add_file(command: Arguments, name: str, meaning: str) -> None:
 def add_number(command: Arguments, name: str, default: int | None, meaning: str, metavar: str = "N") -> None:
     """Add an option that is a whole number above zero."""
     command.add_argument(name, type=positive, metavar=metavar, default=default, help=meaning)
+
+
+def data_folder() -> Path:
+    """Return where everything is kept unless an option names another folder."""
+    return platformdirs.user_data_path("palatinus", appauthor=False)
+
+
+def move_number(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 4:
+        return int(text)
+    raise argparse.ArgumentTypeError(_("{word} is not a move number: count from 0").format(word=repr(text)))
+
+
+def table_code(text: str) -> str:
+    try:
+        return code_of(text)
+    except BadCode as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def port_number(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) <= 65535:
+        return int(text)
+    raise argparse.ArgumentTypeError(_("{word} is not a port: choose 0 to 65535").format(word=repr(text)))
+
+
+def positive(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(_("{word} is not a number above zero").format(word=repr(text)))
+
+
+def share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if _LEAST_SHARE <= value <= _MOST_SHARE:
+        return value
+    said = _("{word} is not a share: choose {least} to {most}")
+    raise argparse.ArgumentTypeError(said.format(word=repr(text), least=_LEAST_SHARE, most=_MOST_SHARE))
+
+
+def server_name(text: str) -> str:
+    if usable(text):
+        return text
+    said = _(
+        "{word} cannot be the name of a server: at most {most} letters, digits and spaces, "
+        "from a single alphabet"
+    )
+    raise argparse.ArgumentTypeError(said.format(word=repr(text), most=SERVER_NAME_LENGTH))
+
+
+def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError:
+        said = _("{word} is not an address or a network: write it as 192.0.2.7 or 192.0.2.0/24")
+        raise argparse.ArgumentTypeError(said.format(word=repr(text))) from None

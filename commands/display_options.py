@@ -1,17 +1,10 @@
 """Options of the commands that draw."""
 
 import argparse
-from typing import TYPE_CHECKING
 
 from client.language import _
 from client.player.calling import Notices
 from client.player.colouring import Colours, Theme
-from commands.hints import suggested
-from commands.looking_back import looking_back
-
-if TYPE_CHECKING:
-    from client.player.preferences import Preferences
-    from client.ui.online.visit import Options
 
 
 def add_display_options(command: argparse.ArgumentParser) -> None:
@@ -96,40 +89,4 @@ def set_display_defaults(parser: argparse.ArgumentParser) -> None:
         bell=None,
         title=None,
         notices=None,
-    )
-
-
-def prefer_as_remembered() -> "Preferences | None":
-    """Call the player as was set on the start screen, unless the options say otherwise.
-
-    Return all that is remembered.
-    """
-    from client.player.calling import prefer_calling
-    from client.player.preferences import preferences_file, remembered
-
-    known = remembered(preferences_file())
-    if known is not None:
-        prefer_calling(known.calling)
-    return known
-
-
-def name_of(arguments: argparse.Namespace) -> str:
-    """Return the player's name: the one given, or the one chosen on the start screen."""
-    from client.player.preferences import preferences_file, remembered
-    from client.typed.names import default_name
-
-    known = remembered(preferences_file())
-    return arguments.name or (known and known.name) or default_name()
-
-
-def options_of(arguments: argparse.Namespace, url: str) -> "Options":
-    from client.ui.online.visit import Options
-
-    return Options(
-        url,
-        name_of(arguments),
-        ascii=arguments.ascii,
-        suggest=suggested,
-        confirms=arguments.confirm,
-        looking_back=looking_back(),
     )

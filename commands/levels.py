@@ -2,13 +2,12 @@
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from client.bots.brains import BRAINS
+from client.bots.levels import LEVELS, Level
 from client.language import _
-
-if TYPE_CHECKING:
-    from client.bots.levels import Level
-    from server.config import Brain, Config
+from server.config import Brain, Config, InProcess
 
 STAND_IN: Final = "citizen"  # the best level that moves at once
 _FORMER: Final = ("random", "greedy")  # levels that bots of older tables have
@@ -16,19 +15,14 @@ _FORMER: Final = ("random", "greedy")  # levels that bots of older tables have
 
 def level_name(text: str) -> str:
     """Return the name of a level as it was typed."""
-    from client.bots.levels import LEVELS
-
     if text in LEVELS:
         return text
     said = _("{word} is not a level: choose one of {levels}")
     raise argparse.ArgumentTypeError(said.format(word=repr(text), levels=", ".join(LEVELS)))
 
 
-def with_bots(config: "Config", stand_in: str = STAND_IN, *, seated: bool = True) -> "Config":
+def with_bots(config: Config, stand_in: str = STAND_IN, *, seated: bool = True) -> Config:
     """Return the configuration with a stand-in of that level, and with bots for hosts to seat, or none."""
-    from client.bots.brains import BRAINS
-    from client.bots.levels import LEVELS
-
     brains = {level.name: _brain(level) for level in LEVELS.values()}
     former = {name: BRAINS[name].choose for name in _FORMER}
     return replace(
@@ -39,7 +33,5 @@ def with_bots(config: "Config", stand_in: str = STAND_IN, *, seated: bool = True
     )
 
 
-def _brain(level: "Level") -> "Brain":
-    from server.config import InProcess
-
+def _brain(level: Level) -> Brain:
     return InProcess(level.choose) if level.searches else level.choose

@@ -1,25 +1,18 @@
-"""What the commands' parsers share: errors of one line, and arguments of more than one command."""
+"""What the commands' parsers share, and errors of one line."""
 
 import argparse
 import difflib
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn
 
 from client.language import LANGUAGES, _
-
-if TYPE_CHECKING:
-    from server.config import Network
-    from server.errors import HostError
+from server.errors import HostError
 
 WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})  # types of terminals
-
-_LEAST_SHARE: Final = 0.01  # of a processor: some eight moves a second of all bots together
-_MOST_SHARE: Final = 64  # processors
-
-Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # noqa: SLF001 - it has no public name
 
 
 class WrongUse(Exception):
@@ -54,11 +47,29 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message} {hint}\n")
 
 
+class Command(Parser):
+    """A command whose options are declared by the module that carries it out, imported when it is chosen."""
+
+    declared_in = ""
+
+    def declare(self) -> None:
+        """Import the module, unless that has been done, and declare the options."""
+        if self.declared_in:
+            name = self.prog.rpartition(" ")[2]
+            getattr(import_module(f"commands.{self.declared_in}"), f"add_{name}")(self)
+            add_language(self)
+            self.declared_in = ""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self.declare()
+        return super().parse_known_args(args, namespace)
+
+
 def add_language(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lang", choices=LANGUAGES, help=_("the language to use (default: the system's)"))
 
 
-def describe_host_error(error: "HostError") -> str:
+def describe_host_error(error: HostError) -> str:
     """Return the host's error in the current language, without a full stop."""
     return _(error.text).format(**error.about)
 
@@ -73,32 +84,6 @@ def need_terminal() -> None:
             "or see palatinus --help for commands that work without one"
         )
         raise WrongUse(text.format(term=term or '""'))
-
-
-def data_folder() -> Path:
-    import platformdirs
-
-    return platformdirs.user_data_path("palatinus", appauthor=False)
-
-
-class DefaultFolder(os.PathLike[str]):
-    """The default data folder, looked up only when it is shown or used, because that imports a package."""
-
-    def __fspath__(self) -> str:
-        return str(data_folder())
-
-    __str__ = __fspath__
-
-
-class UsualConfiguration(os.PathLike[str]):
-    """Where the server's configuration is looked for, found out as late as the default data folder."""
-
-    def __fspath__(self) -> str:
-        import platformdirs
-
-        return str(platformdirs.user_config_path("palatinus", appauthor=False) / "serve.toml")
-
-    __str__ = __fspath__
 
 
 def wrong_use(text: str) -> int:
@@ -129,68 +114,6 @@ def crashed(error: BaseException) -> int:
 
 def _is_ours(file: Path, folder: Path) -> bool:
     return file.is_relative_to(folder) and "site-packages" not in file.relative_to(folder).parts
-
-
-def move_number(text: str) -> int:
-    if text.isascii() and text.isdigit() and len(text) < 4:
-        return int(text)
-    raise argparse.ArgumentTypeError(_("{word} is not a move number: count from 0").format(word=repr(text)))
-
-
-def table_code(text: str) -> str:
-    from client.typed.address import BadCode
-    from client.typed.address import table_code as code_of
-
-    try:
-        return code_of(text)
-    except BadCode as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def port_number(text: str) -> int:
-    if text.isascii() and text.isdigit() and int(text) <= 65535:
-        return int(text)
-    raise argparse.ArgumentTypeError(_("{word} is not a port: choose 0 to 65535").format(word=repr(text)))
-
-
-def positive(text: str) -> int:
-    if text.isascii() and text.isdigit() and int(text) > 0:
-        return int(text)
-    raise argparse.ArgumentTypeError(_("{word} is not a number above zero").format(word=repr(text)))
-
-
-def share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if _LEAST_SHARE <= value <= _MOST_SHARE:
-        return value
-    said = _("{word} is not a share: choose {least} to {most}")
-    raise argparse.ArgumentTypeError(said.format(word=repr(text), least=_LEAST_SHARE, most=_MOST_SHARE))
-
-
-def server_name(text: str) -> str:
-    from discovery.names import usable
-    from protocol.limits import SERVER_NAME_LENGTH
-
-    if usable(text):
-        return text
-    said = _(
-        "{word} cannot be the name of a server: at most {most} letters, digits and spaces, "
-        "from a single alphabet"
-    )
-    raise argparse.ArgumentTypeError(said.format(word=repr(text), most=SERVER_NAME_LENGTH))
-
-
-def network(text: str) -> "Network":
-    import ipaddress
-
-    try:
-        return ipaddress.ip_network(text)
-    except ValueError:
-        said = _("{word} is not an address or a network: write it as 192.0.2.7 or 192.0.2.0/24")
-        raise argparse.ArgumentTypeError(said.format(word=repr(text))) from None
 
 
 class Version(argparse.Action):

@@ -3,12 +3,14 @@
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import Output, create_output
+from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.shortcuts import ProgressBar
+from prompt_toolkit.shortcuts.progress_bar import formatters
 
 from client.language import _
-
-if TYPE_CHECKING:
-    from prompt_toolkit.output import Output
 
 
 @contextlib.contextmanager
@@ -20,9 +22,6 @@ def progress(label: str, total: int) -> Iterator[Callable[[], None]]:
     if not sys.stderr.isatty():
         yield lambda: None
         return
-    from prompt_toolkit.input import create_pipe_input
-    from prompt_toolkit.shortcuts import ProgressBar
-    from prompt_toolkit.shortcuts.progress_bar import formatters
 
     parts = (
         formatters.Label(),
@@ -42,10 +41,7 @@ def progress(label: str, total: int) -> Iterator[Callable[[], None]]:
             counter.done = True
 
 
-def _output() -> "Output":
-    from prompt_toolkit.output import create_output
-    from prompt_toolkit.output.vt100 import Vt100_Output
-
+def _output() -> Output:
     output = create_output(sys.stderr)
     if isinstance(output, Vt100_Output):
         output.enable_cpr = False  # nobody would read the terminal's answer

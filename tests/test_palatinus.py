@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from commands.parsing import data_folder
+from commands.arguments import data_folder
 from commands.serving.start_messages import print_start
 from engine.game import GameOptions
 from engine.record import recorded
@@ -224,7 +224,7 @@ def test_a_mistake_of_ours_is_told_in_one_line(
     def failing(_text: str) -> None:
         json.loads("{")
 
-    monkeypatch.setattr("engine.record.replayed", failing)
+    monkeypatch.setattr("commands.finished_games.records.replayed", failing)
     for in_terminal in (True, False):
         monkeypatch.setattr(sys.stderr, "isatty", lambda answer=in_terminal: answer, raising=False)
         assert main(["check", str(RECORD)]) == 1
@@ -247,6 +247,22 @@ def test_without_its_packages_it_says_how_to_get_them(tmp_path: Path) -> None:
     nothing = subprocess.run([*bare, "score", str(empty)], capture_output=True, text=True, check=False)
     assert (nothing.returncode, nothing.stderr.count("\n")) == (2, 1)
     assert "is empty" in nothing.stderr
+
+
+def test_a_command_is_imported_when_it_is_chosen() -> None:
+    """The help of all commands needs none of their modules, and no package."""
+    code = f"""
+import sys; sys.path.insert(0, {str(ROOT)!r})
+from palatinus import main
+try:
+    main(["--help"])
+except SystemExit:
+    print(*(name for name in sys.modules if name.startswith("commands.")))
+"""
+    told = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert set(told.stdout.splitlines()[-1].split()) == {"commands.parsing", "commands.display_options"}
 
 
 _RUN_BARE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from palatinus import main; sys.exit(main())"

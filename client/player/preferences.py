@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from platformdirs import user_state_path
 
 from client.levels import FOR_BEGINNERS
-from client.player.calling import Calling, Notices
+from client.player.calling import Calling, Notices, prefer_calling
 from client.typed.address import BadAddress, same_server, server_url
+from client.typed.names import default_name
 from engine.pieces import People
 from protocol.messages import Name
 
@@ -125,3 +126,20 @@ def remember(path: Path, preferences: Preferences | Clusters) -> None:
         with open(draft, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(json.encode(preferences))
         draft.replace(path)
+
+
+def prefer_as_remembered() -> Preferences | None:
+    """Call the player as was set on the start screen, unless the options say otherwise.
+
+    Return all that is remembered.
+    """
+    known = remembered(preferences_file())
+    if known is not None:
+        prefer_calling(known.calling)
+    return known
+
+
+def name_of_player(given: str | None) -> str:
+    """Return the player's name: the one given, or the one chosen on the start screen."""
+    known = remembered(preferences_file())
+    return given or (known and known.name) or default_name()

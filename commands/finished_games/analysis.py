@@ -1,30 +1,29 @@
 """`palatinus analyse`: everybody's chances of winning move by move, and the moves that decided a game."""
 
 import argparse
+import asyncio
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from client.bots.analysis.analyst import SIMULATIONS, USUAL_SIMULATIONS, AnalysisFailed, Effort, analysed
 from client.language import _
+from client.records.analysis import Analysis
+from client.records.recording import Recording
+from client.ui.export.analysis import analysis_json, analysis_text
+from client.ui.export.curve import analysis_svg
+from commands.arguments import positive
 from commands.finished_games.records import need_writable, recording_in, write_out
-from commands.parsing import Commands, WrongUse, positive
+from commands.parsing import WrongUse
 from commands.progress import progress
-
-if TYPE_CHECKING:
-    from client.bots.analysis.analyst import Effort
-    from client.records.analysis import Analysis
-    from client.records.recording import Recording
+from engine.events import Placed
 
 _INTERRUPTED: Final = 130
 _WIDEST: Final = 100  # columns of text that are read with ease
 
 
-def add_analyse(commands: Commands) -> None:
-    analyse = commands.add_parser(
-        "analyse",
-        help=_("everybody's chances of winning move by move, better moves, and what decided a game"),
-    )
+def add_analyse(analyse: argparse.ArgumentParser) -> None:
     analyse.add_argument("file", help=_("a record, or - for standard input"))
     add_effort(analyse)
     analyse.set_defaults(run=_analyse)
@@ -66,11 +65,6 @@ def analyse_record(file: str, arguments: argparse.Namespace) -> int:
 
     Ctrl-C stops the analysis, and what there is of it is written.
     """
-    import asyncio
-
-    from client.bots.analysis.analyst import AnalysisFailed, analysed
-    from engine.events import Placed
-
     effort = _effort(arguments)
     recording = recording_in(file)
     if not recording.over:
@@ -83,7 +77,7 @@ def analyse_record(file: str, arguments: argparse.Namespace) -> int:
     moments = 1 + sum(isinstance(event, Placed) for event in recording.events)
     with progress(_("Moves"), moments) as step:
 
-        def told(analysis: "Analysis") -> None:
+        def told(analysis: Analysis) -> None:
             nonlocal found
             for _moment in range(analysis.judged - (0 if found is None else found.judged)):
                 step()
@@ -101,9 +95,7 @@ def analyse_record(file: str, arguments: argparse.Namespace) -> int:
     return code
 
 
-def _effort(arguments: argparse.Namespace) -> "Effort":
-    from client.bots.analysis.analyst import SIMULATIONS, USUAL_SIMULATIONS, Effort
-
+def _effort(arguments: argparse.Namespace) -> Effort:
     simulations: int = arguments.simulations or USUAL_SIMULATIONS
     if simulations not in SIMULATIONS:
         text = _("cannot estimate with {n} simulations: choose {least} to {most}")
@@ -114,11 +106,8 @@ def _effort(arguments: argparse.Namespace) -> "Effort":
     return Effort(simulations, arguments.seed, arguments.cores)
 
 
-def _write(recording: "Recording", analysis: "Analysis", arguments: argparse.Namespace) -> None:
+def _write(recording: Recording, analysis: Analysis, arguments: argparse.Namespace) -> None:
     """Write the picture, if it is wanted, and the rest on standard output, if that is free for it."""
-    from client.ui.export.analysis import analysis_json, analysis_text
-    from client.ui.export.curve import analysis_svg
-
     if arguments.svg is not None:
         write_out(arguments.svg, analysis_svg(recording, analysis))
         if arguments.svg == "-":

@@ -2,24 +2,28 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import asdict
 
 from client.language import _, counted
+from client.records.past_games import PastGame, standings
+from client.tables.fairness import describe_recorded_draws
+from client.ui.export.history import games_listing, standings_listing
+from client.ui.export.moment import as_text, points_of
+from client.ui.export.tables import progress
+from commands.arguments import positive
 from commands.confirmation import confirmed
 from commands.display_options import add_ascii, add_drawing
 from commands.finished_games.analysis import add_effort, analyse_record
+from commands.finished_games.boards import add_eyes, add_form, add_stop, export_record, replay_record
 from commands.finished_games.past_games import past_games, records_folder
-from commands.finished_games.records import add_eyes, add_form, add_stop, export_record, replay_record
-from commands.parsing import Commands, WrongUse, add_language, need_terminal, positive
-
-if TYPE_CHECKING:
-    from client.records.past_games import PastGame
+from commands.finished_games.records import recording_in
+from commands.parsing import WrongUse, add_language, need_terminal
+from engine.fairness import sources_of
 
 
-def add_history(commands: Commands) -> None:
-    history = commands.add_parser(
-        "history", help=_("list, show, replay, export, analyse or remove finished games, and print standings")
-    )
+def add_history(history: argparse.ArgumentParser) -> None:
     _add_folder(history, default=None)
     history.set_defaults(run=_listed, last=20, json=False)
     actions = history.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
@@ -78,7 +82,7 @@ def _folder(arguments: argparse.Namespace) -> Path:
     return arguments.records or records_folder()
 
 
-def _games(arguments: argparse.Namespace) -> "list[PastGame]":
+def _games(arguments: argparse.Namespace) -> list[PastGame]:
     folder = _folder(arguments)
     try:
         return past_games(folder)
@@ -87,7 +91,7 @@ def _games(arguments: argparse.Namespace) -> "list[PastGame]":
         raise WrongUse(text) from error
 
 
-def _found(games: "list[PastGame]", wanted: str) -> "PastGame":
+def _found(games: list[PastGame], wanted: str) -> PastGame:
     """Return the game that is wanted: the latest one with that code."""
     if wanted.isascii() and wanted.isdigit() and 0 < int(wanted[:9]) <= len(games):
         return games[int(wanted) - 1]
@@ -102,8 +106,6 @@ def _path(arguments: argparse.Namespace) -> str:
 
 
 def _listed(arguments: argparse.Namespace) -> int:
-    from client.ui.export.history import games_listing
-
     games = _games(arguments)
     latest = games[: arguments.last]
     if arguments.json:
@@ -117,11 +119,6 @@ def _listed(arguments: argparse.Namespace) -> int:
 
 
 def _standings(arguments: argparse.Namespace) -> int:
-    from msgspec.structs import asdict
-
-    from client.records.past_games import standings
-    from client.ui.export.history import standings_listing
-
     best_first = standings(_games(arguments)[: arguments.last])
     if arguments.json:
         _print_json([{"name": name, **asdict(standing)} for name, standing in best_first])
@@ -131,19 +128,11 @@ def _standings(arguments: argparse.Namespace) -> int:
 
 
 def _print_json(values: object) -> None:
-    import msgspec
-
     content = msgspec.json.format(msgspec.json.encode(values), indent=1)
     print(content.decode())
 
 
 def _shown(arguments: argparse.Namespace) -> int:
-    from client.tables.fairness import describe_recorded_draws
-    from client.ui.export.moment import as_text, points_of
-    from client.ui.export.tables import progress
-    from commands.finished_games.records import recording_in
-    from engine.fairness import sources_of
-
     recording = recording_in(_path(arguments))
     print(points_of(recording, ascii_only=arguments.ascii) or progress(recording, recording.all_eyes))
     print(describe_recorded_draws(sources_of(recording.events), over=recording.over))
@@ -165,8 +154,6 @@ def _analysed(arguments: argparse.Namespace) -> int:
 
 
 def _removed(arguments: argparse.Namespace) -> int:
-    from client.ui.export.history import games_listing
-
     known = _games(arguments)
     games = list(dict.fromkeys(_found(known, wanted) for wanted in arguments.games))
     if not arguments.yes:

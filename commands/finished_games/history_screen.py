@@ -1,28 +1,26 @@
 """The list of finished games, as the start screen leads to it."""
 
+import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from client.bots.analysis.analyst import analyse
 from client.language import _
-from commands.analysing import analyse
+from client.records.recording import Recording
+from client.ui.export.file import saved
+from client.ui.export.moment import as_svg
+from client.ui.replay import run as run_replay
+from client.ui.start import run
+from client.ui.texts.kept import not_saved, saved_as
+from client.ui.update import requests
+from client.ui.update.requests import Request
+from client.ui.update.state import History, Notice, Ui
 from commands.finished_games.past_games import past_games, records_folder
-from commands.looking_back import recording_of
-
-if TYPE_CHECKING:
-    from client.records.recording import Recording
-    from client.ui.update.requests import Request
-    from client.ui.update.state import Notice
+from commands.finished_games.records import recording_of
+from engine.errors import DamagedRecord
 
 
 def look_back(*, ascii_wanted: bool) -> bool:
     """Show the finished games that were played or hosted here; return False if the player quits."""
-    import asyncio
-
-    from client.ui.start import run
-    from client.ui.update import requests
-    from client.ui.update.state import History, Notice, Ui
-    from engine.errors import DamagedRecord
-
     folder = records_folder()
     chosen = 0
     notice: Notice | None = None
@@ -47,21 +45,12 @@ def look_back(*, ascii_wanted: bool) -> bool:
             notice = Notice(text.format(number=error.line, reason=reason), refusal=True)
 
 
-def _done(request: "Request", folder: Path, *, ascii_wanted: bool) -> "Notice | None":
+def _done(request: Request, folder: Path, *, ascii_wanted: bool) -> Notice | None:
     """Do what the player asks for, and return what there is to say; raises OSError or DamagedRecord."""
-    import asyncio
-
-    from client.ui.export.file import saved
-    from client.ui.export.moment import as_svg
-    from client.ui.replay import run
-    from client.ui.texts.kept import saved_as
-    from client.ui.update import requests
-    from client.ui.update.state import Notice
-
     match request:
         case requests.ShowGame(file, analysed):
             recording = _recording(folder / file)
-            showing = run(
+            showing = run_replay(
                 recording,
                 0,
                 recording.all_eyes,
@@ -86,12 +75,9 @@ def _done(request: "Request", folder: Path, *, ascii_wanted: bool) -> "Notice | 
             return None
 
 
-def _recording(path: Path) -> "Recording":
+def _recording(path: Path) -> Recording:
     return recording_of(path.read_text(encoding="utf-8", errors="replace"))
 
 
-def _failed(folder: Path, error: OSError) -> "Notice":
-    from client.ui.texts.kept import not_saved
-    from client.ui.update.state import Notice
-
+def _failed(folder: Path, error: OSError) -> Notice:
     return Notice(not_saved(Path(error.filename or folder), error), refusal=True)

@@ -5,14 +5,15 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from client.language import _
-from commands.parsing import data_folder
-
-if TYPE_CHECKING:
-    from client.records.past_games import PastGame
-    from server.config import Config
+from client.records.past_games import PastGame
+from client.records.recording import shown_name
+from commands.arguments import data_folder
+from engine.record import names_in, outcome_in
+from server.config import Config
+from server.storage.records import prepare_folder, record_name, write_record
 
 MOST_KEPT: Final = 10_000  # records, of some 2 KiB each
 _NAME: Final = re.compile(r"(\d{8}-\d{6})-([A-Z]{4,8})\.txt")
@@ -24,14 +25,11 @@ def records_folder() -> Path:
     return data_folder() / "records"
 
 
-def kept_here(folder: Path | None = None) -> "Config":
+def kept_here(folder: Path | None = None) -> Config:
     """Return a server's configuration that keeps finished games: all in `folder`, or the latest here.
 
     If they cannot be kept here, that is said, and no game is held up by it.
     """
-    from server.config import Config
-    from server.storage.records import prepare_folder
-
     if folder is not None:
         return Config(records=folder)
     try:
@@ -48,15 +46,13 @@ def keep_record(table: str, record: str) -> None:
 
     A server on this computer may have kept it already.
     """
-    from server.storage.records import record_name, write_record
-
     folder = records_folder()
     known = folder.glob(f"*-{table}.txt")
     if not any(path.read_text(encoding="utf-8", errors="replace") == record for path in known):
         write_record(folder / record_name(table, time.time()), record, MOST_KEPT)
 
 
-def past_games(folder: Path) -> "list[PastGame]":
+def past_games(folder: Path) -> list[PastGame]:
     """Return the games whose records are in `folder`, the latest first; none if there is no such folder.
 
     Raises OSError if the folder cannot be read.
@@ -68,12 +64,8 @@ def past_games(folder: Path) -> "list[PastGame]":
     return [past_game(folder / name) for name in sorted(names, reverse=True) if _NAME.fullmatch(name)]
 
 
-def past_game(path: Path) -> "PastGame":
+def past_game(path: Path) -> PastGame:
     """Return the game of a record, as far as the file can be read."""
-    from client.records.past_games import PastGame
-    from client.records.recording import shown_name
-    from engine.record import names_in, outcome_in
-
     when, table = path.stem.rsplit("-", 1)
     try:
         ended = datetime.strptime(when, "%Y%m%d-%H%M%S").replace(tzinfo=UTC).timestamp()

@@ -5,18 +5,16 @@ import sys
 from pathlib import Path
 
 from client.language import _
-from commands.parsing import Commands, wrong_use
+from commands.parsing import wrong_use
+from engine.final import scored_line
 
 
-def add_score(commands: Commands) -> None:
-    score = commands.add_parser("score", help=_("score final positions, one JSON object per line"))
+def add_score(score: argparse.ArgumentParser) -> None:
     score.add_argument("file", help=_("a file of positions, or - for standard input"))
     score.set_defaults(run=_score)
 
 
 def _score(arguments: argparse.Namespace) -> int:
-    from engine.final import scored_line
-
     try:
         content = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
     except OSError as error:

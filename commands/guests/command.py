@@ -6,14 +6,14 @@ from typing import Final
 
 from client.language import _
 from commands.access import add_access
-from commands.arguments import add_data_folder, add_host, add_number
-from commands.parsing import Commands, WrongUse, port_number
+from commands.arguments import add_data_folder, add_host, add_number, port_number
+from commands.parsing import WrongUse
+from server.version import install_command
 
 DEFAULT_PORT: Final = 7722
 
 
-def add_guests(commands: Commands) -> None:
-    guests = commands.add_parser("guests", help=_("let people play over ssh, with nothing installed"))
+def add_guests(guests: argparse.ArgumentParser) -> None:
     guests.add_argument(
         "--ssh",
         type=port_number,
@@ -51,14 +51,12 @@ def add_guest_limits(command: argparse.ArgumentParser) -> None:
 def need_asyncssh() -> None:
     """Raise WrongUse if the package is missing that speaks ssh."""
     if importlib.util.find_spec("asyncssh") is None:
-        from server.version import install_command
-
         text = _("ssh needs the package asyncssh: install it with {command}")
         raise WrongUse(text.format(command=install_command("ssh")))
 
 
 def _guests(arguments: argparse.Namespace) -> int:
     need_asyncssh()
-    from commands.guests.running import let_guests_in
+    from commands.guests.running import let_guests_in  # it imports asyncssh
 
     return let_guests_in(arguments)

@@ -13,6 +13,7 @@ from typing import Final
 
 import asyncssh
 
+from client.bots.hints import suggested
 from client.language import N_, _, speaking
 from client.suggestion import Suggestion
 from client.ui.terminal.shell import describe_failure
@@ -23,7 +24,6 @@ from commands.guests.line import Line
 from commands.guests.login import Connection, Login, Screen, closed, log_nothing, options
 from commands.guests.terminal import GuestTerminal, language_at
 from commands.guests.visit import Guest, Server, how_to_come_back, last_table, play
-from commands.hints import suggested
 from commands.parsing import WITHOUT_SCREEN
 from engine.legal import Legal
 from engine.view import View

@@ -10,10 +10,10 @@ from client.player.colouring import Colouring
 from client.typed.names import fault_of
 from client.ui.game import visit
 from client.ui.online.visit import LookingBack, Options, Suggest, Visit
+from commands.finished_games.records import recording_of
 from commands.guests.kept_seats import GuestSeats
 from commands.guests.limits import GuestLimits
 from commands.guests.terminal import GuestTerminal, TerminalClosed
-from commands.looking_back import recording_of
 from protocol.limits import NAME_LENGTH
 
 

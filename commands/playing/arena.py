@@ -1,33 +1,35 @@
 """`palatinus arena`: brains play each other, and a table says how strong each is."""
 
 import argparse
+import asyncio
+import json
 import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from client.bots.arena.match import GameFailed
+from client.bots.arena.outcomes import GameOutcome
+from client.bots.arena.running import GameNotPlayed, play_all
+from client.bots.arena.schedule import LEAST_ENTRANTS, Schedule
+from client.bots.arena.standings import standings
+from client.bots.arena.table import as_json, lines
+from client.bots.brains import NoSuchBrain, brain_named
 from client.language import _
-from commands.parsing import Commands, WrongUse, positive
+from commands.arguments import positive
+from commands.parsing import WrongUse
 from commands.progress import progress
-
-if TYPE_CHECKING:
-    from client.bots.arena.outcomes import GameOutcome
-    from client.bots.arena.schedule import Schedule
 
 _INTERRUPTED: Final = 130
 
 
-def add_arena(commands: Commands) -> None:
-    arena = commands.add_parser(
-        "arena",
-        help=_("have brains play each other, to see how strong they are"),
-        description=_(
-            "Have brains play each other on this computer, each equally often in every seat and "
-            "with the same draws, and show how strong each is. The same seed gives the same "
-            "games on any number of cores, unless a search runs out of time."
-        ),
+def add_arena(arena: argparse.ArgumentParser) -> None:
+    arena.description = _(
+        "Have brains play each other on this computer, each equally often in every seat and "
+        "with the same draws, and show how strong each is. The same seed gives the same "
+        "games on any number of cores, unless a search runs out of time."
     )
     arena.add_argument(
         "brains",
@@ -89,8 +91,6 @@ def add_arena(commands: Commands) -> None:
 
 
 def _arena(arguments: argparse.Namespace) -> int:
-    import client.bots.arena.standings  # noqa: F401 - before the games, which would be lost if a package is missing
-
     schedule = _schedule(arguments)
     games = _Games(schedule, arguments.records)
     code = games.play(min(arguments.cores or os.cpu_count() or 1, schedule.games))
@@ -102,11 +102,8 @@ def _arena(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _schedule(arguments: argparse.Namespace) -> "Schedule":
+def _schedule(arguments: argparse.Namespace) -> Schedule:
     """Return which games to play; raises WrongUse."""
-    from client.bots.arena.schedule import LEAST_ENTRANTS, Schedule
-    from client.bots.brains import NoSuchBrain, brain_named
-
     names = tuple(arguments.brains)
     if len(names) < LEAST_ENTRANTS:
         raise WrongUse(_("an arena needs two brains or more"))
@@ -132,22 +129,17 @@ def _schedule(arguments: argparse.Namespace) -> "Schedule":
 class _Games:
     """The games as they are played, and why they have ended before the last, if they have."""
 
-    schedule: "Schedule"
+    schedule: Schedule
     folder: Path | None
-    outcomes: "list[GameOutcome]" = field(default_factory=list)
+    outcomes: list[GameOutcome] = field(default_factory=list)
     failure: str = ""
 
     def play(self, processes: int) -> int:
         """Play the games until the last, a failure or Ctrl-C; return the exit code."""
-        import asyncio
-
-        from client.bots.arena.match import GameFailed
-        from client.bots.arena.running import GameNotPlayed, play_all
-
         self._make_folder()
         with progress(_("Games"), self.schedule.games) as step:
 
-            def finished(outcome: "GameOutcome") -> None:
+            def finished(outcome: GameOutcome) -> None:
                 self._keep(outcome.number, outcome.record)
                 self.outcomes.append(outcome)
                 step()
@@ -198,14 +190,9 @@ def _say_lost(number: int) -> None:
 
 
 def _print_table(arguments: argparse.Namespace, games: _Games) -> None:
-    from client.bots.arena.standings import standings
-    from client.bots.arena.table import as_json, lines
-
     schedule, played = games.schedule, len(games.outcomes)
     found = standings(schedule.names, schedule.players, games.outcomes)
     if arguments.json:
-        import json
-
         told = as_json(schedule, played, found, times=arguments.times)
         print(json.dumps(told, ensure_ascii=False, indent=2))
     else:

@@ -1,16 +1,21 @@
 """`palatinus bot`: bots that play on a server."""
 
 import argparse
+import asyncio
 import sys
 
+from client.bots.runner import BotOptions, run_bots
 from client.language import _
 from client.levels import LEVELS
+from client.typed.absence import BadPolicy, policy_named
+from client.typed.address import BadAddress, server_url
+from client.typed.starting import BadStart, seat_to_start
 from commands.access import access_of, add_access
-from commands.parsing import Commands, table_code, wrong_use
+from commands.arguments import table_code
+from commands.parsing import wrong_use
 
 
-def add_bot(commands: Commands) -> None:
-    bot = commands.add_parser("bot", help=_("let bots play on a server"))
+def add_bot(bot: argparse.ArgumentParser) -> None:
     bot.add_argument("server", help=_("ws://HOST:PORT"))
     bot.add_argument(
         "table", nargs="?", type=table_code, help=_("a table's code; without one, the bots open a new table")
@@ -72,13 +77,6 @@ def add_bot(commands: Commands) -> None:
 
 
 def _bot(arguments: argparse.Namespace) -> int:
-    import asyncio
-
-    from client.bots.runner import BotOptions, run_bots
-    from client.typed.absence import BadPolicy, policy_named
-    from client.typed.address import BadAddress, server_url
-    from client.typed.starting import BadStart, seat_to_start
-
     try:
         url, absence = server_url(arguments.server), policy_named(arguments.absence)
         starting = seat_to_start(arguments.starts, arguments.players)

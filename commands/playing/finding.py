@@ -1,52 +1,45 @@
 """Servers on the network: chosen from those that are found, or found by their names."""
 
-from typing import TYPE_CHECKING, Final
+import asyncio
+import socket
+from typing import Final
 
+from client.finding.search import located
 from client.language import _
+from client.network.transport import Access
+from client.player.seats import kept_seats, seats_folder
 from client.typed.address import BadAddress, BadCode, server_url, table_code
-
-if TYPE_CHECKING:
-    from client.network.transport import Access
-    from client.ui.update.requests import Request
+from client.ui.search import run
+from client.ui.update.requests import Request
+from client.ui.update.state import Hosting, Ui
+from discovery.names import usable
 
 _SEATS: Final = 5  # those taken last; servers that are gone for good would fill the list
 _SECONDS: Final = 2.5  # for a server to answer to its name
 
 
-def chosen_server(name: str, access: "Access", *, ascii_wanted: bool, home: bool) -> "Request":
+def chosen_server(name: str, access: Access, *, ascii_wanted: bool, home: bool) -> Request:
     """Show the servers and tables that are found until the player chooses; return where the player goes.
 
     With `home` there is a start screen to go back to.
     """
-    import asyncio
-
-    from client.player.seats import kept_seats, seats_folder
-    from client.ui.search import run
-    from client.ui.update.state import Hosting, Ui
-
     ui, seats = Ui(name, hosting=Hosting(home=home)), kept_seats(seats_folder())[:_SEATS]
     _ui, request = asyncio.run(run(ui, access=access, ascii_wanted=ascii_wanted, seats=seats))
     return request
 
 
-def goal_of(server: str, table: str | None, access: "Access") -> tuple[str, str | None]:
+def goal_of(server: str, table: str | None, access: Access) -> tuple[str, str | None]:
     """Return the address and the table that are meant: a name is a server's on this network if it is found.
 
     Without a table it can also be the code of one, where a seat is kept or on this network; otherwise it is
     that of a computer. Raises BadAddress.
     """
-    import asyncio
-
-    from client.player.seats import kept_seats, seats_folder
-    from discovery.names import usable
-
     if not usable(server) or server.lower() == "localhost":
         return server_url(server), table
     code = _code_in(server) if table is None else None
     for seat in kept_seats(seats_folder()):
         if seat.table == code:
             return seat.server, code
-    from client.finding.search import located
 
     print(_("Looking for {name} on this network ...").format(name=server), flush=True)
     found = asyncio.run(located(server, access, _SECONDS, code))
@@ -79,8 +72,6 @@ def _code_in(text: str) -> str | None:
 
 def _has_address(name: str) -> bool:
     """Tell whether there is a computer of that name."""
-    import socket
-
     try:
         return bool(socket.getaddrinfo(name, None))
     except OSError:

@@ -1,58 +1,45 @@
 """A server in this process: for a game against bots, or for others on the network."""
 
+import asyncio
 import contextlib
 import functools
-import sys
+import io
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
+from client.bots.runner import BotOptions, run_bots
 from client.language import _, spoken
+from client.player.preferences import WaysIn
+from client.player.seats import Seats, seats_folder
 from client.typed.address import DEFAULT_PORT
+from client.ui.game import visit
+from client.ui.online.visit import Options, SeatBots, Visit
+from client.ui.texts.kept import game_not_continued, game_not_kept, how_to_continue
+from client.ui.web.pages import WebPages
+from commands.arguments import data_folder
 from commands.finished_games.past_games import kept_here
 from commands.guests.command import DEFAULT_PORT as SSH_PORT
 from commands.guests.command import need_asyncssh
+from commands.guests.process import DoorProcess
 from commands.levels import with_bots
-from commands.parsing import WrongUse, data_folder, describe_host_error
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import AsyncIterator, Iterator
-    from contextlib import AbstractAsyncContextManager
-    from pathlib import Path
-
-    from client.player.preferences import WaysIn
-    from client.player.seats import Seats
-    from client.ui.online.visit import Options, SeatBots, Visit
-    from commands.guests.process import DoorProcess
-    from commands.playing.kept_games import KeptGame
-    from server.app import Running
-    from server.config import Config
-    from server.errors import JournalError
-
-
-@contextlib.contextmanager
-def log_for_later() -> "Iterator[None]":
-    """Keep the log of the server in this process until the screen is free again."""
-    import io
-
-    from server.logs import log_to
-
-    log = io.StringIO()
-    log_to(log, verbose=False)
-    try:
-        yield
-    finally:
-        sys.stderr.write(log.getvalue())
+from commands.parsing import WrongUse, describe_host_error
+from commands.playing.kept_games import KeptGame, continued, new_game
+from discovery.interfaces import switched_off
+from discovery.names import default_name
+from server.admin.endpoint import SOCKET_NAME
+from server.app import Running, running
+from server.config import Announce, Config
+from server.errors import JournalError, JournalInUse, StartError
+from server.net.addresses import reachable
 
 
 async def against_bots(
-    options: "Options", brains: tuple[str, ...], *, players: int, random_layout: bool, config: "Config"
-) -> "Visit":
+    options: Options, brains: tuple[str, ...], *, players: int, random_layout: bool, config: Config
+) -> Visit:
     """Play a new game against bots, which is kept if the player leaves it."""
-    from client.ui.texts.kept import game_not_kept
-    from commands.playing.kept_games import new_game
-    from server.errors import JournalError
-
     there = replace(options, players=players, random_layout=random_layout)
     with contextlib.ExitStack() as held:
         try:
@@ -68,13 +55,8 @@ async def against_bots(
     return await _against_bots(there, brains, config, players - 1)
 
 
-async def going_on(options: "Options", game: "KeptGame", config: "Config") -> "Visit":
+async def going_on(options: Options, game: KeptGame, config: Config) -> Visit:
     """Continue a kept game against bots."""
-    from client.ui.online.visit import Visit
-    from client.ui.texts.kept import game_not_continued
-    from commands.playing.kept_games import continued
-    from server.errors import JournalError
-
     try:
         with continued(game):
             return await _at_game(replace(options, table=game.table), game, config)
@@ -84,12 +66,12 @@ async def going_on(options: "Options", game: "KeptGame", config: "Config") -> "V
         return Visit(1, game_not_continued(game.folder, _reason(error)))
 
 
-def _reason(error: "JournalError") -> str:
+def _reason(error: JournalError) -> str:
     """Return why a journal cannot be used, without the advice for those who run palatinus serve."""
     return str(error.about.get("reason", _("its journal cannot be read")))
 
 
-def _unusable(error: "JournalError") -> str:
+def _unusable(error: JournalError) -> str:
     """Return why the games of this computer cannot be hosted, with advice for a screen without options."""
     if "version" in error.about:
         return _("A newer Palatinus has used the games of this computer. Update this one to host them.")
@@ -99,25 +81,21 @@ def _unusable(error: "JournalError") -> str:
     return unusable.format(reason=_reason(error), command="palatinus tables check")
 
 
-async def _at_game(options: "Options", game: "KeptGame", config: "Config") -> "Visit":
+async def _at_game(options: Options, game: KeptGame, config: Config) -> Visit:
     """Play a game where it is kept."""
-    from client.ui.texts.kept import how_to_continue
-
     there = replace(options, seats=game.seat, parting=how_to_continue())
     config = replace(config, data=game.folder)
     return await _against_bots(there, game.brains, config, game.players - 1, game.bots)
 
 
 async def _against_bots(
-    options: "Options",
+    options: Options,
     brains: tuple[str, ...],
-    config: "Config",
+    config: Config,
     others: int,
-    bots_seats: "Seats | None" = None,
-) -> "Visit":
+    bots_seats: Seats | None = None,
+) -> Visit:
     """Play against so many bots on a server in this process; they keep their seats in `bots_seats`."""
-    from client.ui.game import visit
-
     limits = replace(config.limits, tables_per_connection=config.limits.tables)  # no limit on playing again
     config = replace(config, limits=limits, lobby_chat=False)  # there is nobody else
     async with _server_with_bots(config, brains, bots_seats) as here:
@@ -128,10 +106,8 @@ async def _against_bots(
         return await visit(there)
 
 
-async def hosted(options: "Options", ways_in: "WaysIn", *, announced: bool) -> "Visit":
+async def hosted(options: Options, ways_in: WaysIn, *, announced: bool) -> Visit:
     """Serve for the network and play there too; any port will do, because the screen shows it."""
-    from client.ui.online.visit import Visit
-
     if not ways_in.ssh:
         return await _hosted(options, None, web=ways_in.web, announced=announced)
     try:
@@ -142,10 +118,8 @@ async def hosted(options: "Options", ways_in: "WaysIn", *, announced: bool) -> "
         return await _hosted(options, (door, port), web=ways_in.web, announced=announced)
 
 
-def _started_door(data: "Path") -> "tuple[DoorProcess, int]":
+def _started_door(data: Path) -> tuple[DoorProcess, int]:
     """Return the way in over ssh, which lets nobody in yet, and its port; any will do. Raises WrongUse."""
-    from commands.guests.process import DoorProcess
-
     need_asyncssh()
     options = ("--host", "0.0.0.0", "--data", str(data), "--lang", spoken())  # noqa: S104 - a LAN host
     try:
@@ -157,20 +131,9 @@ def _started_door(data: "Path") -> "tuple[DoorProcess, int]":
 
 
 async def _hosted(
-    options: "Options", ssh: "tuple[DoorProcess, int] | None", *, web: bool, announced: bool
-) -> "Visit":
+    options: Options, ssh: tuple[DoorProcess, int] | None, *, web: bool, announced: bool
+) -> Visit:
     """Serve and play; guests come over `ssh`, by this process at this port."""
-    from client.player.seats import Seats, seats_folder
-    from client.ui.game import visit
-    from client.ui.online.visit import Visit
-    from client.ui.web.pages import WebPages
-    from discovery.interfaces import switched_off
-    from discovery.names import default_name
-    from server.admin.endpoint import SOCKET_NAME
-    from server.config import Announce
-    from server.errors import JournalError, JournalInUse, StartError
-    from server.net.addresses import reachable
-
     data = data_folder()
     found_as = [""]
     announce = Announce(default_name(), found_as.append) if announced and not switched_off() else None
@@ -219,10 +182,8 @@ async def _hosted(
     return Visit(1, f"{describe_host_error(failure)}.")
 
 
-def _server_here(config: "Config") -> "AbstractAsyncContextManager[Running]":
+def _server_here(config: Config) -> AbstractAsyncContextManager[Running]:
     """Serve in this process."""
-    from server.app import running
-
     return running(with_bots(config))
 
 
@@ -233,20 +194,15 @@ class _BotsHere(NamedTuple):
     """
 
     port: int
-    seat_bots: "SeatBots"
-    failures: "asyncio.Queue[str]"
+    seat_bots: SeatBots
+    failures: asyncio.Queue[str]
 
 
 @contextlib.asynccontextmanager
 async def _server_with_bots(
-    config: "Config", brains: tuple[str, ...], bots_seats: "Seats | None"
-) -> "AsyncIterator[_BotsHere]":
+    config: Config, brains: tuple[str, ...], bots_seats: Seats | None
+) -> AsyncIterator[_BotsHere]:
     """Serve in this process, with bots that have these `brains`."""
-    import asyncio
-    import io
-
-    from client.bots.runner import BotOptions, run_bots
-
     failures: asyncio.Queue[str] = asyncio.Queue()
 
     async def play(options: BotOptions) -> None:

@@ -1,19 +1,34 @@
 """`palatinus join`: the terminal client, connected to a server."""
 
 import argparse
+import asyncio
 from dataclasses import replace
 
+from msgspec import structs
+
 from client.language import _
-from commands.access import access_of, add_access, visit_asking
-from commands.display_options import add_display_options, name_of, options_of, prefer_as_remembered
+from client.player.preferences import (
+    Preferences,
+    name_of_player,
+    prefer_as_remembered,
+    preferences_file,
+    remember,
+    remembered,
+)
+from client.player.seats import Seats, seats_folder
+from client.typed.address import BadAddress
+from client.ui.game import report
+from client.ui.update.requests import GoTo
+from commands.access import access_of, add_access
+from commands.arguments import table_code
+from commands.display_options import add_display_options
 from commands.finished_games.past_games import keep_record
-from commands.looking_back import looking_back
-from commands.parsing import Commands, need_terminal, table_code, wrong_use
+from commands.parsing import need_terminal, wrong_use
 from commands.playing.finding import chosen_server, goal_of
+from commands.playing.visiting import options_of, visit_asking
 
 
-def add_join(commands: Commands) -> None:
-    join = commands.add_parser("join", help=_("play on a server, or watch"))
+def add_join(join: argparse.ArgumentParser) -> None:
     join.add_argument(
         "server",
         nargs="?",
@@ -39,23 +54,14 @@ def add_join(commands: Commands) -> None:
 
 
 def _join(arguments: argparse.Namespace) -> int:
-    import asyncio
-
-    from msgspec import structs
-
-    from client.player.preferences import Preferences, preferences_file, remember, remembered
-    from client.player.seats import Seats, seats_folder
-    from client.typed.address import BadAddress
-    from client.ui.game import report
-    from client.ui.update.requests import GoTo
-
     if arguments.watch and arguments.server is None:
         return wrong_use(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))
     access = access_of(arguments)
     prefer_as_remembered()
+    name = name_of_player(arguments.name)
     if arguments.server is None:
         need_terminal()
-        request = chosen_server(name_of(arguments), access, ascii_wanted=arguments.ascii, home=False)
+        request = chosen_server(name, access, ascii_wanted=arguments.ascii, home=False)
         if not isinstance(request, GoTo):
             return 0
         goal = request
@@ -69,12 +75,13 @@ def _join(arguments: argparse.Namespace) -> int:
         goal = GoTo(url, table, arguments.watch)
         need_terminal()
     options = replace(
-        options_of(arguments, goal.url),
+        options_of(
+            goal.url, name, ascii_wanted=arguments.ascii, confirms=arguments.confirm, keep=keep_record
+        ),
         table=goal.table,
         watch=goal.watch,
         seats=Seats(seats_folder(), goal.url, new=arguments.new),
         access=access,
-        looking_back=replace(looking_back(), keep=keep_record),
     )
     visited = asyncio.run(visit_asking(options))
     if not visited.code:

@@ -2,26 +2,25 @@
 
 import argparse
 
-from client.language import _
-from commands.display_options import add_display_options, name_of, prefer_as_remembered
-from commands.parsing import Commands, need_terminal
-from commands.playing.lessons import taught
-from commands.playing.play import add_game, play_here
+from client.player.preferences import name_of_player, prefer_as_remembered
+from client.ui.lessons.course import Parting
+from commands.display_options import add_display_options
+from commands.parsing import need_terminal
+from commands.playing.start_screen import taught
 
 
-def add_learn(commands: Commands) -> None:
-    learn = commands.add_parser("learn", help=_("learn the game in a few minutes, by playing"))
+def add_learn(learn: argparse.ArgumentParser) -> None:
     add_display_options(learn)
     learn.set_defaults(run=_learn)
 
 
 def _learn(arguments: argparse.Namespace) -> int:
-    from client.ui.lessons.course import Parting
-
     need_terminal()
     prefer_as_remembered()
-    match taught(name_of(arguments), ascii_wanted=arguments.ascii):
+    match taught(name_of_player(arguments.name), ascii_wanted=arguments.ascii):
         case Parting.PLAY:
+            from commands.playing.play import add_game, play_here  # the lessons begin without a server
+
             game = argparse.ArgumentParser()
             add_game(game)  # the display options are those of the lessons
             return play_here(game.parse_args([], arguments))

@@ -1,27 +1,42 @@
 """`palatinus play`: a game against bots, with server and player in one process."""
 
 import argparse
+import asyncio
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import msgspec
+
+from client.bots.brains import NoSuchBrain, brain_named
 from client.language import _
 from client.levels import FOR_BEGINNERS, LEVELS
-from commands.display_options import add_display_options, options_of, prefer_as_remembered
+from client.player.preferences import (
+    Preferences,
+    name_of_player,
+    prefer_as_remembered,
+    preferences_file,
+    remembered,
+)
+from client.typed.starting import BadStart, seat_to_start
+from client.ui.game import report
+from client.ui.online.visit import Options, Visit
+from client.ui.texts.pieces import people_named
+from client.ui.update.state import StartLine
+from commands.display_options import add_display_options
 from commands.finished_games.past_games import kept_here
-from commands.parsing import Commands, describe_host_error, need_terminal, wrong_use
-from commands.playing.hosting import against_bots, going_on, log_for_later
-from commands.playing.start_screen import at_home
+from commands.parsing import describe_host_error, need_terminal, wrong_use
+from commands.playing.hosting import against_bots, going_on
+from commands.playing.kept_games import kept_games
+from commands.playing.start_screen import at_home, log_for_later
+from commands.playing.visiting import options_of
+from engine.pieces import People
+from server.config import Config
+from server.errors import StartError
 
-if TYPE_CHECKING:
-    from client.ui.online.visit import Visit
-    from engine.pieces import People
-    from server.config import Config
 
-
-def add_play(commands: Commands) -> None:
-    play = commands.add_parser("play", help=_("play against bots on this computer"))
+def add_play(play: argparse.ArgumentParser) -> None:
     add_game(play)
     add_display_options(play)
     play.set_defaults(run=play_here)
@@ -78,11 +93,6 @@ def add_game(play: argparse.ArgumentParser) -> None:
 
 def play_here(arguments: argparse.Namespace) -> int:
     """Play against bots until the player quits; return the exit code."""
-    from client.bots.brains import NoSuchBrain, brain_named
-    from client.typed.starting import BadStart, seat_to_start
-    from client.ui.texts.pieces import people_named
-    from engine.pieces import People
-
     need_terminal()
     prefer_as_remembered()
     if arguments.go_on:
@@ -99,7 +109,7 @@ def play_here(arguments: argparse.Namespace) -> int:
         hint = _("there is no people {text!r}. Write one of {peoples}")
         return wrong_use(hint.format(text=arguments.people, peoples=", ".join(People)))
     game = against_bots(
-        replace(options_of(arguments, ""), starting=starting, people=people),
+        replace(_options(arguments), starting=starting, people=people),
         brains,
         players=arguments.players,
         random_layout=arguments.random_layout,
@@ -115,44 +125,36 @@ def play_here(arguments: argparse.Namespace) -> int:
     )
 
 
-def _config(arguments: argparse.Namespace) -> "Config":
-    """Return the configuration of the server for the game."""
-    from server.config import Config
+def _options(arguments: argparse.Namespace) -> Options:
+    name = name_of_player(arguments.name)
+    return options_of("", name, ascii_wanted=arguments.ascii, confirms=arguments.confirm)
 
+
+def _config(arguments: argparse.Namespace) -> Config:
+    """Return the configuration of the server for the game."""
     config = Config() if arguments.no_history else kept_here(arguments.records)
     return replace(config, seed=arguments.seed, human_pace=arguments.pace == "human")
 
 
 def _continued(arguments: argparse.Namespace) -> int:
     """Continue the game that was left last."""
-    from commands.playing.kept_games import kept_games
-
     kept = kept_games().games
     if not kept:
         return wrong_use(_("there is no game to continue"))
-    game = going_on(options_of(arguments, ""), kept[0], _config(arguments))
+    game = going_on(_options(arguments), kept[0], _config(arguments))
     return _played(arguments, game, kept[0].players, random_layout=None, people=None, brain=kept[0].brains[0])
 
 
 def _played(
     arguments: argparse.Namespace,
-    game: "Coroutine[Any, Any, Visit]",
+    game: Coroutine[Any, Any, Visit],
     players: int,
     *,
     random_layout: bool | None,
-    people: "People | None",
+    people: People | None,
     brain: str,
 ) -> int:
     """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
-    import asyncio
-
-    import msgspec
-
-    from client.player.preferences import Preferences, preferences_file, remembered
-    from client.ui.game import report
-    from client.ui.update.state import StartLine
-    from server.errors import StartError
-
     with log_for_later():
         try:
             visited = asyncio.run(game)

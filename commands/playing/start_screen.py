@@ -1,35 +1,56 @@
-"""`palatinus` alone: the start screen, and where it leads."""
+"""`palatinus` alone: the start screen, and where it leads.
+
+What it leads to is imported when it is chosen: the menu appears sooner without servers and connections.
+"""
 
 import argparse
+import asyncio
+import contextlib
+import io
+import random
+import sys
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from client.language import _
-from commands.access import visit_asking
-from commands.display_options import prefer_as_remembered
-from commands.finished_games.history_screen import look_back
-from commands.finished_games.past_games import keep_record, kept_here
-from commands.hints import suggested
-from commands.looking_back import looking_back
+import msgspec
+
+from client.levels import LEVELS, usual_level
+from client.player.calling import prefer_calling
+from client.player.preferences import (
+    Preferences,
+    prefer_as_remembered,
+    preferences_file,
+    remember,
+)
+from client.typed.names import default_name
+from client.ui.learn import run as run_lessons
+from client.ui.lessons.course import Parting
+from client.ui.start import run
+from client.ui.texts.kept import games_damaged
+from client.ui.update import requests
+from client.ui.update.state import LeftGame, Notice, Start, StartLine, Ui
 from commands.parsing import need_terminal
-from commands.playing.hosting import against_bots, going_on, hosted, log_for_later
-from commands.playing.lessons import taught
+from commands.playing.kept_games import KeptGame, kept_games
+from engine.game import Game, RandomChance
+from engine.record import replayed
+from server.logs import log_to
 
-if TYPE_CHECKING:
-    from client.player.preferences import Preferences, WaysIn
-    from client.ui.online.visit import Options, Visit
-    from client.ui.update.requests import Request
-    from client.ui.update.state import StartLine, Ui
-    from commands.playing.kept_games import KeptGame
-    from server.config import Config
+
+@contextlib.contextmanager
+def log_for_later() -> Iterator[None]:
+    """Keep the log of the server in this process until the screen is free again."""
+    log = io.StringIO()
+    log_to(log, verbose=False)
+    try:
+        yield
+    finally:
+        sys.stderr.write(log.getvalue())
 
 
 def at_start_screen(arguments: argparse.Namespace) -> int:
     need_terminal()
-    from client.player.preferences import Preferences
-    from client.ui.update.state import StartLine
-
     known = prefer_as_remembered()
     line = StartLine.LEARN if known is None else StartLine.PLAY
     with log_for_later():
@@ -43,26 +64,12 @@ def at_start_screen(arguments: argparse.Namespace) -> int:
 
 
 def at_home(
-    preferences: "Preferences", line: "StartLine", *, ascii_wanted: bool, confirms: bool, announced: bool
+    preferences: Preferences, line: StartLine, *, ascii_wanted: bool, confirms: bool, announced: bool
 ) -> int:
     """Show the start screen, go where it leads, and come back to it, until the player quits.
 
     What is hosted there is found on the network if it is to be `announced`.
     """
-    import asyncio
-
-    import msgspec
-
-    from client.levels import LEVELS, usual_level
-    from client.player.calling import prefer_calling
-    from client.player.preferences import preferences_file, remember
-    from client.typed.names import default_name
-    from client.ui.start import run
-    from client.ui.texts.kept import games_damaged
-    from client.ui.update import requests
-    from client.ui.update.state import Notice, Start, Ui
-    from commands.playing.kept_games import kept_games
-
     levels = tuple(level.name for level in LEVELS)
     chosen = preferences.brain if preferences.brain in levels else usual_level(levels)
     ui = Ui(
@@ -105,25 +112,24 @@ def at_home(
         prefer_calling(preferences.calling)
         remember(preferences_file(), preferences)
         if isinstance(request, requests.Search):
-            request = _chosen_server(ui.name, ascii_wanted=ascii_wanted)
+            from client.network.transport import FREE_ACCESS
+            from commands.playing.finding import chosen_server
+
+            request = chosen_server(ui.name, FREE_ACCESS, ascii_wanted=ascii_wanted, home=True)
         if isinstance(request, requests.Quit):
             return 0
         if isinstance(request, requests.GoHome):
             continue
-        from client.ui.game import report  # the menu appears sooner without the network's libraries
-        from client.ui.online.visit import Options
+        if isinstance(request, requests.Learn) and (
+            taught(ui.name, ascii_wanted=ascii_wanted) is not Parting.PLAY
+        ):
+            ui = replace(ui, notice=None)
+            continue
+        from client.ui.game import report
+        from commands.playing.visiting import gone_where
 
-        options = Options(
-            "",
-            ui.name,
-            ascii=ascii_wanted,
-            suggest=suggested,
-            confirms=confirms,
-            looking_back=looking_back(),
-        )
-        config = replace(kept_here(), human_pace=start.human_pace)
-        visited = _gone_where(
-            request, options, brain, left, config, ways_in=start.ways_in, announced=announced
+        visited = gone_where(
+            request, preferences, left, ascii_wanted=ascii_wanted, confirms=confirms, announced=announced
         )
         if isinstance(request, requests.Continue) and left is not None and visited.code:
             failed.add(left.folder)
@@ -140,19 +146,8 @@ def at_home(
         )
 
 
-def _chosen_server(name: str, *, ascii_wanted: bool) -> "Request":
-    from client.network.transport import FREE_ACCESS
-    from commands.playing.finding import chosen_server
-
-    return chosen_server(name, FREE_ACCESS, ascii_wanted=ascii_wanted, home=True)
-
-
-def _with_left(ui: "Ui", game: "KeptGame | None") -> "Ui":
+def _with_left(ui: Ui, game: KeptGame | None) -> Ui:
     """Return the start screen with the game that can be continued; one just left is chosen."""
-    import time
-
-    from client.ui.update.state import LeftGame, Start, StartLine
-
     start = ui.page
     assert isinstance(start, Start)  # noqa: S101 - it stays on its page
     if game is None:
@@ -163,43 +158,11 @@ def _with_left(ui: "Ui", game: "KeptGame | None") -> "Ui":
     return replace(ui, page=replace(start, left=LeftGame(game.players, when), chosen=chosen))
 
 
-def _gone_where(
-    request: "Request",
-    options: "Options",
-    brain: str,
-    left: "KeptGame | None",
-    config: "Config",
-    *,
-    ways_in: "WaysIn",
-    announced: bool,
-) -> "Visit":
-    """Go where the start screen leads; return how that ended. `config` is for games against bots."""
-    import asyncio
+def taught(name: str, *, ascii_wanted: bool) -> Parting | None:
+    """Give the lessons; return how the pupil left them, or None if they failed, which has been reported."""
+    return asyncio.run(run_lessons(name, practice, ascii_wanted=ascii_wanted))
 
-    from client.player.seats import Seats, seats_folder
-    from client.ui.lessons.course import Parting
-    from client.ui.online.visit import Visit
-    from client.ui.update import requests
 
-    match request:
-        case requests.Learn() if taught(options.name, ascii_wanted=options.ascii) is not Parting.PLAY:
-            return Visit(home=True)
-        case requests.Learn():
-            game = against_bots(options, (brain,), players=3, random_layout=False, config=config)
-        case requests.PlayBots(players, brain, random_layout, people):
-            there = replace(options, people=people)
-            game = against_bots(there, (brain,), players=players, random_layout=random_layout, config=config)
-        case requests.Continue() if left is not None:
-            game = going_on(options, left, config)
-        case requests.Host():
-            game = hosted(options, ways_in, announced=announced)
-        case requests.LookBack():
-            return Visit(home=look_back(ascii_wanted=options.ascii))
-        case requests.GoTo(url, table, watch):
-            print(_("Connecting to {url} ...").format(url=url), flush=True)
-            there = replace(options, url=url, table=table, watch=watch, seats=Seats(seats_folder(), url))
-            there = replace(there, looking_back=replace(looking_back(), keep=keep_record))
-            game = visit_asking(replace(there, home=True))
-        case _:
-            return Visit()
-    return asyncio.run(game)
+def practice(record: str) -> Game:
+    """Return the game of a record, ready to be continued."""
+    return Game(replayed(record).events, RandomChance(random.Random()))

@@ -6,16 +6,38 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from unicodedata import normalize
 
-from client.language import _
-from commands.parsing import Commands, WrongUse, add_language, data_folder, table_code
+import msgspec
+
+from client.language import _, counted
+from client.ui.export.server import client_lines, node_lines, status_lines, table_lines
+from client.ui.texts.times import clock_time
+from commands.arguments import data_folder, table_code
+from commands.parsing import WrongUse, add_language
 from commands.serving.asked_nodes import Gathered, add_node, of_node, of_nodes
 from commands.serving.game_record import write_record
 from commands.serving.running_server import ServedTables, add_server, asked, backed_up, socket_in
-
-if TYPE_CHECKING:
-    from server.admin.messages import Request
+from protocol.limits import ANNOUNCEMENT_LENGTH
+from server.admin.messages import (
+    LONGEST_DRAIN,
+    Announce,
+    ClientReport,
+    Close,
+    Drain,
+    DrainReport,
+    Remove,
+    Request,
+    SetLogLevel,
+    Status,
+    StatusReport,
+    TableReport,
+    Tables,
+    Told,
+    Who,
+)
+from server.storage.entries import whole_events
 
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 _OFF: Final = "off"
@@ -23,8 +45,7 @@ _OFF: Final = "off"
 Act = Callable[[Path, argparse.Namespace], Any]
 
 
-def add_admin(commands: Commands) -> None:
-    admin = commands.add_parser("admin", help=_("inspect and control a running server"))
+def add_admin(admin: argparse.ArgumentParser) -> None:
     _add_where(admin, data=None, as_json=False)
     actions = admin.add_subparsers(title=_("commands"), metavar=_("COMMAND"), required=True)
 
@@ -95,16 +116,12 @@ def _span(text: str) -> str:
 
 
 def _seconds(text: str) -> int | None:
-    from server.admin.messages import LONGEST_DRAIN
-
     written = re.fullmatch(r"([0-9]{1,6})([smh]?)", text)
     seconds = 0 if written is None else int(written[1]) * _UNITS[written[2]]
     return seconds if 0 < seconds <= LONGEST_DRAIN else None
 
 
 def _run(act: Act, arguments: argparse.Namespace) -> int:
-    import msgspec
-
     path = arguments.admin_socket or socket_in(arguments.data or data_folder())
     report = act(path, arguments)
     failures: Sequence[str] = ()
@@ -123,7 +140,7 @@ def _say(arguments: argparse.Namespace, *lines: str) -> None:
         print(*lines, sep="\n")
 
 
-def _changed(request: "Request", path: Path) -> None:
+def _changed(request: Request, path: Path) -> None:
     asked(path, request, type(None))
 
 
@@ -131,36 +148,24 @@ def _changed(request: "Request", path: Path) -> None:
 
 
 def _status(path: Path, arguments: argparse.Namespace) -> Any:
-    from client.ui.export.server import status_lines
-    from server.admin.messages import Status, StatusReport
-
     report = of_node(path, Status(), StatusReport, arguments.node)
     _say(arguments, *status_lines(report))
     return report
 
 
 def _nodes(path: Path, arguments: argparse.Namespace) -> Any:
-    from client.ui.export.server import node_lines
-    from server.admin.messages import Status, StatusReport
-
     gathered = of_nodes(path, Status(), StatusReport, None)
     _say(arguments, *node_lines(gathered.nodes))
     return gathered
 
 
 def _tables(path: Path, arguments: argparse.Namespace) -> Any:
-    from client.ui.export.server import table_lines
-    from server.admin.messages import TableReport, Tables
-
     found = of_nodes(path, Tables(), list[TableReport], arguments.node).flat()
     _say(arguments, *table_lines(found.reports))
     return found
 
 
 def _who(path: Path, arguments: argparse.Namespace) -> Any:
-    from client.ui.export.server import client_lines
-    from server.admin.messages import ClientReport, Who
-
     found = of_nodes(path, Who(), list[ClientReport], arguments.node).flat()
     _say(arguments, *client_lines(found.reports))
     return found
@@ -170,9 +175,6 @@ def _who(path: Path, arguments: argparse.Namespace) -> Any:
 
 
 def _announce(path: Path, arguments: argparse.Namespace) -> Any:
-    from client.language import counted
-    from server.admin.messages import Announce, Told
-
     found = of_nodes(path, Announce(_announced(arguments.text)), Told, arguments.node)
     clients = sum(report.clients for report in found.reports)
     form = counted("{n} client was told.", "{n} clients were told.", clients)
@@ -182,10 +184,6 @@ def _announce(path: Path, arguments: argparse.Namespace) -> Any:
 
 def _announced(text: str) -> str:
     """Return the text on one line, without blanks around it; raises WrongUse unless it can be shown."""
-    from unicodedata import normalize
-
-    from protocol.limits import ANNOUNCEMENT_LENGTH
-
     said = normalize("NFC", " ".join(text.split()))
     if not 0 < len(said) <= ANNOUNCEMENT_LENGTH:
         raise WrongUse(_("an announcement has 1 to {most} characters").format(most=ANNOUNCEMENT_LENGTH))
@@ -195,16 +193,12 @@ def _announced(text: str) -> str:
 
 
 def _close(path: Path, arguments: argparse.Namespace) -> Any:
-    from server.admin.messages import Close
-
     reason = None if arguments.reason is None else _announced(arguments.reason)
     _changed(Close([arguments.code], reason), path)
     _say(arguments, _("Table {code} is closed.").format(code=arguments.code))
 
 
 def _remove(path: Path, arguments: argparse.Namespace) -> Any:
-    from server.admin.messages import Remove
-
     seat = _seat(path, arguments.code, arguments.player)
     _changed(Remove(arguments.code, seat), path)
     text = _("Seat {seat} at table {code} no longer has a player.")
@@ -213,8 +207,6 @@ def _remove(path: Path, arguments: argparse.Namespace) -> Any:
 
 def _seat(path: Path, code: str, player: str) -> int:
     """Return the seat that its number or its player's name stands for; raises WrongUse."""
-    from server.admin.messages import TableReport, Tables
-
     if len(player) == 1 and player in "12345":
         return int(player) - 1
     everywhere = of_nodes(path, Tables(), list[TableReport], None).flat()
@@ -235,17 +227,12 @@ def _backup(path: Path, arguments: argparse.Namespace) -> Any:
 
 
 def _export(path: Path, arguments: argparse.Namespace) -> Any:
-    from server.storage.entries import whole_events
-
     report = ServedTables(path, path.parent).with_game(arguments.code)
     file = write_record(report.table, whole_events(report.events), arguments.file)
     return {"table": report.table, "file": None if file is None else str(file)}
 
 
 def _drain(path: Path, arguments: argparse.Namespace) -> Any:
-    from client.ui.texts.times import clock_time
-    from server.admin.messages import Drain, DrainReport
-
     seconds = None if arguments.time == _OFF else _seconds(arguments.time)
     report = of_node(path, Drain(seconds), DrainReport, arguments.node)
     if report.stops_in is None:
@@ -257,7 +244,5 @@ def _drain(path: Path, arguments: argparse.Namespace) -> Any:
 
 
 def _log_level(path: Path, arguments: argparse.Namespace) -> Any:
-    from server.admin.messages import SetLogLevel
-
     of_node(path, SetLogLevel(arguments.level), type(None), arguments.node)
     _say(arguments, _("The server logs events of level {level} and above.").format(level=arguments.level))

@@ -4,14 +4,16 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from client.language import _
 from commands.parsing import WrongUse
 from commands.serving.running_server import asked, describe_failure
-
-if TYPE_CHECKING:
-    from server.admin.messages import NodeAnswer, NodeRequest
+from server.admin.failures import AdminFailure, FailureCode, failure
+from server.admin.messages import NodeAnswer, NodeRequest, OfNodes
 
 R = TypeVar("R")
 
@@ -37,8 +39,6 @@ class Gathered:
 
     def flat(self) -> "Gathered":
         """Return the lists of all servers as one, in which each says where it is."""
-        from msgspec.structs import replace
-
         found = [replace(each, node=node.name) for node in self.nodes for each in node.report or ()]
         return Gathered(found, self.failures)
 
@@ -50,10 +50,8 @@ def add_node(command: argparse.ArgumentParser) -> None:
     )
 
 
-def of_nodes(path: Path, request: "NodeRequest", kind: type[R], node: str | None) -> Gathered:
+def of_nodes(path: Path, request: NodeRequest, kind: type[R], node: str | None) -> Gathered:
     """Return what the servers answer, or the one that is called `node`; raises WrongUse."""
-    from server.admin.messages import NodeAnswer, OfNodes
-
     answers = asked(path, OfNodes(request, node), list[NodeAnswer])
     nodes = [_asked_node(answer, kind) for answer in answers]
     return Gathered(
@@ -63,7 +61,7 @@ def of_nodes(path: Path, request: "NodeRequest", kind: type[R], node: str | None
     )
 
 
-def of_node(path: Path, request: "NodeRequest", kind: type[R], node: str | None) -> R:
+def of_node(path: Path, request: NodeRequest, kind: type[R], node: str | None) -> R:
     """Return what the server at `path` answers, or the one that is called `node`; raises WrongUse."""
     if node is None:
         return asked(path, request, kind)
@@ -74,11 +72,7 @@ def of_node(path: Path, request: "NodeRequest", kind: type[R], node: str | None)
     return report
 
 
-def _asked_node(answer: "NodeAnswer", kind: type[R]) -> AskedNode:
-    import msgspec
-
-    from server.admin.failures import AdminFailure, FailureCode, failure
-
+def _asked_node(answer: NodeAnswer, kind: type[R]) -> AskedNode:
     error: AdminFailure | None = None
     report = None
     if answer.error is not None:

@@ -7,6 +7,7 @@ import argparse
 import enum
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -132,8 +133,6 @@ def _exclude(one: Setting, other: Setting) -> bool:
 
 
 def _why_not_an_option(key: str, value: object, known: Collection[str]) -> str:
-    from difflib import get_close_matches
-
     if isinstance(value, dict):
         text = _(
             "{key} is a section, but sections are not supported: write all options above it, "

@@ -3,26 +3,24 @@
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from client.language import _
+from client.ui.export.tables import check_lines, salvage_line
 from commands.parsing import WrongUse, describe_host_error
-
-if TYPE_CHECKING:
-    from server.storage.condition import Check, Salvaged
+from engine.record import recorded
+from server.storage.condition import Check, Salvaged
 
 
 class Tables(Protocol):
     """What a data folder or a database holds."""
 
-    def check(self) -> "Check": ...
-    def salvaged(self, codes: Iterable[str]) -> "list[Salvaged]": ...
+    def check(self) -> Check: ...
+    def salvaged(self, codes: Iterable[str]) -> list[Salvaged]: ...
 
 
 def show_check(tables: Tables) -> int:
     """Print what is whole and what is damaged; return 1 if anything is."""
-    from client.ui.export.tables import check_lines
-
     found = tables.check()
     for fault in found.faults:
         print(_("Damaged: {reason}.").format(reason=describe_host_error(fault)))
@@ -35,9 +33,6 @@ def write_salvaged(tables: Tables, codes: Sequence[str], to: Path) -> int:
 
     Return 1 if any is incomplete, or none was found.
     """
-    from client.ui.export.tables import salvage_line
-    from engine.record import recorded
-
     found = tables.salvaged(codes)
     if missing := [code for code in codes if code not in {game.code for game in found}]:
         raise WrongUse(_("no trace of table {code} was found").format(code=", ".join(missing)))

@@ -3,24 +3,19 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from client.language import _
+from client.ui.export.tables import Table
 from commands.parsing import WrongUse
-
-if TYPE_CHECKING:
-    from client.ui.export.tables import Table
-    from engine.events import Event
+from engine.events import Event, WolvesRevealed
+from engine.record import recorded
 
 
-def write_record(table: "Table", events: "Sequence[Event]", file: str | None) -> Path | None:
+def write_record(table: Table, events: Sequence[Event], file: str | None) -> Path | None:
     """Write the record of a table's game to `file`, `-` for standard output; None is CODE.txt, if it is new.
 
     Return the file that was written, if one was. Raises WrongUse.
     """
-    from engine.events import WolvesRevealed
-    from engine.record import recorded
-
     if not events:
         raise WrongUse(_("the game at table {code} has not begun").format(code=table.code))
     content = recorded(events, table.names).encode()

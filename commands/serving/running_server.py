@@ -8,16 +8,34 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Final, Self, TypeVar
+from typing import BinaryIO, Final, Self, TypeVar
 
 from client.language import _
 from commands.parsing import WrongUse
-
-if TYPE_CHECKING:
-    from engine.events import Event
-    from server.admin.failures import AdminFailure
-    from server.admin.messages import CopyReport, GameReport, Request, SnapshotReport, StoredReport
-    from server.storage.sqlite.data_folder import DataFolder
+from engine.events import Event
+from protocol.refusals import sentence
+from server.admin.client import ask, copied
+from server.admin.endpoint import SOCKET_NAME, NoServer, connected
+from server.admin.failures import AdminFailure
+from server.admin.messages import (
+    Backup,
+    Close,
+    CopyReport,
+    Game,
+    GameReport,
+    Request,
+    Restore,
+    Snapshot,
+    SnapshotReport,
+    Stored,
+    StoredReport,
+)
+from server.storage.entries import whole_events
+from server.storage.reasons import reason_of
+from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.data_folder import DataFolder
+from server.storage.sqlite.folder_lock import FolderInUse, FolderLock
+from server.storage.sqlite.journal_file import FILE_NAME
 
 _UNFINISHED: Final = ".unfinished"
 
@@ -44,22 +62,16 @@ def add_server(command: argparse.ArgumentParser, default: str | None) -> None:
 
 def socket_in(data: Path) -> Path:
     """Return where a server with this data folder listens."""
-    from server.admin.endpoint import SOCKET_NAME
-
     return data / SOCKET_NAME
 
 
-def asked(path: Path, request: "Request", kind: type[R]) -> R:
+def asked(path: Path, request: Request, kind: type[R]) -> R:
     """Return the answer of the server that listens at `path`; raises WrongUse if it does not do that."""
-    from server.admin.client import ask
-
     return _worded(path, lambda: ask(path, request, kind))
 
 
 def runs(path: Path) -> bool:
     """Tell whether a server listens at `path`."""
-    from server.admin.endpoint import NoServer, connected
-
     try:
         connected(path, seconds=10.0)[0].close()
     except (NoServer, OSError):
@@ -68,9 +80,6 @@ def runs(path: Path) -> bool:
 
 
 def _worded(path: Path, work: Callable[[], R]) -> R:
-    from server.admin.endpoint import NoServer
-    from server.admin.failures import AdminFailure
-
     try:
         return work()
     except NoServer as error:
@@ -82,10 +91,8 @@ def _worded(path: Path, work: Callable[[], R]) -> R:
         raise WrongUse(text.format(file=path, reason=error.strerror or error)) from error
 
 
-def describe_failure(error: "AdminFailure") -> str:
+def describe_failure(error: AdminFailure) -> str:
     """Return why a server did not do something, in a line without a full stop."""
-    from protocol.refusals import sentence
-
     return sentence(_(error.text), {name: str(fact) for name, fact in error.about.items()}).rstrip(".")
 
 
@@ -107,43 +114,29 @@ class ServedTables:
     ) -> None:
         pass
 
-    def tables(self) -> "list[StoredReport]":
+    def tables(self) -> list[StoredReport]:
         """Return all tables, the latest changed first."""
-        from server.admin.messages import Stored, StoredReport
-
         return asked(self._path, Stored(), list[StoredReport])
 
-    def table(self, code: str) -> "StoredReport | None":
+    def table(self, code: str) -> StoredReport | None:
         """Return the table with this code, None if there is none."""
         return next((table for table in self.tables() if table.code == code), None)
 
-    def game(self, code: str) -> "tuple[Event, ...]":
+    def game(self, code: str) -> tuple[Event, ...]:
         """Return all events of this table's game, hidden kinds included; none if it has not started."""
-        from server.storage.entries import whole_events
-
         return tuple(whole_events(self.with_game(code).events))
 
-    def with_game(self, code: str) -> "GameReport":
+    def with_game(self, code: str) -> GameReport:
         """Return the table with this code and its game."""
-        from server.admin.messages import Game, GameReport
-
         return asked(self._path, Game(code), GameReport)
 
     def restore(self, code: str) -> int:
         """Put a damaged table back into play at its last whole move; return that move's number."""
-        from server.admin.messages import Restore, StoredReport
-
         return asked(self._path, Restore(code), StoredReport).moves
 
     @contextlib.contextmanager
-    def snapshot(self) -> "Iterator[DataFolder]":
+    def snapshot(self) -> Iterator[DataFolder]:
         """Yield what the server's disk holds, to be looked at closely without disturbing the server."""
-        from server.admin.client import ask
-        from server.admin.messages import Snapshot, SnapshotReport
-        from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
-        from server.storage.sqlite.data_folder import DataFolder
-        from server.storage.sqlite.journal_file import FILE_NAME
-
         with tempfile.TemporaryDirectory(prefix="palatinus-", ignore_cleanup_errors=True) as name:
             folder = Path(name)
             file = folder / FILE_NAME
@@ -156,16 +149,11 @@ class ServedTables:
 
     def remove(self, codes: Iterable[str]) -> None:
         """Remove all these tables for good; people who are there are told."""
-        from server.admin.messages import Close
-
         asked(self._path, Close(list(codes)), type(None))
 
 
-def backed_up(path: Path, file: Path) -> "CopyReport":
+def backed_up(path: Path, file: Path) -> CopyReport:
     """Write a copy of the server's journal into `file`, whole or not at all; raises WrongUse."""
-    from server.admin.client import ask
-    from server.admin.messages import Backup, CopyReport
-
     if file.name.endswith(_UNFINISHED):
         text = _(
             "{file} is reserved for unfinished backups, and the next backup would remove it: "
@@ -190,10 +178,6 @@ def backed_up(path: Path, file: Path) -> "CopyReport":
 
 def _served(file: Path) -> bool:
     """Tell whether this is one of the files that a running server keeps its games in."""
-    from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
-    from server.storage.sqlite.folder_lock import FolderInUse, FolderLock
-    from server.storage.sqlite.journal_file import FILE_NAME
-
     if file.name not in {FILE_NAME, f"{FILE_NAME}-wal", LIST_NAME}:
         return False
     try:
@@ -205,12 +189,10 @@ def _served(file: Path) -> bool:
     return False
 
 
-def _writer_into(file: Path) -> "Callable[[CopyReport | SnapshotReport, BinaryIO], None]":
+def _writer_into(file: Path) -> Callable[[CopyReport | SnapshotReport, BinaryIO], None]:
     """Return what writes the bytes that follow a report into a new file."""
 
-    def write(report: "CopyReport | SnapshotReport", source: BinaryIO) -> None:
-        from server.admin.client import copied
-
+    def write(report: CopyReport | SnapshotReport, source: BinaryIO) -> None:
         with os.fdopen(_private(file), "wb") as target:
             copied(source, target, report.bytes)
             target.flush()
@@ -237,8 +219,6 @@ def _check_copy(file: Path) -> None:
         ) as copy:
             found = copy.execute("PRAGMA integrity_check").fetchone()[0]
     except sqlite3.Error as error:
-        from server.storage.reasons import reason_of
-
         found = reason_of(error)
     if found != "ok":
         raise WrongUse(_("the copy is damaged: {reason}").format(reason=found))

@@ -7,37 +7,33 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from client.language import _
+from client.language import _, spoken
+from commands.guests.announcement import announcement
 from commands.guests.command import need_asyncssh
-from commands.parsing import Commands, UsualConfiguration, WrongUse, describe_host_error
+from commands.guests.process import DoorProcess
+from commands.parsing import WrongUse, describe_host_error
 from commands.serving.configuration import Setting, namespace_of, printed, settings
-from commands.serving.serve_options import add_serve_options
+from commands.serving.serve_options import add_serve_options, usual_configuration
 from commands.serving.server_config import check, pages, server_config
 from commands.serving.start_messages import attendance_printer, print_name, print_start
-
-if TYPE_CHECKING:
-    from commands.guests.process import DoorProcess
-
+from server.errors import HostError
+from server.logs import log_to
+from server.net.addresses import only_here
+from server.process import Renewal, serve
 
 _RENEWED: Final = frozenset(
     {"tls-cert", "tls-key", "trust-proxy", "proxy-protocol", "password-file", "lobby-chat", "verbose"}
 )  # by SIGHUP
 
 
-def add_serve(commands: Commands) -> None:
-    serve = commands.add_parser("serve", help=_("host games on the local network"))
+def add_serve(serve: argparse.ArgumentParser) -> None:
     add_serve_options(serve)
     serve.set_defaults(run=functools.partial(_serve, serve))
 
 
 def _serve(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
-    from server.errors import HostError
-    from server.logs import log_to
-    from server.net.addresses import only_here
-    from server.process import Renewal, serve
-
     file = _file(arguments)
     found = settings(command, arguments, file)
     chosen = namespace_of(found)
@@ -67,8 +63,6 @@ def _serve(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> i
     open_to_all = not (only_here(config.host) or config.tls_cert or config.password)
     told = []
     if door is not None:
-        from commands.guests.announcement import announcement
-
         opened = door.start()
         told = [announcement(chosen.host, opened.port, opened.fingerprint)]
         config = replace(
@@ -107,18 +101,15 @@ def _file(arguments: argparse.Namespace) -> Path | None:
         return None
     if isinstance(arguments.config, Path):
         return arguments.config
-    usual = Path(UsualConfiguration())
+    usual = usual_configuration()
     try:
         return usual if usual.exists() else None
     except OSError:  # a home that a service may not look into
         return None
 
 
-def _door(chosen: argparse.Namespace) -> "DoorProcess":
+def _door(chosen: argparse.Namespace) -> DoorProcess:
     """Return the process for guests over ssh; raises WrongUse if it cannot be."""
-    from client.language import spoken
-    from commands.guests.process import DoorProcess
-
     need_asyncssh()
     if chosen.memory:
         raise WrongUse(_("--ssh needs a data folder, for its key and the guests' seats: leave out --memory"))

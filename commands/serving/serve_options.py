@@ -3,15 +3,26 @@
 import argparse
 from pathlib import Path
 
+import platformdirs
+
 from client.language import _
 from client.typed.address import DEFAULT_PORT
 from commands.access import add_password
-from commands.arguments import Arguments, add_data_folder, add_file, add_host, add_number
+from commands.arguments import (
+    Arguments,
+    add_data_folder,
+    add_file,
+    add_host,
+    add_number,
+    network,
+    port_number,
+    server_name,
+    share,
+)
 from commands.guests.command import DEFAULT_PORT as SSH_PORT
 from commands.guests.command import add_guest_limits
 from commands.levels import STAND_IN, level_name
-from commands.parsing import UsualConfiguration, network, port_number, server_name, share
-from commands.serving.options import add_switch, mark_defaults
+from commands.serving.options import Default, add_switch, mark_defaults
 
 
 def add_serve_options(serve: argparse.ArgumentParser) -> None:
@@ -28,6 +39,11 @@ def add_serve_options(serve: argparse.ArgumentParser) -> None:
     _add_operation(serve)
     _add_configuration(serve)
     mark_defaults(serve)
+
+
+def usual_configuration() -> Path:
+    """Return where the configuration is looked for."""
+    return platformdirs.user_config_path("palatinus", appauthor=False) / "serve.toml"
 
 
 def _add_storage(serve: argparse.ArgumentParser) -> None:
@@ -194,7 +210,7 @@ def _add_configuration(serve: argparse.ArgumentParser) -> None:
         "--config",
         type=Path,
         metavar="FILE",
-        default=UsualConfiguration(),
+        default=Default(usual_configuration()),
         help=_("read options from this TOML file (default: %(default)s, if it exists)"),
     )
     file.add_argument("--no-config", action="store_true", help=_("do not read a configuration file"))

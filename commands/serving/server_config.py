@@ -3,7 +3,6 @@
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from client.language import _
 from client.typed.address import BadAddress, server_url
@@ -11,9 +10,11 @@ from commands.access import PASSWORD_VARIABLE, password_is_empty, password_of
 from commands.finished_games.past_games import MOST_KEPT
 from commands.levels import with_bots
 from commands.parsing import WrongUse
-
-if TYPE_CHECKING:
-    from server.config import Announce, Config, Limits, Pages
+from discovery.interfaces import switched_off
+from discovery.names import default_name
+from server.admin.endpoint import SOCKET_NAME
+from server.config import Announce, Config, Limits, Pages
+from server.net.addresses import only_here
 
 
 def check(chosen: argparse.Namespace) -> None:
@@ -39,11 +40,8 @@ def check(chosen: argparse.Namespace) -> None:
         raise WrongUse(_("--admin with --memory needs --admin-socket: there is no data folder to listen in"))
 
 
-def server_config(chosen: argparse.Namespace) -> "Config":
+def server_config(chosen: argparse.Namespace) -> Config:
     """Return the configuration; raises WrongUse if a password cannot be read."""
-    from server.config import Config
-    from server.net.addresses import only_here
-
     data = None if chosen.memory else Path(chosen.data)
     records, most_records = chosen.records, None
     if records is None and data is not None and chosen.history is not False:
@@ -75,20 +73,15 @@ def server_config(chosen: argparse.Namespace) -> "Config":
     return with_bots(config, chosen.stand_in, seated=chosen.bots)
 
 
-def pages(ssh_port: int | None = None) -> "Pages":
+def pages(ssh_port: int | None = None) -> Pages:
     """Return what draws the pages for browsers, which say at which port there is ssh."""
-    from client.ui.web.pages import WebPages
+    from client.ui.web.pages import WebPages  # a server without them needs nothing that draws
 
     return WebPages(ssh_port=ssh_port)
 
 
-def _announced_as(chosen: argparse.Namespace) -> "Announce | None":
+def _announced_as(chosen: argparse.Namespace) -> Announce | None:
     """Return how the server is announced: not if only this computer reaches it, unless it is asked for."""
-    from discovery.interfaces import switched_off
-    from discovery.names import default_name
-    from server.config import Announce
-    from server.net.addresses import only_here
-
     wanted = not only_here(chosen.host) if chosen.announce is None else chosen.announce
     if not wanted or switched_off():
         return None
@@ -97,8 +90,6 @@ def _announced_as(chosen: argparse.Namespace) -> "Announce | None":
 
 def _admin_socket(chosen: argparse.Namespace) -> Path | None:
     """Return where to listen for `palatinus admin`: without a data folder, nowhere unless told where."""
-    from server.admin.endpoint import SOCKET_NAME
-
     if chosen.admin is False:
         return None
     if chosen.admin_socket is not None:
@@ -106,9 +97,7 @@ def _admin_socket(chosen: argparse.Namespace) -> Path | None:
     return None if chosen.memory else Path(chosen.data) / SOCKET_NAME
 
 
-def _limits(chosen: argparse.Namespace) -> "Limits":
-    from server.config import Limits
-
+def _limits(chosen: argparse.Namespace) -> Limits:
     usual = Limits()
     # Whoever lets more connections come from one address has a proxy, or many people behind it.
     more = max(1.0, chosen.connections_per_address / usual.connections_per_address)

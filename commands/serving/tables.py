@@ -2,32 +2,31 @@
 
 import argparse
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from client.language import N_, _, counted
+from client.records.recording import Recording
+from client.ui.export.moment import as_text
+from client.ui.export.tables import Table, listing, progress, summary
+from commands.arguments import data_folder
 from commands.confirmation import confirmed
 from commands.display_options import add_ascii
-from commands.parsing import Commands, WrongUse, add_language, data_folder, describe_host_error
+from commands.parsing import WrongUse, add_language, describe_host_error
+from commands.serving.damaged_tables import show_check, write_salvaged
 from commands.serving.game_record import write_record
 from commands.serving.running_server import ServedTables, add_server, runs, socket_in
 from commands.serving.tables_moved import copy_tables, database_tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from client.ui.export.tables import Table
-    from server.storage.postgresql.database_tables import DatabaseTables
-    from server.storage.sqlite.data_folder import DataFolder
-
+from engine.view import SPECTATOR
+from server.errors import JournalError, JournalInUse
+from server.storage.postgresql.database_tables import DatabaseTables
+from server.storage.sqlite.data_folder import DataFolder
 
 _DATABASE: Final = N_("the PostgreSQL database that keeps the games, instead of a data folder")
 
 
-def add_tables(commands: Commands) -> None:
-    tables = commands.add_parser(
-        "tables", help=_("list, show, check, export or remove the games a server keeps")
-    )
+def add_tables(tables: argparse.ArgumentParser) -> None:
     add_server(tables, default=None)
     tables.set_defaults(run=_tables_listed)
     actions = tables.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
@@ -85,7 +84,7 @@ def add_tables(commands: Commands) -> None:
 
 
 @contextlib.contextmanager
-def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder | ServedTables | DatabaseTables]":
+def _opened(arguments: argparse.Namespace) -> Iterator[DataFolder | ServedTables | DatabaseTables]:
     """Open the database or the data folder, or ask the server that is using that folder.
 
     Raises WrongUse if that fails.
@@ -104,18 +103,15 @@ def _opened(arguments: argparse.Namespace) -> "Iterator[DataFolder | ServedTable
 
 
 @contextlib.contextmanager
-def _opened_closely(arguments: argparse.Namespace) -> "Iterator[DataFolder | DatabaseTables]":
+def _opened_closely(arguments: argparse.Namespace) -> Iterator[DataFolder | DatabaseTables]:
     """Open it, or a copy from the server that is using it; raises WrongUse if that fails."""
     with _opened(arguments) as folder, contextlib.ExitStack() as copy:
         yield copy.enter_context(folder.snapshot()) if isinstance(folder, ServedTables) else folder
 
 
 @contextlib.contextmanager
-def _opened_alone(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
+def _opened_alone(arguments: argparse.Namespace) -> Iterator[DataFolder]:
     """Open the data folder; raises WrongUse if that fails."""
-    from server.errors import JournalError, JournalInUse
-    from server.storage.sqlite.data_folder import DataFolder
-
     try:
         with DataFolder(arguments.data or data_folder()) as folder:
             yield folder
@@ -126,7 +122,7 @@ def _opened_alone(arguments: argparse.Namespace) -> "Iterator[DataFolder]":
         raise WrongUse(describe_host_error(error)) from error
 
 
-def _stored(folder: "DataFolder | ServedTables | DatabaseTables", code: str) -> "Table":
+def _stored(folder: DataFolder | ServedTables | DatabaseTables, code: str) -> Table:
     if (table := folder.table(code)) is None:
         raise WrongUse(_("there is no table {code}").format(code=code))
     return table
@@ -139,19 +135,12 @@ def _tables_copied(arguments: argparse.Namespace) -> int:
 
 
 def _tables_listed(arguments: argparse.Namespace) -> int:
-    from client.ui.export.tables import listing
-
     with _opened(arguments) as folder:
         print(*listing(folder.tables()), sep="\n")
     return 0
 
 
 def _table_shown(arguments: argparse.Namespace) -> int:
-    from client.records.recording import Recording
-    from client.ui.export.moment import as_text
-    from client.ui.export.tables import progress, summary
-    from engine.view import SPECTATOR
-
     with _opened(arguments) as folder:
         table = _stored(folder, arguments.code)
         events = folder.game(table.code)
@@ -176,8 +165,6 @@ def _table_exported(arguments: argparse.Namespace) -> int:
 
 
 def _tables_removed(arguments: argparse.Namespace) -> int:
-    from client.ui.export.tables import listing
-
     with _opened(arguments) as folder:
         codes = list(dict.fromkeys(arguments.codes))
         tables = [_stored(folder, code) for code in codes]
@@ -190,15 +177,11 @@ def _tables_removed(arguments: argparse.Namespace) -> int:
 
 
 def _tables_checked(arguments: argparse.Namespace) -> int:
-    from commands.serving.damaged_tables import show_check
-
     with _opened_closely(arguments) as folder:
         return show_check(folder)
 
 
 def _tables_salvaged(arguments: argparse.Namespace) -> int:
-    from commands.serving.damaged_tables import write_salvaged
-
     with _opened_closely(arguments) as folder:
         return write_salvaged(folder, arguments.codes, arguments.to)
 

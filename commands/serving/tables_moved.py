@@ -2,22 +2,22 @@
 
 import argparse
 import contextlib
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from client.language import _, counted
-from commands.parsing import WrongUse, data_folder, describe_host_error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from server.storage.postgresql.database_tables import DatabaseTables
+from commands.arguments import data_folder
+from commands.parsing import WrongUse, describe_host_error
+from server.errors import JournalError
+from server.storage.postgresql.database_tables import DatabaseTables
+from server.storage.sqlite.data_folder import DataFolder
+from server.storage.sqlite.new_folder import make_folder
+from server.version import install_command
 
 
 def copy_tables(arguments: argparse.Namespace) -> int:
     """Copy everything, and say how much that was; raises WrongUse."""
-    from server.errors import JournalError
-
     try:
         number = _copied_back(arguments) if arguments.back else _copied(arguments)
     except JournalError as error:
@@ -27,10 +27,8 @@ def copy_tables(arguments: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def database_tables(url: str) -> "Iterator[DatabaseTables]":
+def database_tables(url: str) -> Iterator[DatabaseTables]:
     """Yield what is in a database; whatever fails raises WrongUse."""
-    from server.errors import JournalError
-
     _need_asyncpg()
     from server.storage.postgresql.database_tables import DatabaseTables
 
@@ -43,7 +41,6 @@ def database_tables(url: str) -> "Iterator[DatabaseTables]":
 def _copied(arguments: argparse.Namespace) -> int:
     _need_asyncpg()
     from server.storage.postgresql.database_tables import fill_database
-    from server.storage.sqlite.data_folder import DataFolder
 
     with DataFolder(Path(arguments.data or data_folder())) as folder:
         house = folder.house()
@@ -53,9 +50,7 @@ def _copied(arguments: argparse.Namespace) -> int:
 
 def _copied_back(arguments: argparse.Namespace) -> int:
     _need_asyncpg()
-    from server.errors import JournalError
     from server.storage.postgresql.database_tables import house_in
-    from server.storage.sqlite.new_folder import make_folder
 
     house = house_in(arguments.database, alone=True)
     if damaged := house.damaged:
@@ -68,10 +63,6 @@ def _copied_back(arguments: argparse.Namespace) -> int:
 
 
 def _need_asyncpg() -> None:
-    from importlib.util import find_spec
-
     if find_spec("asyncpg") is None:
-        from server.version import install_command
-
         text = _("--database needs the package {package}: install it with {command}")
         raise WrongUse(text.format(package="asyncpg", command=install_command("cluster")))

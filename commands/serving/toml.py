@@ -1,6 +1,8 @@
 """TOML as tomllib reads it, with what that does not tell, and as people write it."""
 
+import json
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +28,6 @@ class Line:
 
 def entries_in(file: Path) -> Mapping[str, tuple[Any, Line]]:
     """Return what a file says by keys, and where; raises WrongUse if it cannot be read or is not TOML."""
-    import tomllib
-
     text = _text_of(file)
     try:
         entries = tomllib.loads(text)
@@ -39,8 +39,6 @@ def entries_in(file: Path) -> Mapping[str, tuple[Any, Line]]:
 
 def in_toml(value: object) -> str:
     """Return a value as TOML."""
-    import json
-
     match value:
         case bool():
             return "true" if value else "false"
@@ -78,8 +76,6 @@ def _not_toml(file: Path, text: str, error: Exception) -> str:
 
 def _lines_of_keys(text: str) -> dict[str, int]:
     """Return the line of each key in valid TOML; tomllib does not tell."""
-    import tomllib
-
     lines: dict[str, int] = {}
     statement, began, in_section = "", 1, False
     for number, line in enumerate(text.split("\n"), start=1):

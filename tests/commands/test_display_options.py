@@ -1,13 +1,11 @@
 """What the command line says of the display, and what is remembered."""
 
-import argparse
 from pathlib import Path
 
 import pytest
 
 from client.player.calling import chosen_calling
-from client.player.preferences import Preferences, preferences_file, remember
-from commands.display_options import name_of
+from client.player.preferences import Preferences, name_of_player, preferences_file, remember
 
 
 def test_asking_for_the_name_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,5 +13,5 @@ def test_asking_for_the_name_changes_nothing(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     before = chosen_calling()
     remember(preferences_file(), Preferences(name="Ann", bell=not before.bell))
-    assert name_of(argparse.Namespace(name=None)) == "Ann"
+    assert name_of_player(None) == "Ann"
     assert chosen_calling() == before

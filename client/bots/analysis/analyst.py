@@ -87,6 +87,15 @@ async def analysed(recording: Recording, effort: Effort, told: Callable[[Analysi
     return analysis
 
 
+async def analyse(recording: Recording, told: Callable[[Analysis], None]) -> str:
+    """Analyse a finished game beside a screen; return what went wrong, if anything."""
+    try:
+        await analysed(recording, Effort(), told)
+    except AnalysisFailed as error:
+        return str(error)
+    return ""
+
+
 def _with(analysis: Analysis, moment: Moment, verdict: Verdict) -> Analysis:
     """Return the analysis with the moment that follows."""
     if analysis.start is None or moment.move is None:

@@ -18,7 +18,7 @@ from client.ui.game import run
 from client.ui.online.visit import LookingBack, Options
 from client.ui.update.actions import Scrollable
 from client.ui.update.state import Quitting, Ui, table_page
-from commands.looking_back import recording_of
+from commands.finished_games.records import recording_of
 from engine.game import GameOptions
 from engine.legal import Legal
 from engine.pieces import Seat

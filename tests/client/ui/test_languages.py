@@ -37,7 +37,7 @@ from client.ui.update.requests import Misread
 from client.ui.update.state import Playing, Replay, Scoring, Topic, Ui, table_page
 from client.ui.update.table.scoring_steps import last_step
 from client.ui.update.typed_commands import meaning, replay_meaning
-from commands.playing.lessons import practice
+from commands.playing.start_screen import practice
 from engine.components import Laurel
 from engine.game import Game, GameOptions
 from engine.redaction import redacted
@@ -213,6 +213,7 @@ def test_every_word_about_a_misread_line_is_translated() -> None:
 def test_every_word_of_the_command_lines_help_is_translated() -> None:
     (commands,) = (each for each in _parser()._actions if isinstance(each, argparse._SubParsersAction))
     for command in commands.choices.values():
+        command.declare()
         for action in command._actions:
             if action.help and action.dest != "help":  # argparse's own is in another catalogue
                 assert not untranslated(FILLED_IN.sub("", action.help)), action.help

@@ -6,7 +6,7 @@ from pathlib import Path
 from client.ui.lessons.example import record_at
 from client.ui.lessons.goals import Lay, PointTo, Read, Walk
 from client.ui.lessons.pages import PAGES, LessonPage
-from commands.playing.lessons import practice
+from commands.playing.start_screen import practice
 from engine.board import Field, Hex
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.test_journey import cursor, way_to

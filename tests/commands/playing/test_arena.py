@@ -94,8 +94,8 @@ def test_without_the_package_for_ratings_it_says_how_to_get_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before any game is played."""
-    for module in ("standings", "ratings"):
-        monkeypatch.delitem(sys.modules, f"client.bots.arena.{module}", raising=False)
+    for module in ("client.bots.arena.standings", "client.bots.arena.ratings", "commands.playing.arena"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "openskill", None)
     monkeypatch.delitem(sys.modules, "openskill.models", raising=False)
     assert main(ARENA) == 2

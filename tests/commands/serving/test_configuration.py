@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from client.bots.levels import LEVELS
 from client.network.connection import connected
-from commands.parsing import Parser, WrongUse, network
+from commands.arguments import network
+from commands.parsing import Parser, WrongUse
 from commands.serving.configuration import namespace_of, printed, settings
 from commands.serving.options import Kind, Option, options_of
 from commands.serving.serve import add_serve
@@ -25,9 +26,8 @@ COMMAND_LINE_ALONE = {"help", "config", "no_config", "print_config"}
 
 
 def serve_command() -> argparse.ArgumentParser:
-    commands = Parser().add_subparsers()
-    add_serve(commands)
-    command: argparse.ArgumentParser = commands.choices["serve"]
+    command = Parser()
+    add_serve(command)
     return command
 
 

@@ -31,7 +31,7 @@ TITLES = [page.title for page in PAGES]
 
 
 def practice(record: str) -> Game:
-    """Return the game of a record, as `commands.playing.lessons.practice` does; each is read only once."""
+    """Return the game of a record, as the start screen's `practice` does; each is read only once."""
     return Game(_events_of(record), RandomChance(random.Random()))
 
 

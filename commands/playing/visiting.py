@@ -1,0 +1,107 @@
+"""A visit to a server, here or elsewhere, with what the client needs of the rest of the program."""
+
+import asyncio
+import getpass
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from client.bots.analysis.analyst import analyse
+from client.bots.hints import suggested
+from client.language import _
+from client.network.transport import password_wanted
+from client.player.preferences import Preferences, clusters_file, clusters_in, remember
+from client.player.seats import Seats, seats_folder
+from client.typed.names import default_name
+from client.ui.game import visit
+from client.ui.online.visit import LookingBack, Options, Visit
+from client.ui.update import requests
+from commands.confirmation import confirmed
+from commands.finished_games.history_screen import look_back
+from commands.finished_games.past_games import keep_record, kept_here
+from commands.finished_games.records import recording_of
+from commands.playing.hosting import against_bots, going_on, hosted
+from commands.playing.kept_games import KeptGame
+
+
+def options_of(
+    url: str,
+    name: str,
+    *,
+    ascii_wanted: bool,
+    confirms: bool,
+    keep: Callable[[str, str], None] | None = None,
+) -> Options:
+    """Return the options of a visit: files are saved in the current folder, and `keep` keeps records."""
+    return Options(
+        url,
+        name,
+        ascii=ascii_wanted,
+        suggest=suggested,
+        confirms=confirms,
+        looking_back=LookingBack(recording_of, Path.cwd(), analyse, keep),
+    )
+
+
+async def visit_asking(options: Options) -> Visit:
+    """Visit a server; ask for its password if it wants one, and whether it may send the player elsewhere."""
+    clusters, host = clusters_in(clusters_file()), urlsplit(options.url).hostname or ""
+    hosts = (options.access.hosts or frozenset()) | clusters.hosts_with(host)
+    options = replace(options, access=replace(options.access, hosts=hosts), asks=sys.stdin.isatty())
+    while True:
+        visited = await visit(options)
+        if visited.hosts:
+            text = _("This server is one of several. If it stops, your game goes on at one of: {hosts}")
+            question = _("Go there then? Your seat and your password go with you.")
+            if confirmed([text.format(hosts=", ".join(visited.hosts))], question):
+                remember(clusters_file(), clusters.confirmed(host, visited.hosts))
+                options = replace(options, access=replace(options.access, hosts=hosts.union(visited.hosts)))
+            options = replace(options, asks=False)
+            continue
+        if not visited.password_wanted:
+            return visited
+        if not sys.stdin.isatty():
+            return replace(visited, sentence=password_wanted(visited.sentence))
+        print(visited.sentence, flush=True)
+        try:
+            password = getpass.getpass(_("Password: "))
+        except EOFError:
+            return replace(visited, sentence=password_wanted(visited.sentence))
+        options = replace(options, access=replace(options.access, password=password))
+
+
+def gone_where(
+    request: requests.Request,
+    preferences: Preferences,
+    left: KeptGame | None,
+    *,
+    ascii_wanted: bool,
+    confirms: bool,
+    announced: bool,
+) -> Visit:
+    """Go where the start screen leads; return how that ended."""
+    if isinstance(request, requests.LookBack):
+        return Visit(home=look_back(ascii_wanted=ascii_wanted))
+    name = preferences.name or default_name()
+    options = options_of("", name, ascii_wanted=ascii_wanted, confirms=confirms)
+    config = replace(kept_here(), human_pace=preferences.human_pace)
+    match request:
+        case requests.Learn():  # the lessons lead to a first game
+            game = against_bots(options, (preferences.brain,), players=3, random_layout=False, config=config)
+        case requests.PlayBots(players, brain, random_layout, people):
+            there = replace(options, people=people)
+            game = against_bots(there, (brain,), players=players, random_layout=random_layout, config=config)
+        case requests.Continue() if left is not None:
+            game = going_on(options, left, config)
+        case requests.Host():
+            game = hosted(options, preferences.ways_in, announced=announced)
+        case requests.GoTo(url, table, watch):
+            print(_("Connecting to {url} ...").format(url=url), flush=True)
+            there = options_of(url, name, ascii_wanted=ascii_wanted, confirms=confirms, keep=keep_record)
+            seats = Seats(seats_folder(), url)
+            game = visit_asking(replace(there, table=table, watch=watch, seats=seats, home=True))
+        case _:
+            return Visit()
+    return asyncio.run(game)
