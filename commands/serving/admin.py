@@ -237,6 +237,8 @@ def _drain(path: Path, arguments: argparse.Namespace) -> Any:
     report = of_node(path, Drain(seconds), DrainReport, arguments.node)
     if report.stops_in is None:
         _say(arguments, _("The server keeps running."))
+    elif report.stops_in == 0:  # a server without clients does not wait
+        _say(arguments, _("Nobody is connected, so the server stops now."))
     else:
         text = _("The server takes no new tables, and will stop in {time}, or as soon as no game is running.")
         _say(arguments, text.format(time=clock_time(report.stops_in)))

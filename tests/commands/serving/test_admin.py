@@ -80,6 +80,14 @@ async def test_what_the_host_does_reaches_players(tmp_path: Path) -> None:
             assert "nobody has seat 2 at table" in await complaint(data, "remove", others[0].code, "2")
 
 
+async def test_a_drained_server_without_clients_stops_now(tmp_path: Path) -> None:
+    """Whatever time was given: there is nobody to wait for, and the answer says so."""
+    data = tmp_path / "data"
+    async with serving("--data", str(data)) as server:
+        assert await told(data, "drain", "10s") == "Nobody is connected, so the server stops now.\n"
+        assert (await server.ended())[0] == 0
+
+
 async def test_a_drained_server_ends_by_itself(tmp_path: Path) -> None:
     """With exit code 0, like one that was stopped by a signal."""
     data = tmp_path / "data"
