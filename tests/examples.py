@@ -4,7 +4,7 @@ from typing import Final
 
 from hypothesis import settings
 
-USUAL: Final = 30
+USUAL: Final = 15
 
 
 def examples(count: int) -> settings:

@@ -56,6 +56,7 @@ async def test_a_phone_follows_a_game_move_by_move(chromium: str) -> None:
             assert page.complaints == []
 
 
+@pytest.mark.slow
 async def test_a_page_comes_back_by_itself_when_the_server_does(chromium: str, tmp_path: Path) -> None:
     """It says that the connection is lost, tries again, and goes on where the table is."""
     config = Config(pages=WebPages(), data=tmp_path)
@@ -79,6 +80,7 @@ async def test_a_page_comes_back_by_itself_when_the_server_does(chromium: str, t
             await page.until(f"document.getElementById('lost').hidden && {PIECES} === 4")
 
 
+@pytest.mark.slow
 async def test_a_link_keeps_the_focus_while_the_list_goes_on(chromium: str) -> None:
     """Who goes through the list by keys is not sent back to its beginning by every new table."""
     async with web_server() as server, connected(server.port) as one, connected(server.port) as two:
@@ -92,6 +94,7 @@ async def test_a_link_keeps_the_focus_while_the_list_goes_on(chromium: str) -> N
             assert focused == f"watch/{one.code}"
 
 
+@pytest.mark.slow
 async def test_hostile_names_are_text(chromium: str) -> None:
     """Names and titles that look like HTML show as they are; no element, handler or request comes of them."""
     async with web_server() as server, contextlib.AsyncExitStack() as stack:
@@ -112,6 +115,7 @@ async def test_hostile_names_are_text(chromium: str) -> None:
         assert page.complaints == []
 
 
+@pytest.mark.slow
 async def test_without_javascript_the_list_is_there_and_a_table_says_what_to_do(chromium: str) -> None:
     """The list is loaded again and again; a table points to the command."""
     async with (
@@ -127,6 +131,7 @@ async def test_without_javascript_the_list_is_there_and_a_table_says_what_to_do(
         assert peers[0].code in await page.text("code")
 
 
+@pytest.mark.slow
 async def test_a_dark_page_in_italian_is_readable_and_the_command_can_be_copied(chromium: str) -> None:
     """The browser's language and theme count, also for what comes later; the button copies without HTTPS."""
     async with (
@@ -149,6 +154,7 @@ async def test_a_dark_page_in_italian_is_readable_and_the_command_can_be_copied(
         assert page.complaints == []
 
 
+@pytest.mark.slow
 async def test_a_television_shows_everything_without_scrolling_and_follows_the_players(chromium: str) -> None:
     """The board, the game and its result fill the screen in large type; the next game comes by itself."""
     async with (

@@ -172,6 +172,7 @@ async def test_a_server_is_not_open_to_all_because_its_password_is_empty() -> No
     assert err == "palatinus: PALATINUS_PASSWORD is empty: put the password in it, or unset it\n"
 
 
+@pytest.mark.slow
 async def test_a_server_serves_on_when_nobody_reads_what_it_prints(tmp_path: Path) -> None:
     """As with `palatinus serve | head -1`."""
     read, write = os.pipe()

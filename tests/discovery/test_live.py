@@ -286,6 +286,7 @@ async def test_a_server_is_found_from_another_computer(neighbours: int) -> None:
         assert "palatinus join finds this server as attic." in output
 
 
+@pytest.mark.slow
 async def test_a_server_that_listens_on_loopback_is_not_heard_outside(neighbours: int) -> None:
     """It is heard on its own computer, even if a neighbour asks it directly."""
     options = ("--announce", "--memory", "--no-config", "--name", "attic")

@@ -58,7 +58,7 @@ def captured_by_seat(board: Board, soldier: Field) -> dict[int, int]:
     return {seat: sum(board.owners[each] == seat for each in taken) for seat in set(board.owners.values())}
 
 
-@examples(60)
+@examples(30)
 @given(placements())
 def test_a_forecast_is_as_narrow_as_the_view_allows(placement: tuple[Game, Seat, Piece, Field]) -> None:
     """R5, R6: each bound is that of the engine's scoring of all boards that the view allows."""

@@ -79,7 +79,7 @@ def place(game: Game, kind: Kind, field: int) -> None:
 # -- beside the game ------------------------------------------------------------------------------
 
 
-@examples(30)
+@examples(15)
 @given(game_options(), seeds)
 def test_a_position_keeps_step_with_the_game(options: GameOptions, seed: int) -> None:
     """R4.1, R4.3, R5 to R7: the same moves at every step, wolf and people merged, and the same result."""
@@ -100,7 +100,7 @@ def test_a_position_keeps_step_with_the_game(options: GameOptions, seed: int) ->
     assert position.scores() == ended(game)
 
 
-@examples(30)
+@examples(15)
 @given(layouts(), st.permutations(list(Laurel)), st.sampled_from(PLAYERS), seeds)
 def test_any_board_scores_as_it_does_in_the_game(
     tiles: tuple[LaidTile, ...], tokens: list[Laurel], players: int, seed: int
@@ -210,7 +210,7 @@ class RememberingRandom(random.Random):
         return self.given[-1]
 
 
-@examples(40)
+@examples(20)
 @given(game_options(), seeds, st.integers(0, 35))
 def test_the_game_accepts_every_move_of_a_playout(options: GameOptions, seed: int, moves: int) -> None:
     """R4.1, R4.3, R5 to R7: a playout, made again move by move in the game, is legal and ends the same."""

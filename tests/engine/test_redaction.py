@@ -214,7 +214,7 @@ def refusals(game: Game, eyes: Eyes) -> list[bytes]:
     return texts
 
 
-@examples(25)
+@examples(12)
 @given(game_options(), seeds, st.integers(8, MOST_COMMANDS), seeds, st.data())
 def test_hidden_kinds_reach_nobody(
     options: GameOptions, seed: int, commands: int, mixer: int, data: st.DataObject

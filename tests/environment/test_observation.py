@@ -117,7 +117,7 @@ def test_event_by_event_it_is_the_same_as_from_the_view(game: Game) -> None:
         assert (now["action_mask"] == fresh["action_mask"]).all()
 
 
-@examples(10)
+@examples(5)
 @given(games())
 def test_a_brain_at_a_table_gets_the_same_observation(game: Game) -> None:
     """From the view that it is sent, so that it plays as it was trained."""

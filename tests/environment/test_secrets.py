@@ -69,7 +69,7 @@ def game_and_twin(
     return *seen, changed
 
 
-@examples(12)  # each is two whole games
+@examples(6)  # each is two whole games
 @given(players=st.integers(2, 5), seat=st.integers(0, 4), seed=seeds, random_layout=st.booleans())
 def test_hidden_kinds_change_nothing_that_another_agent_gets(
     players: int, seat: int, seed: int, random_layout: bool

@@ -52,7 +52,7 @@ def ping(**changes: Any) -> bytes:
 
 
 @pytest.mark.parametrize("kind", FROM_CLIENT, ids=lambda kind: kind.__name__)
-@examples(10)
+@examples(5)
 @given(data=st.data())
 def test_client_messages_come_back(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """Every message that the schema allows is the same after the wire, and fits into a frame."""
@@ -61,7 +61,7 @@ def test_client_messages_come_back(kind: type[msgspec.Struct], data: st.DataObje
 
 
 @pytest.mark.parametrize("kind", FROM_SERVER, ids=lambda kind: kind.__name__)
-@examples(10)
+@examples(5)
 @given(data=st.data())
 def test_server_messages_come_back(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """Every message that the schema allows is the same after the wire, and fits into a frame."""
@@ -70,7 +70,7 @@ def test_server_messages_come_back(kind: type[msgspec.Struct], data: st.DataObje
 
 
 @pytest.mark.parametrize("kind", FROM_SERVER, ids=lambda kind: kind.__name__)
-@examples(3)
+@examples(2)
 @given(data=st.data())
 def test_a_newer_server_may_add_fields(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """Clients ignore what they do not know, so that old ones can talk to new servers."""
@@ -80,7 +80,7 @@ def test_a_newer_server_may_add_fields(kind: type[msgspec.Struct], data: st.Data
 
 
 @pytest.mark.parametrize("kind", FROM_CLIENT, ids=lambda kind: kind.__name__)
-@examples(3)
+@examples(2)
 @given(data=st.data())
 def test_a_client_may_not_add_fields(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """A field that the server would ignore is refused, with the message's id."""
@@ -92,7 +92,7 @@ def test_a_client_may_not_add_fields(kind: type[msgspec.Struct], data: st.DataOb
 
 
 @pytest.mark.parametrize("kind", FROM_CLIENT, ids=lambda kind: kind.__name__)
-@examples(8)
+@examples(4)
 @given(data=st.data())
 def test_a_field_missing_or_of_any_other_value_is_no_accident(
     kind: type[msgspec.Struct], data: st.DataObject
@@ -115,7 +115,7 @@ def test_a_field_missing_or_of_any_other_value_is_no_accident(
 
 
 @pytest.mark.parametrize("decode", [decode_client, decode_server])
-@examples(100)
+@examples(50)
 @given(frame=st.binary(max_size=80))
 def test_random_bytes_are_refused(decode: Decode, frame: bytes) -> None:
     """Noise leads to BadMessage and nothing else."""
@@ -123,7 +123,7 @@ def test_random_bytes_are_refused(decode: Decode, frame: bytes) -> None:
 
 
 @pytest.mark.parametrize(("decode", "kinds"), [(decode_client, FROM_CLIENT), (decode_server, FROM_SERVER)])
-@examples(50)
+@examples(25)
 @given(data=st.data())
 def test_damaged_frames_are_refused_or_sound(
     decode: Decode, kinds: tuple[type[msgspec.Struct], ...], data: st.DataObject
@@ -161,7 +161,7 @@ odd_values = st.recursive(
 
 
 @pytest.mark.parametrize(("decode", "kinds"), [(decode_client, FROM_CLIENT), (decode_server, FROM_SERVER)])
-@examples(50)
+@examples(25)
 @given(data=st.data())
 def test_odd_values_are_refused_or_sound(
     decode: Decode, kinds: tuple[type[msgspec.Struct], ...], data: st.DataObject

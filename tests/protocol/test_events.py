@@ -126,7 +126,7 @@ def test_a_snapshot_comes_back_as_the_view_it_was(game: Game) -> None:
         assert shape(view) == shape(heard)
 
 
-@examples(100)
+@examples(50)
 @given(st.data())
 def test_changed_event_maps_are_refused_or_sound(data: st.DataObject) -> None:
     """Any value in any field of an event: BadMessage, or an event that the wire can carry."""
@@ -162,7 +162,7 @@ def test_what_is_not_an_event_is_refused(content: dict[str, Any]) -> None:
         event_of(content)
 
 
-@examples(100)
+@examples(50)
 @given(st.data())
 def test_changed_snapshots_are_refused_or_sound(data: st.DataObject) -> None:
     """Any value in any field of a snapshot: BadMessage, or a view."""

@@ -43,7 +43,7 @@ PARTS = 4  # of all commands: two scripts each try the same part
 EVERY_SCRIPT = pytest.mark.parametrize("script", SCRIPTS.values(), ids=list(SCRIPTS))
 
 
-# -- fold and replay ------------------------------------------------------------------------------
+# -- fold, replay and legal ------------------------------------------------------------------------------
 
 
 @EVERY_SCRIPT
@@ -53,11 +53,20 @@ async def test_the_fold_of_the_events_is_the_snapshot_and_a_rebuilt_server_is_th
     """At every turn, a client's fold equals a snapshot and shows exactly what its seat may know.
 
     At any moment, a server that is rebuilt from the journal is the same for every seat and a spectator; and
-    a record replays to the same events.
+    a record replays to the same events. Only the seat on turn has a list of legal commands; a listed command
+    is played, and any other is refused.
     """
     data = tmp_path / "data"
     async with match(script, data) as playing:
+        game = table_of(playing.server, playing.peers).state.game
+        assert game is not None
         while playing.turns_left:
+            if (mover := peer_on_turn(playing.present)) is not None:
+                assert mover.seat is not None
+                assert mover.legal is not None
+                assert legal_of(mover.legal, mover.seat) == game.legal()
+            if playing.turns in {3, 20}:
+                await check_refusals(playing, script.seed % PARTS)
             await playing.turn()
             check_views(table_of(playing.server, playing.peers), playing.present)
             for peer in playing.present:
@@ -97,50 +106,6 @@ async def check_snapshot(peer: Peer) -> None:
     peer.view = view  # and the fold goes on
 
 
-# -- indistinguishable ----------------------------------------------------------------------------
-
-
-async def frames_of_match(script: Script) -> list[list[bytes]]:
-    """Return everything each seat and the spectator are sent before the last move, which reveals all."""
-    async with match(script) as playing:
-        while playing.turns_left > 1:
-            await playing.turn()
-        blank = [playing.spectator.code.encode(), *(peer.token.encode() for peer in playing.peers[:-1])]
-        return [[blanked(frame, blank) for frame in peer.frames] for peer in playing.peers]
-
-
-@EVERY_SCRIPT
-async def test_what_a_seat_may_not_know_changes_no_byte_of_its_frames(script: Script) -> None:
-    """R4.2: swapping the kinds of all others' wolves changes no byte for a seat or a spectator."""
-    seats = frozenset(range(script.players))
-    first = await frames_of_match(replace(script, swapped=frozenset()))
-    clients = [*range(script.people), script.players]  # the spectator last
-    for watcher in {script.seed % script.people, (script.seed + 1) % script.people, script.players}:
-        swapped = seats - {watcher}
-        second = await frames_of_match(replace(script, swapped=swapped))
-        same = [one == other for one, other in zip(first, second, strict=True)]
-        assert same == [seat not in swapped for seat in clients]
-
-
-# -- legal ----------------------------------------------------------------------------------------
-
-
-@EVERY_SCRIPT
-async def test_a_command_is_accepted_if_and_only_if_it_is_listed(script: Script) -> None:
-    """Only the seat on turn has a list; a listed command is played, and any other is refused."""
-    async with match(script) as playing:
-        game = table_of(playing.server, playing.peers).state.game
-        assert game is not None
-        while playing.turns_left:
-            if (mover := peer_on_turn(playing.present)) is not None:
-                assert mover.seat is not None
-                assert mover.legal is not None
-                assert legal_of(mover.legal, mover.seat) == game.legal()
-            if playing.turns in {3, 20}:
-                await check_refusals(playing, script.seed % PARTS)
-            await playing.turn()
-
-
 async def check_refusals(playing: Match, part: int) -> None:
     """Fail if a command of this part that was not listed is accepted or changes anything.
 
@@ -177,3 +142,27 @@ def message_of(peer: Peer, first: Any, second: Any) -> Lay | PlacePiece:
     if isinstance(first, int):
         return Lay(peer.next_id(), first, second)
     return PlacePiece(peer.next_id(), first, second)
+
+
+# -- indistinguishable ----------------------------------------------------------------------------
+
+
+async def frames_of_match(script: Script) -> list[list[bytes]]:
+    """Return everything each seat and the spectator are sent before the last move, which reveals all."""
+    async with match(script) as playing:
+        while playing.turns_left > 1:
+            await playing.turn()
+        blank = [playing.spectator.code.encode(), *(peer.token.encode() for peer in playing.peers[:-1])]
+        return [[blanked(frame, blank) for frame in peer.frames] for peer in playing.peers]
+
+
+@EVERY_SCRIPT
+async def test_what_a_seat_may_not_know_changes_no_byte_of_its_frames(script: Script) -> None:
+    """R4.2: swapping the kinds of all others' wolves changes no byte for a seat or a spectator."""
+    seats = frozenset(range(script.players))
+    first = await frames_of_match(replace(script, swapped=frozenset()))
+    clients = [*range(script.people), script.players]  # the spectator last
+    swapped = seats - {script.seed % script.people}
+    second = await frames_of_match(replace(script, swapped=swapped))
+    same = [one == other for one, other in zip(first, second, strict=True)]
+    assert same == [seat not in swapped for seat in clients]

@@ -5,6 +5,7 @@ import random
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from protocol.messages import Lay, OpenTable, Ping, Watch
@@ -94,6 +95,7 @@ async def test_a_server_that_stops_soon_is_not_ready() -> None:
         assert await http_get(server.port, "/healthz") == (200, "ok\n")
 
 
+@pytest.mark.slow
 async def test_a_node_shows_its_lease(database: str) -> None:
     """It is alive but not ready while it cannot renew it, and counts what it loses with it."""
     config = Config(database=database, node="first", lease_seconds=3.0, watched=True)

@@ -188,6 +188,7 @@ async def test_what_waits_for_a_restart_is_told(tmp_path: Path) -> None:
             assert (await server.ended())[0] == 0
 
 
+@pytest.mark.slow
 def test_a_closed_terminal_ends_the_server(tmp_path: Path) -> None:
     """Nobody could stop it any more; without a terminal the same signal renews it."""
     terminal = pexpect.spawn(
@@ -285,6 +286,7 @@ async def test_what_is_wrong_with_a_certificate_is_told_in_words(tmp_path: Path)
     assert "is encrypted" in said
 
 
+@pytest.mark.slow
 def test_a_certificate_for_clients_and_a_slow_key_are_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

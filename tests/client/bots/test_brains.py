@@ -47,7 +47,9 @@ def view_of_seat(game: Game, seat: Seat) -> View:
 
 
 @EVERY_BRAIN
-@pytest.mark.parametrize("players", [2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "players", [2, *(pytest.param(players, marks=pytest.mark.slow) for players in (3, 4, 5))]
+)
 def test_whole_games_are_legal(brain: NamedBrain, players: int) -> None:
     """From redacted views alone, every move of a game is legal, and the view is not changed."""
     game = begun(GameOptions(players, random_layout=players in {2, 5}), players)
@@ -62,7 +64,7 @@ def test_whole_games_are_legal(brain: NamedBrain, players: int) -> None:
 
 
 @EVERY_BRAIN
-@examples(10)
+@examples(5)
 @given(game=games(), seed=seeds)
 def test_any_position_has_a_legal_answer(brain: NamedBrain, game: Game, seed: int) -> None:
     """A brain need not have seen the game so far, and the same seed leads to the same choice."""
@@ -75,7 +77,7 @@ def test_any_position_has_a_legal_answer(brain: NamedBrain, game: Game, seed: in
 
 
 @EVERY_BRAIN
-@examples(10)
+@examples(5)
 @given(game=games(), seed=seeds)
 def test_a_decoded_view_leads_to_the_same_choice(brain: NamedBrain, game: Game, seed: int) -> None:
     """A view from a snapshot off the wire is as good as the original."""
@@ -107,7 +109,7 @@ def with_swapped_wolves(game: Game, seat: Seat) -> Game:
 
 
 @EVERY_BRAIN
-@examples(10)
+@examples(5)
 @given(game=games(), seed=seeds)
 def test_hidden_pieces_do_not_change_the_choice(brain: NamedBrain, game: Game, seed: int) -> None:
     """R4.2: in two games that look alike to a seat, its brain makes the same choice."""
@@ -186,7 +188,7 @@ def test_scoring_only_what_changed_equals_scoring_everything(game: Game) -> None
     assert scores == [quick.after(place.field, place.piece.kind) for place in places]  # it changes nothing
 
 
-@pytest.mark.parametrize("players", [2, 5])
+@pytest.mark.parametrize("players", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_greedy_beats_random(players: int) -> None:
     """The order of strength holds; `bench.bots.brains` measures the difference."""
     won = 0.0

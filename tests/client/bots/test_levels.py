@@ -51,7 +51,12 @@ def places(level: Level, seed: int) -> list[tuple[View, LegalPlaces, str]]:
 
 
 @pytest.mark.parametrize(
-    ("weaker", "stronger"), [("slave", "plebeian"), ("plebeian", "citizen"), ("senator", "consul")]
+    ("weaker", "stronger"),
+    [
+        ("slave", "plebeian"),
+        pytest.param("plebeian", "citizen", marks=pytest.mark.slow),
+        pytest.param("senator", "consul", marks=pytest.mark.slow),
+    ],
 )
 def test_levels_are_in_the_order_of_their_strength(weaker: str, stronger: str) -> None:
     """A short match; `bench.bots.brains` measures by how much. The same seeds play the same games."""

@@ -43,7 +43,7 @@ def check_equal(view: View, simulations: int, seed: int) -> None:
     assert found[0] == found[1]
 
 
-@examples(40)
+@examples(20)
 @given(game=games(), open_to_all=st.booleans(), simulations=st.integers(1, 700), seed=seeds)
 def test_every_number_is_equal(game: Game, open_to_all: bool, simulations: int, seed: int) -> None:
     """At any moment of any game, for a seat or with everything open, down to the last bit of a float."""

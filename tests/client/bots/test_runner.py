@@ -75,6 +75,7 @@ async def test_a_brain_that_is_slower_than_the_clock(monkeypatch: pytest.MonkeyP
         assert "Game 1: slow-1" in out
 
 
+@pytest.mark.slow
 async def test_bots_wait_for_a_journal_that_is_expected_back() -> None:
     """Whatever they ask for meanwhile, they ask for again; what needs the host ends them."""
     async with running(Config(seed=1)) as server:
@@ -142,6 +143,7 @@ async def test_results_for_programs() -> None:
         assert re.findall(r"`(\w+)`", row[1]) == keys
 
 
+@pytest.mark.slow
 async def test_the_same_seeds_play_the_same_games() -> None:
     """A bot's choices depend on its seed alone."""
     results = []
@@ -366,7 +368,7 @@ async def test_a_game_goes_on_after_its_bots_ended_with_the_server(tmp_path: Pat
             assert [line.name for line in person.model.state.seats] == ["ann", "greedy-1", "greedy-2"]
 
 
-@pytest.mark.parametrize("starting", range(3))
+@pytest.mark.parametrize("starting", [*(pytest.param(seat, marks=pytest.mark.slow) for seat in (0, 1)), 2])
 async def test_bots_choose_who_starts_at_their_tables(tmp_path: Path, starting: int) -> None:
     """R3.1: the record of every game has it."""
     async with running(Config(records=tmp_path)) as server:

@@ -119,7 +119,7 @@ def test_wolves_are_what_helps_their_owners() -> None:
     assert farmers(-0.1) < farmers(0.0) < farmers(0.1)
 
 
-@examples(20)
+@examples(10)
 @given(game=games(), seed=seeds)
 def test_the_same_seed_and_number_lead_to_the_same_search(game: Game, seed: int) -> None:
     """Not only the choice but every number is the same."""
@@ -206,6 +206,7 @@ def search_processes() -> list[psutil.Process]:
     return list(processes())
 
 
+@pytest.mark.slow
 async def test_a_process_finds_the_same_move() -> None:
     """On one core it does not matter where a search runs."""
     view, legal = placing(4)
@@ -265,6 +266,7 @@ asyncio.run(searched(SearchBrain(10**9, 600.0), view, game.legal(), random.Rando
 """
 
 
+@pytest.mark.slow
 async def test_a_search_ends_with_a_program_that_is_killed() -> None:
     """Its process is no orphan that searches on for nobody."""
     await eventually(lambda: not search_processes())  # those of the test before have ended

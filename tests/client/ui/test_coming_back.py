@@ -117,6 +117,7 @@ def test_a_killed_terminal_gets_its_seat_back(environment: dict[str, str], tmp_p
             assert fourth.ended()[0] == 0
 
 
+@pytest.mark.slow
 def test_a_seat_left_for_good_is_forgotten(environment: dict[str, str], tmp_path: Path) -> None:
     """Before the game, Esc and quitting give the seat up; a closed terminal does not."""
     with served("--memory") as (address, _):

@@ -174,6 +174,7 @@ def test_an_invalid_starting_seat_is_refused_with_the_valid_ones(environment: di
     assert "'4' does not say who starts. Write random, me, or a seat from 1 to 3." in " ".join(rest.split())
 
 
+@pytest.mark.slow
 def test_a_whole_game_of_two_in_ascii(environment: dict[str, str]) -> None:
     """With typed commands, two peoples each, and neither colour nor characters beyond ASCII."""
     arguments = ("play", "--players", "2", "--random-layout", "--ascii", "--seed", "2", "--name", "Ann")

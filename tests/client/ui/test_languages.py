@@ -16,7 +16,6 @@ from prompt_toolkit.utils import get_cwidth
 from client import language
 from client.language import LANGUAGES, speak
 from client.records.recording import Recording
-from client.tables.table import TableModel
 from client.ui.draw.lines import Line, plain
 from client.ui.draw.pages.playing import PlayingDrawing
 from client.ui.draw.pages.reading import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS
@@ -159,7 +158,7 @@ def test_every_word_about_a_record_is_translated() -> None:
             assert not untranslated(picture)
 
 
-@examples(20)
+@examples(10)
 @given(games(), ANY_UNTYPED_KEYS, st.data())
 def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], data: st.DataObject) -> None:
     """After any keys, for any eyes, at any moment; typed lines have their own test."""
@@ -172,7 +171,7 @@ def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], dat
         assert not untranslated(text_of(drawn(ui, model, UNICODE, 80, 24)))
 
 
-@examples(20)
+@examples(10)
 @given(finished_games(), st.booleans())
 def test_every_word_about_every_event_is_translated(game: Game, watching: bool) -> None:
     with in_cyrillic():
@@ -219,7 +218,7 @@ def test_every_word_of_the_command_lines_help_is_translated() -> None:
                 assert not untranslated(FILLED_IN.sub("", action.help)), action.help
 
 
-@examples(20)
+@examples(10)
 @given(games(), SIZES, st.sampled_from(TRANSLATED), ANY_KEYS, st.data())
 def test_any_screen_of_any_game_fits_in_every_language(
     game: Game, size: tuple[int, int], spoken: str, keys: list[str], data: st.DataObject
@@ -292,7 +291,7 @@ def test_no_label_of_a_page_is_cut_off_at_the_least_size(spoken: str) -> None:
 
 
 @pytest.mark.parametrize("spoken", LANGUAGES)
-@pytest.mark.parametrize("players", [2, 3, 4])
+@pytest.mark.parametrize("players", [3, *(pytest.param(each, marks=pytest.mark.slow) for each in (2, 4))])
 def test_no_label_of_the_panel_is_cut_off_at_the_least_size(players: int, spoken: str) -> None:
     """Players, hand, tile and field at every move of a game, and every step of its scoring."""
     finished = played(GameOptions(players), 3)
@@ -322,19 +321,3 @@ def test_headings_of_the_result_fit_their_columns(spoken: str) -> None:
     with speaking(spoken):
         for heading, room in RESULT_COLUMNS:
             assert get_cwidth(language._(heading)) <= room, heading
-
-
-def rows(ui: Ui, model: TableModel, width: int, height: int) -> list[str]:
-    return [plain(line).rstrip() for line in drawn(ui, model, UNICODE, width, height).lines]
-
-
-@pytest.mark.parametrize("spoken", TRANSLATED)
-def test_pages_to_read_fit_the_least_size_in_every_language(spoken: str) -> None:
-    """No line of help or rules is cut off at 80x24, or lost at the bottom."""
-    with speaking(spoken):
-        for name in ("lobby", "gathering", "laying", "placing", "scoring-piece", "result"):
-            ui, model = PAGES[name]()
-            keys, *wrapped = with_readings(ui)
-            for shown in (keys, *wrapped):
-                assert not any(rows(shown, model, 80, 60)[23:-1]), name
-            assert rows(keys, model, 80, 24)[2:-1] == rows(keys, model, 160, 24)[2:-1], name

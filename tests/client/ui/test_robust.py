@@ -90,6 +90,7 @@ def test_absent_players_are_shown_and_voted_on(environment: dict[str, str]) -> N
             ann.shows("Bob is back", r"S  M  Bob +\d")
 
 
+@pytest.mark.slow
 def test_a_whole_game_by_mouse(environment: dict[str, str]) -> None:
     """Pieces, fields, scoring, rematch and quitting, by clicks and the wheel alone."""
     arguments = ("play", "--players", "5", "--random-layout", "--seed", "4", "--name", "Ann")

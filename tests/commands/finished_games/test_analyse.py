@@ -57,6 +57,7 @@ def test_asking_whether_a_picture_can_be_written_keeps_the_one_that_stands_there
     assert earlier.read_text() == "<svg/>"
 
 
+@pytest.mark.slow
 def test_ctrl_c_shows_what_there_is(record: Path) -> None:
     """Until then there is a bar, and afterwards no process."""
     script = 'trap : INT; {program}; echo "exit $?"'  # the shell outlives Ctrl-C

@@ -70,6 +70,7 @@ async def test_terminals_that_show_no_screen_are_told_in_words(tmp_path: Path, t
         assert b"\x1b" not in guest.raw
 
 
+@pytest.mark.slow
 async def test_terminals_of_any_type_and_size_are_served(tmp_path: Path) -> None:
     async with house(tmp_path) as here:
         for term, size in (
@@ -158,6 +159,7 @@ class _Unproven(asyncssh.SSHKeyPair):
         return self._own.sign(data, self._own.algorithm)
 
 
+@pytest.mark.slow
 async def test_keys_of_all_kinds_are_taken_or_left(tmp_path: Path) -> None:
     """Whoever has a key that proves nothing here comes in without one."""
     authority = new_key()
@@ -367,6 +369,7 @@ async def test_a_failing_screen_touches_nobody_else(tmp_path: Path, caplog: pyte
     assert "a guest's screen failed" in caplog.text
 
 
+@pytest.mark.slow
 async def test_many_guests_at_once(tmp_path: Path) -> None:
     """In the lobby everybody's screen shows everybody who comes, which leaves time for those who come."""
     limits = GuestLimits(guests_per_address=200)

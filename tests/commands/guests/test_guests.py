@@ -5,6 +5,8 @@ import re
 import socket
 from pathlib import Path
 
+import pytest
+
 from client.network.transport import Access
 from commands.guests.visit import Server
 from server.app import running
@@ -61,6 +63,7 @@ async def test_without_a_key_a_word_brings_the_seat_back(tmp_path: Path) -> None
                 assert await guest.ended() == 0
 
 
+@pytest.mark.slow
 async def test_a_word_is_nobodys_name(tmp_path: Path) -> None:
     """Whoever reads a word takes the seat: who comes back by theirs has the last name, even in the lobby."""
     async with house(tmp_path) as here, visiting(here.port, "onlooker", new_key()) as onlooker:
@@ -137,6 +140,7 @@ async def test_the_password_is_asked_for_in_the_terminal(tmp_path: Path) -> None
         assert await guest.ended() == 1
 
 
+@pytest.mark.slow
 async def test_a_restarted_server_goes_on_by_itself(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

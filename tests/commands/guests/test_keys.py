@@ -79,6 +79,7 @@ def test_whatever_comes_what_is_kept_is_bounded_and_keys_go_on(text: str) -> Non
     assert keys[-1].key == "z"
 
 
+@pytest.mark.slow
 def test_what_never_ends_is_dropped() -> None:
     assert read("\x1b[" + "1;" * 100_000 + "a")[-1].key == "a"
     assert read("\x1b]" + "x" * 10_000)[-1].key == "x"

@@ -50,6 +50,7 @@ async def back_at(port: int, key: asyncssh.SSHKey) -> None:
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 async def test_a_door_that_is_killed_is_opened_again_and_ends_with_its_server(tmp_path: Path) -> None:
     """At the same port, with the same key; guests are told even if the server is killed."""
     key = new_key()
@@ -75,6 +76,7 @@ async def test_a_door_that_is_killed_is_opened_again_and_ends_with_its_server(tm
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("restored_logging")
 def test_what_keeps_a_door_shut_is_said_in_one_sentence(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -101,6 +103,7 @@ def test_what_keeps_a_door_shut_is_said_in_one_sentence(
         assert line.endswith("palatinus[ssh]'")
 
 
+@pytest.mark.slow
 async def test_a_door_of_its_own_outlives_the_server(tmp_path: Path) -> None:
     """Guests who come while the server is away are told so."""
     with socket.create_server(("127.0.0.1", 0)) as free:

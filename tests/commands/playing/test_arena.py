@@ -18,6 +18,7 @@ from tests.test_docs import ROOT, first_column, section
 ARENA = ["arena", "random", "greedy", "--players", "3", "--games", "2"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """However many games are played at the same time; the records are those of the games."""
     folder = tmp_path / "records"

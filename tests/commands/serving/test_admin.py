@@ -8,6 +8,8 @@ import sqlite3
 import stat
 from pathlib import Path
 
+import pytest
+
 from engine.record import replayed
 from protocol.messages import Announced, Refused, Stopping
 from tests.program import ran
@@ -88,6 +90,7 @@ async def test_a_drained_server_without_clients_stops_now(tmp_path: Path) -> Non
         assert (await server.ended())[0] == 0
 
 
+@pytest.mark.slow
 async def test_a_drained_server_ends_by_itself(tmp_path: Path) -> None:
     """With exit code 0, like one that was stopped by a signal."""
     data = tmp_path / "data"

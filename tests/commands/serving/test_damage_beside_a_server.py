@@ -124,6 +124,7 @@ async def test_damage_on_the_disk_of_a_running_server_is_found(
         assert not list(data.glob("*.unfinished"))
 
 
+@pytest.mark.slow
 async def test_a_check_while_games_go_on_finds_them_whole(tmp_path: Path) -> None:
     """Whatever is stored meanwhile: journal and commit list are looked at as of one moment."""
     data = tmp_path / "data"

@@ -85,6 +85,7 @@ async def test_damaged_tables_are_told_salvaged_and_restored(
         assert code in server.lobby.tables
 
 
+@pytest.mark.slow
 async def test_a_table_of_which_nothing_is_left_is_lost(
     tables: dict[str, list[Peer]], told: Told, database: str
 ) -> None:
@@ -103,6 +104,7 @@ async def test_a_table_of_which_nothing_is_left_is_lost(
     assert await told("check") == ("2 tables are intact.\n", "")
 
 
+@pytest.mark.slow
 async def test_removed_tables_are_gone(tables: dict[str, list[Peer]], told: Told, database: str) -> None:
     """In use and archived; if one code is wrong, nothing is removed."""
     codes = {kind: peers[0].code for kind, peers in tables.items()}
@@ -115,6 +117,7 @@ async def test_removed_tables_are_gone(tables: dict[str, list[Peer]], told: Told
         assert not server.lobby.archived
 
 
+@pytest.mark.slow
 async def test_what_a_running_server_has_is_not_changed(
     tables: dict[str, list[Peer]], told: Told, database: str
 ) -> None:

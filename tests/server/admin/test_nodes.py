@@ -89,6 +89,7 @@ async def test_the_host_of_one_server_sees_all(database: str, tmp_path: Path) ->
             assert await peer.until(Announced) == Announced("soon")
 
 
+@pytest.mark.slow
 async def test_tables_are_closed_and_players_removed_wherever_they_are(database: str, tmp_path: Path) -> None:
     """What the server there refuses is told here."""
     async with two_nodes(database, tmp_path) as (_, second), full_table(second.port, 2) as peers:
@@ -122,6 +123,7 @@ async def test_one_of_them_can_be_drained(database: str, tmp_path: Path) -> None
         assert status["ok"]["stops_in"] > 0
 
 
+@pytest.mark.slow
 async def test_a_node_that_is_gone_at_once_has_stopped(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +174,7 @@ async def told(
     return [found.out.splitlines(), found.err.splitlines()]
 
 
+@pytest.mark.slow
 async def test_who_does_not_answer_is_named(
     database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +212,7 @@ async def test_who_does_not_answer_is_named(
         assert not err
 
 
+@pytest.mark.slow
 async def test_while_the_database_is_gone_nobody_is_said_not_to_answer(
     database: str,
     tmp_path: Path,

@@ -149,6 +149,7 @@ async def test_what_was_told_goes_with_the_lease(database: str) -> None:
         await eventually(lambda: tables(two) == {"AAAA": 1, "BBBB": 1, "CCCC": 1})
 
 
+@pytest.mark.slow
 async def test_what_is_known_of_servers_that_are_gone_does_not_grow(database: str) -> None:
     """Each server that starts again has a new lease, and may do so for years."""
     async with house(database) as house_, house_.node("stays") as stays:
@@ -228,6 +229,7 @@ async def test_what_no_longer_holds_is_not_told_again(database: str, socket_fold
         assert heard == [{"BBBB": 1}]
 
 
+@pytest.mark.slow
 async def test_servers_agree_after_whatever_has_happened(database: str, socket_folder: Path) -> None:
     """Things that come and go while connections are cut, and requests and answers are lost."""
     chooser = random.Random(1)

@@ -66,6 +66,7 @@ async def test_the_list_has_the_tables_of_all_servers(database: str) -> None:
         await eventually(lambda: codes(two) == [second])
 
 
+@pytest.mark.slow
 async def test_the_list_is_in_order_when_tables_have_moved(database: str) -> None:
     """They are no newer at the server that has taken them up."""
     async with house(database, "one") as (one,):
@@ -95,6 +96,7 @@ def said(server: Running) -> list[tuple[str, int, bool]]:
     return sorted((table.table, table.taken, table.deserted) for table in server.lobby.public.listed())
 
 
+@pytest.mark.slow
 async def test_lists_agree_with_the_tables_whatever_has_happened(database: str, socket_folder: Path) -> None:
     """Tables are opened, joined, left, hidden and abandoned while the connections to the database are cut."""
     chooser = random.Random(5)
@@ -132,6 +134,7 @@ async def test_lists_agree_with_the_tables_whatever_has_happened(database: str, 
         assert truth(servers)
 
 
+@pytest.mark.slow
 async def test_who_connects_for_others_keeps_the_token_of_the_gateway(database: str) -> None:
     """A guest's client goes where the table is, and tells that server for whom, but not by which right."""
     told: list[tuple[str, str]] = []

@@ -3,6 +3,8 @@
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 
+import pytest
+
 from client.network.connection import connected as client_at
 from client.network.transport import Timeouts
 from protocol.codes import Code
@@ -30,6 +32,7 @@ async def one_drains(database: str) -> AsyncIterator[tuple[Running, Running]]:
         yield one, two
 
 
+@pytest.mark.slow
 async def test_newcomers_open_their_tables_at_a_server_that_does_not_drain(database: str) -> None:
     """They go there by themselves; if all drain, they are told how long they do."""
     async with one_drains(database) as (one, two):

@@ -56,6 +56,7 @@ async def test_people_see_each_other_and_talk_wherever_they_are(database: str) -
         await sees(anna, ANNA)
 
 
+@pytest.mark.slow
 async def test_a_name_is_somebodys_at_all_servers(database: str) -> None:
     """Of people, and of players at tables; who shows the token takes it along."""
     async with (
@@ -79,6 +80,7 @@ async def test_a_name_is_somebodys_at_all_servers(database: str) -> None:
         await sees(again, PersonOnline("Dario"), ANNA)
 
 
+@pytest.mark.slow
 async def test_whoever_goes_on_to_another_server_takes_the_name_along(database: str) -> None:
     """Even if the clock of the first one is ahead; and the client that has lost it notices."""
     async with (

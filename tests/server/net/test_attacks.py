@@ -114,7 +114,7 @@ def mutated_messages(draw: st.DrawFn) -> bytes:
     return bytes(content)
 
 
-@examples(10)
+@examples(5)
 @given(st.lists(mutated_messages() | st.binary(max_size=200), min_size=20, max_size=60))
 def test_no_frame_disturbs_the_other_tables(frames: list[bytes]) -> None:
     """Random and mutated frames, sent from the lobby and from a table, do not disturb a game."""

@@ -81,6 +81,7 @@ class RandomClient:
         return pick(choices)()
 
 
+@pytest.mark.slow
 async def test_many_random_clients_break_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """No warning is logged, the journal agrees with every table, and abandoned tables end."""
     caplog.set_level(logging.WARNING)

@@ -336,7 +336,7 @@ def kept_facts(table: Table) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("seed", [15, 16])
+@pytest.mark.parametrize("seed", [15, pytest.param(16, marks=pytest.mark.slow)])
 async def test_nothing_that_hosts_and_players_do_breaks_a_table(
     seed: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

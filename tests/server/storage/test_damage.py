@@ -48,18 +48,22 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
     return asyncio.run(case_in(tmp_path_factory.mktemp("case")))
 
 
+@pytest.mark.parametrize("attempts", [range(1), pytest.param(range(1, 5), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", DAMAGES)
-async def test_no_damage_passes_in_silence(name: str, case: Case, tmp_path: Path) -> None:
+async def test_no_damage_passes_in_silence(name: str, attempts: range, case: Case, tmp_path: Path) -> None:
     """No game is shorter or another without a word, none holds up others, and the given files are kept."""
-    for attempt in range(2):
+    for attempt in attempts:
         chance = random.Random(f"{name} {attempt}")
         _, wrong = await trial(case, DAMAGES[name], tmp_path / str(attempt), chance)
         assert not wrong
 
 
-async def test_no_damage_to_several_files_passes_in_silence(case: Case, tmp_path: Path) -> None:
+@pytest.mark.parametrize("attempts", [range(6), pytest.param(range(6, 60), marks=pytest.mark.slow)])
+async def test_no_damage_to_several_files_passes_in_silence(
+    attempts: range, case: Case, tmp_path: Path
+) -> None:
     """What any of them still holds of a table that is not left as it was is reported."""
-    for attempt in range(40):
+    for attempt in attempts:
         name, damage = several(chance := random.Random(attempt))
         _, wrong = await trial(case, damage, tmp_path / str(attempt), chance, to_several=True)
         assert not wrong, name
@@ -212,6 +216,7 @@ for kills in range(100):
 """
 
 
+@pytest.mark.slow
 async def test_a_repair_that_is_killed_is_done_again_or_finished(case: Case, tmp_path: Path) -> None:
     """Wherever it is killed: what a repair that was not killed has found is found."""
     copied(case.killed, whole := tmp_path / "whole")
@@ -236,7 +241,7 @@ async def test_a_repair_that_is_killed_is_done_again_or_finished(case: Case, tmp
 async def test_a_log_is_merged_in_memory_as_sqlite_merges_it(case: Case, tmp_path: Path) -> None:
     """Whole, and damaged in any way."""
     kinds = [damage for name, damage in DAMAGES.items() if name.startswith("log") and "deleted" not in name]
-    for attempt in range(25):
+    for attempt in range(10):
         copied(case.killed, data := tmp_path / str(attempt))
         if attempt:
             kinds[attempt % len(kinds)](data, case.earlier, random.Random(attempt))

@@ -31,6 +31,7 @@ def pair(socket_folder: Path) -> Iterator[tuple[Cluster, Cluster]]:
             server.stop()
 
 
+@pytest.mark.slow
 async def test_games_go_on_after_a_failover_to_a_synchronous_standby(pair: tuple[Cluster, Cluster]) -> None:
     """Nothing that anybody was told is lost with the primary, and a node finds the new one by itself."""
     primary, standby = pair

@@ -43,6 +43,7 @@ async def becomes(port: int, status: int) -> None:
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 async def test_health_follows_the_disk_while_nobody_plays(tmp_path: Path) -> None:
     """It is asked before and after, and nothing else happens."""
     async with serving("--data", str(tmp_path)) as server, game(server.port, 2) as peers:

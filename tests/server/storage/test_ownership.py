@@ -132,6 +132,7 @@ async def late_commit_is_accepted(database: str) -> bool:
             return True
 
 
+@pytest.mark.slow
 async def test_without_the_check_in_the_database_a_late_commit_would_be_accepted(database: str) -> None:
     """So the check is what refuses it, and these tests would notice if it was missing."""
     assert not await late_commit_is_accepted(database)
@@ -144,6 +145,7 @@ async def test_without_the_check_in_the_database_a_late_commit_would_be_accepted
     assert await late_commit_is_accepted(database)
 
 
+@pytest.mark.slow
 async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> None:
     """Whoever ends it waits for a commit under way, and finds what that has stored."""
     async with journal_at(database, "one") as one, journal_at(database, "two"):
@@ -169,6 +171,7 @@ async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> No
             await other.close()
 
 
+@pytest.mark.slow
 async def test_the_tables_of_a_server_that_is_gone_are_taken_up(database: str) -> None:
     """By another one that runs already, and players come back there and go on."""
     chooser = random.Random(2)
@@ -187,6 +190,7 @@ async def test_the_tables_of_a_server_that_is_gone_are_taken_up(database: str) -
             assert all(peer.view is not None and peer.view.result is not None for peer in again)
 
 
+@pytest.mark.slow
 async def test_who_comes_for_a_table_of_a_server_that_is_gone_waits_for_it(database: str) -> None:
     """Nobody is sent to a server that has not renewed its lease: it ends soon, and the table is taken up."""
     seated: list[Entry] = [OPENED, Taken(0, "Anna", token_hash="0" * 64)]
@@ -212,6 +216,7 @@ async def listed(port: int, code: str) -> bool:
     return any(table.table == code for table in tables.tables)
 
 
+@pytest.mark.slow
 async def test_a_server_that_cannot_reach_the_database_in_time_loses_its_tables(
     database: str, socket_folder: Path
 ) -> None:
@@ -249,6 +254,7 @@ async def test_a_server_that_cannot_reach_the_database_in_time_loses_its_tables(
                 await anna.open(2)
 
 
+@pytest.mark.slow
 async def test_clients_come_back_when_no_server_could_reach_the_database(
     database: str, socket_folder: Path
 ) -> None:
@@ -270,6 +276,7 @@ async def test_clients_come_back_when_no_server_could_reach_the_database(
             await anna.say("still here")
 
 
+@pytest.mark.slow
 async def test_a_database_that_falls_silent_keeps_no_server_waiting(
     database: str, socket_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -440,6 +447,7 @@ async def test_a_start_that_takes_longer_than_the_lease_begins_another(
     assert ended
 
 
+@pytest.mark.slow
 async def test_a_server_whose_name_is_taken_stops(database: str) -> None:
     """Two of one name would end each other's leases for ever."""
     async with node(database, "attic") as first, node(database, "attic"):
@@ -491,6 +499,7 @@ async def test_clients_go_where_the_table_is(database: str) -> None:
             assert again.model.token == token  # or it would come back as a spectator
 
 
+@pytest.mark.slow
 async def test_clients_are_told_where_the_other_servers_are(database: str) -> None:
     """The advertised addresses and nothing else, beginning with the next one; a server alone tells none."""
     async with contextlib.AsyncExitStack() as stack:
@@ -537,6 +546,7 @@ async def test_whoever_takes_up_a_game_that_has_ended_writes_its_record(
         await eventually(lambda: any(records.glob(f"*-{code}.txt")))
 
 
+@pytest.mark.slow
 async def test_a_rematch_is_one_table_wherever_it_is(database: str) -> None:
     """It was taken up by another server than the game before: players are sent there, to their seats."""
     async with (
@@ -581,6 +591,7 @@ async def test_a_client_finds_its_table_when_its_server_is_gone(database: str) -
         await bruno.say("still here")
 
 
+@pytest.mark.slow
 async def test_who_comes_for_a_table_whose_server_has_died_waits_for_it(database: str) -> None:
     """Whether to play, to watch or to come back: until another server has taken it up."""
     async with (
@@ -602,6 +613,7 @@ async def test_who_comes_for_a_table_whose_server_has_died_waits_for_it(database
         assert again.model.token == seated.token
 
 
+@pytest.mark.slow
 async def test_a_client_is_not_sent_on_for_ever(database: str) -> None:
     """Two servers that send it to each other do not have it run in circles; and it keeps encryption."""
     async with running(Config(database=database, node="one")) as one, connected(one.port) as anna:
@@ -620,6 +632,7 @@ async def test_a_client_is_not_sent_on_for_ever(database: str) -> None:
     assert elsewhere(told, Address("ws://b.example", "test", Access(hosts=None))) is not None
 
 
+@pytest.mark.slow
 async def test_what_others_archive_is_known_everywhere(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -642,6 +655,7 @@ def table_at(server: Running, code: str) -> Table:
     return server.lobby.tables[code]
 
 
+@pytest.mark.slow
 async def test_what_makes_no_sense_in_the_database_does_not_end_the_lease(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

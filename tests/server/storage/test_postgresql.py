@@ -51,6 +51,7 @@ def own_server(socket_folder: Path) -> Iterator[Cluster]:
         server.stop()
 
 
+@pytest.mark.slow
 async def test_a_restart_resumes_every_table(database: str) -> None:
     """Seats, views, event numbers and legal moves survive, and the game goes on."""
     chooser = random.Random(1)
@@ -114,6 +115,7 @@ async def test_an_older_schema_is_brought_to_the_newest_version(database: str, v
     assert await rows(database, "SELECT count(*) FROM told") == [(0,)]
 
 
+@pytest.mark.slow
 async def test_servers_that_start_at_once_agree_on_the_schema(database: str) -> None:
     """One of them makes it; each has a term of its own, and nobody has another's tables."""
     async with contextlib.AsyncExitStack() as stack:
@@ -195,6 +197,7 @@ async def test_a_table_that_another_server_has_just_taken_is_neither_restored_no
         assert await two.tables() == {"ONCE": ENTRIES[:1]}
 
 
+@pytest.mark.slow
 async def test_moves_are_refused_while_the_database_is_gone(own_server: Cluster) -> None:
     """Nobody is told anything, the health page says so, and the game goes on when it is back."""
     chooser = random.Random(3)

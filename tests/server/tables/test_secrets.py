@@ -326,7 +326,10 @@ async def test_the_log_contains_neither_tokens_nor_frames(caplog: pytest.LogCapt
         assert not any(peer.token in line for peer in peers)
 
 
-@pytest.mark.parametrize(("players", "away"), [(2, None), (3, None), (3, 1), (4, None), (5, None)])
+@pytest.mark.parametrize(
+    ("players", "away"),
+    [(2, None), (3, 1), *(pytest.param(players, None, marks=pytest.mark.slow) for players in (3, 4, 5))],
+)
 async def test_swapping_hidden_kinds_changes_no_byte(
     caplog: pytest.LogCaptureFixture, players: int, away: int | None
 ) -> None:

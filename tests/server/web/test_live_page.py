@@ -360,7 +360,7 @@ def with_other_kind(event: Event) -> Event:
     return replace(event, piece=Piece.of(event.piece.people, kind, wolf=True))
 
 
-@examples(25)
+@examples(12)
 @given(games())
 def test_games_that_differ_in_secrets_alone_are_the_same_page(one: Game) -> None:
     """R3.5, R4.2: what spectators may not know changes nothing in what is drawn for them."""
@@ -381,7 +381,7 @@ def test_games_that_differ_in_secrets_alone_are_the_same_page(one: Game) -> None
     )
 
 
-@examples(3)  # of some sixty steps each
+@examples(2)  # of some sixty steps each
 @given(finished_games())
 def test_every_step_of_every_scoring_can_be_shown(ended: Game) -> None:
     """Until the last one, which is the result."""

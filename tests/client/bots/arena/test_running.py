@@ -83,6 +83,7 @@ async def test_a_game_whose_process_ends_is_played_again(module: Callable[[str],
     assert [outcome.number for outcome in outcomes] == [1, 2]
 
 
+@pytest.mark.slow
 async def test_a_process_that_ends_again_and_again_ends_the_arena(module: Callable[[str], Path]) -> None:
     module("os.kill(os.getpid(), 9)")
     lost: list[int] = []
@@ -91,6 +92,7 @@ async def test_a_process_that_ends_again_and_again_ends_the_arena(module: Callab
     assert lost == [1, 1]
 
 
+@pytest.mark.slow
 async def test_an_arena_that_is_cancelled_leaves_no_process(module: Callable[[str], Path]) -> None:
     """Though a brain thinks for ever."""
     mark = module("with MARK.open('a') as file:\n    file.write(f'{os.getpid()}\\n')\ntime.sleep(600)")

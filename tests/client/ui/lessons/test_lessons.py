@@ -206,7 +206,7 @@ def test_the_cursor_still_moves_when_the_page_is_done() -> None:
 
 
 @given(st.integers(0, len(PAGES) - 1), st.lists(st.sampled_from(ANY_KEY), max_size=30))
-@examples(25)
+@examples(12)
 def test_any_keys_lead_to_a_page(page: int, keys: list[str]) -> None:
     """Whatever is pressed and typed, a page fills the screen."""
     course = Course("Ann", practice, UNICODE, page)

@@ -24,11 +24,17 @@ RECORD = ROOT / "tests/engine/records/3-players.txt"
     ("arguments", "shown", "keys", "leave"),
     [
         ((), "Learn the game", "jn", "\rq"),  # while a name is being typed
-        (("learn",), r"1 of \d+", "\r", "q"),
-        (("learn",), r"1 of \d+", "?", "qq"),
-        (("replay", str(RECORD)), "Replay", "ll", "q"),
+        pytest.param(("learn",), r"1 of \d+", "\r", "q", marks=pytest.mark.slow),
+        pytest.param(("learn",), r"1 of \d+", "?", "qq", marks=pytest.mark.slow),
+        pytest.param(("replay", str(RECORD)), "Replay", "ll", "q", marks=pytest.mark.slow),
         (("play", "--players", "2", "--random-layout", "--starts", "me"), "Your turn", "1lj", "qy"),
-        (("play", "--players", "2", "--starts", "me"), "Your turn: lay", "r:lay", "\x03qy"),
+        pytest.param(
+            ("play", "--players", "2", "--starts", "me"),
+            "Your turn: lay",
+            "r:lay",
+            "\x03qy",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_suspended_and_resumed(
@@ -70,6 +76,7 @@ def test_redrawn(environment: dict[str, str]) -> None:
         assert terminal.ended()[0] == 0
 
 
+@pytest.mark.slow
 def test_closed_without_a_signal(environment: dict[str, str]) -> None:
     """A terminal that is not the controlling one sends no SIGHUP, so the end of input ends the program."""
     near, far = os.openpty()
@@ -116,6 +123,7 @@ def test_called_unless_the_window_has_the_focus(environment: dict[str, str]) -> 
         assert terminal.ended()[0] == 0
 
 
+@pytest.mark.slow
 def test_calls_can_be_silenced(environment: dict[str, str]) -> None:
     arguments = ("--no-bell", "play", "--no-title", "--notices", "none", "--players", "2", "--random-layout")
     environment = {**environment, "TERM": "xterm-kitty"}

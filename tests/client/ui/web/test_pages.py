@@ -93,7 +93,7 @@ def test_a_long_list_is_cut() -> None:
     assert "and 5 more tables" in tables
 
 
-@examples(30)
+@examples(15)
 @given(st.text(max_size=20), st.sampled_from(LANGUAGES))
 def test_no_name_or_title_becomes_html(name: str, language: str) -> None:
     """The same elements come of any name."""
@@ -105,7 +105,7 @@ def test_no_name_or_title_becomes_html(name: str, language: str) -> None:
     assert [tag for tag, _attributes in Elements(parts["players"]).found] == ["li", "bdi", "li", "span"]
 
 
-@examples(20)
+@examples(10)
 @given(games())
 def test_every_moment_of_a_game_can_be_drawn(game: Game) -> None:
     """Well-formed, with all parts, and the board described in words: six fields of each tile that lies."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from client.bots.brains import at_random
@@ -36,6 +36,7 @@ from server.tables.absence.internal_messages import InternalMessage, Scheduler
 from server.tables.absence.policy import ActingPolicy, votes_needed
 from server.tables.absence.stand_in import StandIn
 from server.tables.state.persistent_state import PersistentState
+from tests.examples import examples
 from tests.games import begun
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
@@ -183,7 +184,7 @@ async def fail_if_due(message: InternalMessage) -> None:
     pytest.fail(f"{message} is due within a test that takes no time")
 
 
-@settings(max_examples=60)
+@examples(30)
 @given(steps, st.sets(seat_numbers))
 def test_any_sequence_of_absences_and_votes(
     steps: list[tuple[str, int, int] | tuple[str, int]], programs: set[int]
