@@ -196,7 +196,7 @@ async def test_bots_join_a_table() -> None:
         ({"games": 0}, "Cannot play 0 games. Choose 1 or more."),
         ({"cores": 0}, "Bots cannot use 0 cores. Choose 1 to "),
         ({"cores": 10_000}, "Bots cannot use 10000 cores. Choose 1 to "),
-        ({"table": "ABCD", "games": 2}, "Only one game is played at a table."),
+        ({"table": "ABCD", "games": 2}, "A table plays only one game."),
         ({"brains": ("greedy", "clever")}, "There is no brain called 'clever'."),
     ],
 )

@@ -202,8 +202,8 @@ def test_missing_shares_and_broken_draws_are_told() -> None:
     told = describe_draws(check, ["Ann", "Bob", "Cid"], plays=True)
     assert "no player has added a share" in told
     assert "Yours came too late" in told
-    assert "the share of Ann and Bob" in told
-    assert "1 draw was broken off" in told
+    assert "the share from Ann and Bob" in told
+    assert "1 draw was abandoned" in told
     assert note_on_draws([check]) == "draws without all its shares"
 
 
@@ -343,4 +343,4 @@ async def test_bots_notice_a_server_that_uses_other_shares(monkeypatch: pytest.M
         options = BotOptions(url, brains=("random",), seats=2, games=2, random_layout=True)
         assert await run_bots(options, out, errors) == 1
     assert out.getvalue().endswith("; draws that are wrong\n")
-    assert errors.getvalue().startswith("DO NOT TRUST THE DRAWS OF THIS GAME: the server has used")
+    assert errors.getvalue().startswith("DO NOT TRUST THE DRAWS OF THIS GAME: the server used")
