@@ -89,9 +89,7 @@ class Limits:
     tables_per_connection: int = 30  # opened, or restored from the archive, within a minute
     tables_per_address: int = 120  # ... by all clients that share it; then they wait, and nobody is banned
     spectators: int = 32  # at one table
-    states_at_once: int = (
-        20  # of a table that people come to and leave, before its next states are told together
-    )
+    states_at_once: int = 20  # of a table, before its next ones are told together
     chat_per_table: int = (
         60  # messages within a minute from a table's players, and as many from its spectators
     )
@@ -175,9 +173,7 @@ class Config:
     proxy_header: bool = False  # they say it by the PROXY protocol; otherwise by X-Forwarded-For
     announce: Announce | None = None  # None: whoever joins has to know the address
     gateway: Callable[[str, str], None] | None = None  # is told URL and token for a program that connects
-    attendance: Callable[[str, str, bool], None] | None = (
-        None  # is told who comes to a table, and who leaves it
-    )
+    attendance: Callable[[str, str, bool], None] | None = None  # is told who comes to tables, and leaves
     admin: Path | None = None  # the socket for `palatinus admin`; None for none
     watched: bool = False  # answer /healthz and /metrics
     pages: Pages | None = None  # how pages for browsers are drawn; None shows them none

@@ -69,9 +69,8 @@ class SharedPerMinuteLimit:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._uses: OrderedDict[str, deque[tuple[float, Networks]]] = (
-            OrderedDict()
-        )  # the latest key comes last
+        # The latest key comes last.
+        self._uses: OrderedDict[str, deque[tuple[float, Networks]]] = OrderedDict()
 
     def wait(self, key: str, networks: Networks, now: float) -> int:
         """Return how many seconds an address has to wait at time `now`, 0 for none."""

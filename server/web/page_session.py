@@ -16,9 +16,7 @@ from server.net.connections.limited_connection import LimitedConnection
 from server.net.session import Session
 
 Parts: TypeAlias = Mapping[str, str]  # HTML, by the ids of the elements of the page that it belongs into
-MOVED: Final = (
-    "moved"  # no element: where the page goes on, at another server of the house or at the next table
-)
+MOVED: Final = "moved"  # no element: where the page goes on, at another server or the next table
 
 
 def page_frame(parts: Parts) -> bytes:

@@ -140,14 +140,8 @@ class TableRegistry:
             if code in self.tables or code not in self._journal.archived:
                 return self.table(code)
             self._check_not_stopping()
-            try:
-                entries = await self._journal.archived_entries(code)
-            except TableDamaged:
-                raise Refusal(Code.TABLE_DAMAGED, table=code) from None
-            if code not in self._journal.archived:
+            if (entries := await self._archived_entries(code, wanted)) is None:
                 return None
-            if not _is_held(entries, wanted):
-                raise Refusal(Code.BAD_TOKEN, table=code)
             self._openings.count(session)  # it costs no less than a new table
             await self._make_room(self._origins.of(session.address))
             self._coming.add(code)
@@ -171,16 +165,32 @@ class TableRegistry:
         """
         if code in self.tables or code not in self._journal.archived:
             return None
+        if (entries := await self._archived_entries(code, wanted)) is None:
+            return None
+        self._openings.count(session)  # reading it costs most of what bringing it back does
+        return contents(entries).stage
+
+    async def _archived_entries(self, code: str, wanted: str) -> list[Entry] | None:
+        """Return the entries of an archived table, None if another server has just brought it back.
+
+        Raises Refusal, unless a seat's token there has the hash `wanted`, or JournalError.
+        """
         try:
             entries = await self._journal.archived_entries(code)
         except TableDamaged:
             raise Refusal(Code.TABLE_DAMAGED, table=code) from None
         if code not in self._journal.archived:
             return None
-        if not _is_held(entries, wanted):
+        holders: dict[int, str] = {}
+        for entry in entries:
+            match entry:
+                case Taken(seat, _, held) | Kept(seat, _, held):
+                    holders[seat] = held
+                case TokenRevoked(seat) | Freed(seat) | BotSeated(seat):
+                    holders.pop(seat, None)
+        if not any(hash_fits(wanted, each) for each in holders.values()):
             raise Refusal(Code.BAD_TOKEN, table=code)
-        self._openings.count(session)  # reading it costs most of what bringing it back does
-        return contents(entries).stage
+        return entries
 
     async def close(self, code: str, reason: str | None) -> None:
         """Close a table for good, wherever it is; those who are there are told, with the reason if any.
@@ -320,15 +330,3 @@ class TableRegistry:
         self.tables[code] = table
         self._changed(code)
         return table
-
-
-def _is_held(entries: Sequence[Entry], wanted: str) -> bool:
-    """Return whether a seat's token has the hash `wanted`."""
-    holders: dict[int, str] = {}
-    for entry in entries:
-        match entry:
-            case Taken(seat, _, held) | Kept(seat, _, held):
-                holders[seat] = held
-            case TokenRevoked(seat) | Freed(seat) | BotSeated(seat):
-                holders.pop(seat, None)
-    return any(hash_fits(wanted, each) for each in holders.values())

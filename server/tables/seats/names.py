@@ -9,9 +9,8 @@ from protocol.text import mixes_alphabets, unsafe
 from server.refusal import Refusal
 from server.tables.seats.confusables import skeleton
 
-_MOST_LETTERS: Final = (
-    6  # that one character may stand for; U+FDFA stands for 18, and comparing it takes long
-)
+# What one character may stand for: U+FDFA stands for 18 letters, and comparing it takes long.
+_MOST_LETTERS: Final = 6
 # Variation selectors, Unicode's and the Mongolian ones: they choose how the letter before them is written.
 _SHOWING_NOTHING: Final = dict.fromkeys(
     (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), *range(0x180B, 0x180E), 0x180F)
