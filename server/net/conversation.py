@@ -20,9 +20,11 @@ from protocol.messages import (
     Hello,
     InLobby,
     JoinTable,
+    Lay,
     ListTables,
     OpenTable,
     Ping,
+    PlacePiece,
     Pong,
     Refused,
     Rematch,
@@ -229,8 +231,12 @@ class Conversation:
 
     async def _answer(self, message: ClientMessage) -> None:
         session = self._session
-        if isinstance(message, OpenTable | JoinTable | Resume | Rematch):
-            session.pledge = message.pledge
+        match message:
+            case Lay() | PlacePiece():  # first, because most messages are moves
+                await self._table().handle(session, message)
+                return
+            case OpenTable() | JoinTable() | Resume() | Rematch():
+                session.pledge = message.pledge
         match message:
             case Hello():
                 raise Refusal(Code.HELLO_TWICE)

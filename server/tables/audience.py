@@ -1,6 +1,8 @@
 """The sessions at a table, and what each of them receives: every frame is redacted for its reader."""
 
+import operator
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from engine.events import Event, SeenEvent
 from engine.game import Game
@@ -12,6 +14,8 @@ from protocol.events import event_map, legal_message
 from protocol.messages import EventMap, Events, ServerMessage, SpectatorSummary, Substitute
 from protocol.snapshot import snapshot_message
 from server.net.session import Session, framed
+
+Seen: TypeAlias = tuple[SeenEvent, ...]
 
 
 class Audience:
@@ -74,25 +78,34 @@ class Audience:
         first = len(game.events) - len(happened) + 1
         legal = _legal(game, clock)
         turn = game.view.turn
-        public = all(redacted(event, SPECTATOR) is event for event in happened)  # and to everybody else
-        encoded: list[tuple[tuple[SeenEvent, ...], Legal | None, int | None, bytes]] = []
-        for session in self:
-            eyes = _eyes(session)
-            seen = happened if public else tuple([redacted(event, eyes) for event in happened])
-            may = redacted_legal(legal, eyes)
-            answers = move if session is mover else None
-            for known, known_may, known_answers, frame in encoded:  # equal frames are encoded once
-                if known == seen and known_may is may and known_answers == answers:
-                    session.post(frame)
-                    break
-            else:
+
+        def build_frame(seen: Seen, may: Legal | None, answers: int | None) -> bytes:
+            maps = whole
+            if seen is not happened:
                 maps = [
                     known_map if shown is event else event_map(shown)
                     for event, known_map, shown in zip(happened, whole, seen, strict=True)
                 ]
-                frame = framed(_events_message(first, maps, turn, may, answers=answers, by=by, clock=clock))
-                encoded.append((seen, may, answers, frame))
-                session.post(frame)
+            return framed(_events_message(first, maps, turn, may, answers=answers, by=by, clock=clock))
+
+        public = _seen(happened, SPECTATOR)
+        shared: bytes | None = None  # the frame of all who see no more than spectators do
+        for session, eyes in self._readers():
+            seen = public if public is happened else _seen(happened, eyes)
+            may = redacted_legal(legal, eyes)
+            answers = move if session is mover else None
+            if may is not None or answers is not None or seen != public:
+                session.post(build_frame(seen, may, answers))
+                continue
+            if shared is None:
+                shared = build_frame(public, None, None)
+            session.post(shared)
+
+    def _readers(self) -> Iterator[tuple[Session, Eyes]]:
+        for seat, session in self.seated.items():
+            yield session, eyes_of(seat)
+        for session in self.spectators:
+            yield session, SPECTATOR
 
 
 def catch_up(
@@ -113,6 +126,12 @@ def catch_up(
     else:
         view = snapshot(game.view, eyes)
         session.send(snapshot_message(view, len(game.events), may, clock, stood_in))
+
+
+def _seen(happened: tuple[Event, ...], eyes: Eyes) -> Seen:
+    """Return what `eyes` may know of what happened: `happened` itself if that is everything."""
+    seen = tuple([redacted(event, eyes) for event in happened])
+    return happened if all(map(operator.is_, seen, happened)) else seen
 
 
 def _eyes(session: Session) -> Eyes:

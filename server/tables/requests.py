@@ -75,13 +75,15 @@ class Requests:
             return
         self._context.check_lease()
         try:
-            if isinstance(message, Lay | PlacePiece):
-                await self._moves.play(session, message)  # whose fold remembers the answer
-                return
-            if isinstance(message, StartGame):
-                await self._game_start.start(session, message)  # which answers when the game begins
-                return
-            await self._do(session, message)
+            match message:
+                case Lay() | PlacePiece():
+                    await self._moves.play(session, message)  # whose fold remembers the answer
+                    return
+                case StartGame():
+                    await self._game_start.start(session, message)  # which answers when the game begins
+                    return
+                case _:
+                    await self._do(session, message)
             answer: Answer = Done(message.id)
         except Refusal as refusal:
             answer = refusal.message(message.id)

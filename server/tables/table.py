@@ -126,11 +126,12 @@ class Table:
 
     async def handle(self, session: Session, message: AtTable) -> None:
         """Do what a session at this table asks, and answer it; raises Refusal or JournalError."""
-        if isinstance(message, Lay | PlacePiece):
-            with move_span(type(message).__name__, None if self.state.private else self.code):
+        match message:
+            case Lay() | PlacePiece():
+                with move_span(type(message).__name__, None if self.state.private else self.code):
+                    await self._in_order(lambda: self._requests.answer(session, message))
+            case _:
                 await self._in_order(lambda: self._requests.answer(session, message))
-        else:
-            await self._in_order(lambda: self._requests.answer(session, message))
 
     async def enter(self, session: Session, message: JoinTable | Resume | Watch) -> None:
         """Let the session in as it asks; raises Refusal or JournalError."""
@@ -303,7 +304,8 @@ class Table:
             if not (self._ended or self._is_over):
                 if self._context.pause_asked:
                     await self._pauses.begin_if_agreed()
-                await self._game_start.begin_if_complete()
+                if self._game_start.awaits_shares:
+                    await self._game_start.begin_if_complete()
         except (Refusal, JournalError):
             raise
         except Exception as error:  # an error at one table must not stop the others

@@ -86,6 +86,10 @@ class GameStart:
             raise Refusal(Code.BAD_MESSAGE, reason="the share is not the one that was pledged")
         draw.shares[seat] = share
 
+    @property
+    def awaits_shares(self) -> bool:
+        return self._draw is not None
+
     async def begin_if_complete(self) -> None:
         """Begin the game if no share is awaited any more from anybody who is here."""
         draw = self._draw

@@ -264,23 +264,25 @@ class PersistentState:
     def fold_move(self, entry: Played | StoodIn, happened: Iterable[Event]) -> None:
         """Take in a move whose events are at hand already."""
         self.entry_count += 1
-        if self.game is None:
+        seat, game = Seat(entry.seat), self.game
+        if game is None:
             happened = tuple(happened)
             if isinstance(entry, Played) and entry.seed is not None:
                 self.chance = _chance(Bytes32(entry.seed), happened)
-            self._game = Game(happened, self.chance)
+            self._game = game = Game(happened, self.chance)
         else:
-            if isinstance(entry, StoodIn) and Seat(entry.seat) not in self.bots:
-                self.stood_in.append(len(self.game.events) + 1)
+            if isinstance(entry, StoodIn) and seat not in self.bots:
+                self.stood_in.append(len(game.events) + 1)
             for event in happened:
-                self.game.fold(event)
-        self.clocks.charge(Seat(entry.seat), entry.thought)
-        if self._game is not None and self._game.view.turn == self._game.view.start.starting:
+                game.fold(event)
+        self.clocks.charge(seat, entry.thought)
+        if game.view.turn == game.view.start.starting:
             self.clocks.begin_round()
-        if isinstance(entry, Played) and not isinstance(entry.move, StartGame):
-            self._movers.add(entry.seat)
-        if isinstance(entry, Played) and (player := self.players[entry.seat]) is not None:
-            player.answers.remember(entry.move, Done(entry.move.id))
+        if isinstance(entry, Played):
+            if not isinstance(entry.move, StartGame):
+                self._movers.add(seat)
+            if (player := self.players[seat]) is not None:
+                player.answers.remember(entry.move, Done(entry.move.id))
 
     def _count_vote(self, seat: Seat, by: Seat, *, agree: bool) -> None:
         voters = self.votes.pop(seat, set()) - {by}
