@@ -5,14 +5,14 @@ import http
 import logging
 from typing import Any, Final
 
-from websockets.frames import DATA_OPCODES, CloseCode, Frame
+from websockets.frames import DATA_OPCODES, CloseCode, Frame, Opcode
 from websockets.protocol import SEND_EOF, State
 
 from server.config import Limits
 from server.logs import about
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.fair_rate import SharingConnection
-from server.net.connections.frame_heads import bytes_of_first_frame
+from server.net.connections.frame_heads import bytes_of_first_frame, content_of_short, is_short_message
 from server.net.connections.plain_http import bad_request
 from server.net.connections.tracebacks import drop_traceback
 from server.net.rate_limits import RateLimiter
@@ -86,8 +86,8 @@ class LimitedConnection(SharingConnection):
 
     def eof_received(self) -> None:
         self._read_request()
-        while self.loop.time() >= self._paid_at and self._may_read_frame():
-            self._read_frame()
+        while self.loop.time() >= self._paid_at and (size := self._size_to_read()):
+            self._read_frame(size)
         self._leave_line()
         self._unread.clear()
         super().eof_received()
@@ -126,8 +126,8 @@ class LimitedConnection(SharingConnection):
 
     def read_in_turn(self) -> None:
         self._in_line = False
-        if self._size_of_frame() > 0:  # unless the connection is being closed by now
-            self._read_frame()
+        if size := self._size_of_frame():  # unless the connection is being closed by now
+            self._read_frame(size)
         if self.protocol.close_expected():
             self._end_soon()
 
@@ -146,8 +146,8 @@ class LimitedConnection(SharingConnection):
     def _read(self) -> None:
         """Read one frame: other connections have their turn before the next one."""
         self._next_reading = None
-        if self._may_read_frame():
-            self._read_frame()
+        if size := self._size_to_read():
+            self._read_frame(size)
         if self.protocol.close_expected():
             self._end_soon()
 
@@ -170,22 +170,28 @@ class LimitedConnection(SharingConnection):
             else:
                 self._parse(size)
 
-    def _may_read_frame(self) -> bool:
-        """Tell whether there is a frame that may be read now; if not now, it is read in its turn."""
-        if self._in_line or self._size_of_frame() == 0:
-            return False
+    def _size_to_read(self) -> int:
+        """Return the size of the next frame, 0 if there is none or it has to wait for its turn."""
+        if self._in_line or not (size := self._size_of_frame()):
+            return 0
         address = self._connection_limits.address(self)
         self._in_line = address is not None and not address.frames.take(self)
         self._connection_limits.delayed += self._in_line
-        return not self._in_line
+        return 0 if self._in_line else size
 
     def _leave_line(self) -> None:
         if self._in_line and (address := self._connection_limits.address(self)) is not None:
             address.frames.leave(self)
         self._in_line = False
 
-    def _read_frame(self) -> None:
-        self._parse(self._size_of_frame())
+    def _read_frame(self, size: int) -> None:
+        if is_short_message(self._unread) and self._fragments == 0 and self.protocol.state is State.OPEN:
+            # As nearly all are; websockets' parser takes longer than everything else that reads a frame.
+            content = content_of_short(self._unread[:size])
+            del self._unread[:size]
+            self.process_event(Frame(Opcode.BINARY, content))
+        else:
+            self._parse(size)
         if self._unread:
             self._read_later()
 
