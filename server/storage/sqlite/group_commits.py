@@ -13,6 +13,7 @@ from server.config import Durable
 from server.counts import Durations
 from server.errors import NotStored
 from server.storage.appends import Append
+from server.storage.entries import Entry, Forgotten
 from server.storage.health import Health
 from server.storage.journal import Part
 from server.storage.reasons import reason_of
@@ -37,6 +38,10 @@ class _Batch:
 
     appends: list[Append] = field(default_factory=list)
     jobs: list[_Job] = field(default_factory=list)
+
+
+def _entries(appends: list[Append]) -> list[Entry]:
+    return [entry for append in appends for _, _, entries in append.parts for entry in entries]
 
 
 _Results: TypeAlias = tuple[Exception | None, list[Any]]  # what failed, if so, and what the jobs return
@@ -128,7 +133,7 @@ class GroupCommits:
         if self._at_work is not None or not (batch.appends or batch.jobs):
             return
         self._batch = _Batch()
-        removes = any(append.removes for append in batch.appends)
+        removes = Forgotten in map(type, _entries(batch.appends))
         if batch.jobs or removes or self._log_begins or self._durable == "full":
             self._work(batch)
         else:
@@ -181,7 +186,7 @@ class GroupCommits:
                 )
         self.settled(error)
         if error is None:
-            self._stored(sum(append.entries for append in appends))
+            self._stored(len(_entries(appends)))
         else:
             self._count_failures(error, len(appends))
 

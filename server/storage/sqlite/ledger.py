@@ -4,12 +4,12 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from server.storage.entries import Entry, Forgotten
+from server.storage.entries import Forgotten
 from server.storage.journal import Part
 from server.storage.reasons import Misfit
 from server.storage.sqlite.commit_list import FILE_NAME, CommitList
 from server.storage.sqlite.identity import identity_of
-from server.storage.sqlite.tables_in_file import commits, insert, standings
+from server.storage.sqlite.tables_in_file import EntryRow, commits, insert_rows, standings
 from server.storage.standing import Changes, Place, Standing
 from server.storage.stored_tables import linked
 
@@ -41,17 +41,26 @@ class Ledger:
         `ended` are the codes of games that end, whose records are due, and when they end.
         """
         changes: dict[str, Standing | None] = {}
+        rows: list[EntryRow] = []
         with self._database:
             for code, first, entries in parts:
                 known = changes[code] if code in changes else self._in_use.get(code)
                 if first != (known.length if known is not None else 0):
                     raise Misfit(f"entry {first} is not the next one of table {code}")
-                if any(type(entry) is Forgotten for entry in entries):
+                if Forgotten in map(type, entries):
+                    insert_rows(self._database, rows)  # they may be of this table
+                    rows.clear()
                     self._database.execute("DELETE FROM entry WHERE code = ?", (code,))
                     changes[code] = None
                     self._count()
-                else:
-                    changes[code] = self._append(code, known, now, entries)
+                elif added := linked(code, known, now, entries):
+                    commit = self._commits + 1
+                    rows += [
+                        (code, number, row.body, row.time, row.link, commit)
+                        for number, row in enumerate(added, first)
+                    ]
+                    changes[code] = Standing(Place.IN_USE, first + len(added), added[-1].link)
+            insert_rows(self._database, rows)
             self._database.executemany("INSERT OR REPLACE INTO record_due (code, ended) VALUES (?, ?)", ended)
             self._before_commit()
         self._take_note(changes)
@@ -75,16 +84,6 @@ class Ledger:
     def close(self) -> None:
         self._list.close()
         self._database.close()
-
-    def _append(
-        self, code: str, known: Standing | None, now: int, entries: Iterable[Entry]
-    ) -> Standing | None:
-        rows = linked(code, known, now, entries)
-        if not rows:
-            return known
-        first = 0 if known is None else known.length
-        insert(self._database, code, rows, first, self._commits + 1)
-        return Standing(Place.IN_USE, first + len(rows), rows[-1].link)
 
     def _count(self) -> None:
         self._database.execute("UPDATE journal SET commits = ?", (self._commits + 1,))

@@ -7,7 +7,7 @@ In the archive a game is one row, packed, until one of its players comes back to
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from server.storage.archive_index import ArchivedGame
 from server.storage.archive_rows import COLUMNS, archive_row, archived_from, listed_from
@@ -24,6 +24,8 @@ from server.storage.stored_tables import (
     relinked,
     unpacked,
 )
+
+EntryRow: TypeAlias = tuple[str, int, str, int | None, bytes, int]  # as `insert_rows` has it
 
 
 def in_use(database: sqlite3.Connection) -> list[Stored]:
@@ -141,9 +143,16 @@ def insert(
     database: sqlite3.Connection, code: str, rows: Iterable[Row], first: int = 0, commit: int = 0
 ) -> None:
     """Add entries of a table, from number `first`, in this commit."""
-    database.executemany(
-        "INSERT INTO entry (code, number, body, time, chain, added) VALUES (?, ?, ?, ?, ?, ?)",
+    insert_rows(
+        database,
         [(code, number, body, when, link, commit) for number, (when, body, link) in enumerate(rows, first)],
+    )
+
+
+def insert_rows(database: sqlite3.Connection, rows: Iterable[EntryRow]) -> None:
+    """Add entries of any tables."""
+    database.executemany(
+        "INSERT INTO entry (code, number, body, time, chain, added) VALUES (?, ?, ?, ?, ?, ?)", rows
     )
 
 
