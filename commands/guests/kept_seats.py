@@ -52,8 +52,9 @@ class GuestSeats(Seats):
                 self.forget(held)
         held = super().keep(table, seat, name, token, house)
         self.has_any = True
-        self._name_file.touch(mode=0o600)
-        self._name_file.write_text(name, "utf-8")
+        with contextlib.suppress(OSError):  # the seat is kept without that
+            self._name_file.touch(mode=0o600)
+            self._name_file.write_text(name, "utf-8")
         os.utime(self._kept_in)
         return held
 

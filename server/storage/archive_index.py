@@ -85,7 +85,9 @@ class ArchiveIndex:
         largest = max(self._by_network, key=lambda each: self._by_network[each] / each[1])
         codes: Iterable[str] = self._games
         if self._by_network[largest] > largest[1]:
-            codes = (code for code, each in self._games.items() if largest[0] in each.game.origin)
+            codes = (
+                code for code, each in self._games.items() if largest[0] in networks_in(each.game.origin)
+            )
         codes = list(codes)
         return next((code for code in codes if not self._games[code].game.played), codes[0])
 

@@ -97,6 +97,15 @@ def test_a_damaged_seat_is_told_to_the_host_alone(tmp_path: Path, caplog: pytest
     assert [record.message for record in caplog.records] == ["a guest's seat cannot be read"]
 
 
+def test_a_seat_is_kept_though_the_name_cannot_be(tmp_path: Path) -> None:
+    seats = GuestBook(tmp_path / "seats").seats("one", SERVER)
+    (tmp_path / "seats" / "one" / "name").mkdir(parents=True)
+    held = seats.keep("AAAA", 0, "Ann", TOKEN)
+    assert seats.name == ""
+    held.release()
+    assert seats.latest() is not None
+
+
 def test_a_guest_keeps_a_bounded_number_of_seats(tmp_path: Path) -> None:
     seats = GuestBook(tmp_path / "seats").seats("one", SERVER)
     for number in range(40):
