@@ -1,6 +1,6 @@
 """Palatinus for reinforcement learning: a PettingZoo environment, registered as `palatinus-v0`.
 
-Needs the extra `palatinus[rl]`. docs/bots.md describes observations, actions and rewards.
+Needs the extra `palatinus[rl]`. docs/reinforcement-learning.md describes observations, actions and rewards.
 """
 
 try:

@@ -1,6 +1,7 @@
-"""What docs/bots.md tells authors of bots is so: every example in it is run."""
+"""The documents for authors of bots are right: every example in them is run."""
 
 import doctest
+import importlib
 import io
 import random
 import re
@@ -25,8 +26,16 @@ from tests.games import all_eyes, games
 from tests.server.peer import memory_server
 from tests.test_docs import ROOT, first_column, section
 
-BOTS = (ROOT / "docs" / "bots.md").read_text(encoding="utf-8")
-MODULES = dict(re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```", BOTS, re.MULTILINE | re.DOTALL))
+PAGES = {
+    name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("bots", "measuring-bots", "search", "reinforcement-learning")
+}
+BOTS = PAGES["bots"]
+MODULES = {
+    name: code
+    for page in PAGES.values()
+    for name, code in re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+}
 
 
 @pytest.fixture
@@ -39,7 +48,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", [name for name, code in MODULES.items() if "def choose(" in code])
 @pytest.mark.usefixtures("modules")
 def test_the_documents_brains_play_whole_games(name: str) -> None:
     """Laying tiles, with two peoples and with one; the learner after a batch of games."""
@@ -55,6 +64,12 @@ def test_the_documents_brains_play_whole_games(name: str) -> None:
 
 
 @pytest.mark.usefixtures("modules")
+def test_the_documents_test_of_a_position_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path.cwd())
+    importlib.import_module("test_mybot").test_it_places_a_wolf_on_the_hill_that_is_worth_most()
+
+
+@pytest.mark.usefixtures("modules")
 async def test_the_first_brain_plays_on_a_server() -> None:
     """As the document's command has it: against random, with a result in the end."""
     out, errors = io.StringIO(), io.StringIO()
@@ -66,11 +81,12 @@ async def test_the_first_brain_plays_on_a_server() -> None:
     assert "mybot-1" in out.getvalue()
 
 
-def test_what_the_document_types_gives_what_it_shows() -> None:
+@pytest.mark.parametrize(("page", "least"), [("bots", 20), ("reinforcement-learning", 10)])
+def test_what_a_document_types_gives_what_it_shows(page: str, least: int) -> None:
     """The session at Python's prompt, from the top of the page to its end."""
-    session = "\n".join(re.findall(r"^```pycon\n(.*?)^```", BOTS, re.MULTILINE | re.DOTALL))
-    test = doctest.DocTestParser().get_doctest(session, {}, "docs/bots.md", None, None)
-    assert len(test.examples) > 20
+    session = "\n".join(re.findall(r"^```pycon\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(session, {}, page, None, None)
+    assert len(test.examples) > least
     told = io.StringIO()
     doctest.DocTestRunner().run(test, out=told.write)
     assert not told.getvalue(), told.getvalue()

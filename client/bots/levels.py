@@ -1,6 +1,6 @@
 """The levels: five opponents for people, the weakest first, each with a temper of its own.
 
-Each beats the one before; `docs/bots.md` shows how often, and with which command that was measured.
+Each beats the one before; `docs/measuring-bots.md` shows how often, and with which command that was measured.
 """
 
 import random

@@ -151,7 +151,7 @@ def test_only_one_seat_observes() -> None:
 
 @pytest.mark.parametrize(("players", "planes"), [(2, 52), (3, 50), (4, 59), (5, 68)])
 def test_the_shape_depends_on_the_number_of_players_alone(players: int, planes: int) -> None:
-    """As docs/bots.md has it."""
+    """As docs/reinforcement-learning.md has it."""
     for random_layout in (True, False):
         space = PalatinusEnvironment(players, random_layout=random_layout).observation_space("player_0")
         assert isinstance(space, spaces.Dict)

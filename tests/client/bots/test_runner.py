@@ -135,7 +135,7 @@ async def test_results_for_programs() -> None:
         assert total["points"] == (game["points"][seat] + other["points"][seat]) / 2
         low, high = total["interval"]
         assert low - 1e-9 <= total["share"] <= high + 1e-9
-    lines = section("Arena", (ROOT / "docs" / "bots.md").read_text(encoding="utf-8"))
+    lines = section("Over a server", (ROOT / "docs" / "measuring-bots.md").read_text(encoding="utf-8"))
     for line, what in ((table, "a table is opened"), (game, "a game is over"), (totals, "all is over")):
         row = re.search(rf"^\| {what} \| (.*) \|$", lines, re.MULTILINE)
         assert row

@@ -51,7 +51,7 @@ def test_json_has_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert best["interval"][0] <= best["share"] <= best["interval"][1]
     assert best["ahead_of"]["random"]["games"] == 2
     assert best["seconds"]["longest"] >= best["seconds"]["mean"] > 0
-    text = section("Arena", (ROOT / "docs" / "bots.md").read_text(encoding="utf-8"))
+    text = section("Arena", (ROOT / "docs" / "measuring-bots.md").read_text(encoding="utf-8"))
     keys = re.findall(r"\w+", " ".join(first_column(text)))
     assert sorted(keys) == sorted(told)
     assert all(f"`{key}`" in text for key in best)
