@@ -204,7 +204,7 @@ def test_missing_shares_and_broken_draws_are_told() -> None:
     assert "Yours came too late" in told
     assert "the share from Ann and Bob" in told
     assert "1 draw was abandoned" in told
-    assert note_on_draws([check]) == "draws without all its shares"
+    assert note_on_draws([check]) == "draws without all their shares"
 
 
 def test_a_share_is_shown_only_if_it_was_pledged() -> None:
