@@ -180,7 +180,15 @@ def node_lines(nodes: Sequence[Node]) -> list[str]:
 def _node(node: Node) -> tuple[str, ...]:
     status, name, address = node.report, printable(node.name), printable(node.address)
     if status is None:
-        return name, "", "", "", _(_SILENT.get(node.code, N_("no answer"))), "", address
+        return (
+            name,
+            "",
+            "",
+            "",
+            _(_SILENT[node.code]) if node.code in _SILENT else _("no answer"),
+            "",
+            address,
+        )
     tables = str(sum(status.tables.values()))
     return (
         name,

@@ -321,3 +321,11 @@ def test_headings_of_the_result_fit_their_columns(spoken: str) -> None:
     with speaking(spoken):
         for heading, room in RESULT_COLUMNS:
             assert get_cwidth(language._(heading)) <= room, heading
+
+
+@pytest.mark.parametrize("spoken", LANGUAGES)
+def test_the_headings_of_past_games_stand_apart(spoken: str) -> None:
+    with speaking(spoken):
+        ui, model = PAGES["history"]()
+        heading = text_of(drawn(ui, model, UNICODE, 80, 24))
+        assert all(f"{language._(each)} " in heading for each in ("ENDED", "TABLE"))

@@ -30,8 +30,9 @@ def history_block(history: History, glyphs: GlyphSet, width: int, height: int) -
     if not games:
         none = _("No finished games are kept here.")
         return block_of([(EMPTY, None), (line(f"  {none}", "class:faint"), None)], width)
-    for_codes = max(len(game.table) for game in games) + 2
-    heading = padded(_("ENDED"), _WHEN) + padded(_("TABLE"), for_codes) + _("PLAYERS AND POINTS")
+    table = _("TABLE")
+    for_codes = max(get_cwidth(table) + 1, *(len(game.table) + 2 for game in games))
+    heading = padded(_("ENDED"), _WHEN) + padded(table, for_codes) + _("PLAYERS AND POINTS")
     rows: list[tuple[Line, Action | None]] = [
         (EMPTY, None),
         (line(f"  {heading}", "class:heading"), None),
