@@ -3,19 +3,20 @@
 import argparse
 import os
 import ssl
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from client.language import _
+from client.language import N_, _
 from client.network.transport import Access
 from client.typed.address import BadAddress, server_url
-from commands.arguments import add_file
 from commands.parsing import WrongUse
 from protocol.limits import PASSWORD_LENGTH
 
 
 def add_access(command: argparse.ArgumentParser) -> None:
-    add_file(command, "--tls-ca", _("with wss://, trust the CA certificates in this file"))
+    meaning = _("with wss://, trust the CA certificates in this file")
+    command.add_argument("--tls-ca", type=Path, metavar="FILE", help=meaning)
     command.add_argument(
         "--other-host",
         action="append",
@@ -23,15 +24,13 @@ def add_access(command: argparse.ArgumentParser) -> None:
         metavar="HOST",
         help=_("let the server send this client on to this host as well (as often as you like)"),
     )
-    add_password(command, _("read the server's password from the first line of this file"))
-
-
-def add_password(command: argparse.ArgumentParser, meaning: str) -> None:
-    also = _("or set {variable} in the environment").format(variable=PASSWORD_VARIABLE)
-    add_file(command, "--password-file", f"{meaning} ({also})")
+    meaning = _("read the server's password from the first line of this file")
+    also = _(PASSWORD_HELP).format(variable=PASSWORD_VARIABLE)
+    command.add_argument("--password-file", type=Path, metavar="FILE", help=f"{meaning} ({also})")
 
 
 PASSWORD_VARIABLE: Final = "PALATINUS_PASSWORD"
+PASSWORD_HELP: Final = N_("or set {variable} in the environment")
 
 
 def password_is_empty() -> bool:
@@ -39,9 +38,8 @@ def password_is_empty() -> bool:
     return os.environ.get(PASSWORD_VARIABLE) == ""
 
 
-def password_of(arguments: argparse.Namespace) -> str | None:
+def password_of(file: Path | None) -> str | None:
     """Return the password from the file or the environment; raises WrongUse if it is not a valid one."""
-    file = arguments.password_file
     if file is None:
         password = os.environ.get(PASSWORD_VARIABLE) or None
     else:
@@ -69,7 +67,7 @@ def access_of(arguments: argparse.Namespace) -> Access:
             raise WrongUse(
                 _("cannot read {file}: {reason}").format(file=file, reason=error.strerror)
             ) from error
-    return Access(tls, password_of(arguments), frozenset(map(_host_in, arguments.other_host)))
+    return Access(tls, password_of(arguments.password_file), frozenset(map(_host_in, arguments.other_host)))
 
 
 def _host_in(text: str) -> str:

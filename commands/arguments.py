@@ -1,13 +1,13 @@
-"""Arguments that several commands declare in the same way, and what their words mean."""
+"""What the words of several commands' arguments mean."""
 
 import argparse
 import ipaddress
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 import platformdirs
 
-from client.language import _
+from client.language import N_, _
 from client.typed.address import BadCode
 from client.typed.address import table_code as code_of
 from discovery.names import usable
@@ -16,28 +16,7 @@ from protocol.limits import SERVER_NAME_LENGTH
 _LEAST_SHARE: Final = 0.01  # of a processor: some eight moves a second of all bots together
 _MOST_SHARE: Final = 64  # processors
 
-# What takes arguments: a command, or a group of its arguments.
-Arguments: TypeAlias = argparse._ActionsContainer  # noqa: SLF001 - it has no public name
-
-
-def add_host(command: Arguments) -> None:
-    """Add the option for the address to listen on."""
-    command.add_argument("--host", default="0.0.0.0", help=_("address to listen on (default: all)"))  # noqa: S104 - a LAN host
-
-
-def add_data_folder(command: Arguments, meaning: str) -> None:
-    """Add the option for the folder where everything is kept."""
-    command.add_argument("--data", type=Path, metavar="DIR", default=data_folder(), help=meaning)
-
-
-def add_file(command: Arguments, name: str, meaning: str) -> None:
-    """Add an option that names a file."""
-    command.add_argument(name, type=Path, metavar="FILE", help=meaning)
-
-
-def add_number(command: Arguments, name: str, default: int | None, meaning: str, metavar: str = "N") -> None:
-    """Add an option that is a whole number above zero."""
-    command.add_argument(name, type=positive, metavar=metavar, default=default, help=meaning)
+HOST_HELP: Final = N_("address to listen on (default: all)")
 
 
 def data_folder() -> Path:

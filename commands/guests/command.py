@@ -2,15 +2,20 @@
 
 import argparse
 import importlib.util
+from pathlib import Path
 from typing import Final
 
-from client.language import _
+from client.language import N_, _
 from commands.access import add_access
-from commands.arguments import add_data_folder, add_host, add_number, port_number
+from commands.arguments import HOST_HELP, data_folder, port_number, positive
 from commands.parsing import WrongUse
 from server.version import install_command
 
 DEFAULT_PORT: Final = 7722
+GUESTS_HELP: Final = N_("maximum number of guests over ssh at once (default: %(default)s)")
+GUESTS_PER_ADDRESS_HELP: Final = N_(
+    "maximum number of guests at once from one address (default: %(default)s)"
+)
 
 
 def add_guests(guests: argparse.ArgumentParser) -> None:
@@ -21,31 +26,29 @@ def add_guests(guests: argparse.ArgumentParser) -> None:
         default=DEFAULT_PORT,
         help=_("port to listen on (default: %(default)s)"),
     )
-    add_host(guests)
+    guests.add_argument("--host", default="0.0.0.0", help=_(HOST_HELP))  # noqa: S104 - a LAN host
     guests.add_argument(
         "--server",
         metavar="ADDRESS",
         default="ws://127.0.0.1:7733",
         help=_("server they play on (default: %(default)s)"),
     )
-    add_data_folder(guests, _("folder for the host key and the guests' seats (default: %(default)s)"))
+    guests.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        default=data_folder(),
+        help=_("folder for the host key and the guests' seats (default: %(default)s)"),
+    )
     add_access(guests)
-    add_guest_limits(guests)
+    for name, usual, meaning in (
+        ("--max-guests", 200, GUESTS_HELP),
+        ("--guests-per-address", 50, GUESTS_PER_ADDRESS_HELP),
+    ):
+        guests.add_argument(name, type=positive, metavar="N", default=usual, help=_(meaning))
     guests.add_argument("-v", "--verbose", action="store_true", help=_("also log connections and departures"))
     guests.add_argument("--log-json", action="store_true", help=_("log one JSON object per line"))
     guests.set_defaults(run=_guests)
-
-
-def add_guest_limits(command: argparse.ArgumentParser) -> None:
-    add_number(
-        command, "--max-guests", 200, _("maximum number of guests over ssh at once (default: %(default)s)")
-    )
-    add_number(
-        command,
-        "--guests-per-address",
-        50,
-        _("maximum number of guests at once from one address (default: %(default)s)"),
-    )
 
 
 def need_asyncssh() -> None:

@@ -1,20 +1,41 @@
-"""The configuration of a command: from the command line, else from a TOML file, else the defaults.
-
-The file's keys are the command's options. They are read off its parser, so that none can be missing.
-"""
+"""The configuration of `palatinus serve`: from the command line, else from a TOML file, else the defaults."""
 
 import argparse
 import enum
+import json
+import re
+import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from client.language import _
+from client.language import N_, _
 from commands.parsing import WrongUse
-from commands.serving.options import Option, options_of
-from commands.serving.toml import Line, entries_in, in_toml
+from commands.serving.options import Option, ServeOptions, serve_options
+
+_MOST_BYTES: Final = 64 * 1024
+_WHERE: Final = re.compile(r"(?s)(.*) \(at (?:line (\d+), column \d+|end of document)\)")
+_NOT_OF_ITS_KIND: Final[Mapping[type, str]] = {
+    bool: N_("{key} is either true or false, not {value}"),
+    int: N_("{key} needs a whole number without quotation marks, not {value}"),
+    float: N_("{key} needs a number without quotation marks, not {value}"),
+    str: N_("{key} needs a string in quotation marks, not {value}"),
+    Path: N_("{key} needs a string in quotation marks, not {value}"),
+    list: N_("{key} needs a list of strings in square brackets, not {value}"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Where a file sets an option."""
+
+    file: Path
+    number: int
+
+    def __str__(self) -> str:
+        return _("{file}, line {line}").format(file=self.file, line=self.number)
 
 
 class Source(enum.Enum):
@@ -38,36 +59,30 @@ class Setting:
         return self.value is False and self.option.default is False
 
 
-def settings(
-    command: argparse.ArgumentParser, arguments: argparse.Namespace, file: Path | None
-) -> list[Setting]:
-    """Return what every option of `command` is set to; raises WrongUse with every mistake in the file."""
-    options = options_of(command)
-    given = [
-        Setting(option, getattr(arguments, option.action.dest), Source.COMMAND_LINE)
-        for option in options
-        if getattr(arguments, option.action.dest) is not option.action.default
-    ]
-    in_file = [] if file is None else _read(file, options).values()
+def settings(given: argparse.Namespace, file: Path | None) -> list[Setting]:
+    """Return what every option is set to; raises WrongUse with every mistake in the file."""
+    options = serve_options()
     chosen = {
-        setting.option.key: setting
-        for setting in (
-            *(setting for setting in in_file if not any(_exclude(setting, other) for other in given)),
-            *given,
-        )
+        option.key: Setting(option, value, Source.COMMAND_LINE)
+        for option in options
+        if (value := getattr(given, option.name)) is not None
     }
+    in_file = [] if file is None else _read(file, options).values()
+    for setting in in_file:
+        if not any(_exclude(setting, other) for other in chosen.values()):
+            chosen.setdefault(setting.option.key, setting)
     return [chosen.get(option.key) or _by_default(option, chosen.values()) for option in options]
 
 
 def _by_default(option: Option, others: Iterable[Setting]) -> Setting:
     setting = Setting(option, option.default, Source.DEFAULT)
     excluded = any(_exclude(setting, other) for other in others)
-    return replace(setting, value=None) if excluded else setting
+    return Setting(option, None, Source.DEFAULT) if excluded else setting
 
 
-def namespace_of(found: Sequence[Setting]) -> argparse.Namespace:
-    """Return the values by the names that the parser gives them."""
-    return argparse.Namespace(**{setting.option.action.dest: setting.value for setting in found})
+def options_in(found: Sequence[Setting]) -> ServeOptions:
+    """Return the options as they are set."""
+    return ServeOptions(**{setting.option.name: setting.value for setting in found})
 
 
 def printed(found: Sequence[Setting]) -> Iterator[str]:
@@ -77,10 +92,10 @@ def printed(found: Sequence[Setting]) -> Iterator[str]:
         if value is None:
             yield "# " + _("{key} is not set").format(key=key)
             continue
-        if isinstance(value, Path) or setting.option.action.type is Path:
-            value = Path(value).absolute()  # a relative one would be relative to the new file
+        if isinstance(value, Path):
+            value = value.absolute()  # a relative one would be relative to the new file
         source = _described(setting.source)
-        line = f"{key} = {in_toml(value)}  # {source if source.isprintable() else in_toml(source)}"
+        line = f"{key} = {_in_toml(value)}  # {source if source.isprintable() else _in_toml(source)}"
         try:
             line.encode()
         except UnicodeEncodeError as error:
@@ -102,7 +117,7 @@ def _read(file: Path, options: Sequence[Option]) -> dict[str, Setting]:
     known = {option.key: option for option in options}
     found: dict[str, Setting] = {}
     mistakes = []
-    for key, (value, line) in entries_in(file).items():
+    for key, (value, line) in _entries_in(file).items():
         try:
             found[key] = _setting(key, value, line, known, found.values())
         except ValueError as error:
@@ -119,7 +134,7 @@ def _setting(
     option = known.get(key)
     if option is None:
         raise ValueError(_why_not_an_option(key, value, known))
-    setting = Setting(option, option.converted(value, line.file.absolute().parent), line)
+    setting = Setting(option, _converted(option, value, line.file.absolute().parent), line)
     for other in others:
         if _exclude(setting, other):
             text = _("{key} and {other} exclude each other: leave out one of them")
@@ -127,9 +142,42 @@ def _setting(
     return setting
 
 
+def _converted(option: Option, value: Any, folder: Path) -> Any:
+    """Return what a value in a file in `folder` means; raises ValueError with a sentence."""
+    match value:
+        case bool() if option.kind is bool:
+            return value
+        case bool():
+            pass
+        case int() if option.kind in {int, float}:
+            return _read_word(option, str(value))
+        case float() if option.kind is float:
+            return _read_word(option, str(value))
+        case str() if option.kind in {str, Path}:
+            return _read_word(option, value, folder)
+        case list() if option.kind is list and all(isinstance(each, str) for each in value):
+            return [_read_word(option, each) for each in value]
+    text = _(_NOT_OF_ITS_KIND[option.kind])
+    raise ValueError(text.format(key=option.key, value=_in_toml(value)))
+
+
+def _read_word(option: Option, word: str, folder: Path = Path()) -> Any:
+    key = option.key
+    if not word or "\0" in word:
+        raise ValueError(_("{key} is empty or contains a null character").format(key=key))
+    if option.choices and word not in option.choices:
+        text = _("{key} is one of {choices}, not {value}")
+        choices = ", ".join(option.choices)
+        raise ValueError(text.format(key=key, choices=choices, value=_in_toml(word)))
+    try:
+        return folder / Path(word).expanduser() if option.kind is Path else option.convert(word)
+    except (argparse.ArgumentTypeError, RuntimeError) as error:  # RuntimeError: ~ of nobody
+        raise ValueError(f"{key}: {error}") from error
+
+
 def _exclude(one: Setting, other: Setting) -> bool:
     """Tell whether only one of two options can be in use; a switch left off excludes nothing."""
-    return one.option.group is other.option.group and not (one.left_off or other.left_off)
+    return one.option.group == other.option.group and not (one.left_off or other.left_off)
 
 
 def _why_not_an_option(key: str, value: object, known: Collection[str]) -> str:
@@ -146,3 +194,70 @@ def _why_not_an_option(key: str, value: object, known: Collection[str]) -> str:
     if similar := get_close_matches(key.replace("_", "-"), known, 1):
         return _("{key} is not an option. Did you mean {similar}?").format(key=key, similar=similar[0])
     return _("{key} is not an option. See palatinus serve --help").format(key=key)
+
+
+def _entries_in(file: Path) -> Mapping[str, tuple[Any, Line]]:
+    """Return what a file says by keys, and where; raises WrongUse if it cannot be read or is not TOML."""
+    text = _text_of(file)
+    try:
+        entries = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise WrongUse(_not_toml(file, text, error)) from error
+    lines = _lines_of_keys(text)
+    return {key: (value, Line(file, lines[key])) for key, value in entries.items()}
+
+
+def _in_toml(value: object) -> str:
+    """Return a value as TOML."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+        case list():
+            return f"[{', '.join(map(_in_toml, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{_in_toml(key)} = {_in_toml(each)}' for key, each in value.items())}}}"
+    # JSON's escapes are TOML's; TOML wants one for DEL as well.
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _text_of(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            reason = _("it is longer than {most} bytes").format(most=_MOST_BYTES)
+        else:
+            return data.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or _("it is not UTF-8 text")
+        raise WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=reason)) from error
+    raise WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=reason))
+
+
+def _not_toml(file: Path, text: str, error: Exception) -> str:
+    at = _WHERE.fullmatch(str(error))
+    where, reason = str(file), str(error)
+    if at is not None:
+        where, reason = str(Line(file, int(at[2] or len(text.rstrip().splitlines())))), at[1]
+    return _("{where}: this is not TOML: {reason}").format(where=where, reason=reason) + "."
+
+
+def _lines_of_keys(text: str) -> dict[str, int]:
+    """Return the line of each key in valid TOML; tomllib does not tell."""
+    lines: dict[str, int] = {}
+    statement, began, in_section = "", 1, False
+    for number, line in enumerate(text.split("\n"), start=1):
+        statement += f"{line}\n"
+        try:
+            keys = tomllib.loads(statement)
+        except ValueError:  # it goes on in the next line
+            continue
+        heading = statement.lstrip().startswith("[")
+        if heading or not in_section:
+            for key in keys:
+                lines.setdefault(key, began)
+        in_section |= heading
+        statement, began = "", number + 1
+    return lines

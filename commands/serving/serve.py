@@ -9,13 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import platformdirs
+
 from client.language import _, spoken
 from commands.guests.announcement import announcement
 from commands.guests.command import need_asyncssh
 from commands.guests.process import DoorProcess
 from commands.parsing import WrongUse, describe_host_error
-from commands.serving.configuration import Setting, namespace_of, printed, settings
-from commands.serving.serve_options import add_serve_options, usual_configuration
+from commands.serving.configuration import Setting, options_in, printed, settings
+from commands.serving.options import ServeOptions, add_serve_options, say_default
 from commands.serving.server_config import check, pages, server_config
 from commands.serving.start_messages import attendance_printer, print_name, print_start
 from server.errors import HostError
@@ -30,13 +32,20 @@ _RENEWED: Final = frozenset(
 
 def add_serve(serve: argparse.ArgumentParser) -> None:
     add_serve_options(serve)
-    serve.set_defaults(run=functools.partial(_serve, serve))
+    file = serve.add_mutually_exclusive_group()
+    meaning = _("read options from this TOML file (default: %(default)s, if it exists)")
+    say_default(file.add_argument("--config", type=Path, metavar="FILE", help=meaning), _usual_file())
+    file.add_argument("--no-config", action="store_true", help=_("do not read a configuration file"))
+    serve.add_argument(
+        "--print-config", action="store_true", help=_("print the options in use as a TOML file, and exit")
+    )
+    serve.set_defaults(run=_serve)
 
 
-def _serve(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
+def _serve(arguments: argparse.Namespace) -> int:
     file = _file(arguments)
-    found = settings(command, arguments, file)
-    chosen = namespace_of(found)
+    found = settings(arguments, file)
+    chosen = options_in(found)
     check(chosen)
     if arguments.print_config:
         print("\n".join(printed(found)))
@@ -52,14 +61,14 @@ def _serve(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> i
 
     def read_again() -> Renewal:
         try:
-            now = settings(command, arguments, _file(arguments))
-            chosen = namespace_of(now)
+            now = settings(arguments, _file(arguments))
+            chosen = options_in(now)
             check(chosen)
             return Renewal(server_config(chosen), chosen.verbose, _waiting(found, now))
         except WrongUse as error:
             raise HostError("{reason}", reason=error) from error
 
-    door = None if chosen.ssh is None else _door(chosen)
+    door = None if chosen.ssh is None else _door(chosen, chosen.ssh)
     open_to_all = not (only_here(config.host) or config.tls_cert or config.password)
     told = []
     if door is not None:
@@ -99,24 +108,28 @@ def _file(arguments: argparse.Namespace) -> Path | None:
     """Return the configuration file to read: the one given, or the usual one if it exists."""
     if arguments.no_config:
         return None
-    if isinstance(arguments.config, Path):
-        return arguments.config
-    usual = usual_configuration()
+    if arguments.config is not None:
+        return Path(arguments.config)
+    usual = _usual_file()
     try:
         return usual if usual.exists() else None
     except OSError:  # a home that a service may not look into
         return None
 
 
-def _door(chosen: argparse.Namespace) -> DoorProcess:
+def _usual_file() -> Path:
+    return platformdirs.user_config_path("palatinus", appauthor=False) / "serve.toml"
+
+
+def _door(chosen: ServeOptions, ssh: int) -> DoorProcess:
     """Return the process for guests over ssh; raises WrongUse if it cannot be."""
     need_asyncssh()
     if chosen.memory:
         raise WrongUse(_("--ssh needs a data folder, for its key and the guests' seats: leave out --memory"))
     return DoorProcess(
-        chosen.ssh,
+        ssh,
         (
-            *("--host", chosen.host, "--data", str(Path(chosen.data))),
+            *("--host", chosen.host, "--data", str(chosen.data)),
             *("--max-guests", str(chosen.max_guests)),
             *("--guests-per-address", str(chosen.guests_per_address)),
             *(("--verbose",) if chosen.verbose else ()),

@@ -1,6 +1,5 @@
 """The server's configuration, as the options of `palatinus serve` make it."""
 
-import argparse
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from commands.access import PASSWORD_VARIABLE, password_is_empty, password_of
 from commands.finished_games.past_games import MOST_KEPT
 from commands.levels import with_bots
 from commands.parsing import WrongUse
+from commands.serving.options import ServeOptions
 from discovery.interfaces import switched_off
 from discovery.names import default_name
 from server.admin.endpoint import SOCKET_NAME
@@ -17,7 +17,7 @@ from server.config import Announce, Config, Limits, Pages
 from server.net.addresses import only_here
 
 
-def check(chosen: argparse.Namespace) -> None:
+def check(chosen: ServeOptions) -> None:
     """Raise WrongUse for options that make no sense together."""
     if chosen.password_file is None and password_is_empty():
         raise WrongUse(
@@ -40,9 +40,9 @@ def check(chosen: argparse.Namespace) -> None:
         raise WrongUse(_("--admin with --memory needs --admin-socket: there is no data folder to listen in"))
 
 
-def server_config(chosen: argparse.Namespace) -> Config:
+def server_config(chosen: ServeOptions) -> Config:
     """Return the configuration; raises WrongUse if a password cannot be read."""
-    data = None if chosen.memory else Path(chosen.data)
+    data = None if chosen.memory else chosen.data
     records, most_records = chosen.records, None
     if records is None and data is not None and chosen.history is not False:
         records, most_records = data / "records", MOST_KEPT
@@ -61,7 +61,7 @@ def server_config(chosen: argparse.Namespace) -> Config:
         tls_key=chosen.tls_key,
         trusted_proxies=tuple(chosen.trust_proxy or ()),
         proxy_header=chosen.proxy_protocol,
-        password=password_of(chosen),
+        password=password_of(chosen.password_file),
         announce=_announced_as(chosen),
         admin=_admin_socket(chosen),
         pages=pages() if chosen.web else None,
@@ -80,7 +80,7 @@ def pages(ssh_port: int | None = None) -> Pages:
     return WebPages(ssh_port=ssh_port)
 
 
-def _announced_as(chosen: argparse.Namespace) -> Announce | None:
+def _announced_as(chosen: ServeOptions) -> Announce | None:
     """Return how the server is announced: not if only this computer reaches it, unless it is asked for."""
     wanted = not only_here(chosen.host) if chosen.announce is None else chosen.announce
     if not wanted or switched_off():
@@ -88,16 +88,16 @@ def _announced_as(chosen: argparse.Namespace) -> Announce | None:
     return Announce(chosen.name or default_name())
 
 
-def _admin_socket(chosen: argparse.Namespace) -> Path | None:
+def _admin_socket(chosen: ServeOptions) -> Path | None:
     """Return where to listen for `palatinus admin`: without a data folder, nowhere unless told where."""
     if chosen.admin is False:
         return None
     if chosen.admin_socket is not None:
-        return Path(chosen.admin_socket)
-    return None if chosen.memory else Path(chosen.data) / SOCKET_NAME
+        return chosen.admin_socket
+    return None if chosen.memory or chosen.data is None else chosen.data / SOCKET_NAME
 
 
-def _limits(chosen: argparse.Namespace) -> Limits:
+def _limits(chosen: ServeOptions) -> Limits:
     usual = Limits()
     # Whoever lets more connections come from one address has a proxy, or many people behind it.
     more = max(1.0, chosen.connections_per_address / usual.connections_per_address)

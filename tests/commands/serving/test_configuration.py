@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from client.bots.levels import LEVELS
 from client.network.connection import connected
-from commands.arguments import network
 from commands.parsing import Parser, WrongUse
-from commands.serving.configuration import namespace_of, printed, settings
-from commands.serving.options import Kind, Option, options_of
+from commands.serving.configuration import options_in, printed, settings
+from commands.serving.options import Option, ServeOptions, serve_options
 from commands.serving.serve import add_serve
 from palatinus import main
 from server.config import Limits
@@ -31,12 +30,11 @@ def serve_command() -> argparse.ArgumentParser:
     return command
 
 
-def chosen(words: list[str], text: str, folder: Path) -> argparse.Namespace:
+def chosen(words: list[str], text: str, folder: Path) -> ServeOptions:
     """Return what a command line and the text of a file in `folder` set together."""
     file = folder / "serve.toml"
     file.write_text(text, encoding="utf-8")
-    command = serve_command()
-    return namespace_of(settings(command, command.parse_args(words), file))
+    return options_in(settings(serve_command().parse_args(words), file))
 
 
 def mistakes(text: str, folder: Path) -> str:
@@ -49,40 +47,27 @@ def test_every_option_has_a_key() -> None:
     """Whoever adds an option to the command line has added it to the file."""
     command = serve_command()
     dests = {action.dest for action in command._actions} - COMMAND_LINE_ALONE
-    assert {option.action.dest for option in options_of(command)} == dests
-    for option in options_of(command):
-        assert f"--{option.key}" in option.action.option_strings
-
-
-def test_an_option_may_be_of_a_type_that_is_imported_only_for_its_checks() -> None:
-    """As that of a network is, which is loaded when somebody gives one."""
-    command = argparse.ArgumentParser()
-    command.add_argument("--network", type=network)
-    assert [option.kind for option in options_of(command)] == [Kind.TEXT]
+    assert {option.name for option in serve_options()} == dests
 
 
 def values(option: Option) -> st.SearchStrategy[Any]:
     """Return values of an option as a file has them."""
-    if option.action.choices is not None:
-        return st.sampled_from(list(option.action.choices))
+    if option.choices:
+        return st.sampled_from(option.choices)
     text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
-    if option.action.type is not None and option.action.type is not Path and option.kind is not Kind.NUMBER:
+    if option.kind is list:
         text = st.sampled_from(["192.0.2.7", "192.0.2.0/24", "::1", "2001:db8::/32"])
     if option.key == "stand-in":
         text = st.sampled_from(list(LEVELS))
     if option.key == "name":
         text = st.sampled_from(["attic", 'Anna\'s "attic"', "mansarde 2", "чердак"])
-    match option.kind:
-        case Kind.SWITCH:
-            return st.booleans()
-        case Kind.NUMBER:
-            return st.integers(1, 65535)
-        case Kind.FRACTION:
-            return st.floats(0.01, 1)
-        case Kind.TEXT:
-            return text.filter(lambda path: not path.startswith("~"))
-        case Kind.TEXTS:
-            return st.lists(text, min_size=1)
+    kinds: dict[type, st.SearchStrategy[Any]] = {
+        bool: st.booleans(),
+        int: st.integers(1, 65535),
+        float: st.floats(0.01, 1),
+        list: st.lists(text, min_size=1),
+    }
+    return kinds.get(option.kind, text.filter(lambda path: not path.startswith("~")))
 
 
 @given(st.data())
@@ -93,30 +78,28 @@ def test_what_is_printed_is_read_as_the_same(data: st.DataObject) -> None:
         folder = Path(name)
         groups = set()
         words: list[str] = []
-        for option in options_of(command):
-            if data.draw(st.booleans(), label=f"set {option.key}") and id(option.group) not in groups:
-                groups.add(id(option.group))
+        for option in serve_options():
+            if data.draw(st.booleans(), label=f"set {option.key}") and option.group not in groups:
+                groups.add(option.group)
                 value = data.draw(values(option), label=option.key)
-                match option.kind:
-                    case Kind.SWITCH:
-                        words.append(f"--{option.key}" if value else f"--no-{option.key}")
-                    case Kind.TEXTS:
-                        words += [f"--{option.key}={each}" for each in value]
-                    case _:
-                        words.append(f"--{option.key}={value}")
-        first = settings(command, command.parse_args(words), None)
+                if option.kind is bool:
+                    words.append(f"--{option.key}" if value else f"--no-{option.key}")
+                else:
+                    given = value if option.kind is list else [value]
+                    words += [f"--{option.key}={each}" for each in given]
+        first = settings(command.parse_args(words), None)
         file = folder / "printed.toml"
         file.write_text("\n".join(printed(first)), encoding="utf-8")
-        second = settings(command, command.parse_args([]), file)
+        second = settings(command.parse_args([]), file)
         assert absolute(first) == absolute(second)
         file.write_text("\n".join(printed(second)), encoding="utf-8")
-        assert second == settings(command, command.parse_args([]), file)
+        assert second == settings(command.parse_args([]), file)
 
 
 def absolute(found: list[Any]) -> dict[str, Any]:
     return {
         setting.option.key: Path(setting.value).absolute()
-        if setting.option.action.type is Path and setting.value is not None
+        if isinstance(setting.value, Path)
         else setting.value
         for setting in found
     }
