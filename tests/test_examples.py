@@ -3,7 +3,9 @@
 import ast
 import asyncio
 import contextlib
+import json
 import random
+import re
 import shutil
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -17,6 +19,7 @@ from protocol.messages import AskPause, ChoosePeople, EndGame, Say, StartGame, T
 from tests.protocol.test_schema import CLIENTS, SERVERS, tags_of_valid
 from tests.relay import Relay, relay
 from tests.server.peer import TIMEOUT, Peer, connected, eventually, memory_server, table_of
+from tests.test_docs import PROTOCOL, section
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PYTHON = EXAMPLES / "python" / "bot.py"
@@ -198,6 +201,34 @@ async def test_what_a_bot_cannot_do_is_one_sentence(command: Command) -> None:
             outcomes = [await failure_of(process) for process in (lost, nowhere)]
     assert outcomes[0].startswith("There is no table ABCD.")
     assert "nowhere" in outcomes[1]
+
+
+async def test_the_minimal_bot_of_the_protocol_plays_a_game(tmp_path: Path) -> None:
+    """As docs/protocol.md has it, against the example that opens the table."""
+    found = re.search(r"^```python\n# minimal\.py\n(.*?)^```", PROTOCOL, re.MULTILINE | re.DOTALL)
+    assert found
+    minimal = tmp_path / "minimal.py"
+    minimal.write_text(found[1], encoding="utf-8")
+    async with memory_server() as server:
+        there = f"ws://127.0.0.1:{server.port}"
+        async with bot((sys.executable, str(PYTHON)), there) as host:
+            code = await seated(host)
+            async with bot((sys.executable, str(minimal)), there, code) as guest:
+                assert (await result_of(guest)).startswith("Won by seats [")
+                assert "Points by seat: " in await result_of(host)
+
+
+def test_the_session_in_the_protocol_is_valid() -> None:
+    """Every frame of it that is shown in full."""
+    text = section("A complete session", PROTOCOL)
+    frames = "".join(re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)).replace("\n   ", " ")
+    for arrow, valid, tags in (
+        ("→", CLIENTS, {"hello", "join", "place", "resume", "leave"}),
+        ("←", SERVERS, {"welcome", "seated", "table", "draw", "refused", "events", "done"}),
+    ):
+        shown = [frame[2:] for frame in frames.splitlines() if frame[0] == arrow and "..." not in frame]
+        known = tags_of_valid((msgpack.packb(json.loads(frame)) for frame in shown), valid)
+        assert {tag for tag in known if not tag.startswith("event ")} == tags
 
 
 def test_the_python_example_stands_alone() -> None:
