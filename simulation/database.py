@@ -22,6 +22,7 @@ from simulation.network import Weather
 from simulation.rows import Blocked, Row, Rows, Transaction, refusal
 from simulation.statements import carry_out
 
+LEASE_SECONDS: Final = 3.0
 _MOST_WORK: Final = 0.004  # seconds for a statement, usually; a commit takes as long again
 _SECONDS_FOR_A_LOCK: Final = 5.0  # as `Database.connect` asks for
 _SECONDS_IDLE: Final = 10.0  # in a transaction; this, too
@@ -420,6 +421,7 @@ class DatabaseServer:
         self.sessions: dict[int, Session] = {}
         self.waiting: list[Callable[[], None]] = []  # for locks
         self.shortened: set[str] = set()
+        self._tables_waited = 0.0  # to be taken up, when
         self._owned: list[tuple[str, str | None, float, int]] = []
         self.weather = weather
         self._lines: dict[str, Line] = {}
@@ -506,14 +508,31 @@ class DatabaseServer:
             entries = sum(code == new["code"] for code, _ in self.rows.tables["entry"])
             owner = None if node is None else str(node["name"])
             self._owned.append((new["code"], owner, EPOCH + self.clock.now, entries))
+        if table == "game_table" and (_waits(old) or _waits(new)):
+            self._tables_waited = self.clock.now
         if table == "entry" and now is None:
             row = self.rows.tables["game_table"].get(old["code"])
             if row is not None and row["place"] == "=":
                 self.shortened.add(old["code"])
 
+    def has_no_fault(self, term: int) -> bool:
+        """Tell whether a lease runs, and its node cannot have failed in the middle of taking up a table."""
+        node = self.rows.tables["node"].get(term)
+        if (
+            node is None
+            or node["expires"] < self.now
+            or any(map(_waits, self.rows.tables["game_table"].values()))
+        ):
+            return False
+        return self.clock.now - self._tables_waited > LEASE_SECONDS
+
     def ownership(self) -> Ownership:
         """Return which node had which table when."""
         return Ownership(self._owned)
+
+
+def _waits(table: Row) -> bool:
+    return table.get("place") == "=" and (table["term"] is None or table["offered"] is not None)
 
 
 @contextlib.asynccontextmanager

@@ -11,7 +11,7 @@ from typing import Final
 from bench.chaos.judging.ownership import SAID_BY_NODES
 from bench.chaos.judging.verdict import Verdict
 from bench.chaos.network.wiretap import Wiretap
-from simulation.database import DatabaseServer, Line
+from simulation.database import LEASE_SECONDS, DatabaseServer, Line
 from simulation.network import Network
 from simulation.plan import Fault, Kind, Moment, Plan
 from simulation.server import Server
@@ -25,7 +25,6 @@ _SAID_ABOUT_THE_DISK: Final = (
 # What it says after a power cut: the commit list is not synced with each commit, and the journal is.
 _SAID_AFTER_A_POWER_CUT: Final = r"lacks the last commits: \d+\" whole=\d+ shorter=0 damaged=0 lost=0"
 _NEVER: Final = r"(?!)"
-LEASE_SECONDS: Final = 3.0
 _OF_THE_DATABASE: Final = {Kind.RESTART, Kind.CRASH, Kind.FAILOVER}
 _OF_THE_LEASE: Final = {Kind.PAUSE, Kind.LINE_CUT, Kind.LINE_SILENT, Kind.LINE_SLOW}
 _DIES_AGAIN: Final = 0.3  # of the servers that are started after a fault: in the middle of a write

@@ -225,8 +225,11 @@ class Server:
 class Log(logging.Handler):
     """Gives each server the lines that its own process logs."""
 
-    def __init__(self, clock: Clock, servers: Callable[[], list[Server]]) -> None:
+    def __init__(
+        self, clock: Clock, servers: Callable[[], list[Server]], heard: Callable[[Server, str], None]
+    ) -> None:
         super().__init__()
+        self._heard = heard
         self._clock = clock
         self._servers = servers
         self.setFormatter(HumanFormatter())
@@ -239,6 +242,7 @@ class Log(logging.Handler):
             if server.process is process:
                 line = self.format(record).replace(str(server.folder), "DATA")
                 server.log.append(line)
+                self._heard(server, line)
                 self._clock.trace.add(server.name, "logs", line, detail_only=record.levelno < logging.WARNING)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import logging
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -33,9 +34,9 @@ from server.errors import JournalError
 from server.storage.entries import Entry
 from server.storage.postgresql import tables_in_database as stored
 from simulation import machine
-from simulation.database import DatabaseServer, connection_to
+from simulation.database import LEASE_SECONDS, DatabaseServer, connection_to
 from simulation.disk import Disks
-from simulation.disturbing import LEASE_SECONDS, Disturbing
+from simulation.disturbing import Disturbing
 from simulation.loop import EPOCH, Clock, Process, Stuck
 from simulation.network import Connection, Network, Weather
 from simulation.plan import Plan
@@ -46,6 +47,7 @@ from simulation.trace import Trace
 _PORT: Final = 4000
 _HOST: Final = "10.0.0.1"
 _NAME: Final = "10.0.0.100"  # of all nodes; the ports that follow are each node's own
+_LEASE_LOST: Final = re.compile(r"the lease is lost: term=(\d+)")
 _STRANGER: Final = "10.0.9.1"
 _PLAYERS: Final = tuple(f"10.0.1.{number}" for number in range(1, 5))
 _LIMITS: Final = Limits(
@@ -141,7 +143,7 @@ class World:
         self._strangers_taps: list[Wiretap] = []
         self._games: Games | None = None
         self._stroller: Stroller | None = None
-        logging.basicConfig(handlers=[Log(clock, lambda: self.servers)], force=True)
+        logging.basicConfig(handlers=[Log(clock, lambda: self.servers, self._logged)], force=True)
         logging.getLogger().setLevel(logging.WARNING)
         logging.getLogger("server").setLevel(logging.INFO if plan.verbose else logging.WARNING)
 
@@ -230,6 +232,12 @@ class World:
             return self.servers[port - _PORT - 1].host, _PORT
         living = [server for server in self.servers if server.running is not None] or self.servers
         return self._rng.choice(living).host, _PORT
+
+    def _logged(self, server: Server, line: str) -> None:
+        """See to it that nodes give up their tables only if they have to."""
+        lost = _LEASE_LOST.search(line)
+        if lost is not None and self.database is not None and self.database.has_no_fault(int(lost[1])):
+            self.outcome.verdict.needless.append(f"{server.name} gave up its tables while it had a lease")
 
     def _mark(self, server: Server) -> None:
         """Have the taps take note of how far a server that wakes just now had sent."""
