@@ -11,6 +11,7 @@ from typing import Final
 from bench.chaos.judging.ownership import SAID_BY_NODES
 from bench.chaos.judging.verdict import Verdict
 from bench.chaos.network.wiretap import Wiretap
+from protocol.messages import Resume
 from simulation.database import LEASE_SECONDS, DatabaseServer, Line
 from simulation.network import Network
 from simulation.plan import Fault, Kind, Moment, Plan
@@ -57,7 +58,7 @@ class Disturbing:
         self._to_come = sorted(plan.faults, key=lambda fault: (fault.moves, fault.pieces))
         self._pieces: Counter[int] = Counter()  # that have come since a fault's moves, by the faults' numbers
         self._ended: set[str] = set()
-        self._struck: asyncio.Queue[Fault] = asyncio.Queue()
+        self._struck: asyncio.Queue[tuple[Fault, str]] = asyncio.Queue()  # and perhaps the server
         self._lasting: set[asyncio.Task[None]] = set()
         # While a server, or the database, is taken down and started again.
         self._down: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -77,14 +78,20 @@ class Disturbing:
         """Take note that something has reached the server; see what falls due."""
         ended = bool(tap.ended - self._ended)
         self._ended |= tap.ended
+        returns = bool(tap.asked) and isinstance(tap.asked[-1].message, Resume)
         for fault in list(self._to_come):
             if self._counts["moves"] < fault.moves:
                 break
-            if fault.moment is Moment.REMATCH or (fault.moment is Moment.END and not ended):
-                continue
-            self._pieces[fault.number] += 1
-            if fault.moment is Moment.END or self._pieces[fault.number] > fault.pieces:
-                self._strike(fault)
+            match fault.moment:
+                case Moment.MOVE:
+                    self._pieces[fault.number] += 1
+                    if self._pieces[fault.number] > fault.pieces:
+                        self._strike(fault)
+                case Moment.END if ended:
+                    self._strike(fault, tap.server)
+                case Moment.RETURN if returns:
+                    self._strike(fault, tap.server)
+                    return
 
     def at_rematch(self) -> None:
         """Take note that players are on their way to another table."""
@@ -93,18 +100,17 @@ class Disturbing:
                 self._strike(fault)
                 return
 
-    def _strike(self, fault: Fault) -> None:
+    def _strike(self, fault: Fault, server: str = "") -> None:
         self._to_come.remove(fault)
         self._counts["faults"] += 1
         self._counts[f"fault: {fault.kind}"] += 1
-        self._struck.put_nowait(fault)
+        self._struck.put_nowait((fault, server))
 
     async def run(self) -> None:
         """Bring about what falls due, until cancelled; raises NotStarted."""
         async with asyncio.TaskGroup() as tasks:
             while True:
-                fault = await self._struck.get()
-                task = tasks.create_task(self._happen(fault))
+                task = tasks.create_task(self._happen(*await self._struck.get()))
                 self._lasting.add(task)
                 task.add_done_callback(self._lasting.discard)
 
@@ -114,9 +120,13 @@ class Disturbing:
         while not self.calm:
             await asyncio.sleep(_LOOK)
 
-    async def _happen(self, fault: Fault) -> None:
+    async def _happen(self, fault: Fault, name: str) -> None:
         rng = random.Random(f"{self._plan.seed} fault {fault.number}")
-        server = rng.choice(self._servers)
+        server = next((each for each in self._servers if each.name == name), None) or rng.choice(
+            self._servers
+        )
+        if fault.moment is Moment.RETURN:  # while that is being stored
+            await asyncio.sleep(rng.choice([0.0, 0.002, 0.01]))
         server.trace(f"{fault.kind}, fault {fault.number}")
         if fault.kind in _OF_THE_DATABASE:
             async with self._down["database"]:

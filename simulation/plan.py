@@ -41,6 +41,7 @@ class Moment(enum.StrEnum):
     MOVE = "after so many moves"
     END = "when a game ends"
     REMATCH = "when players go to a rematch"
+    RETURN = "when somebody comes back to a table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ def plan_of(choice: Choice) -> Plan:
         Fault(
             number,
             kind,
-            rng.choices(list(Moment), [6, 1, 1])[0],
+            rng.choices(list(Moment), [6, 1, 1, 4 if kind is Kind.SLEEP else 1])[0],
             rng.randrange(moves),
             rng.randrange(40),
         )
