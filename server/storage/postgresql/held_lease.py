@@ -208,7 +208,8 @@ class HeldLease:
     async def _begin(self, connection: Connection) -> dict[str, list[Entry]]:
         """Begin a new lease, and take up tables that are nobody's."""
         sent = time.monotonic()
-        self.term = await lease.begin(connection, self._name, self._address, self._seconds)
+        async with lease.begun(connection, self._name, self._address, self._seconds) as term:
+            self.term = term  # or it would be taken for another server's if the answer is lost
         self._extend(sent)
         await lease.end_expired(connection, self._seconds)
         await self._tables.learn(connection)

@@ -17,8 +17,12 @@ LINES: Final = ("moves", "rest")
 _SECONDS_TO_COME_BACK: Final = 10.0  # for a server that was cut off
 
 
-async def begin(connection: Connection, name: str, address: str, seconds: float) -> int:
-    """Begin a lease for the server `name`, end an earlier one of its own, and return the term."""
+@contextlib.asynccontextmanager
+async def begun(connection: Connection, name: str, address: str, seconds: float) -> AsyncIterator[int]:
+    """Begin a lease for the server `name`, end an earlier one of its own, and yield the term.
+
+    It begins with the end of the context: if the answer to that is lost, the server knows its term even so.
+    """
     async with _transaction(connection):
         # A server that is started again need not wait for the end of the lease that it had.
         for (term,) in await connection.fetch("SELECT term FROM node WHERE name = $1", name):
@@ -33,7 +37,7 @@ async def begin(connection: Connection, name: str, address: str, seconds: float)
         await connection.executemany(
             "INSERT INTO line (term, name) VALUES ($1, $2)", [(term, line) for line in LINES]
         )
-    return int(term)
+        yield int(term)
 
 
 async def renew(connection: Connection, term: int, seconds: float) -> bool:

@@ -31,7 +31,8 @@ class House:
         self.terms: dict[str, int | None] = {}
 
     async def begin_lease(self, name: str) -> int:
-        term = self.terms[name] = await lease.begin(self.connection, name, "ws://host", 60.0)
+        async with lease.begun(self.connection, name, "ws://host", 60.0) as term:
+            self.terms[name] = term
         return term
 
     @contextlib.asynccontextmanager

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock, Mock
 
+import asyncpg
 import pytest
+from asyncpg.transaction import Transaction
 
 from bench.chaos.broken.leases import NO_CHECK
 from bench.cluster.relay import DatabaseRelay
@@ -432,19 +434,47 @@ async def test_a_start_that_takes_longer_than_the_lease_begins_another(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Others have ended the first one, as they may: the server starts all the same."""
-    begin, ended = lease.begin, list[int]()
+    begun, ended = lease.begun, list[int]()
 
-    async def begin_slowly(connection: Any, *args: Any) -> int:
-        term = await begin(connection, *args)
+    @contextlib.asynccontextmanager
+    async def begin_slowly(connection: Any, *args: Any) -> AsyncIterator[int]:
+        async with begun(connection, *args) as term:
+            yield term
         if not ended:
             ended.append(term)
             await connection.execute("DELETE FROM node WHERE term = $1", term)
-        return term
 
-    monkeypatch.setattr(lease, "begin", begin_slowly)
+    monkeypatch.setattr(lease, "begun", begin_slowly)
     async with journal_at(database) as journal:
         await journal.append("ONCE", 0, [OPENED])
     assert ended
+
+
+async def test_a_new_lease_is_the_servers_own_even_if_the_answer_is_lost(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not taken for the lease of another server with this one's name, for which this one would stop."""
+    commit, lost = Transaction.commit, list[str]()
+
+    async def commit_and_lose_the_answer(self: Transaction) -> None:
+        await commit(self)
+        if not lost:
+            lost.append("the answer")
+            raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
+
+    journal = await PostgresJournal.opened(Database(database), "one", lease_seconds=1.0)
+    monkeypatch.setattr(Transaction, "commit", commit_and_lose_the_answer)
+    connection = await Database(database).connect()
+    await connection.execute("DELETE FROM node")
+    await connection.close()
+    keeping = asyncio.create_task(journal.keep(Mock()))
+    try:
+        await eventually(lambda: keeping.done() or journal.node.leases == 2)
+        assert (lost, keeping.done()) == (["the answer"], False)
+    finally:
+        keeping.cancel()
+        await asyncio.wait((keeping,))
+        await journal.close()
 
 
 @pytest.mark.slow
