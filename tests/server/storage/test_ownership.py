@@ -24,6 +24,7 @@ from engine.pieces import Seat
 from protocol.absence import ByBot
 from protocol.codes import CloseCode, Code
 from protocol.messages import (
+    AskTurn,
     Events,
     JoinTable,
     Leave,
@@ -41,6 +42,7 @@ from protocol.messages import (
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import NotStoredNow, TableLost
+from server.net.tokens import token_hash
 from server.refusal import Refusal
 from server.storage.entries import Entry, Hosted, Opened, Taken
 from server.storage.postgresql import held_lease, lease
@@ -499,6 +501,7 @@ async def test_a_server_tells_where_a_table_of_another_one_is(database: str) -> 
             JoinTable(bruno.next_id(), code, "Bruno"),
             Watch(bruno.next_id(), code),
             Resume(bruno.next_id(), code, anna.token),
+            AskTurn(bruno.next_id(), code, token_hash(anna.token)),
         )
         for request in requests:
             refused = await bruno.refused(request)
