@@ -74,6 +74,7 @@ def test_joining_leaving_and_returning_are_logged() -> None:
     removed = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary(removed=True)], 0)
     for state, last, words in (
         (gone, joined, ("Bob is away. In 1:00, the host may give the seat to a bot or to somebody else.",)),
+        (gone, away, ("Bob is away. In 1:00, the host may give the seat to a bot or to somebody else.",)),
         (before, None, ()),
         (joined, before, ("Bob takes a seat.",)),
         (away, joined, ("Bob is away.",)),
