@@ -39,7 +39,7 @@ from engine.legal import Legal, LegalLays, LegalPlaces
 from engine.peoples import peoples_by_seat
 from engine.pieces import FACES, Kind, People, Piece, Seat
 from engine.scoring import Board, scored
-from engine.view import Phase, View, free_fields
+from engine.view import Phase, View
 
 
 class Chance(Protocol):
@@ -154,6 +154,7 @@ class Game:
         self.view = View(eyes=frozenset())
         self._chance = chance
         self._layout: Layout | None = None  # once the laurels are dealt
+        self._free = dict.fromkeys(FIELDS)  # in name order
         for event in events:
             self.fold(event)
 
@@ -176,7 +177,7 @@ class Game:
         hand = view.hands[view.turn]
         due = _soldiers_due(view, view.turn)
         pieces = _sorted([piece for piece in hand if piece in _SOLDIERS] if due else hand)
-        return LegalPlaces(view.turn, pieces, free_fields(view))
+        return LegalPlaces(view.turn, pieces, tuple(self._free))
 
     def legal_commands(self) -> list[Command]:
         """Return every command that `apply` would accept now."""
@@ -205,8 +206,11 @@ class Game:
         if isinstance(event, GameStarted):
             self.view.eyes = frozenset(Seat(seat) for seat in range(len(event.peoples)))
         self.view.fold(event)
-        if isinstance(event, LaurelsDealt):
-            self._layout = self.view.layout  # now, and not when the game's last move needs it
+        match event:
+            case Placed():
+                self._free.pop(event.field, None)
+            case LaurelsDealt():
+                self._layout = self.view.layout  # now, and not when the game's last move needs it
         self.events.append(event)
 
     def _outcome(self, command: Command) -> Iterator[Event]:
