@@ -6,7 +6,7 @@ from typing import Any
 
 import msgpack
 import pytest
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.limits import CLIENT_FRAME_BYTES, LARGEST_ID, VERSIONS
@@ -184,6 +184,16 @@ async def test_a_message_may_come_in_fragments() -> None:
         assert await peer.receive() == Pong(7)
         await peer.socket.send([b"\xc1" * 5000, b"\xc1" * 5000])
         assert (await peer.closed())[0] == 1009
+
+
+async def test_a_message_between_the_fragments_of_another_ends_the_connection() -> None:
+    """It must not be taken for the rest of the other, nor be answered."""
+    async with memory_server() as server, connected(server.port) as peer:
+        begun = b"\x02" + frame(0x2)[1:]  # the first part of a message
+        peer.socket.transport.write(begun + frame(0x2, pack(t="ping", id=7)))
+        with pytest.raises(ConnectionClosed):
+            await peer.receive()
+        assert peer.socket.close_code == 1002
 
 
 @pytest.mark.parametrize("fragments", [17, 8000])
