@@ -206,12 +206,12 @@ class SeatAdmission:
         if context.state.stage == "gathering":
             await context.store(*self._freed(seat))
             context.removed.add(seat)
-            if (gone := self._gone.get(player.token_hash)) is not None:
-                self._exclude(*gone, player.name)
         else:
             await context.store(Taken(seat, player.name, "", vacant=True))
         if (session := context.audience.seated.get(seat)) is not None:
             self.exclude(session, player.name)
+        elif context.state.stage == "gathering" and player.token_hash in self._gone:
+            self._exclude(*self._gone[player.token_hash], player.name)
         context.policy.player_went(seat)
         self.hosting.watch()
         context.broadcast_state()
