@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import importlib
 import logging
 import os
@@ -90,6 +91,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             Exception, pytest.skip.Exception
         ):  # what is wrong is reported when it is collected
             importlib.import_module(name)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what all tests share: libraries and the tests themselves."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -385,6 +385,7 @@ def lines_in(folder: Path) -> list[list[str]]:
     return [path.read_text(encoding="utf-8").splitlines() for path in folder.iterdir()]
 
 
+@pytest.mark.slow
 async def test_a_brain_in_the_current_folder_does_not_hide_libraries(tmp_path: Path) -> None:
     """The folder is searched last; `queue` is imported only when the bots play."""
     (tmp_path / "mybot.py").write_text(

@@ -282,6 +282,7 @@ async def test_a_search_ends_with_a_program_that_is_killed() -> None:
     await eventually(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
 
 
+@pytest.mark.slow
 async def test_a_dead_process_is_replaced_and_the_game_goes_on() -> None:
     """Nobody at the table notices."""
     async with running(Config(seed=1)) as server:

@@ -234,6 +234,7 @@ def test_refusals_typing_mouse_and_resizing(environment: dict[str, str]) -> None
         assert terminal.ended()[0] == 0
 
 
+@pytest.mark.slow
 def test_a_record_is_analysed_beside_the_board(environment: dict[str, str]) -> None:
     """The screen goes on meanwhile; Esc stops the analysis, and then leaves. No process stays behind."""
     record = ROOT / "tests/engine/records/3-players.txt"

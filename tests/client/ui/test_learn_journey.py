@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from client.ui.lessons.example import record_at
 from client.ui.lessons.goals import Lay, PointTo, Read, Walk
 from client.ui.lessons.pages import PAGES, LessonPage
@@ -64,6 +66,7 @@ def do_exercise(terminal: Terminal, page: LessonPage) -> None:
     terminal.until(lambda text: " ".join(page.done.split()[:3]) in text, "praise")
 
 
+@pytest.mark.slow
 def test_the_lessons_by_keyboard(tmp_path: Path) -> None:
     """A pupil does every exercise, and goes on to a game."""
     with Terminal("learn", "--name", "Ann", environment={"HOME": str(tmp_path)}) as terminal:

@@ -67,6 +67,7 @@ def test_a_move_made_without_a_connection_is_sent_later(environment: dict[str, s
                 assert terminal.ended()[0] == 0
 
 
+@pytest.mark.slow
 def test_absent_players_are_shown_and_voted_on(environment: dict[str, str]) -> None:
     """A killed terminal leads to a vote and a bot, and its player gets the seat back."""
     with (

@@ -247,6 +247,7 @@ def network() -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("network")
 async def test_a_player_joins_what_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the list with one key, by the server's name, and by the table's code."""

@@ -159,6 +159,7 @@ def test_only_games_that_are_named_are_removed(run: Run, records: Path) -> None:
     assert sorted(path.name for path in records.iterdir()) == sorted(set(before) - gone)
 
 
+@pytest.mark.slow
 def test_removing_is_confirmed_at_a_terminal(records: Path) -> None:
     """Anything but yes keeps the games."""
     for answer, left in (("n", 3), ("y", 2)):

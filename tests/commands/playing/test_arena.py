@@ -103,6 +103,7 @@ def test_without_the_package_for_ratings_it_says_how_to_get_it(
     assert re.fullmatch(r"palatinus: the package openskill.* is missing: run .*\n", capsys.readouterr().err)
 
 
+@pytest.mark.slow
 async def test_ctrl_c_prints_the_table_so_far(tmp_path: Path) -> None:
     """In a terminal, which shows how far it is; no process stays behind."""
     mark = tmp_path / "mark"

@@ -146,6 +146,7 @@ async def test_a_check_while_games_go_on_finds_them_whole(tmp_path: Path) -> Non
             playing = False
 
 
+@pytest.mark.slow
 async def test_a_table_comes_back_only_if_there_is_room(tmp_path: Path) -> None:
     """The host is told why not, and the table stays where it is kept."""
     data = tmp_path / "data"

@@ -117,6 +117,7 @@ def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     assert not target.exists()
 
 
+@pytest.mark.slow
 async def test_the_socket_of_a_killed_server_is_replaced(tmp_path: Path) -> None:
     data = tmp_path / "data"
     async with serving("--data", str(data)) as killed:

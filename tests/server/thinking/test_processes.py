@@ -137,6 +137,7 @@ def test_what_was_not_used_lately_may_be_used_at_once() -> None:
     assert share.seconds_to_rest() == pytest.approx(2.0)
 
 
+@pytest.mark.slow
 async def test_a_larger_share_has_more_processes(tmp_path: Path) -> None:
     """Two of them think at the same time about what two ask; a third question waits."""
     brain = Waiting(tmp_path)
@@ -186,7 +187,7 @@ async def test_a_process_that_died_between_two_questions_is_replaced() -> None:
         assert (await thinking.ask(ask_in(GAME, steady), "a")).move == first.move
 
 
-@pytest.mark.parametrize("brain", [hanging, ending])
+@pytest.mark.parametrize("brain", [pytest.param(hanging, marks=pytest.mark.slow), ending])
 async def test_a_question_is_given_up_after_two_processes(brain: Choose) -> None:
     """None of them is left, and the next question is answered."""
     async with processes(seconds=0.3 if brain is hanging else TIMEOUT) as thinking:
@@ -199,6 +200,7 @@ async def test_a_question_is_given_up_after_two_processes(brain: Choose) -> None
         assert (await thinking.ask(ask_in(GAME, steady), "a")).move
 
 
+@pytest.mark.slow
 async def test_a_process_without_questions_ends() -> None:
     """The next question starts another."""
     async with processes(idle_seconds=0.01) as thinking:

@@ -35,6 +35,7 @@ def again(_number: int) -> None:
     """A process may be too late on a busy machine; then the game is played again."""
 
 
+@pytest.mark.slow
 async def test_a_game_is_the_same_wherever_it_is_played() -> None:
     """In this process or in others, in any order; a search decides by its chance too."""
     schedule = Schedule(("greedy", "search:100"), 2, 1, seed=5, random_layout=True)

@@ -27,7 +27,13 @@ RECORD = ROOT / "tests/engine/records/3-players.txt"
         pytest.param(("learn",), r"1 of \d+", "\r", "q", marks=pytest.mark.slow),
         pytest.param(("learn",), r"1 of \d+", "?", "qq", marks=pytest.mark.slow),
         pytest.param(("replay", str(RECORD)), "Replay", "ll", "q", marks=pytest.mark.slow),
-        (("play", "--players", "2", "--random-layout", "--starts", "me"), "Your turn", "1lj", "qy"),
+        pytest.param(
+            ("play", "--players", "2", "--random-layout", "--starts", "me"),
+            "Your turn",
+            "1lj",
+            "qy",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             ("play", "--players", "2", "--starts", "me"),
             "Your turn: lay",

@@ -199,6 +199,7 @@ async def test_a_restart_keeps_the_seats_of_bots(tmp_path: Path) -> None:
             assert server.lobby.tables[anna.code].state.bot_seats == set()
 
 
+@pytest.mark.slow
 async def test_a_killed_server_keeps_the_seats_of_bots(tmp_path: Path) -> None:
     """Its stand-in goes on playing for absent players as soon as one player is back."""
     async with serving("--data", str(tmp_path)) as server, game(server.port, 2, absence=ByBot(0)) as peers:
