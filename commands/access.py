@@ -34,7 +34,7 @@ PASSWORD_HELP: Final = N_("or set {variable} in the environment")
 
 
 def password_is_empty() -> bool:
-    """Tell whether the environment names a password without one, which a server must not take for none."""
+    """Return whether the environment names a password without one, which a server must not take for none."""
     return os.environ.get(PASSWORD_VARIABLE) == ""
 
 

@@ -64,7 +64,7 @@ class Drawn:
                 self.laurels = dict(laurels)
 
     def agrees(self, other: "Drawn") -> bool:
-        """Tell whether both can have been seen of the same game."""
+        """Return whether both can have been seen of the same game."""
         return (
             _agree(self.tiles, other.tiles)
             and _agree(self.orientations, other.orientations)

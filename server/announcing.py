@@ -86,6 +86,6 @@ class Announcing:
                     return
 
     def _is_news(self, reason: str) -> bool:
-        """Tell whether the log has not said so already."""
+        """Return whether the log has not said so already."""
         before, self._failure = self._failure, reason
         return reason != before

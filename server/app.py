@@ -46,7 +46,7 @@ class Running:
 
 @contextlib.asynccontextmanager
 async def running(config: Config) -> AsyncIterator[Running]:
-    """Serve while the context lasts; raises what `serve_until` raises."""
+    """Serve until the context ends; raises what `serve_until` raises."""
     started: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
     stop = asyncio.Event()
     serving = asyncio.create_task(serve_until(stop, config, started.set_result))
@@ -111,7 +111,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
 
 @contextlib.contextmanager
 def _admin_endpoint(config: Config) -> "Iterator[Endpoint | None]":
-    """Listen for the host while the context lasts, if the configuration says where; raises StartError."""
+    """Listen for the host until the context ends, if the configuration says where; raises StartError."""
     if config.admin is None:
         yield None
         return

@@ -136,7 +136,7 @@ class Limits:
 
 
 def _untold(_name: str) -> None:
-    """Tell nobody."""
+    """Report the name to nobody."""
 
 
 @dataclass(frozen=True, slots=True)

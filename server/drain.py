@@ -73,7 +73,7 @@ class Drain:
             self._clients.broadcast(Stopping())
 
     def close(self) -> None:
-        """Let nothing more fall due."""
+        """Cancel all timers."""
         self._due = None
         if self._timer is not None:
             self._timer.cancel()

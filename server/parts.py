@@ -127,7 +127,7 @@ class ServerParts:
             await self._leaving.run()
 
     def announce_at(self, address: str, port: int) -> None:
-        """Have the server found on the network, if it is to be; the address is the one it listens on."""
+        """Announce the server on the network if configured; the address is the one it listens on."""
         config = self._config
         if config.announce is not None:
             self._announcing = Announcing(
@@ -168,7 +168,7 @@ class ServerParts:
 
     @contextlib.asynccontextmanager
     async def entered_by_gateway(self) -> AsyncIterator[tuple[Server, ...]]:
-        """Let a program connect for others while the context lasts, if the configuration asks for that."""
+        """Accept a program that connects for others until the context ends, if so configured."""
         if self._config.gateway is None:
             yield ()
             return
@@ -180,7 +180,7 @@ class ServerParts:
 
     @contextlib.asynccontextmanager
     async def administered(self, endpoint: "Endpoint | None", port: int) -> AsyncIterator[None]:
-        """Do what the host asks for at `endpoint` while the context lasts, here or at another server."""
+        """Do what the host asks for at `endpoint` until the context ends, here or at another server."""
         if endpoint is None and self.channel is None:
             yield
             return

@@ -92,7 +92,7 @@ class _Step:
 
 @contextlib.contextmanager
 def traced(tracer: "Tracer") -> Iterator[None]:
-    """Trace with `tracer` while the context lasts."""
+    """Trace with `tracer` until the context ends."""
     global _tracer  # noqa: PLW0603 - as OpenTelemetry's own tracer: for the whole process
     before, _tracer = _tracer, tracer
     try:
@@ -103,7 +103,7 @@ def traced(tracer: "Tracer") -> Iterator[None]:
 
 @contextlib.contextmanager
 def traced_as_asked(node: str) -> Iterator[None]:
-    """Trace while the context lasts, if the environment asks for it; `node` names this server.
+    """Trace until the context ends, if the environment asks for it; `node` names this server.
 
     What cannot be done is logged: games do not depend on it.
     """

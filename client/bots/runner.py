@@ -377,7 +377,7 @@ def _now() -> float:
 
 
 def _may_play_again(line: SeatSummary) -> bool:
-    """Tell whether the seat's player can ask to play again, as bots of the server never do."""
+    """Return whether the seat's player can ask to play again, as bots of the server never do."""
     return line.here and line.level is None
 
 

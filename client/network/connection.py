@@ -304,7 +304,7 @@ class Connection(Requests):
             waiting.settle(message)
 
     def _follows(self, waiting: Waiting, refused: Refused) -> bool:
-        """Tell whether a request is repeated elsewhere; to play again is to take the seat kept there."""
+        """Return whether a request is repeated elsewhere; to play again is to take the seat kept there."""
         model = self.model
         if model.table is None:
             return True

@@ -168,7 +168,7 @@ class DrawsWitness:
 
 
 def _fits(pledge: str | None, share: Share) -> bool:
-    """Tell whether a seat with this pledge can have added this share, or none."""
+    """Return whether a seat with this pledge can have added this share, or none."""
     if pledge is None:
         return share == NO_SHARE
     return share == MISSING or pledge_of(share) == pledge

@@ -67,7 +67,7 @@ def check_view(view: View) -> None:
 
 
 def _is_dealt(started: GameStarted) -> bool:
-    """Tell whether peoples and hands are those that a game of so many deals (R3.5, R9.6)."""
+    """Return whether peoples and hands are those that a game of so many deals (R3.5, R9.6)."""
     deal = DEALS.get(len(started.peoples))
     peoples = [people for own in started.peoples for people in own]
     return (
@@ -82,7 +82,7 @@ def _is_dealt(started: GameStarted) -> bool:
 
 
 def _can_be_placed(view: View) -> bool:
-    """Tell whether all pieces on the board are from the hands, and nothing more is left in those known."""
+    """Return whether all pieces on the board are from the hands, and nothing more is left in those known."""
     placed = Counter(view.placed.values())
     dealt = Counter[Piece]()
     for hand in view.start.hands:
@@ -107,7 +107,7 @@ def _can_be_placed(view: View) -> bool:
 
 
 def _can_be_scored(event: ScoringEvent, view: View) -> bool:
-    """Tell whether an event of the scoring speaks of pieces and seats that there are."""
+    """Return whether an event of the scoring speaks of pieces and seats that there are."""
     match event:
         case WolvesRevealed():
             return not any(isinstance(piece, Wolf) for piece in view.placed.values())

@@ -20,7 +20,7 @@ class BadCode(ValueError):
 
 
 def loopback(url: str) -> bool:
-    """Tell whether the address leads to this very computer."""
+    """Return whether the address leads to this very computer."""
     host = urlsplit(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True

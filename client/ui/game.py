@@ -275,7 +275,7 @@ class Client:
         return _clock() - self._touched < _PRESENT_SECONDS if focused is None else focused
 
     def _fills(self, update: TableChanged) -> bool:
-        """Tell whether the last free seat of this host's table has just been taken."""
+        """Return whether the last free seat of this host's table has just been taken."""
         state, before = update.state, update.before
         return (
             state.stage == "gathering"

@@ -36,7 +36,7 @@ class Replaying:
 
     @property
     def runs(self) -> bool:
-        """Tell whether it goes on by itself."""
+        """Return whether it goes on by itself."""
         return self._ui.ticks_left is not None
 
     def frame(self, width: int, height: int) -> Frame:

@@ -82,7 +82,7 @@ class GuestBook:
         return GuestSeats(self._folder / guest, server)
 
     def knows(self, guest: str) -> bool:
-        """Tell whether a seat is or was kept for a guest."""
+        """Return whether a seat is or was kept for a guest."""
         return (self._folder / guest).is_dir()
 
     def tidy(self) -> None:

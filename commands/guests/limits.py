@@ -105,7 +105,7 @@ class Bucket:
         self._left, self._last = at_once, now
 
     def take(self, now: float) -> bool:
-        """Tell whether one more may pass at time `now` in seconds."""
+        """Return whether one more may pass at time `now` in seconds."""
         self._left = min(self._at_once, self._left + (now - self._last) * self._rate)
         self._last = now
         if self._left < 1:
@@ -119,5 +119,5 @@ class Bucket:
         return self._at_once - self._left
 
     def full(self, now: float) -> bool:
-        """Tell whether nothing has passed for so long that it makes no difference."""
+        """Return whether nothing has passed for so long that it makes no difference."""
         return self._left + (now - self._last) * self._rate >= self._at_once

@@ -71,7 +71,7 @@ def _code_in(text: str) -> str | None:
 
 
 def _has_address(name: str) -> bool:
-    """Tell whether there is a computer of that name."""
+    """Return whether there is a computer of that name."""
     try:
         return bool(socket.getaddrinfo(name, None))
     except OSError:

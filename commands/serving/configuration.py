@@ -55,7 +55,7 @@ class Setting:
 
     @property
     def left_off(self) -> bool:
-        """Tell whether this is a switch that stays off, as it is by default."""
+        """Return whether this is a switch that stays off, as it is by default."""
         return self.value is False and self.option.default is False
 
 
@@ -176,7 +176,7 @@ def _read_word(option: Option, word: str, folder: Path = Path()) -> Any:
 
 
 def _exclude(one: Setting, other: Setting) -> bool:
-    """Tell whether only one of two options can be in use; a switch left off excludes nothing."""
+    """Return whether only one of two options can be in use; a switch left off excludes nothing."""
     return one.option.group == other.option.group and not (one.left_off or other.left_off)
 
 

@@ -71,7 +71,7 @@ def asked(path: Path, request: Request, kind: type[R]) -> R:
 
 
 def runs(path: Path) -> bool:
-    """Tell whether a server listens at `path`."""
+    """Return whether a server listens at `path`."""
     try:
         connected(path, seconds=10.0)[0].close()
     except (NoServer, OSError):
@@ -177,7 +177,7 @@ def backed_up(path: Path, file: Path) -> CopyReport:
 
 
 def _served(file: Path) -> bool:
-    """Tell whether this is one of the files that a running server keeps its games in."""
+    """Return whether this is one of the files that a running server keeps its games in."""
     if file.name not in {FILE_NAME, f"{FILE_NAME}-wal", LIST_NAME}:
         return False
     try:

@@ -34,7 +34,7 @@ const NAMES = 20; // how many names are tried
 /** The bot cannot go on; the message says why. */
 class GiveUp extends Error {}
 
-/** The table is at another server of the same house, at this address. */
+/** The table is at another server of the same cluster, at this address. */
 class SentOn extends Error {}
 
 /** The connection is lost; `code` is the close code, if the server gave one. */
@@ -182,7 +182,7 @@ class Bot {
 
   constructor(server, table, options) {
     Object.assign(this, { server, table, options });
-    this.servers = [server]; // of one house; the bot is at the first one, or tries it
+    this.servers = [server]; // of one cluster; the bot is at the first one, or tries it
   }
 
   /** Play the game to its end; throws GiveUp. */

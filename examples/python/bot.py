@@ -43,7 +43,7 @@ class GiveUp(Exception):
 
 
 class SentOn(Exception):
-    """The table is at another server of the same house; the text is its address."""
+    """The table is at another server of the same cluster; the text is its address."""
 
 
 class Game:
@@ -112,7 +112,7 @@ class Bot:
         self.rng = random.Random()
         self.ids = itertools.count(random.randrange(2**30))
         self.game = Game()
-        self.servers: list[str] = [options.server]  # of one house; the bot is at the first one, or tries it
+        self.servers: list[str] = [options.server]  # of one cluster; the bot is at the first one, or tries it
         self.socket: ClientConnection
 
     async def play(self) -> None:

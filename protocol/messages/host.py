@@ -62,7 +62,7 @@ class Arrange(FromClient, frozen=True, tag="arrange"):
 
 
 class SubstituteNow(FromClient, frozen=True, tag="stand-in"):
-    """Have the stand-in play for a player who has been away for a while (host only); answered by Done."""
+    """Make the stand-in play for a player who has been away for a while (host only); answered by Done."""
 
     id: CommandId
     seat: SeatNumber

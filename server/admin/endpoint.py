@@ -50,7 +50,7 @@ class Endpoint:
 
 @contextlib.contextmanager
 def listening(path: Path, *, by_unix_socket: bool = _BY_UNIX_SOCKET) -> Iterator[Endpoint]:
-    """Listen at `path` while the context lasts; what a killed server left there is replaced.
+    """Listen at `path` until the context ends; what a killed server left there is replaced.
 
     Raises StartError if that cannot be, if another server listens there, or something else is there.
     """
@@ -130,7 +130,7 @@ def _no_server(path: Path) -> NoServer:
 
 @contextlib.contextmanager
 def _owned(path: Path) -> Iterator[None]:
-    """Be the only server at `path` while the context lasts, however it ends."""
+    """Be the only server at `path` until the context ends, however it ends."""
     lock = path.with_name(f"{path.name}.lock")
     file = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:

@@ -33,7 +33,7 @@ Answer = tuple[Any, BinaryIO | None]
 async def admin_server(
     endpoint: Endpoint, tasks: Tasks, do: Callable[[Request], Awaitable[Answer]]
 ) -> AsyncIterator[None]:
-    """Answer requests at `endpoint` with what `do` returns, while the context lasts."""
+    """Answer requests at `endpoint` with what `do` returns, until the context ends."""
     open_now: set[asyncio.Task[None]] = set()
 
     def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -38,7 +38,7 @@ class Who(_Asked, frozen=True, tag="who"):
 
 
 class Announce(_Asked, frozen=True, tag="announce"):
-    """Tell everybody something; answered by Told."""
+    """Send an announcement to everybody; answered by Told."""
 
     text: AnnouncedText
 

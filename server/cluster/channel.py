@@ -86,7 +86,7 @@ class Channel:
         return self._term() or self._last_term
 
     def keep(self, key: str, message: Message | None) -> None:
-        """Have the others know that this holds, until it is changed; None if nothing does any longer."""
+        """Announce that this holds until it is changed; None withdraws it."""
         if message == self._mine.get(key):
             return
         if message is None:
@@ -97,7 +97,7 @@ class Channel:
         self._wake.set()
 
     def keep_all(self, holding: Callable[[], Mapping[str, Message]]) -> Callable[[], None]:
-        """Have the others know what `holding` returns; return what is to be called when that has changed.
+        """Announce what `holding` returns; return the function to call when that has changed.
 
         However often it changes, `holding` is called only when the others are about to be told.
         """
@@ -123,11 +123,11 @@ class Channel:
         return True
 
     def on_message(self, kind: type[M], heard: Callable[[Node, M], None]) -> None:
-        """Have `heard` called with every message of this kind, and who sent it."""
+        """Call `heard` with every message of this kind, and its sender."""
         self._heard[kind] = heard
 
     def on_change(self, kind: type[Message], changed: Callable[[], None]) -> None:
-        """Have `changed` called when what holds of this kind has changed."""
+        """Call `changed` when what holds of this kind has changed."""
         self._watched[kind] = changed
 
     def holding(self, kind: type[M]) -> Iterator[tuple[Node, M]]:
@@ -146,7 +146,7 @@ class Channel:
     # -- the connection -----------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Tell and look, as long as the server runs."""
+        """Send and receive as long as the server runs."""
         pause = _FIRST_PAUSE
         while True:
             since = self._loop.time()
@@ -180,7 +180,7 @@ class Channel:
         self._rung = True
 
     def _ring(self, payload: str) -> None:
-        """Take note of a notification, whatever it says: only one's own echo is known to be of no use."""
+        """Record a notification, whatever it says: only one's own echo is known to be useless."""
         if payload != str(self._last_term):
             self._rung = True
             self._wake.set()
@@ -210,7 +210,7 @@ class Channel:
                     await self._wake.wait()
 
     def _to_tell(self) -> bool:
-        """Tell whether there is something to be told, and anybody who may tell it."""
+        """Return whether there is something to be told, and anybody who may tell it."""
         term = self._term()
         if term is None or term == self._ended_term:
             return False
@@ -219,7 +219,7 @@ class Channel:
     # -- telling ------------------------------------------------------------------------------------
 
     async def _tell(self, connection: Connection) -> None:
-        """Tell the others what has changed, as much as is told at once."""
+        """Send the others what has changed, as much as fits into one message."""
         term = self._term()
         if term is None:
             return
@@ -341,7 +341,7 @@ class Channel:
             return None
 
     def _call(self, told: Callable[[], None]) -> None:
-        """Tell this server what another has told."""
+        """Deliver to this server what another has sent."""
         try:
             told()
         except Exception:

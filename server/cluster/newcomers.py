@@ -16,7 +16,7 @@ class Newcomers:
         self._turns = itertools.count()
 
     def draining(self, *, on: bool) -> None:
-        """Have the others know that this server takes no new tables, or does again."""
+        """Announce that this server takes no new tables, or takes them again."""
         self._channel.keep(_KEY, Draining() if on else None)
 
     def address(self) -> str | None:

@@ -55,7 +55,7 @@ class Others:
         return changed
 
     def know(self, nodes: Iterable[Node]) -> None:
-        """Take note of which servers there are; what those that are gone have told holds no longer."""
+        """Record which servers there are; what the departed ones announced no longer holds."""
         self.nodes = {node.term: node for node in nodes}
         for term in self._known.keys() - self.nodes.keys():
             self.forget(term, self._known[term].keys())

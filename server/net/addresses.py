@@ -13,7 +13,7 @@ IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def only_here(host: str) -> bool:
-    """Tell whether no other machine reaches a server that listens on `host`."""
+    """Return whether no other machine reaches a server that listens on `host`."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

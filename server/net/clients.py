@@ -26,7 +26,7 @@ class Clients:
             session.send(news)
 
     def gone(self, session: Session) -> None:
-        """Take note that a client's connection has ended, or never got as far as a welcome."""
+        """Record that a client's connection has ended, or never got as far as a welcome."""
         self._sessions.pop(session, None)
 
     def broadcast(self, message: ServerMessage) -> None:

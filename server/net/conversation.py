@@ -56,7 +56,7 @@ class Lobby(Protocol):
 
     @property
     def has_chat(self) -> bool:
-        """Tell whether people can be listed, and talk, in the lobby."""
+        """Return whether people can be listed, and talk, in the lobby."""
 
     def encoded_list(self) -> msgspec.Raw:
         """Return the list of tables, ready to be sent."""
@@ -65,13 +65,13 @@ class Lobby(Protocol):
         """List the session among those who are online, or say something in the lobby, and answer it."""
 
     def gone(self, session: Session) -> None:
-        """Take note that the session's connection has ended."""
+        """Record that the session's connection has ended."""
 
     async def open(self, session: Session, message: OpenTable) -> None:
         """Open a table and seat its host."""
 
     async def enter(self, session: Session, message: JoinTable | Watch) -> None:
-        """Let the session take a seat, or watch."""
+        """Give the session a seat, or have it watch."""
 
     async def resume(self, session: Session, message: Resume) -> None:
         """Give a player back the seat kept for them."""

@@ -36,7 +36,7 @@ async def open_gateway(
     connection_limits: ConnectionLimits,
     converse: Callable[[LimitedConnection], Awaitable[None]],
 ) -> AsyncIterator[Gateway]:
-    """Serve on a port of this computer while the context lasts; raises StartError.
+    """Serve on a port of this computer until the context ends; raises StartError.
 
     X-Forwarded-For is believed there, so every program of this computer could make up addresses: requests
     without the token (`Authorization: Bearer`) are answered with 401.

@@ -64,7 +64,7 @@ async def websocket_server(
     *,
     admits: Callable[[Request], bool] | None = None,
 ) -> AsyncIterator[Server]:
-    """Serve while the context lasts: run `converse` with each connection whose request is admitted."""
+    """Serve until the context ends: run `converse` with each connection whose request is admitted."""
 
     async def response(connection: ServerConnection, request: Request) -> Response | None:
         if admits is not None and not admits(request):

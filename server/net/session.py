@@ -54,7 +54,7 @@ class AttendedTable(Protocol):
         """Take the session to the table where its player plays again; raises Refusal or JournalError."""
 
     async def disconnected(self, session: "Session") -> None:
-        """Take note that the session's connection is gone."""
+        """Record that the session's connection is gone."""
 
 
 class Session:

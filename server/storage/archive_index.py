@@ -46,13 +46,13 @@ class ArchiveIndex:
         return self._games.keys()
 
     def add(self, code: str, game: ArchivedGame) -> None:
-        """Take note that a game was archived, last of all."""
+        """Record that a game was archived, last of all."""
         self.discard(code)
         self._last += 1
         self._add(code, Archived(self._last, game))
 
     def discard(self, code: str) -> Archived | None:
-        """Take note that a game is no longer archived; return what `put_back` needs."""
+        """Record that a game is no longer archived; return what `put_back` needs."""
         if (found := self._games.pop(code, None)) is not None:
             for network in self._networks(found.game):
                 self._by_network[network] -= 1
@@ -61,14 +61,14 @@ class ArchiveIndex:
         return found
 
     def put_back(self, games: Mapping[str, Archived]) -> None:
-        """Take note that games are archived after all, in the order of before."""
+        """Record that games are archived after all, in the order of before."""
         for code, archived in games.items():
             self._add(code, archived)
         if games:
             self._games = dict(sorted(self._games.items(), key=lambda item: item[1].place))
 
     def make_room(self, code: str, game: ArchivedGame, most: int) -> dict[str, Archived]:
-        """Take note that a game is archived, and return those that go because there are more than `most`."""
+        """Record that a game is archived, and return those that go because there are more than `most`."""
         self.add(code, game)
         removed = {}
         while len(self) > most:

@@ -36,14 +36,14 @@ class Health:
         return self._failures.count
 
     def settled(self, *, failed: bool) -> None:
-        """Take note of how a commit has ended."""
+        """Record how a commit has ended."""
         self.last_failed = failed
         self._settled_at = self._loop.time()
         if not failed and (failures := self._failures.works()):
             log.warning("stored again", extra=about(failures=failures))
 
     def refused(self) -> None:
-        """Take note that storage has answered, though not by storing what somebody asked for."""
+        """Record that storage has answered, though not by storing what somebody asked for."""
         self._settled_at = self._loop.time()
 
     def count_failures(self, reason: str, number: int = 1, *, told: bool = False) -> None:

@@ -31,7 +31,7 @@ class Journal(Protocol):
 
     @property
     def keeps_games(self) -> bool:
-        """Tell whether an archived game can be brought back."""
+        """Return whether an archived game can be brought back."""
 
     @property
     def commits(self) -> Durations:
@@ -43,10 +43,10 @@ class Journal(Protocol):
 
     @property
     def lapsed(self) -> bool:
-        """Tell whether this server may not speak for its tables: they may be another's by now."""
+        """Return whether this server may not speak for its tables: they may be another's by now."""
 
     def holds(self, code: str) -> bool:
-        """Tell whether a table in use is this server's: what it has just stored may be another's by now."""
+        """Return whether a table in use is this server's: what it has just stored may be another's by now."""
 
     async def whereabouts(self, code: str) -> str | None:
         """Return the address of another server that has a table, None if there is none.
@@ -55,7 +55,7 @@ class Journal(Protocol):
         """
 
     async def storing(self) -> bool:
-        """Tell whether entries can be stored, by trying it if nothing was stored within the last second."""
+        """Return whether entries can be stored, by trying it if nothing was stored within the last second."""
 
     async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
         """Store `entries` of the table `code`, from number `first`."""
@@ -139,7 +139,7 @@ class TableHolder(Protocol):
         """Go on with tables that are this server's now."""
 
     def speak_again(self) -> None:
-        """Tell everybody how the tables stand, which this server could not for a while."""
+        """Send everybody the state of the tables, which this server could not do for a while."""
 
     def stop(self) -> None:
         """Stop the server: another one has its name."""

@@ -15,7 +15,7 @@ class Uninterrupted(asyncio.Future[T]):
     cancelled_meanwhile = False
 
     def cancel(self, msg: Any | None = None) -> bool:  # noqa: ARG002 - asyncio's signature
-        """Take note that the task was cancelled; it takes True to mean that it is going to end."""
+        """Record that the task was cancelled; it takes True to mean that it is going to end."""
         self.cancelled_meanwhile = True
         return True
 

@@ -1,4 +1,4 @@
-"""A table without anybody: after a time it is archived, or forgotten."""
+"""Archive or forget a table that everybody has left."""
 
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
@@ -39,7 +39,7 @@ class Attendance:
             self._timer = scheduler.after(seconds, Unattended())
 
     def stop_timer(self) -> None:
-        """Let the time not run out."""
+        """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
 

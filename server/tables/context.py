@@ -63,13 +63,13 @@ class TableContext:
         self._states = RateLimiter(self.limits.states_at_once, _STATES_PER_SECOND)
 
     def begin_policy(self) -> None:
-        """Let the absence policy begin: with a game, after a restart, or because it was changed."""
+        """Start the absence policy: with a game, after a restart, or because it was changed."""
         if not self._stopped:
             self.policy.stop_timers()
             self.policy = absence_policy(self.state, self.audience.seated, self.stand_in, self.scheduler)
 
     def stop_timers(self) -> None:
-        """Let nothing more fall due."""
+        """Cancel all timers."""
         self._stopped = True
         self.scheduler.stop()
         self.policy.stop_timers()  # but moves that still come are judged, and charged, by its clock
@@ -87,7 +87,7 @@ class TableContext:
             self.state.fold(entry)
 
     async def shorten_if_long(self) -> None:
-        """Have the journal drop entries that no longer count, so that nobody can fill it."""
+        """Drop obsolete entries from the journal, so that nobody can fill it."""
         if self.state.entry_count >= self._shorten_at:
             self.state.entry_count = await self.journal.shorten(self.code, live_entries)
             self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
@@ -175,11 +175,11 @@ class TableContext:
 
     @property
     def may_move(self) -> bool:
-        """Tell whether the game is running, and not paused."""
+        """Return whether the game is running, and not paused."""
         return self.state.stage == "playing" and self.state.paused is None
 
     def send_turn(self) -> None:
-        """Tell everyone whose turn it is, what it may do and for how long: that changed without a move."""
+        """Send everyone whose turn it is, the legal moves and the time: these changed without a move."""
         if self.state.game is not None:
             for session in self.audience:
                 self.catch_up(session, len(self.state.game.events))
@@ -199,14 +199,14 @@ class TableContext:
         return [SaidReady(seat, on=False) for seat in sorted(self.state.ready)]
 
     def bot_was_seated(self) -> None:
-        """Let the stand-in play for another seat; a policy that just waits could not."""
+        """Make the stand-in play for another seat; a policy that only waits cannot."""
         if isinstance(self.policy, WaitingPolicy):
             self.begin_policy()
         else:
             self.policy.reconsider()
 
     async def give_seats_to_bots(self) -> bool:
-        """Let bots play for the seats that are due by now, and return whether there were any."""
+        """Give the seats that are due to bots, and return whether there were any."""
         if not (seats := self.policy.seats_for_bots()):
             return False
         await self.store_or_log(*map(GivenToBot, seats))

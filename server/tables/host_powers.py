@@ -141,7 +141,7 @@ class HostPowers:
         await self._admission.rearrange(list(map(Seat, order)))
 
     async def _substitute(self, host: Seat, seat: Seat) -> None:
-        """Have the stand-in play for a player who has been away for a while, whatever the policy."""
+        """Make the stand-in play for a player who has been away for a while, whatever the policy."""
         context = self._context
         self._player(seat)
         self._check_running()

@@ -136,12 +136,12 @@ class Lobby:
             table.send_on()
 
     def tell_states(self) -> None:
-        """Tell everybody how the tables stand."""
+        """Send everybody the state of the tables."""
         for table in self.tables.values():
             table.tell_state()
 
     async def shorten_journal(self) -> None:
-        """Have the journal drop what an earlier process has left there and no longer counts."""
+        """Drop obsolete entries that an earlier process left in the journal."""
         for table in list(self.tables.values()):
             if self._timers_stopped:
                 return
@@ -149,7 +149,7 @@ class Lobby:
                 await table.shorten_if_long()
 
     def stop_timers(self) -> None:
-        """Let nothing more fall due at any table, also at those that are still being opened."""
+        """Cancel the timers of all tables, even of those that are still being opened."""
         self._timers_stopped = True
         self._lobby_chat.close()
         for table in self.tables.values():
@@ -163,7 +163,7 @@ class Lobby:
 
     @property
     def has_chat(self) -> bool:
-        """Tell whether people can be listed, and talk, in the lobby."""
+        """Return whether people can be listed, and talk, in the lobby."""
         return self._lobby_chat.is_open
 
     def encoded_list(self) -> msgspec.Raw:
@@ -187,7 +187,7 @@ class Lobby:
         table.seat_opener(session, message.id, token)
 
     async def enter(self, session: Session, message: JoinTable | Watch) -> None:
-        """Let the session take a seat, or watch; raises Refusal or JournalError and changes nothing."""
+        """Seat the session, or have it watch; raises Refusal or JournalError and changes nothing."""
         await self._check_here(session, message.table)
         if message.table not in self.tables:
             self.count_code(session.address, message.table)
@@ -243,7 +243,7 @@ class Lobby:
         session.send(Done(message.id))
 
     def gone(self, session: Session) -> None:
-        """Take note that the session's connection has ended."""
+        """Record that the session's connection has ended."""
         self._lobby_chat.leave(session)
 
     # -- what the host of the server asks -----------------------------------------------------------
@@ -254,7 +254,7 @@ class Lobby:
         return self._journal.archived
 
     def games_run(self) -> bool:
-        """Tell whether a game is running that any of its players is at."""
+        """Return whether a game is running that any of its players is at."""
         return any(table.state.stage == "playing" and table.players_here for table in self.tables.values())
 
     async def close_table(self, code: str, reason: str | None) -> None:
@@ -279,13 +279,13 @@ class Lobby:
         return await self._registry.table(code).remove_player(seat)
 
     def open_chat(self, *, on: bool) -> None:
-        """Let people be listed, and talk, in the lobby from now on, or no more."""
+        """Turn the list of people in the lobby, and its chat, on or off."""
         self._lobby_chat.open(on=on)
 
     # -- what tables ask ----------------------------------------------------------------------------
 
     def table_changed(self, code: str) -> None:
-        """Take note that what the list says of a table has changed."""
+        """Record that what the list says of a table has changed."""
         self.public.changed(code)
         if (tell := self._config.attendance) is None:
             return
@@ -298,20 +298,20 @@ class Lobby:
             tell(name, code, name in here)
 
     def privacy_changed(self) -> None:
-        """Take note that a table has become private, or has ceased to be."""
+        """Record that a table has become private, or has ceased to be."""
         self._lobby_chat.hide()
 
     def table_ended(self, code: str, *, failed: bool) -> None:
-        """Take note that a table has ended."""
+        """Record that a table has ended."""
         self._registry.ended(code, failed=failed)
 
     @property
     def writes_records(self) -> bool:
-        """Tell whether finished games are to be recorded."""
+        """Return whether finished games are to be recorded."""
         return self._config.records is not None
 
     def game_over(self, code: str, game: Game, names: Sequence[str], ended: int) -> None:
-        """Take note of a finished game."""
+        """Record a finished game."""
         self._on_game_over(code, game, names, ended)
 
     async def table_after(self, session: Session, code: str, state: PersistentState) -> Table:
@@ -383,7 +383,7 @@ class Lobby:
         return next((Seat(seat) for seat, each in enumerate(hashes) if hash_fits(wanted, each)), None)
 
     def _is_known(self, code: str) -> bool:
-        """Tell whether a table is here, or in the archive, or was set aside, as far as this server knows."""
+        """Return whether this server knows the table: here, in the archive, or set aside."""
         journal = self._journal
         return code in self.tables or code in journal.archived or code in journal.codes_set_aside
 

@@ -25,19 +25,19 @@ class TableOwner(Protocol):
 
     @property
     def writes_records(self) -> bool:
-        """Tell whether finished games are to be recorded."""
+        """Return whether finished games are to be recorded."""
 
     def table_changed(self, code: str) -> None:
-        """Take note that what the list says of a table has changed."""
+        """Record that what the list says of a table has changed."""
 
     def privacy_changed(self) -> None:
-        """Take note that a table has become private, or has ceased to be."""
+        """Record that a table has become private, or has ceased to be."""
 
     def table_ended(self, code: str, *, failed: bool) -> None:
-        """Take note that a table has ended."""
+        """Record that a table has ended."""
 
     def game_over(self, code: str, game: Game, names: Sequence[str], ended: int) -> None:
-        """Take note of a finished game, its players' names by seat, and when it ended, in s since 1970."""
+        """Record a finished game, its players' names by seat, and when it ended, in s since 1970."""
 
     async def table_after(self, session: Session, code: str, state: PersistentState) -> NextTable:
         """Return the table where the session's player plays again after table `code`.

@@ -104,7 +104,7 @@ class Table:
             raise
 
     def _begin(self) -> None:
-        """Let things fall due at the table; raises whatever its state, which nobody has looked at, causes."""
+        """Set up the table's parts and its absence policy; raises whatever its unchecked state causes."""
         self._context.begin_policy()
         self._admission = SeatAdmission(self, self._context)
         self._pauses = Pauses(self._context)
@@ -134,7 +134,7 @@ class Table:
                 await self._in_order(lambda: self._requests.answer(session, message))
 
     async def enter(self, session: Session, message: JoinTable | Resume | Watch) -> None:
-        """Let the session in as it asks; raises Refusal or JournalError."""
+        """Admit the session as it asks; raises Refusal or JournalError."""
         match message:
             case JoinTable():
                 await self._if_leased(lambda: self._admission.join(session, message))
@@ -152,7 +152,7 @@ class Table:
         await self._if_leased(lambda: self._requests.send_record(session, message))
 
     async def disconnected(self, session: Session) -> None:
-        """Take note that the session's connection is gone."""
+        """Record that the session's connection is gone."""
         with contextlib.suppress(Refusal, TableLost):  # the table ended meanwhile
             await self._at_once(lambda: self._admission.disconnected(session))
 
@@ -164,7 +164,7 @@ class Table:
         return len(self._audience.seated)
 
     def is_here(self, seat: Seat) -> bool:
-        """Tell whether the player of a seat is connected."""
+        """Return whether the player of a seat is connected."""
         return seat in self._audience.seated
 
     def people_here(self) -> frozenset[str]:
@@ -231,12 +231,12 @@ class Table:
         return self._ended
 
     async def shorten_if_long(self) -> None:
-        """Have the journal drop entries of the table that no longer count; raises JournalError."""
+        """Drop the table's obsolete entries from the journal; raises JournalError."""
         with contextlib.suppress(Refusal, TableLost):  # it ended meanwhile
             await self._at_once(lambda: self._context.shorten_if_long())  # noqa: PLW0108 - an ended table has none
 
     async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
-        """Have `give` give the table to another server, and send everybody there; else it stays as it is."""
+        """Hand the table to another server with `give`, and send everybody there; else it stays as it is."""
         with contextlib.suppress(Refusal, TableLost):  # it ended meanwhile, or nobody knows where it is
             await self._at_once(lambda: self._hand_over(give))
 
@@ -253,12 +253,12 @@ class Table:
                 session.close(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED)
 
     def tell_state(self) -> None:
-        """Tell everybody how the table stands."""
+        """Send everybody the state of the table."""
         if not self._ended:
             self._context.broadcast_state()
 
     def stop_timers(self) -> None:
-        """Let nothing more fall due: the server stops, and a player whose connection ends has not left."""
+        """Cancel all timers: the server stops, and a player whose connection ends has not left."""
         if not self._ended:
             self._stop_timers()
 
@@ -403,7 +403,7 @@ class Table:
 
     @property
     def _is_over(self) -> bool:
-        """Tell whether the table is to end, after what was done."""
+        """Return whether the table is to end, after what was done."""
         return self.state.forgotten or self.archived or self._moved_to is not None
 
     def _check_open(self) -> None:

@@ -16,7 +16,7 @@ class CpuShare:
         self._paid_at = time() - saved  # when all that was used is paid for
 
     def use(self, seconds: float) -> None:
-        """Take note that so many seconds of a processor's time were used."""
+        """Record that so many seconds of a processor's time were used."""
         self._paid_at = max(self._paid_at, self._time() - self._saved) + seconds / self._share
 
     def seconds_to_rest(self) -> float:

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class FairThread(Generic[T]):
-    """Does one piece of work at a time, in turns for those who ask for it, whoever asks for more.
+    """Does one piece of work at a time, in turns for its requesters, however many each adds.
 
     After each piece it rests for so long that it takes no more than `share` of a processor.
     """

@@ -54,7 +54,7 @@ class ThinkingProcesses:
         self._closed = False
 
     def ask(self, question: Question, asker: Sequence[str]) -> asyncio.Future[Answer]:
-        """Have the question answered when it is the asker's turn, unless the future is cancelled before.
+        """Queue the question for the asker's turn, unless the future is cancelled before that.
 
         The future fails with NoAnswer.
         """

@@ -1,4 +1,4 @@
-"""A queue in which everybody who asks has a turn, whoever asks for more."""
+"""A fair queue: one item per requester and round, however many each requester adds."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ class Turns(Generic[T]):
         return bool(self._here or self._groups)
 
     def add(self, asker: Sequence[str], work: T) -> None:
-        """Let a piece of work wait for the asker's turn."""
+        """Queue a piece of work for the asker's turn."""
         if asker:
             self._groups.setdefault(asker[-1], Turns()).add(asker[:-1], work)
         else:

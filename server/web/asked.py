@@ -83,7 +83,7 @@ def address_asked(asked: Asked) -> str:
 
 
 def from_own_page(asked: Asked) -> bool:
-    """Tell whether a websocket is asked for by a page of this server, and not by a page from anywhere."""
+    """Return whether a websocket is asked for by a page of this server, and not by a page from anywhere."""
     origin = _one(asked, "Origin").lower()
     scheme, _, host = origin.partition("://")
     hosts = {_one(asked, "Host")} | ({_one(asked, "X-Forwarded-Host")} if asked.proxied else set())
@@ -93,7 +93,7 @@ def from_own_page(asked: Asked) -> bool:
 
 
 def _is_host(text: str) -> bool:
-    """Tell whether a text is a host, perhaps with a port, as a URL can have it."""
+    """Return whether a text is a host, perhaps with a port, as a URL can have it."""
     try:
         _ = urlsplit(f"//{text}").port
     except ValueError:  # a port out of range, or not an IPv6 address

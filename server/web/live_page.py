@@ -82,7 +82,7 @@ class LivePage:
         self._viewers.pop(session, None)
 
     def changed(self) -> None:
-        """Take note that the subject may look different now."""
+        """Record that the subject may look different now."""
         self._changed.set()
 
     async def run(self) -> None:

@@ -100,7 +100,7 @@ class Site:
         }
 
     def close(self) -> None:
-        """Draw nothing more."""
+        """Stop drawing."""
         self._thread.close()
 
     async def page(self, asked: Asked) -> Page:
@@ -131,7 +131,7 @@ class Site:
         return await self._drawn_page(asked, absent, status)
 
     def admits(self, asked: Asked) -> bool:
-        """Tell whether a browser may open a websocket here: one of our own pages asks for it."""
+        """Return whether a browser may open a websocket here: one of our own pages asks for it."""
         return (
             (asked.path == TABLES or table_asked(asked.path) is not None)
             and from_own_page(asked)
@@ -203,7 +203,7 @@ class Site:
 
     @contextlib.contextmanager
     def _live_page(self, code: str | None) -> Iterator[LivePage]:
-        """Keep the page of a table, or of the list, going while the context lasts."""
+        """Keep a live page, of a table or of the list, up to date until the context ends."""
         if (shared := self._live.get(code)) is None:
             subject = self._list if code is None else WatchedTable(code, self._lobby.public, self._pages)
             name = TABLES if code is None else f"{TABLES}/{code}"

@@ -106,7 +106,7 @@ class ListPage(Struct, frozen=True):
 
 
 def on_turn(model: TableModel) -> bool:
-    """Tell whether it is the player's own turn."""
+    """Return whether it is the player's own turn."""
     return model.seat is not None and model.view is not None and model.view.turn == model.seat
 
 

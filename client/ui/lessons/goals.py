@@ -77,7 +77,7 @@ Goal: TypeAlias = Read | PointTo | Lay | PlaceAny | PlaceSoldier | PlaceOn | Ear
 
 
 def arrived(goal: Goal, table: TablePage, view: View) -> bool:
-    """Tell whether the pupil has reached the goal without a move, by pointing or walking there."""
+    """Return whether the pupil has reached the goal without a move, by pointing or walking there."""
     match goal, table:
         case Read(), _:
             return True
@@ -90,7 +90,7 @@ def arrived(goal: Goal, table: TablePage, view: View) -> bool:
 
 
 def fulfilled(goal: Goal, command: Command, model: TableModel) -> bool:
-    """Tell whether the move reaches the goal; `model` is the table after it."""
+    """Return whether the move reaches the goal; `model` is the table after it."""
     match goal, command:
         case Lay(), LayTile():
             return True

@@ -46,7 +46,7 @@ class End(Protocol):
 
 
 def running(model: TableModel) -> bool:
-    """Tell whether a game is running at the client's table."""
+    """Return whether a game is running at the client's table."""
     return model.view is not None and model.view.phase is not Phase.OVER
 
 

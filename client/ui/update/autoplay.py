@@ -48,7 +48,7 @@ def ticked(ui: Ui, model: TableModel) -> Ui:
 
 
 def counting(ui: Ui, model: TableModel) -> bool:
-    """Tell whether anything on the screen changes with time."""
+    """Return whether anything on the screen changes with time."""
     if ui.ticks_left is not None or ui.stops_at is not None:
         return True
     if ui.lost is not None and ui.lost.until is not None:
@@ -61,7 +61,7 @@ def counting(ui: Ui, model: TableModel) -> bool:
 
 
 def _ended(ui: Ui) -> bool:
-    """Tell whether the walk is at its end."""
+    """Return whether the walk is at its end."""
     match ui.page:
         case Scoring() | Replay(table=Scoring()):
             return False

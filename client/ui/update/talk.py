@@ -49,7 +49,7 @@ class Talk:
     no_spectators: bool = False
 
     def hears(self, name: str | None) -> bool:
-        """Tell whether the player hears who has this name, or spectators in general for None."""
+        """Return whether the player hears who has this name, or spectators in general for None."""
         return not self.no_spectators if name is None else name.casefold() not in self.muted
 
     def after(self, mute: Mute) -> "Talk":

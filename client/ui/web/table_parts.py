@@ -51,7 +51,7 @@ def way_in(*, joins: bool) -> dict[str, str]:
 
 
 def _has_room(state: TableState) -> bool:
-    """Tell whether somebody may take a seat: a free one, a bot's before the game, or a vacant one."""
+    """Return whether somebody may take a seat: a free one, a bot's before the game, or a vacant one."""
     if state.stage == "gathering":
         return any(seat.name is None or seat.level is not None for seat in state.seats)
     return state.stage == "playing" and any(seat.vacant for seat in state.seats)

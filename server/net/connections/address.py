@@ -67,7 +67,7 @@ class Address:
             self._count(without_seat=-1)
 
     def sit(self, connection: SharingConnection, *, seated: bool) -> None:
-        """Take note that a connection has a seat now, or has none any more."""
+        """Record that a connection has a seat now, or has none any more."""
         before, after = (self._others, self._seated) if seated else (self._seated, self._others)
         if before.pop(connection, None) is None:
             return  # it has been cut, or had a seat before
@@ -78,7 +78,7 @@ class Address:
 
     @property
     def has_seats_left(self) -> bool:
-        """Tell whether a connection may take a new seat; coming back to one is always allowed."""
+        """Return whether a connection may take a new seat; coming back to one is always allowed."""
         return all(each.seats_taken < each.seats for each in self.and_around())
 
     def most_crowded(self) -> "Address":

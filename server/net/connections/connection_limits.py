@@ -269,7 +269,7 @@ class ConnectionLimits:
         return named
 
     def no_proxy_header(self, connection: ServerConnection) -> None:
-        """Take note that a trusted proxy's connection does not begin with the header it should."""
+        """Record that a trusted proxy's connection does not begin with the header it should."""
         self.refused[RefusedFor.PROXY_HEADER] += 1
         self._complain(self.remote(connection), "PROXY")
 

@@ -110,7 +110,7 @@ class FairRate:
             self._wait()
 
     def read_in_turn(self) -> None:
-        """Have the frame read that is next, if it has not gone meanwhile."""
+        """Read the next frame, unless its client has gone in the meantime."""
         self._in_line = False
         if self._queue:
             place, _, _, connection = heapq.heappop(self._queue)

@@ -34,7 +34,7 @@ def bytes_of_first_frame(data: bytes | bytearray) -> int:
 
 
 def is_short_message(frame: bytes | bytearray) -> bool:
-    """Tell whether a frame is a whole binary message of at most 125 bytes, masked as it has to be."""
+    """Return whether a frame is a whole binary message of at most 125 bytes, masked as it has to be."""
     return frame[0] == _WHOLE_BINARY and _MASKED <= frame[1] < _MASKED | 126
 
 

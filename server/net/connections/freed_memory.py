@@ -21,7 +21,7 @@ class FreedMemory:
         self._ended = 0
 
     def connection_ended(self) -> None:
-        """Take note that a connection will hold no memory any more."""
+        """Record that a connection will hold no memory any more."""
         self._ended += 1
         if self._ended == _CONNECTIONS and self._give_back is not None:
             asyncio.get_running_loop().call_later(_SECONDS, self._begin, self._give_back)

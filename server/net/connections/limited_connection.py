@@ -45,13 +45,13 @@ class LimitedConnection(SharingConnection):
         self._deadline: asyncio.TimerHandle | None = None
 
     def sit(self, *, seated: bool) -> None:
-        """Take note that the client has a seat now, or has none any more."""
+        """Record that the client has a seat now, or has none any more."""
         if (address := self._connection_limits.address(self)) is not None:
             address.sit(self, seated=seated)
 
     @property
     def may_take_seat(self) -> bool:
-        """Tell whether the client's address may have one more seat; coming back to one is always allowed."""
+        """Return whether the client's address may have one more seat; returning to one is always allowed."""
         address = self._connection_limits.address(self)
         return address is None or address.has_seats_left
 
@@ -208,7 +208,7 @@ class LimitedConnection(SharingConnection):
         super().data_received(data)
 
     def _break_cycles(self) -> None:
-        """Let this be freed at once: Python rarely looks for cycles, least of all in what has lived long."""
+        """Break cycles so that this is freed immediately: Python rarely collects old objects."""
         self.protocol.parser.close()
         for error in (self.protocol.parser_exc, self.protocol.handshake_exc, self.connection_exc):
             drop_traceback(error)

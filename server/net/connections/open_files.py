@@ -13,7 +13,7 @@ _BESIDE_CONNECTIONS: Final = 128  # the journal, records, and connections about 
 
 
 def make_room_for(connections: int) -> None:
-    """Let so many connections be open, as far as the system allows; log it if it does not."""
+    """Raise the limit to so many open connections; log it if the system does not allow that."""
     if sys.platform == "win32":  # which counts no sockets
         return
     import resource  # noqa: PLC0415 - Windows has none
@@ -31,7 +31,7 @@ def make_room_for(connections: int) -> None:
 
 
 def is_last_file(number: int) -> bool:
-    """Tell whether no more files may be open than are now: the system gives each the lowest free number."""
+    """Return whether no more files may be open than are now: the system gives each the lowest free number."""
     if sys.platform == "win32":
         return False
     import resource  # noqa: PLC0415 - Windows has none

@@ -52,7 +52,7 @@ class Site(Protocol):
         """Return the answer to a request for a page."""
 
     def admits(self, asked: Asked) -> bool:
-        """Tell whether a browser may open a websocket here."""
+        """Return whether a browser may open a websocket here."""
 
 
 def bad_request(transport: asyncio.BaseTransport) -> bytes:
@@ -69,7 +69,7 @@ def _for_browsers(*, tls: bool) -> str:
 
 
 def over_tls(transport: asyncio.BaseTransport) -> bool:
-    """Tell whether a connection speaks TLS."""
+    """Return whether a connection speaks TLS."""
     return transport.get_extra_info("ssl_object") is not None
 
 

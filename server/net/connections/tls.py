@@ -56,7 +56,7 @@ class Tls(asyncio.Transport, asyncio.Protocol):
             self._network.write(data)
 
     def begin(self, connection: asyncio.Protocol, data: bytes) -> None:
-        """Let a connection speak, once the handshake is complete; `data` has come since."""
+        """Start a connection after its handshake; `data` has arrived since."""
         self._connection = connection
         self._network.set_protocol(self)
         connection.connection_made(self)

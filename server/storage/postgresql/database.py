@@ -157,7 +157,7 @@ class Database:
 
 
 def _nobody_answers(error: BaseException) -> bool:
-    """Tell whether nothing listens there, at any of several addresses: then there is no number."""
+    """Return whether nothing listens there, at any of several addresses: then there is no number."""
     if isinstance(error, Fault) or not isinstance(error, OSError):
         return False
     return error.errno in {None, errno.ECONNREFUSED, errno.ENOENT, errno.EHOSTUNREACH, errno.ENETUNREACH}
@@ -193,10 +193,10 @@ def not_stored(text: str, error: Exception) -> NotStored:
 
 
 def refused_by_database(error: Exception) -> bool:
-    """Tell whether the database says that it has undone a transaction; otherwise it may have stored it."""
+    """Return whether the database says that it has undone a transaction; otherwise it may have stored it."""
     return isinstance(error, asyncpg.PostgresError) and error.severity_en == "ERROR"
 
 
 def takes_no_changes(error: Exception) -> bool:
-    """Tell whether the database says that it is a standby, or otherwise read-only, by now."""
+    """Return whether the database says that it is a standby, or otherwise read-only, by now."""
     return isinstance(error, asyncpg.PostgresError) and error.sqlstate == _READ_ONLY

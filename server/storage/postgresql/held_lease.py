@@ -178,7 +178,7 @@ class HeldLease:
         return True
 
     def _answer(self, codes: Iterable[str]) -> None:
-        """Let those go on who asked for tables that were looked for."""
+        """Wake those who asked for the tables that have been looked up."""
         for code in codes:
             if (looked_for := self._wanted.pop(code, None)) is not None:
                 looked_for.set_result(None)
@@ -188,7 +188,7 @@ class HeldLease:
         self._leaves = True
 
     async def close(self) -> None:
-        """Let others take up the tables at once."""
+        """Release the tables so that others can take them over immediately."""
         if self._end is not None:
             self._end.cancel()
         for line in (self.moves, self.rest):
@@ -220,7 +220,7 @@ class HeldLease:
         return await self._take_up(connection)
 
     async def _tables_wait(self, connection: Connection) -> bool:
-        """Tell whether tables are to be taken up: if that is not answered, surely none are taken."""
+        """Return whether tables are to be taken up: if that is not answered, surely none are taken."""
         async with asyncio.timeout(self._seconds):
             return await lease.tables_wait(connection, self.term)
 
@@ -268,7 +268,7 @@ class HeldLease:
         return True
 
     def _extend(self, sent: float) -> None:
-        """Take note that the lease runs from the time `sent`; when it ends, players are sent on."""
+        """Record that the lease runs from the time `sent`; when it ends, players are sent on."""
         self._valid_until = sent + self._seconds
         if self._end is not None:
             self._end.cancel()

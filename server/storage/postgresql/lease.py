@@ -41,7 +41,7 @@ async def begun(connection: Connection, name: str, address: str, seconds: float)
 
 
 async def renew(connection: Connection, term: int, seconds: float) -> bool:
-    """Let the lease run out so many seconds from now; return False if it was ended."""
+    """Extend the lease to so many seconds from now; return False if it was ended."""
     renewed = await connection.fetchval(
         "UPDATE node SET expires = clock_timestamp() + $2 WHERE term = $1 RETURNING term",
         term,
@@ -131,7 +131,7 @@ async def owner(connection: Connection, code: str) -> Owner | None:
 
 
 async def tables_wait(connection: Connection, term: int) -> bool:
-    """Tell whether there is anything to `take_up`."""
+    """Return whether there is anything to `take_up`."""
     query = "SELECT EXISTS (SELECT FROM game_table WHERE (term IS NULL OR offered = $1) AND place = '=')"
     return bool(await connection.fetchval(query, term))
 
@@ -156,7 +156,7 @@ async def take_up(
 
 
 async def replaced(connection: Connection, name: str, term: int) -> bool:
-    """Tell whether another server has begun a lease under the name of the one with this term."""
+    """Return whether another server has begun a lease under the name of the one with this term."""
     found = await connection.fetchval("SELECT term FROM node WHERE name = $1 AND term > $2", name, term)
     return found is not None
 

@@ -196,7 +196,7 @@ class Line:
         log.info("a change in doubt was stored", extra=about(line=self._name, change=number))
 
     def _lose(self, connection: Connection, error: BaseException | None) -> None:
-        """Take note that the connection is lost, and begin to make another."""
+        """Record that the connection is lost, and begin to make another."""
         if connection is not self._connection or self._connection is None:
             return
         self._drop(reason_of(error) if error is not None else "the connection was closed")

@@ -29,7 +29,7 @@ class Signal(enum.Enum):
 
 
 async def notify(connection: Connection, signal: Signal) -> None:
-    """Tell all servers, when the transaction is committed."""
+    """Notify all servers when the transaction is committed."""
     await connection.execute(f"SELECT {signal.notify}")
 
 

@@ -216,7 +216,7 @@ async def records_due(connection: Connection, term: int) -> list[tuple[str, int]
 
 
 async def record_written(connection: Connection, code: str) -> None:
-    """Take note that a game's record is due no longer."""
+    """Record that a game's record is due no longer."""
     await connection.execute("DELETE FROM record_due WHERE code = $1", code)
 
 

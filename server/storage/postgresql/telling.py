@@ -77,7 +77,7 @@ class Tally:
 
 
 async def tell(connection: Connection, term: int, lines: Sequence[Outgoing]) -> None:
-    """Tell the others all this, or nothing; raises asyncpg.ForeignKeyViolationError if the lease is gone."""
+    """Send the others all this, or nothing; raises asyncpg.ForeignKeyViolationError if the lease is gone."""
     await connection.execute(
         _TELL,
         term,

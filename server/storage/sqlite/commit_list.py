@@ -157,7 +157,7 @@ class CommitList:
 
     @property
     def long(self) -> bool:
-        """Tell whether it has grown so much that it should be rewritten."""
+        """Return whether it has grown so much that it should be rewritten."""
         return self._size > max(_SIZE_TO_REWRITE, 2 * self._begun_with)
 
     def add(self, commits: int, changes: Changes) -> None:

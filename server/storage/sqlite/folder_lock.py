@@ -40,7 +40,7 @@ class FolderLock:
             )
 
     def close(self) -> None:
-        """Let another process use the folder."""
+        """Release the folder for other processes."""
         os.close(self._descriptor)
 
 

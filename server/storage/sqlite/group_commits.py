@@ -84,11 +84,11 @@ class GroupCommits:
         await completed(stored)
 
     async def done(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Any:
-        """Have `work` done in the thread, and return its result; raises JournalError, and what it raises."""
+        """Run `work` in the thread, and return its result; raises JournalError, and what it raises."""
         return await completed(self.asked(work, begins))
 
     def asked(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Uninterrupted[Any]:
-        """Have `work` done in the thread, after `begins` was called on the event loop."""
+        """Run `work` in the thread, after calling `begins` on the event loop."""
         job = _Job(work, Uninterrupted(loop=self._loop), begins)
         self._batch.jobs.append(job)
         self._settle_soon()
@@ -99,7 +99,7 @@ class GroupCommits:
         self._log_begins = True
 
     def settled(self, error: BaseException | None) -> None:
-        """Take note that a commit has succeeded or failed."""
+        """Record that a commit has succeeded or failed."""
         if error is None:
             self._log_begins = False
         self._health.settled(failed=error is not None)

@@ -7,7 +7,7 @@ _COPIED: Final = "copy-of-"
 
 
 def is_copy(journal: str) -> bool:
-    """Tell whether a journal of this name is a copy that is whole without a commit list."""
+    """Return whether a journal of this name is a copy that is whole without a commit list."""
     return journal.startswith(_COPIED)
 
 

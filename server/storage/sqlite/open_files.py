@@ -55,12 +55,12 @@ class OpenFiles:
 
     @property
     def log_is_gone(self) -> bool:
-        """Tell whether it is only the write-ahead log that is missing."""
+        """Return whether it is only the write-ahead log that is missing."""
         return self.fault is not None and self.fault.path == self._log_path
 
     @property
     def deleted(self) -> bool:
-        """Tell whether the main file has no name any more, so that it ends with the process."""
+        """Return whether the main file has no name any more, so that it ends with the process."""
         return os.fstat(self._descriptor).st_nlink == 0
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ class OpenFiles:
             raise NotInPlace("its file is not in its place")
 
     def in_place(self) -> bool:
-        """Tell whether the files are those that were opened, and only this process writes to the main one.
+        """Return whether the files are those that were opened, and only this process writes to the main one.
 
         The usual answer takes two calls of the system.
         """
@@ -97,12 +97,12 @@ class OpenFiles:
         return (seen == self._known and self.fault is None) or self._look_closely()
 
     def begin_checkpoint(self) -> None:
-        """Take note that from now on the main file changes."""
+        """Record that from now on the main file changes."""
         with self._lock:
             self._being_written += 1
 
     def end_checkpoint(self) -> None:
-        """Take note of the main file as a checkpoint has left it."""
+        """Record the main file as a checkpoint has left it."""
         with self._lock:
             self._being_written -= 1
             self._take_note()
@@ -147,7 +147,7 @@ class OpenFiles:
         return None
 
     def _overwritten(self) -> bool:
-        """Tell whether another program has changed the main file, and not only touched it."""
+        """Return whether another program has changed the main file, and not only touched it."""
         if self._being_written:
             return False
         now = os.fstat(self._descriptor)

@@ -125,7 +125,7 @@ def records_due(database: sqlite3.Connection) -> list[tuple[str, int]]:
 
 
 def record_written(database: sqlite3.Connection, code: str) -> Changes:
-    """Take note that a game's record is due no longer; the tables stay as they are."""
+    """Record that a game's record is due no longer; the tables stay as they are."""
     database.execute("DELETE FROM record_due WHERE code = ?", (code,))
     return {}
 

@@ -33,22 +33,22 @@ class AbsencePolicy(Protocol):
         """Start the clock of the seat that is on turn now."""
 
     def player_came(self, seat: Seat) -> None:
-        """Take note that the seat's player is here: a bot that played for it stops, even in mid-move."""
+        """Record that the seat's player is here: a bot that played for it stops, even in mid-move."""
 
     def player_went(self, seat: Seat) -> None:
-        """Take note that the seat's player may have gone."""
+        """Record that the seat's player may have gone."""
 
     def mark_overdue(self, seat: Seat) -> None:
-        """Take note that the seat's player has been away for as long as the policy allows."""
+        """Record that the seat's player has been away for as long as the policy allows."""
 
     def turn_timed_out(self, events: int) -> None:
-        """Have the stand-in move for the turn after so many events, whose clock has run out."""
+        """Make the stand-in move for the turn after so many events, whose clock has run out."""
 
     def reconsider(self) -> None:
-        """Have the stand-in move if it plays for the seat on turn."""
+        """Make the stand-in move if it plays for the seat on turn."""
 
     def stop_timers(self) -> None:
-        """Let nothing more fall due."""
+        """Cancel all timers."""
 
     def seats_for_bots(self) -> list[Seat]:
         """Return the seats that a bot is to play for from now on."""
@@ -363,13 +363,13 @@ class ActingPolicy:
             self._absences[seat] = Absence(self._scheduler.time() + policy.seconds, timer)
 
     def _run_clock(self) -> None:
-        """Have the turn end when what is left of its clock is used up."""
+        """Schedule the end of the turn for when its clock runs out."""
         if self._game is not None and self._allowance is not None:
             seconds = (self.time_left() or 0) / 1000
             self._turn_timer = self._scheduler.after(seconds, TimeUp(len(self._game.events)))
 
     def _prepare_move(self, game: Game, by: Substitute) -> None:
-        """Have the stand-in choose. It moves after a drawn time: how long it thinks might reveal its hand."""
+        """Start the stand-in's choice. It moves after a drawn time: thinking time might reveal its hand."""
         events = len(game.events)
         self._stop_turn()
         player = self._state.players[_on_turn(game)]
@@ -380,7 +380,7 @@ class ActingPolicy:
         self._turn_timer = self._scheduler.after(pause, MoveDue(events))
 
     def _among_people(self, by: Substitute) -> bool:
-        """Tell whether several people see when the stand-in moves."""
+        """Return whether several people see when the stand-in moves."""
         return by == "bot" and len(self._people_here) > 1
 
     def _make_late_move(self, move: SubstituteMove) -> None:

@@ -68,7 +68,7 @@ class Pauses:
                 self._context.counts.journal_failed(error)
 
     async def end_by_itself(self, number: int) -> None:
-        """Let the game go on if its pause of this number has not been ended yet."""
+        """End the game's pause of this number, unless it has ended already."""
         state = self._context.state
         if state.paused is None or state.pauses.total() != number:
             return
@@ -93,7 +93,7 @@ class Pauses:
             context.broadcast_state()
 
     def _is_agreed(self, wanted: list[Seat]) -> bool:
-        """Tell whether it is enough that these players want a pause."""
+        """Return whether it is enough that these players want a pause."""
         state = self._context.state
         has_clock = isinstance(state.absence, MoveClock | GameClock)
         return not has_clock or state.host in wanted or self._context.people_here <= set(wanted)

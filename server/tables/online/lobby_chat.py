@@ -122,19 +122,19 @@ class LobbyChat:
     # -- what the lobby asks ------------------------------------------------------------------------
 
     def open(self, *, on: bool) -> None:
-        """Have a list and a chat from now on, or neither: then nobody is shown the others, nor forgotten."""
+        """Turn the list and the chat on or off; off, nobody sees the others or is forgotten."""
         if self.is_open != on:
             self.is_open = on
             self._list_outdated = True
             self._begin_soon()
 
     def hide(self) -> None:
-        """Take note that a table has become private, or has ceased to be: nobody is sent the old list."""
+        """Record that a table has become private, or has ceased to be: nobody is sent the old list."""
         self._list_outdated = True
         self._begin_soon()
 
     def close(self) -> None:
-        """Let there be no more rounds."""
+        """Stop the rounds."""
         self._closed = True
         if self._next_round is not None:
             self._next_round.cancel()
@@ -143,7 +143,7 @@ class LobbyChat:
     # -- rounds -------------------------------------------------------------------------------------
 
     def _moved(self, session: Session) -> None:
-        """Take note that a session has gone to a table, or has come back and missed something."""
+        """Record that a session has gone to a table, or has come back and missed something."""
         person = self._people.of(session)
         if person is not None:
             if person.listens:
@@ -152,7 +152,7 @@ class LobbyChat:
             self._begin_soon()
 
     def _begin_soon(self) -> None:
-        """Have a round as soon as there may be one."""
+        """Start a round as soon as one is allowed."""
         self._changed_since = True
         if self._tell_others is not None:
             self._tell_others()
@@ -165,7 +165,7 @@ class LobbyChat:
         self._tasks.start(self._round(), "telling the lobby")
 
     async def _round(self) -> None:
-        """Tell everybody in the lobby what has changed."""
+        """Send everybody in the lobby what has changed."""
         self._changed_since = False
         listeners = [person for person in self._people if person.listens]
         try:
@@ -207,7 +207,7 @@ class LobbyChat:
     # -- the other servers --------------------------------------------------------------------------
 
     def share(self, channel: "Channel") -> None:
-        """Have one list and one chat with the other servers that share the database."""
+        """Share one list and one chat with the other servers of the database."""
         self._remarks.share(channel, self._begin_soon)
         self._tell_others = self._elsewhere.share(channel, self._own, self._others_changed)
 
@@ -223,7 +223,7 @@ class LobbyChat:
         }
 
     def _others_changed(self) -> None:
-        """Take note that other people are online elsewhere.
+        """Record that other people are online elsewhere.
 
         Two servers may admit the same name at once, or while neither hears the other: who came first keeps
         it. And who has gone on to another server is there, even if the connection here has not ended yet.

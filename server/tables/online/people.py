@@ -38,7 +38,7 @@ class Person:
 
     @property
     def listens(self) -> bool:
-        """Tell whether this person is in the lobby, and not at a table."""
+        """Return whether this person is in the lobby, and not at a table."""
         return self.session.table is None
 
 

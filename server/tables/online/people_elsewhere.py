@@ -23,7 +23,7 @@ class PeopleElsewhere:
     def share(
         self, channel: "Channel", own: Callable[[], Mapping[str, Person]], changed: Callable[[], None]
     ) -> Callable[[], None]:
-        """Tell the others what `own` returns, and learn of theirs, calling `changed`.
+        """Send the others what `own` returns, and receive theirs, calling `changed`.
 
         Return what is to be called when the own ones have changed.
         """

@@ -50,7 +50,7 @@ class Remarks:
         self._heard_from = PerMinuteLimit(_TIMES_MORE * most)
 
     def share(self, channel: "Channel", changed: Callable[[], None]) -> None:
-        """Tell the other servers what is said here; `changed` is called when something is said there."""
+        """Send the other servers what is said here; call `changed` when something is said there."""
         self._channel = channel
 
         def learn() -> None:

@@ -43,16 +43,16 @@ class PublicTables:
 
     @property
     def shared(self) -> bool:
-        """Tell whether other servers have one list with this one."""
+        """Return whether other servers have one list with this one."""
         return self._tell_others is not None
 
     def share(self, channel: "Channel") -> None:
-        """Have one list with the other servers from now on."""
+        """Share one list with the other servers from now on."""
         self._outdated = dict.fromkeys(self._tables)
         self._tell_others = self._elsewhere.share(channel, self._own)
 
     def changed(self, code: str) -> None:
-        """Take note that a table has changed, has come or has gone."""
+        """Record that a table has changed, has come or has gone."""
         self._outdate()
         self._note_names(code)
         if self._tell_others is not None:
@@ -60,7 +60,7 @@ class PublicTables:
             self._tell_others()
 
     def _learn(self, codes: Iterable[str]) -> None:
-        """Take note that other servers have told something of these tables."""
+        """Record that other servers have told something of these tables."""
         self._outdate()
         for code in codes:
             self._note_names(code)
@@ -104,7 +104,7 @@ class PublicTables:
         return None if found is None or found.summary.no_spectators else found.address
 
     def is_listed(self, code: str) -> bool:
-        """Tell whether everybody may know that there is a table with this code."""
+        """Return whether everybody may know that there is a table with this code."""
         table = self._tables.get(code)
         return self._elsewhere.get(code) is not None if table is None else not table.state.private
 
@@ -117,7 +117,7 @@ class PublicTables:
         return "watching" if session.seat is None else "playing", session.table.code
 
     def name_held(self, session: Session, name: str, proofs: Collection[str]) -> bool:
-        """Tell whether the name looks like that of another's seat at a table in the list."""
+        """Return whether the name looks like that of another's seat at a table in the list."""
 
         def is_own(other: str, stored: str) -> bool:
             return not alike(name, other) or any(hash_fits(each, stored) for each in proofs)

@@ -236,7 +236,7 @@ class TableRegistry:
             return await self._added(code, state)
 
     def ended(self, code: str, *, failed: bool) -> None:
-        """Take note that a table has ended."""
+        """Record that a table has ended."""
         del self.tables[code]
         if failed:
             self._failed.add(code)

@@ -37,7 +37,7 @@ class TablesElsewhere:
         self._opened: dict[str, float] = {}
 
     def share(self, channel: "Channel", own: Callable[[], Mapping[str, PublicTable]]) -> Callable[[], None]:
-        """Tell the others what `own` returns, and learn of theirs.
+        """Send the others what `own` returns, and receive theirs.
 
         Return what is to be called when the own ones have changed.
         """

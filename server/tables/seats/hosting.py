@@ -18,7 +18,7 @@ class Hosting:
         self.watch()
 
     def stop_timers(self) -> None:
-        """Let nothing more fall due."""
+        """Cancel all timers."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

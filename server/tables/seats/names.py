@@ -29,7 +29,7 @@ def check_name(name: str) -> None:
 
 
 def alike(name: str, other: str) -> bool:
-    """Tell whether two names differ by no more than case, spaces, marks that do not show, or look-alikes."""
+    """Return whether two names differ only in case, spaces, invisible marks or look-alikes."""
     return not looks(name).isdisjoint(looks(other))
 
 

@@ -91,5 +91,5 @@ class Clocks:
         return max(0, 1000 * self.policy.seconds - self._used[seat])
 
     def used_up(self, seat: Seat) -> bool:
-        """Tell whether the seat has no time left in this game."""
+        """Return whether the seat has no time left in this game."""
         return self.left(seat) == 0

@@ -129,7 +129,7 @@ class PersistentState:
 
     @property
     def played(self) -> bool:
-        """Tell whether the game was really played: every player has moved, and not a stand-in for one.
+        """Return whether the game was really played: every player has moved, and not a stand-in for one.
 
         Bots of the server do not count, nor does a game of theirs with a single player: anybody can have any
         number of those.

@@ -59,7 +59,7 @@ _OVERLAYS: Final = {
 
 
 def watches(ui: Ui, model: TableModel) -> bool:
-    """Tell whether the player is at a server's table as a spectator."""
+    """Return whether the player is at a server's table as a spectator."""
     at_table = isinstance(ui.page, Gathering | Playing | Scoring | Result | Ended)
     return at_table and model.table is not None and model.seat is None
 

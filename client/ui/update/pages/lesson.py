@@ -60,7 +60,7 @@ def _scrolled(lesson: Lesson, action: Action) -> int:
 
 
 def _holds_something(playing: Playing) -> bool:
-    """Tell whether there is a choice to take back before Esc leaves the lessons."""
+    """Return whether there is a choice to take back before Esc leaves the lessons."""
     return playing.piece is not None or playing.position is not None or playing.orientation != 0
 
 

@@ -169,7 +169,7 @@ class Replay:
 
     @property
     def wants_analysis(self) -> bool:
-        """Tell whether there is something left to analyse, and nothing at work on it."""
+        """Return whether there is something left to analyse, and nothing at work on it."""
         started = self.judging or (self.analysis is not None and self.analysis.complete)
         return self.can_analyse and not started
 
@@ -196,7 +196,7 @@ class Lesson:
 
     @property
     def reads(self) -> bool:
-        """Tell whether the text is shown in place of the board."""
+        """Return whether the text is shown in place of the board."""
         return self.top < self.last_top
 
 

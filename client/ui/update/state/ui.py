@@ -135,17 +135,17 @@ class Ui:
 
 
 def closed_for_good(ui: Ui) -> bool:
-    """Tell whether the connection to the server is not coming back."""
+    """Return whether the connection to the server is not coming back."""
     return ui.lost is not None and ui.lost.until is None
 
 
 def in_lobby(ui: Ui) -> bool:
-    """Tell whether the player is in a server's lobby."""
+    """Return whether the player is in a server's lobby."""
     return isinstance(ui.page, Lobby)
 
 
 def hints_allowed(ui: Ui, model: TableModel) -> bool:
-    """Tell whether the player may have moves suggested: by this program, and at this table."""
+    """Return whether the player may have moves suggested: by this program, and at this table."""
     return ui.hosting.hints and model.state is not None and model.state.hints
 
 

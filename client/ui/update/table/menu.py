@@ -63,7 +63,7 @@ def opened_menu(ui: Ui, model: TableModel) -> Ui:
 
 
 def may_end(model: TableModel) -> bool:
-    """Tell whether the player can end the game: as the host of a running one."""
+    """Return whether the player can end the game: as the host of a running one."""
     state = model.state
     return state is not None and state.stage == "playing" and model.seat == state.host
 

@@ -1,7 +1,7 @@
 """What is found in a journal's files, read without changing a byte of them.
 
-SQLite merges the write-ahead log into the main file on closing it, so everything is read in memory. That
-needs no room on the disk either, and the disk may be full.
+SQLite merges the write-ahead log into the main file on closing it, so everything is read in memory.
+Reading in memory also needs no disk space, which matters when the disk is full.
 """
 
 import contextlib
@@ -130,7 +130,7 @@ class Evidence:
         self.journals.add(view.journal)
 
     def holds(self, code: str, standing: Standing) -> bool:
-        """Tell whether the entry at which a table stood is among the rows."""
+        """Return whether the entry at which a table stood is among the rows."""
         rows = self.rows.get(code, {}).get(standing.length - 1, ())
         return any(row.link == standing.link for row in rows)
 

@@ -183,7 +183,7 @@ def _leads_to(rows: Sequence[Row], standing: Standing) -> bool:
 
 
 def _about(known: KnownCommits, evidence: Evidence) -> bool:
-    """Tell whether a commit list is about these rows; if it is unknown which journal's they are, it is."""
+    """Return whether a commit list is about these rows; if it is unknown which journal's they are, it is."""
     if known.journal is None or known.journal in evidence.journals or not evidence.journals:
         return True
     return any(evidence.holds(code, standing) for code, standing in known.tables.items())
@@ -212,7 +212,7 @@ def _verdicts(
 
 
 def _is_aside(code: str, known: KnownCommits, view: View | None) -> bool:
-    """Tell whether a table that was set aside at some time is so still."""
+    """Return whether a table that was set aside at some time is so still."""
     places = {None if view is None else view.place(code), getattr(known.tables.get(code), "place", None)}
     return code not in known.gone and places <= {None, Place.SET_ASIDE}
 
@@ -263,7 +263,7 @@ def _made(code: str, rows: list[Row]) -> Stored:
 
 
 def _more(code: str, length: int, evidence: Evidence, view: View | None) -> bool:
-    """Tell whether a table has entries after its first `length` ones, which do not fit to them."""
+    """Return whether a table has entries after its first `length` ones, which do not fit to them."""
     if view is not None:
         return code in view.damaged
     in_archive = any(standing.length > length for standing, _, _ in evidence.archived.get(code, ()))

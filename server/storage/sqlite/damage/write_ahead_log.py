@@ -31,7 +31,7 @@ def merged(file: bytes, log: bytes) -> tuple[bytes, bool]:
 
 
 def belongs_to_none(file: bytes, log: bytes) -> bool:
-    """Tell whether there is a log beside a file that says it has none: a copy took the place of another."""
+    """Return whether there is a log beside a file that says it has none: a copy took the place of another."""
     return bool(log) and file[_MODE] == _WITHOUT_LOG
 
 
