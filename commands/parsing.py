@@ -31,6 +31,9 @@ class Parser(argparse.ArgumentParser):
         if not isinstance(known, dict) or value in known:  # only commands' names have parsers
             super()._check_value(action, value)
             return
+        if value in vars(action).get("moved", ()):
+            text = _("{word} is a command of its own: write palatinus {word} GAME").format(word=value)
+            raise argparse.ArgumentError(None, text)
         option = next((each.option_strings[0] for each in self._actions if each.metavar == "DIR"), None)
         if option is not None and Path(value).is_dir():
             text = _("{word} is a folder: write {option} {word}").format(word=value, option=option)

@@ -275,6 +275,7 @@ _RUN_BARE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from palatinus impo
         (["qqqq"], "there is no command 'qqqq' (see palatinus --help)"),
         (["tables", "exprt"], "there is no command 'exprt': do you mean export?"),
         (["help", "plya"], "do you mean play?"),
+        (["history", "replay", "1"], "replay is a command of its own: write palatinus replay GAME"),
         (["history", str(ROOT)], f"{ROOT} is a folder: write --records {ROOT}"),
         (["join", "--nam", "Anna"], "unrecognized arguments: --nam"),
         (["--vers"], "unrecognized arguments: --vers"),

@@ -14,6 +14,7 @@ from client.records.recording import Recording
 from client.ui.export.analysis import analysis_json, analysis_text
 from client.ui.export.curve import analysis_svg
 from commands.arguments import positive
+from commands.finished_games.past_games import add_game, file_of
 from commands.finished_games.records import need_writable, recording_in, write_out
 from commands.parsing import WrongUse
 from commands.progress import progress
@@ -24,13 +25,7 @@ _WIDEST: Final = 100  # columns of text that are read with ease
 
 
 def add_analyse(analyse: argparse.ArgumentParser) -> None:
-    analyse.add_argument("file", help=_("a record, or - for standard input"))
-    add_effort(analyse)
-    analyse.set_defaults(run=_analyse)
-
-
-def add_effort(analyse: argparse.ArgumentParser) -> None:
-    """Add the options that say how a game is analysed, and what is written."""
+    add_game(analyse)
     analyse.add_argument(
         "--simulations",
         type=positive,
@@ -54,18 +49,15 @@ def add_effort(analyse: argparse.ArgumentParser) -> None:
         help=_("write the curves as an SVG picture to this file, or - for standard output"),
     )
     analyse.add_argument("--json", action="store_true", help=_("print JSON"))
+    analyse.set_defaults(run=_analyse)
 
 
 def _analyse(arguments: argparse.Namespace) -> int:
-    return analyse_record(arguments.file, arguments)
-
-
-def analyse_record(file: str, arguments: argparse.Namespace) -> int:
-    """Analyse a record as the arguments say; return the exit code.
+    """Analyse a game as the arguments say; return the exit code.
 
     Ctrl-C stops the analysis, and what there is of it is written.
     """
-    effort = _effort(arguments)
+    effort, file = _effort(arguments), file_of(arguments)
     recording = recording_in(file)
     if not recording.over:
         text = _("{file}: the game is not finished: only a finished game can be analysed")

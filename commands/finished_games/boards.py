@@ -1,4 +1,4 @@
-"""`palatinus replay` and `palatinus export`: the boards of a game, on the screen or in a file."""
+"""`palatinus replay`, `export` and `show`: the boards of a game, on the screen or in a file."""
 
 import argparse
 import asyncio
@@ -7,31 +7,30 @@ from client.bots.analysis.analyst import analyse
 from client.language import _
 from client.player.preferences import prefer_as_remembered
 from client.records.recording import Recording
-from client.ui.export.moment import as_json, as_svg, as_text
+from client.tables.fairness import describe_recorded_draws
+from client.ui.export.moment import as_json, as_svg, as_text, points_of
+from client.ui.export.tables import progress
 from client.ui.replay import run
 from commands.arguments import move_number
 from commands.display_options import add_ascii, add_drawing
+from commands.finished_games.past_games import add_game, file_of
 from commands.finished_games.records import recording_in, write_out
 from commands.parsing import WrongUse, need_terminal
+from engine.fairness import sources_of
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Eyes, eyes_of
 
 
 def add_replay(replay: argparse.ArgumentParser) -> None:
-    _add_file(replay)
-    add_stop(replay, _("start at this move (default: 0)"))
-    add_eyes(replay)
+    add_game(replay)
+    _add_stop(replay, _("start at this move (default: 0)"))
+    _add_eyes(replay)
     add_drawing(replay)
     replay.set_defaults(run=_replay)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
-    return replay_record(arguments.file, arguments)
-
-
-def replay_record(file: str, arguments: argparse.Namespace) -> int:
-    """Show a record, where and as seen by whom the arguments say; return the exit code."""
-    recording = recording_in(file)
+    recording = recording_in(file_of(arguments))
     stop, eyes = _stop(arguments.at, recording, default=0), _eyes(arguments.eyes, recording)
     need_terminal()
     prefer_as_remembered()
@@ -39,17 +38,11 @@ def replay_record(file: str, arguments: argparse.Namespace) -> int:
 
 
 def add_export(export: argparse.ArgumentParser) -> None:
-    _add_file(export)
-    add_stop(
+    add_game(export)
+    _add_stop(
         export, _("the board after this move (default: the end; for a finished game, after the scoring)")
     )
-    add_eyes(export)
-    add_form(export)
-    export.set_defaults(run=_export)
-
-
-def add_form(export: argparse.ArgumentParser) -> None:
-    """Add the options that say what to write, and where."""
+    _add_eyes(export)
     form = export.add_mutually_exclusive_group(required=True)
     form.add_argument(
         "--svg", metavar="OUT", help=_("write an SVG picture to this file, or - for standard output")
@@ -57,15 +50,11 @@ def add_form(export: argparse.ArgumentParser) -> None:
     form.add_argument("--text", metavar="OUT", help=_("write the board as text"))
     form.add_argument("--json", metavar="OUT", help=_("write everything that the viewer may know as JSON"))
     add_ascii(export, _("with --text: ASCII characters only"))
+    export.set_defaults(run=_export)
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    return export_record(arguments.file, arguments)
-
-
-def export_record(file: str, arguments: argparse.Namespace) -> int:
-    """Write a record's board as the arguments say; return the exit code."""
-    recording = recording_in(file)
+    recording = recording_in(file_of(arguments))
     stop, eyes = _stop(arguments.at, recording, default=recording.end), _eyes(arguments.eyes, recording)
     if arguments.svg is not None:
         out, content = arguments.svg, as_svg(recording, stop, eyes)
@@ -77,15 +66,11 @@ def export_record(file: str, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _add_file(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", help=_("a record, or - for standard input"))
-
-
-def add_stop(command: argparse.ArgumentParser, at: str) -> None:
+def _add_stop(command: argparse.ArgumentParser, at: str) -> None:
     command.add_argument("--at", type=move_number, metavar="N", help=at)
 
 
-def add_eyes(command: argparse.ArgumentParser) -> None:
+def _add_eyes(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--eyes",
         metavar="SEAT|all|none",
@@ -114,3 +99,17 @@ def _eyes(text: str, recording: Recording) -> Eyes:
         template = _("{eyes} is not a view: --eyes takes {seats}, all or none")
         raise WrongUse(template.format(eyes=repr(text), seats=", ".join(numbers)))
     return eyes_of(Seat(numbers.index(text)))
+
+
+def add_show(show: argparse.ArgumentParser) -> None:
+    add_game(show)
+    add_ascii(show, _("draw with ASCII characters only"))
+    show.set_defaults(run=_shown)
+
+
+def _shown(arguments: argparse.Namespace) -> int:
+    recording = recording_in(file_of(arguments))
+    print(points_of(recording, ascii_only=arguments.ascii) or progress(recording, recording.all_eyes))
+    print(describe_recorded_draws(sources_of(recording.events), over=recording.over))
+    print(as_text(recording, recording.end, recording.all_eyes, ascii_only=arguments.ascii), end="")
+    return 0

@@ -1,5 +1,6 @@
 """The records of finished games in a folder."""
 
+import argparse
 import re
 import sys
 import time
@@ -11,6 +12,7 @@ from client.language import _
 from client.records.past_games import PastGame
 from client.records.recording import shown_name
 from commands.arguments import data_folder
+from commands.parsing import WrongUse
 from engine.record import names_in, outcome_in
 from server.config import Config
 from server.storage.records import prepare_folder, record_name, write_record
@@ -88,3 +90,54 @@ def past_game(path: Path) -> PastGame:
         outcome.points,
         outcome.winners,
     )
+
+
+def add_folder(command: argparse.ArgumentParser, default: str | None) -> None:
+    help_text = _("folder with the records (default: the one for games on this computer)")
+    command.add_argument("--records", type=Path, metavar="DIR", default=default, help=help_text)
+
+
+def folder_of(arguments: argparse.Namespace) -> Path:
+    return arguments.records or records_folder()
+
+
+def games_of(arguments: argparse.Namespace) -> list[PastGame]:
+    folder = folder_of(arguments)
+    try:
+        return past_games(folder)
+    except OSError as error:
+        text = _("cannot read {file}: {reason}").format(file=folder, reason=error.strerror)
+        raise WrongUse(text) from error
+
+
+def found_game(games: list[PastGame], wanted: str) -> PastGame:
+    """Return the game that is wanted: the latest one with that code."""
+    if wanted.isascii() and wanted.isdigit() and 0 < int(wanted[:9]) <= len(games):
+        return games[int(wanted) - 1]
+    for game in games:
+        if wanted.upper() == game.table or wanted in {game.file, game.file.removesuffix(".txt")}:
+            return game
+    raise WrongUse(_("there is no game {game}: see palatinus history list").format(game=repr(wanted)))
+
+
+def add_game(command: argparse.ArgumentParser) -> None:
+    """Add the argument that says which game is meant."""
+    which = _("a record, - for standard input, or a game's number, code or file name in palatinus history")
+    command.add_argument("game", metavar="GAME", help=which)
+    add_folder(command, default=None)
+
+
+def file_of(arguments: argparse.Namespace) -> str:
+    """Return the file of the game that is meant, `-` for standard input; raises WrongUse.
+
+    What looks like a file's name is one, whether or not there is such a file.
+    """
+    game: str = arguments.game
+    if game == "-" or Path(game).is_file() or Path(game).name != game:
+        return game
+    try:
+        return str(folder_of(arguments) / found_game(games_of(arguments), game).file)
+    except WrongUse:
+        if Path(game).suffix:
+            return game  # that it cannot be read says more
+        raise

@@ -48,7 +48,8 @@ def run(records: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     """Return a function that runs the command, and returns what it prints, or complains of."""
 
     def run(*words: str, code: int = 0) -> str:
-        assert main(["history", "--records", str(records), *words]) == code
+        command = words if words and words[0] in {"show", "export", "analyse"} else ("history", *words)
+        assert main([*command, "--records", str(records)]) == code
         out, err = capsys.readouterr()
         assert not (out and err)
         return out or err
@@ -99,8 +100,21 @@ def test_a_game_is_found_by_number_code_or_file(run: Run, records: Path) -> None
     again = records / f"{TIMES[2]}-KRTB.txt"
     again.write_bytes((records / f"{TIMES[2]}-KRTC.txt").read_bytes())
     assert run("show", "KRTB") == run("show", "KRTC")
-    for wanted in ("0", "9", "KRTZ", "../x", "²"):
+    for wanted in ("0", "9", "KRTZ", "²"):
         assert "there is no game" in run("show", wanted, code=2)
+    for wanted in ("nowhere/x", "x.txt"):
+        assert f"cannot read {wanted}: No such file" in run("show", wanted, code=2)
+
+
+def test_a_file_may_be_meant_instead(
+    run: Run, records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one with the name of a game."""
+    (tmp_path / "1").write_bytes((records / f"{TIMES[1]}-KRTB.txt").read_bytes())
+    assert run("show", str(records / f"{TIMES[0]}-KRTA.txt")) == run("show", "3")
+    latest = run("show", "1")
+    monkeypatch.chdir(tmp_path)
+    assert run("show", "1") == run("show", "2") != latest
 
 
 def test_a_board_is_exported(run: Run, tmp_path: Path) -> None:
@@ -208,7 +222,7 @@ def test_an_empty_or_missing_folder_has_no_games(tmp_path: Path, capsys: pytest.
 
 def test_a_game_is_replayed(records: Path, tmp_path: Path) -> None:
     """In a terminal, from any move."""
-    arguments = ("history", "--records", str(records), "replay", "1", "--at", "3")
+    arguments = ("replay", "1", "--records", str(records), "--at", "3")
     with Terminal(*arguments, environment={"HOME": str(tmp_path)}) as terminal:
         terminal.shows("Replay . move 3 of")
         terminal.press("q")
