@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from bench.chaos.broken.mistakes import MISTAKES
+from simulation.mistakes import MISTAKES
 from simulation.plan import Choice, plan_of
 from simulation.running import outcomes, shrunk
 from simulation.world import Outcome
@@ -123,7 +123,8 @@ def _prove(names: list[str], first: int, jobs: int) -> int:
     for name in names:
         seconds, made, tried = 0.0, 0, 0
         found: list[str] = []
-        choices = [Choice(seed, broken=name, nodes=1) for seed in range(first, first + 10_000)]
+        nodes = MISTAKES[name].plan.get("nodes", 1)
+        choices = [Choice(seed, broken=name, nodes=nodes) for seed in range(first, first + 10_000)]
         for choice, outcome in outcomes(choices, jobs):
             tried += 1
             seconds += outcome.cpu

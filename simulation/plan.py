@@ -5,9 +5,9 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from bench.chaos.broken.mistakes import MISTAKES
 from bench.chaos.plan import Disturbance
 from bench.chaos.plan import Plan as People
+from simulation.mistakes import MISTAKES
 from simulation.network import Weather
 
 

@@ -14,7 +14,6 @@ from typing import Final
 import asyncpg
 
 from bench.chaos.broken.making import times_made
-from bench.chaos.broken.mistakes import MISTAKES
 from bench.chaos.judging.tables import Tables
 from bench.chaos.judging.verdict import Verdict, journal_in
 from bench.chaos.judging.wire_checks import catch_ups, check_catching_up, check_lobby
@@ -38,6 +37,7 @@ from simulation.database import LEASE_SECONDS, DatabaseServer, connection_to
 from simulation.disk import Disks
 from simulation.disturbing import Disturbing
 from simulation.loop import EPOCH, Clock, Process, Stuck
+from simulation.mistakes import MISTAKES
 from simulation.network import Connection, Network, Weather
 from simulation.plan import Plan
 from simulation.server import Log, NotStarted, Server, begin, records_in

@@ -30,20 +30,27 @@ def test_games_on_bad_lines_and_a_server_that_dies_are_the_ones_that_everybody_s
     assert done.returncode == 0, done.stdout
 
 
-def test_a_seed_is_the_same_simulation_byte_for_byte_in_every_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seed", "nodes"), [("5", "1"), ("4", "3")])
+def test_a_seed_is_the_same_simulation_byte_for_byte_in_every_process(
+    tmp_path: Path, seed: str, nodes: str
+) -> None:
     """Whatever the order of sets, and the addresses of objects; and nothing fails in it."""
     traces = []
     for hash_seed in ("1", "2"):
         file = tmp_path / hash_seed
-        done = simulate("--first", "5", "--seeds", "1", "--trace", str(file), hash_seed=hash_seed)
+        options = ["--first", seed, "--nodes", nodes, "--seeds", "1", "--trace", str(file)]
+        done = simulate(*options, hash_seed=hash_seed)
         assert done.returncode == 0, done.stdout
         traces.append(file.read_bytes())
     assert traces[0] == traces[1]
     assert traces[0].count(b"\n") > 1000
 
 
+_SLOW = ("synchronous-off", "commits-not-fenced", "let-in-after-the-lease", "own-tables-given-up")
+
+
 @pytest.mark.parametrize(
-    "name", ["told-before-stored", pytest.param("synchronous-off", marks=pytest.mark.slow)]
+    "name", ["told-before-stored", *(pytest.param(name, marks=pytest.mark.slow) for name in _SLOW)]
 )
 def test_the_simulation_finds_a_broken_server(name: str) -> None:
     """Some of the mistakes here; `python -m simulation --broken all` tries all of them."""
