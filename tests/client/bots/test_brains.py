@@ -93,8 +93,8 @@ def test_a_decoded_view_leads_to_the_same_choice(brain: NamedBrain, game: Game, 
 
 def with_swapped_wolves(game: Game, seat: Seat) -> Game:
     """Return the same game, with other seats' wolves swapped between merchant and farmer where possible."""
-    twin = Game.new(GameOptions(2), RandomChance(random.Random(0)))
-    twin.view, twin.events = copy.deepcopy(game.view), list(game.events)
+    twin = copy.copy(game)
+    twin.view = copy.deepcopy(game.view)
     for field, piece in game.view.placed.items():
         owner = game.view.owners[field]
         assert isinstance(piece, Piece)
