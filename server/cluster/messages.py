@@ -11,8 +11,7 @@ from typing import Annotated, Final, TypeAlias
 from msgspec import Meta, Struct
 
 from protocol.limits import CHAT_LENGTH, TOKENS_SHOWN
-from protocol.messages import TableSummary
-from protocol.messages.fields import Name, RemarkNumber, TableCode, Whereabouts
+from protocol.messages import Name, RemarkNumber, TableCode, TableSummary, Whereabouts
 
 QUESTION_BYTES: Final = 4096
 ANSWER_BYTES: Final = 49_152  # of each part

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from protocol.absence import Absence
-from protocol.messages import ClientMessage, ServerMessage
-from protocol.messages.fields import Hex32
+from protocol.messages import ClientMessage, Hex32, ServerMessage
 
 FROM_CLIENT: tuple[type[msgspec.Struct], ...] = get_args(ClientMessage)
 FROM_SERVER: tuple[type[msgspec.Struct], ...] = get_args(ServerMessage)

@@ -1,0 +1,828 @@
+"""Every message, as a class; the fields' types are the schema that both sides check strictly.
+
+A frame is one msgpack map with the message's tag under `t`. docs/protocol.md describes them
+and is checked against this module.
+"""
+
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
+
+from protocol.absence import WAIT, Absence
+from protocol.limits import (
+    ADDRESS_LENGTH,
+    ADDRESSES_TOLD,
+    ANNOUNCEMENT_LENGTH,
+    CHAT_LENGTH,
+    CLIENT_NAME_LENGTH,
+    CODE_LENGTH,
+    LARGEST_ID,
+    LEVEL_LENGTH,
+    LEVELS,
+    NAME_LENGTH,
+    PASSWORD_LENGTH,
+    PEOPLE_LISTED,
+    PRIVATE_CODE_LENGTH,
+    TITLE_LENGTH,
+    TOKEN_LENGTH,
+    TOKENS_SHOWN,
+    VERSIONS_OFFERED,
+)
+from protocol.settings import Setting
+
+# What the messages have in common: a tag, what becomes of unknown fields, and a repr without secrets.
+
+_SECRETS = frozenset({"token", "tokens", "password", "proof", "share"})
+
+
+def hiding_secrets(struct: Struct) -> str:
+    """Return the repr of a struct without its secrets, for whatever ends up in a log or a traceback."""
+    values = asdict(struct).items()
+    shown = (f"{name}={'...' if name in _SECRETS and value else repr(value)}" for name, value in values)
+    return f"{type(struct).__name__}({', '.join(shown)})"
+
+
+class FromClient(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True):
+    """What a client sends: unknown fields are refused."""
+
+
+class FromServer(Struct, frozen=True, tag_field="t", omit_defaults=True):
+    """What a server sends: unknown fields are ignored, so that a newer server can add some."""
+
+
+# The types of the messages' fields: what both sides check strictly.
+
+CommandId: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
+Seq: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
+SeatNumber: TypeAlias = Annotated[int, Meta(ge=0, le=4)]
+PositionNumber: TypeAlias = Annotated[int, Meta(ge=1, le=6)]
+OrientationNumber: TypeAlias = Annotated[int, Meta(ge=0, le=5)]
+PieceName: TypeAlias = Annotated[str, Meta(pattern=r"^[ESLMA](?:[mf]\*?|s)\Z")]
+PeopleName: TypeAlias = Annotated[str, Meta(pattern=r"^[ESLMA]\Z")]
+FieldName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G][1-6]\Z")]
+TileName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G]\Z")]
+TableCode: TypeAlias = Annotated[str, Meta(pattern=rf"^[A-Z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}}\Z")]
+Token: TypeAlias = Annotated[str, Meta(min_length=1, max_length=TOKEN_LENGTH)]
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH)]
+Level: TypeAlias = Annotated[str, Meta(pattern=rf"^[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}\Z")]  # of a bot
+TableTitle: TypeAlias = Annotated[str, Meta(max_length=TITLE_LENGTH)]
+RemarkNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]
+SpectatorNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]
+Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
+Milliseconds: TypeAlias = Annotated[int, Meta(ge=0)]
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+Substitute: TypeAlias = Literal["bot", "clock"]  # why the stand-in moved: it holds the seat, or time was up
+Hex32: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]  # 32 bytes
+FieldSet: TypeAlias = Annotated[int, Meta(ge=0, lt=2**42)]  # bit i: field i of A1..A6, B1..B6, ... G6
+Stage: TypeAlias = Literal["gathering", "playing", "over"]  # of a table
+Whereabouts: TypeAlias = Literal["lobby", "playing", "watching"]
+
+SCHEMA_NAMES: Final = "#/$defs/{name}"  # where JSON Schema finds a class: see `protocol.schema`
+EVENT_SCHEMA: Final = "Event"
+# An event's own map; `protocol.events` checks it.
+EventMap: TypeAlias = Annotated[
+    dict[str, Any], Meta(extra_json_schema={"$ref": SCHEMA_NAMES.format(name=EVENT_SCHEMA)})
+]
+
+
+# What opens a conversation, keeps it up, and answers any request.
+
+
+class Hello(FromClient, frozen=True, tag="hello"):
+    """Open the conversation with the protocol versions spoken; answered by Welcome.
+
+    A server that has a password refuses the conversation without it.
+    """
+
+    versions: Annotated[list[int], Meta(min_length=1, max_length=VERSIONS_OFFERED)]
+    client: Annotated[str, Meta(max_length=CLIENT_NAME_LENGTH)]
+    password: Annotated[str, Meta(max_length=PASSWORD_LENGTH)] | None = None
+
+    def __repr__(self) -> str:
+        return hiding_secrets(self)
+
+
+class Ping(FromClient, frozen=True, tag="ping"):
+    """Check the connection; answered by Pong."""
+
+    id: CommandId
+
+
+class Welcome(FromServer, frozen=True, tag="welcome"):
+    """The protocol version to use from here on, and the levels of the bots that the server seats, if any.
+
+    The levels are in the order in which a menu should offer them, the weakest first. `lobby` tells whether
+    the server has a list of who is online, and a chat in the lobby. `addresses` are those of other servers of
+    the same house: what is here is there, too, if this one is gone. `turns` tells whether the server answers
+    AskTurn.
+    """
+
+    version: int
+    server: str
+    levels: Annotated[list[Level], Meta(max_length=LEVELS)] = []
+    lobby: bool = False
+    addresses: Annotated[
+        list[Annotated[str, Meta(max_length=ADDRESS_LENGTH)]], Meta(max_length=ADDRESSES_TOLD)
+    ] = []
+    turns: bool = False
+
+
+class Done(FromServer, frozen=True, tag="done"):
+    """The request with this id has been carried out and stored."""
+
+    id: CommandId
+
+
+class Refused(FromServer, frozen=True, tag="refused"):
+    """The request was not carried out and nothing has changed.
+
+    `rule` is the section of the rules that forbids it.
+    `about` holds the facts in `text` by name, for clients that show it in another language.
+    """
+
+    code: str
+    text: str
+    id: CommandId | None = None
+    rule: str | None = None
+    versions: list[int] | None = None
+    about: dict[str, str] | None = None
+
+
+class Announced(FromServer, frozen=True, tag="announced"):
+    """What the people who run the server have to say to everybody on it, or to everybody at a table."""
+
+    text: Annotated[str, Meta(min_length=1, max_length=ANNOUNCEMENT_LENGTH)]
+
+
+class Stopping(FromServer, frozen=True, tag="stopping"):
+    """The server stops in so many seconds, and opens no more tables; nil takes that back."""
+
+    seconds: Seconds | None = None
+
+
+class Moved(FromServer, frozen=True, tag="moved"):
+    """The server is about to stop; the client's table, or place in the lobby, is at the one at `address`."""
+
+    address: str
+
+
+class Pong(FromServer, frozen=True, tag="pong"):
+    """The server is there."""
+
+    id: CommandId
+
+
+# The server's lobby: its tables, who is online, and what is said there.
+
+
+class ListTables(FromClient, frozen=True, tag="tables"):
+    """Ask for the tables that can be joined or watched; answered by Tables."""
+
+    id: CommandId
+
+
+class EnterLobby(FromClient, frozen=True, tag="lobby"):
+    """Be listed among those who are online, under a name of one's own, and hear the lobby; answered by Done.
+
+    None takes that back. The name may be that of a seat whose token is among `tokens`, or of another
+    connection that has given one of these.
+    """
+
+    id: CommandId
+    name: Name | None = None
+    tokens: Annotated[list[Token], Meta(max_length=TOKENS_SHOWN)] = []
+
+    def __repr__(self) -> str:
+        return hiding_secrets(self)
+
+
+class SayInLobby(FromClient, frozen=True, tag="lobby-say"):
+    """Send a chat message to everybody who hears the lobby, from there; answered by Done."""
+
+    id: CommandId
+    text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
+
+
+InLobby: TypeAlias = EnterLobby | SayInLobby
+
+
+class TableSummary(Struct, frozen=True, omit_defaults=True):
+    """A table in the list: `stage` is gathering, playing or over.
+
+    `vacant` counts the seats of a running game that somebody may take over, `bots` those of the taken seats
+    that are held by bots of the server: before the game, people may take them. A table is `deserted` while
+    none of its players is connected, and `elsewhere` if it is at another server of the same house.
+    """
+
+    table: TableCode
+    host: str
+    players: int
+    taken: int
+    stage: Stage
+    random_layout: bool = False
+    absence: Absence = WAIT
+    title: TableTitle = ""
+    no_spectators: bool = False
+    vacant: int = 0
+    bots: int = 0
+    hints: bool = False
+    deserted: bool = False
+    elsewhere: bool = False
+
+
+class Tables(FromServer, frozen=True, tag="tables"):
+    """The tables, newest first; deserted ones come after all others."""
+
+    id: CommandId
+    tables: list[TableSummary]
+
+
+class PersonOnline(Struct, frozen=True, omit_defaults=True):
+    """Somebody who is online; at a private table always `playing`, and without the table's code."""
+
+    name: str
+    at: Whereabouts = "lobby"
+    table: TableCode | None = None
+
+
+class Online(FromServer, frozen=True, tag="online"):
+    """Who is online, first those in the lobby; `more` counts those for whom the list has no room."""
+
+    people: Annotated[list[PersonOnline], Meta(max_length=PEOPLE_LISTED)]
+    more: Count = 0
+
+
+class LobbyRemark(Struct, frozen=True):
+    """What somebody said in the lobby; no two remarks have the same number."""
+
+    number: RemarkNumber
+    name: str
+    text: str
+
+
+class SaidInLobby(FromServer, frozen=True, tag="lobby-said"):
+    """What was said in the lobby, the latest last."""
+
+    remarks: list[LobbyRemark]
+
+
+# How clients come to a table, as players or spectators, and leave it.
+
+
+class OpenTable(FromClient, frozen=True, tag="open"):
+    """Open a table and take its seat 0 as host; answered by Seated. For `program` see JoinTable.
+
+    The `pledge`, as in JoinTable, Resume and Rematch, is the hash of the share that this client adds to the
+    draws of the table's game (see DrawBegins).
+
+    A `private` table is not in the list: it is found by its code alone. With `hints`
+    clients may suggest moves to their players.
+    """
+
+    id: CommandId
+    players: Annotated[int, Meta(ge=2, le=5)]
+    name: Name
+    random_layout: bool = False
+    starting: SeatNumber | None = None
+    absence: Absence = WAIT
+    program: bool = False
+    private: bool = False
+    hints: bool = False
+    pledge: Hex32 | None = None
+
+
+class JoinTable(FromClient, frozen=True, tag="join"):
+    """Take a free seat, the first one unless `seat` names it; answered by Seated.
+
+    In a running game that is a seat whose player the host has removed. Before the game, a person may also
+    take the seat of a bot of the server: at a full table without `seat`, the first of these. A `program` has
+    no vote on absent players, and whenever it is away the stand-in plays for it at once.
+    """
+
+    id: CommandId
+    table: TableCode
+    name: Name
+    seat: SeatNumber | None = None
+    program: bool = False
+    pledge: Hex32 | None = None
+
+
+class Resume(FromClient, frozen=True, tag="resume"):
+    """Come back to a seat with its token; answered by Seated and what happened since event `after`."""
+
+    id: CommandId
+    table: TableCode
+    token: Token
+    after: Seq = 0
+    pledge: Hex32 | None = None
+
+    def __repr__(self) -> str:
+        return hiding_secrets(self)
+
+
+class AskTurn(FromClient, frozen=True, tag="turn"):
+    """Ask how the game stands at a table where you have a seat, without going there; answered by Turn.
+
+    The `proof` is the SHA-256 hash of the seat's token: whoever reads it cannot take the seat with it.
+    """
+
+    id: CommandId
+    table: TableCode
+    proof: Hex32
+
+    def __repr__(self) -> str:
+        return hiding_secrets(self)
+
+
+class Watch(FromClient, frozen=True, tag="watch"):
+    """Watch a table as a spectator; answered by Watching and what happened since event `after`."""
+
+    id: CommandId
+    table: TableCode
+    after: Seq = 0
+    name: Name | None = None
+
+
+class Leave(FromClient, frozen=True, tag="leave"):
+    """Leave the table; answered by Done. A seat in a running game stays kept for its token."""
+
+    id: CommandId
+
+
+class Rematch(FromClient, frozen=True, tag="rematch"):
+    """Play again with the same players after a game; answered by Seated, at another table."""
+
+    id: CommandId
+    pledge: Hex32 | None = None
+
+
+class Seated(FromServer, frozen=True, tag="seated"):
+    """The seat is yours; `token`, given once, brings you back to it.
+
+    `taken_over` is the name of the player who had it in the running game.
+    """
+
+    id: CommandId
+    table: TableCode
+    seat: SeatNumber
+    token: Token | None = None
+    taken_over: str | None = None
+
+    def __repr__(self) -> str:
+        return hiding_secrets(self)
+
+
+class Turn(FromServer, frozen=True, tag="turn"):
+    """How the game stands at a table where you have the seat `seat`.
+
+    While it runs, it is the turn of `turn`, whose player is `name` and has `clock` milliseconds left if a
+    clock runs. If the table is `archived`, nobody is there, and only the stage is known.
+    """
+
+    id: CommandId
+    stage: Stage
+    seat: SeatNumber | None = None
+    turn: SeatNumber | None = None
+    name: str | None = None
+    clock: Milliseconds | None = None
+    archived: bool = False
+
+
+class Reseated(FromServer, frozen=True, tag="reseated"):
+    """Your seat at the table is this one now; its token is the same."""
+
+    seat: SeatNumber
+
+
+class Watching(FromServer, frozen=True, tag="watching"):
+    """You are a spectator of the table."""
+
+    id: CommandId
+    table: TableCode
+
+
+# What players ask at a table, besides playing, and how everybody there sees it.
+
+
+class Say(FromClient, frozen=True, tag="say"):
+    """Send a chat message to everybody at the table; answered by Done.
+
+    At a `quiet` table, what spectators say while a game runs goes to spectators only.
+    """
+
+    id: CommandId
+    text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
+
+
+class Vote(FromClient, frozen=True, tag="vote"):
+    """Vote for a bot to play for `seat` until its player returns, or withdraw the vote; answered by Done."""
+
+    id: CommandId
+    seat: SeatNumber
+    agree: bool
+
+
+class SayReady(FromClient, frozen=True, tag="ready"):
+    """Say before the game that you are ready, or take that back; answered by Done."""
+
+    id: CommandId
+    on: bool
+
+
+class ChangeSeat(FromClient, frozen=True, tag="seat"):
+    """Move to a free seat before the game; answered by Reseated and Done."""
+
+    id: CommandId
+    seat: SeatNumber
+
+
+class ChoosePeople(FromClient, frozen=True, tag="people"):
+    """Choose the people that you play before the game; None takes that back. Answered by Done."""
+
+    id: CommandId
+    people: PeopleName | None
+
+
+class AskPause(FromClient, frozen=True, tag="pause"):
+    """Ask for a pause of the game, or agree to one; or end it, or take that back. Answered by Done."""
+
+    id: CommandId
+    on: bool
+
+
+PlayerRequest: TypeAlias = SayReady | ChangeSeat | ChoosePeople
+
+
+class Standing(Struct, frozen=True, omit_defaults=True):
+    """What a player has reached in consecutive games: shared victories count for every winner."""
+
+    games: Count = 0
+    wins: Count = 0
+    points: Count = 0
+
+
+NEWCOMER: Final = Standing()
+
+
+class SeatSummary(Struct, frozen=True, omit_defaults=True):
+    """A seat as others see it: no name while it is free; `here` tells whether its player is connected.
+
+    `bot` tells whether the stand-in plays for it. From the absence policy come the seconds until it acts, the
+    seats that vote for a bot, how many votes are needed, and the milliseconds that the seat has left in this
+    game, all at the time of sending. A `kept` seat waits for a player of the previous game; `again` tells
+    whether its player has moved to the table's `next`. The `standing` counts the games that this player and
+    others have played one after another, with this one once it is over. The player of a `vacant` seat was
+    removed from the running game: somebody else may take it over. Before the game, `ready` tells whether the
+    player has said so, or is a program. Then `people` is the seat's own people as the choices stand, and
+    `chosen` tells whether the player has chosen it.
+    `level` is that of a bot of the server, which is always `here`. In a running game, `removable_in` is in
+    how many seconds the host may remove the player, who is away, or have a bot play instead. `removed` tells
+    of a free seat before the game that its last player was removed, and did not leave.
+    """
+
+    name: str | None = None
+    here: bool = False
+    bot: bool = False
+    seconds_left: Seconds | None = None
+    votes: list[SeatNumber] = []
+    votes_needed: int = 0
+    clock: Milliseconds | None = None
+    kept: bool = False
+    again: bool = False
+    standing: Standing = NEWCOMER
+    vacant: bool = False
+    ready: bool = False
+    level: Level | None = None
+    people: PeopleName | None = None
+    chosen: bool = False
+    removable_in: Seconds | None = None
+    removed: bool = False
+
+
+class SpectatorSummary(Struct, frozen=True, omit_defaults=True):
+    """A spectator as others see them; no other spectator of the table ever has the same number."""
+
+    number: SpectatorNumber
+    name: str | None = None
+
+
+class PauseSummary(Struct, frozen=True):
+    """Who has paused the game, for how many seconds so far, and in how many it goes on by itself."""
+
+    seat: SeatNumber
+    seconds: Seconds
+    seconds_left: Seconds
+
+
+class TableState(FromServer, frozen=True, tag="table"):
+    """Who sits where, sent whenever it changes; `host` is the host's seat.
+
+    `next` is the table where the players of a finished game play again, once one of them has asked to.
+    `starting` is the seat that the host has chosen to start, None for a draw. `ended` tells that the host has
+    ended the game, so that it has no result. While the game is `paused`, nobody may move; `pause_asked` has
+    the seats that want a pause, first the one that asked. Until a clock comes with the next round,
+    `turn_limit` is how long a turn takes at most.
+    """
+
+    table: TableCode
+    stage: Stage
+    seats: list[SeatSummary]
+    host: SeatNumber
+    random_layout: bool = False
+    spectators: int = 0
+    absence: Absence = WAIT
+    next: TableCode | None = None
+    title: TableTitle = ""
+    private: bool = False
+    no_spectators: bool = False
+    starting: SeatNumber | None = None
+    watching: list[SpectatorSummary] = []
+    ended: bool = False
+    hints: bool = False
+    paused: PauseSummary | None = None
+    pause_asked: list[SeatNumber] = []
+    quiet: bool = False
+    turn_limit: Seconds | None = None
+
+
+class Said(FromServer, frozen=True, tag="said"):
+    """A chat message, from a seat or from the spectator with this number.
+
+    By its own `number` it is recognised if it is sent again in SaidBefore.
+    """
+
+    text: str
+    seat: SeatNumber | None = None
+    spectator: SpectatorNumber | None = None
+    number: RemarkNumber | None = None
+
+
+class TableRemark(Struct, frozen=True, omit_defaults=True):
+    """A chat message as it was sent in Said, with the name that its speaker had then."""
+
+    number: RemarkNumber
+    text: str
+    seat: SeatNumber | None = None
+    spectator: SpectatorNumber | None = None
+    name: str | None = None
+
+
+class SaidBefore(FromServer, frozen=True, tag="said-before"):
+    """The last chat messages that you were allowed to read, sent when you come to the table."""
+
+    remarks: list[TableRemark]
+
+
+# What only the host of a table may ask.
+
+
+class ChangeSetting(FromClient, frozen=True, tag="set"):
+    """Change a setting of the table (host only); answered by Done."""
+
+    id: CommandId
+    setting: Setting
+
+
+class SeatBot(FromClient, frozen=True, tag="bot"):
+    """Seat a bot of the server before the game (host only); answered by Done.
+
+    It takes a free seat, the first one unless `seat` names it, and plays at one of the levels in Welcome.
+    """
+
+    id: CommandId
+    level: Level
+    seat: SeatNumber | None = None
+
+
+class Remove(FromClient, frozen=True, tag="remove"):
+    """Remove the player of a seat, or a bot (host only); answered by Done.
+
+    In a running game only a player who is away: somebody else may then take the seat over.
+    """
+
+    id: CommandId
+    seat: SeatNumber
+
+
+class Dismiss(FromClient, frozen=True, tag="dismiss"):
+    """Remove a spectator (host only); answered by Done."""
+
+    id: CommandId
+    spectator: SpectatorNumber
+
+
+class HandOver(FromClient, frozen=True, tag="host"):
+    """Make the player of a seat the host (host only); answered by Done."""
+
+    id: CommandId
+    seat: SeatNumber
+
+
+class Arrange(FromClient, frozen=True, tag="arrange"):
+    """Give the seats in another order before the game (host only); answered by Done.
+
+    Seat i goes to the player of seat `order[i]`; None has the server shuffle them.
+    """
+
+    id: CommandId
+    order: Annotated[list[SeatNumber], Meta(min_length=2, max_length=5)] | None = None
+
+
+class SubstituteNow(FromClient, frozen=True, tag="stand-in"):
+    """Make the stand-in play for a player who has been away for a while (host only); answered by Done."""
+
+    id: CommandId
+    seat: SeatNumber
+
+
+class EndGame(FromClient, frozen=True, tag="end"):
+    """End the running game without a result (host only); answered by Done."""
+
+    id: CommandId
+
+
+HostRequest: TypeAlias = (
+    ChangeSetting | SeatBot | Remove | Dismiss | HandOver | Arrange | SubstituteNow | EndGame
+)
+
+
+# The game: its draws, its moves, what happened, and its record.
+
+
+class StartGame(FromClient, frozen=True, tag="start"):
+    """Start the game when every seat is taken; only the host may. Answered by Events with the id."""
+
+    id: CommandId
+
+
+class AddShare(FromClient, frozen=True, tag="share"):
+    """Show the share that was pledged, as the answer to DrawBegins with this commitment; answered by Done.
+
+    The new `pledge` is for the next draw at this table, if this one is broken off.
+    """
+
+    id: CommandId
+    commitment: Hex32
+    share: Hex32
+    pledge: Hex32
+
+    def __repr__(self) -> str:
+        return hiding_secrets(self)
+
+
+class Lay(FromClient, frozen=True, tag="lay"):
+    """Lay the tile just drawn; answered by Events with the id."""
+
+    id: CommandId
+    position: PositionNumber
+    orientation: OrientationNumber
+
+
+class PlacePiece(FromClient, frozen=True, tag="place"):
+    """Place a piece from the hand; answered by Events with the id."""
+
+    id: CommandId
+    piece: PieceName
+    field: FieldName
+
+
+class Sync(FromClient, frozen=True, tag="sync"):
+    """Ask for what happened since event `after`; answered by Events or a Snapshot, and Done."""
+
+    id: CommandId
+    after: Seq = 0
+
+
+class GetRecord(FromClient, frozen=True, tag="record"):
+    """Ask for the record of the table's finished game; answered by Record."""
+
+    id: CommandId
+
+
+class Lays(Struct, frozen=True, tag_field="t", tag="lay"):
+    """Any of these positions with any of these orientations may be laid."""
+
+    positions: Annotated[list[PositionNumber], Meta(min_length=1)]
+    orientations: Annotated[list[OrientationNumber], Meta(min_length=1)]
+
+
+class Places(Struct, frozen=True, tag_field="t", tag="place"):
+    """Any of these pieces may be placed on any of these fields."""
+
+    pieces: Annotated[list[PieceName], Meta(min_length=1)]
+    fields: FieldSet
+
+
+LegalMoves: TypeAlias = Lays | Places
+
+
+class DrawBegins(FromServer, frozen=True, tag="draw"):
+    """The game is about to start: the server is committed to its seed, and the clients to these shares.
+
+    A client that finds its pledge at its seat answers with AddShare. docs/fairness.md says what for.
+    """
+
+    commitment: Hex32
+    pledges: list[Hex32 | None]
+
+
+class Snapshot(FromServer, frozen=True, tag="snapshot"):
+    """The game as you may know it after event `seq`; `legal` only if you are on turn.
+
+    `stood_in` are the numbers of the events that are moves of the stand-in, for seats that players hold.
+    """
+
+    seq: Seq
+    phase: Literal["laying", "placing", "over"]
+    started: EventMap
+    tiles: Annotated[list[tuple[TileName, OrientationNumber] | None], Meta(min_length=7, max_length=7)]
+    laurels: dict[TileName, str]
+    placed: list[tuple[SeatNumber, str, FieldName]]
+    turn: SeatNumber | None = None
+    drawn: TileName | None = None
+    hand: dict[PieceName, int] | None = None
+    scoring: list[EventMap] = []
+    legal: LegalMoves | None = None
+    clock: Milliseconds | None = None
+    stood_in: list[Seq] = []
+
+
+class Events(FromServer, frozen=True, tag="events"):
+    """What happened: the first of `events` has number `seq`. `turn` is whose turn it is now, if anyone's.
+
+    With `id` it is also the answer to the move that caused it: done, and stored. `by` tells that the stand-in
+    made the move, for a seat that a bot holds or whose time was up; where several moves are sent again,
+    `stood_in` has the numbers of those that it made. At a table with a clock, `clock` is how
+    many milliseconds the seat whose turn it is had left when the message was sent.
+    """
+
+    seq: Seq
+    events: list[EventMap]
+    turn: SeatNumber | None = None
+    legal: LegalMoves | None = None
+    id: CommandId | None = None
+    by: Substitute | None = None
+    clock: Milliseconds | None = None
+    stood_in: list[Seq] = []
+
+
+class Record(FromServer, frozen=True, tag="record"):
+    """The record of the table's finished game (docs/record.md), line by line."""
+
+    id: CommandId
+    lines: list[str]
+
+
+# Who sends what.
+
+AtTable: TypeAlias = (
+    StartGame
+    | AddShare
+    | Lay
+    | PlacePiece
+    | Sync
+    | Say
+    | Vote
+    | AskPause
+    | PlayerRequest
+    | HostRequest
+    | Leave
+)
+ClientMessage: TypeAlias = (
+    Hello
+    | ListTables
+    | InLobby
+    | OpenTable
+    | JoinTable
+    | Resume
+    | AskTurn
+    | Watch
+    | AtTable
+    | Rematch
+    | GetRecord
+    | Ping
+)
+ServerMessage: TypeAlias = (
+    Welcome
+    | Tables
+    | Seated
+    | Reseated
+    | Turn
+    | Watching
+    | TableState
+    | DrawBegins
+    | Snapshot
+    | Events
+    | Done
+    | Refused
+    | Record
+    | Said
+    | SaidBefore
+    | Online
+    | SaidInLobby
+    | Announced
+    | Stopping
+    | Moved
+    | Pong
+)
