@@ -80,7 +80,7 @@ def _catalogue(language: str) -> gettext.NullTranslations:
 
 
 def _teach_argparse(language: str) -> None:
-    """Let argparse find its own words in our catalogue: it asks gettext's global domain."""
+    """Add our catalogue to gettext's global domain, where argparse looks for its own words."""
     os.environ["LANGUAGE"] = language
     gettext.bindtextdomain(DOMAIN, str(CATALOGUES))
     gettext.textdomain(DOMAIN)

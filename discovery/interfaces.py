@@ -13,7 +13,7 @@ MOST_INTERFACES: Final = 16  # of a computer with more, the first ones are used
 
 
 def switched_off() -> bool:
-    """Tell whether the environment allows no multicast at all."""
+    """Return whether the environment allows no multicast at all."""
     return os.environ.get(MULTICAST_VARIABLE, "").strip().lower() == "none"
 
 
@@ -58,7 +58,7 @@ def listened_on(host: str, own: Iterable[Interface]) -> tuple[Interface, ...]:
 
 
 def is_among(address: IpAddress, interfaces: Iterable[Interface]) -> bool:
-    """Tell whether the address is in the network of one of the interfaces."""
+    """Return whether the address is in the network of one of the interfaces."""
     bare = _bare(address)
     return any(bare.version == each.version and bare in each.network for each in interfaces)
 

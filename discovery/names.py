@@ -14,7 +14,7 @@ _FALLBACK: Final = "palatinus"  # for a computer whose name says nothing
 
 
 def usable(name: str) -> bool:
-    """Tell whether a server may have this name: it is what it looks like, and cannot be an address."""
+    """Return whether a server may have this name: it is what it looks like, and cannot be an address."""
     return (
         len(name) <= SERVER_NAME_LENGTH
         and len(name.encode(errors="replace")) <= SERVER_NAME_BYTES

@@ -101,7 +101,7 @@ def _work_for(parent: int, function: Callable[[*Arguments], Result], *arguments:
 
 @cache
 def _end_with(parent: int) -> None:
-    """Have this process end soon after its parent, if that is killed: nobody waits for its work then."""
+    """End this process soon after its parent is killed: nobody waits for its work then."""
 
     def watch() -> None:
         while os.getppid() == parent:  # for ever on Windows, where a process stays its parent's child
@@ -116,7 +116,7 @@ _holding = 0
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Have Ctrl-C wait, and processes that are started meanwhile not hear it: it is for this one alone."""
+    """Hold Ctrl-C back, even from processes that are started in the meantime: it is for this one alone."""
     global _holding  # noqa: PLW0603 - it is the state of this thread
     if not hasattr(signal, "pthread_sigmask"):  # as on Windows
         yield

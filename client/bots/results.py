@@ -16,15 +16,15 @@ class Results(Protocol):
     """Where results go."""
 
     def table_opened(self, table: str) -> None:
-        """Tell the code of a new table."""
+        """Report the code of a new table."""
 
     def game_over(
         self, number: int, state: TableState, result: GameEnded | None, checks: Sequence[DrawsCheck]
     ) -> None:
-        """Tell how a game ended, and what bots say of its draws; without a result, its host has ended it."""
+        """Report how a game ended, and the bots' checks of its draws; without a result, its host ended it."""
 
     def all_over(self) -> None:
-        """Tell what everybody has reached in several games."""
+        """Report what everybody has achieved in several games."""
 
 
 class Sentences:

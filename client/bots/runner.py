@@ -269,7 +269,7 @@ class _Bot:
         return self._held
 
     def release_seat(self) -> None:
-        """Let the seat be taken again, by this bot in another process."""
+        """Release the seat, for this bot in another process."""
         if self._held is not None:
             self._held.release()
 

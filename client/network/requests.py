@@ -154,7 +154,7 @@ class Requests(ABC):
         await self._asked(Arrange(self._next_id(), None if order is None else list(order)), Done)
 
     async def substitute(self, seat: int) -> None:
-        """Have the stand-in play at once for a player who is away."""
+        """Make the stand-in play immediately for a player who is away."""
         await self._asked(SubstituteNow(self._next_id(), seat), Done)
 
     async def end_game(self) -> None:

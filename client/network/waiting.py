@@ -67,7 +67,7 @@ class Waiting:
     undone: bool = False  # it was refused there, and not sent since
 
     def silence(self) -> None:
-        """Let the alarm not go off."""
+        """Cancel the timeout."""
         if self.alarm is not None:
             self.alarm.cancel()
             self.alarm = None
@@ -79,13 +79,13 @@ class Waiting:
             self.answer.set_result(answer)
 
     def fail(self, error: Exception) -> None:
-        """Have the caller raise an error, unless it has given up."""
+        """Raise an error in the caller, unless it has given up."""
         self.silence()
         if not self.answer.done():
             self.answer.set_exception(error)
 
     def refuse(self, message: Refused) -> None:
-        """Have the caller raise what the server refused."""
+        """Raise the server's refusal in the caller."""
         text = describe_refusal(message)
         about = message.about or {}
         if self.sent_on_until is not None and message.code == Code.TABLE_ELSEWHERE:

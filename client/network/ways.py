@@ -36,7 +36,7 @@ class Ways:
         return tuple(dict.fromkeys((self.given.url, self.at.url, *self._others)))
 
     def learn(self, others: Sequence[str]) -> None:
-        """Take note of the other servers' addresses, if this one tells any; it does not tell its own."""
+        """Record the other servers' addresses, if this one sends any; it does not send its own."""
         told = [url for url in others if may_follow(url, self.given)]
         if told:
             # Servers that were there before may be there again: they come last.
@@ -44,13 +44,13 @@ class Ways:
             self._others = tuple(known)[:_MOST_KNOWN]
 
     def arrived(self) -> None:
-        """Take note that the client is back where it wants to be."""
+        """Record that the client is back where it wants to be."""
         self._last = self.at.url
         self._useless.clear()
         self._left.clear()
 
     def settled(self) -> None:
-        """Take note that it has stayed there for a while."""
+        """Record that it has stayed there for a while."""
         self._followed = 0
 
     def turn(self, failure: ConnectFailed) -> float:

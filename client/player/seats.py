@@ -82,7 +82,7 @@ class HeldSeat:
     _file: int | None
 
     def hold(self) -> None:
-        """Let no other process take the seat; raises OSError."""
+        """Lock the seat against other processes; raises OSError."""
         self._file = os.open(self.path, os.O_RDWR)
         lock_file(self._file, wait=False)
 
@@ -230,7 +230,7 @@ class Seats:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Have the folder to itself; it is made if necessary, for its user alone."""
+        """Lock the folder, and make it if necessary, readable only by its user."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._folder.stat().st_mode & 0o077:
             self._folder.chmod(0o700)

@@ -233,7 +233,7 @@ class Client:
                 self._begin(self._requests.ask(requests.Start()))
 
     def _keep_record(self, model: TableModel) -> None:
-        """Have the finished game at the table kept, once, if the player played it."""
+        """Keep the finished game at the table, once, if the player played it."""
         looking_back = self._options.looking_back
         if looking_back is None or looking_back.keep is None or model.seat is None or model.table is None:
             return

@@ -84,7 +84,7 @@ class Door:
 
     @contextlib.asynccontextmanager
     async def open(self, listener: socket.socket) -> AsyncIterator[None]:
-        """Let guests in while the context lasts; then tell those who are here, and close their screens."""
+        """Admit guests until the context ends; then inform those who are here, and close their screens."""
         log_nothing()
         make_room_for(_FILES_EACH * self._limits.guests)
         loop = asyncio.get_running_loop()

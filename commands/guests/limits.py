@@ -87,7 +87,7 @@ class Turns:
         self._seconds = 0.0  # that a frame takes, as the last ones did
 
     def took(self, seconds: float) -> None:
-        """Take note of how long a frame took."""
+        """Record how long a frame took."""
         self._seconds += (seconds - self._seconds) * _WEIGHT_OF_LAST
 
     def wait(self) -> float:

@@ -86,11 +86,11 @@ class Line(asyncio.Protocol):
         self._stop_counting()
 
     def use(self, size: int) -> None:
-        """Take note that a message of so many bytes is one that guests may send as often as they like."""
+        """Record that a message of so many bytes is one that guests may send as often as they like."""
         self._used += size + _OVERHEAD
 
     def give(self, size: int) -> None:
-        """Take note that ssh was given so many bytes to send."""
+        """Record that ssh was given so many bytes to send."""
         self._given += size
 
     @property

@@ -72,7 +72,7 @@ class DoorProcess:
         return OpenDoor(self._port, fingerprint)
 
     def let_in(self, url: str, token: str, called: str) -> None:
-        """Let guests in, who play at this address; from now on the process is kept running."""
+        """Admit guests, who play at this address; from now on the process is kept running."""
         self._server = f"{url} {token} {called}\n"
         self._tell_server()
         self._watching = threading.Thread(target=self._keep_running, name="door", daemon=True)

@@ -90,7 +90,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 async def _open(door: Door, listener: socket.socket, *, by_input: bool) -> None:
-    """Let guests in until Ctrl-C, SIGTERM or, if asked for, the end of the input."""
+    """Admit guests until Ctrl-C, SIGTERM or, if asked for, the end of the input."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def end(*_signal: object) -> None:

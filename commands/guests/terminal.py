@@ -69,7 +69,7 @@ class GuestTerminal:
     # -- what comes from the guest ------------------------------------------------------------------
 
     def resize(self, columns: int, rows: int) -> None:
-        """Take note of the terminal's size; a part of a very large one stays empty."""
+        """Record the terminal's size; a part of a very large one stays empty."""
         most_columns, most_rows = LARGEST_SCREEN
         wanted = Size(
             rows=min(rows, most_rows) or _USUAL_SIZE.rows,
@@ -95,7 +95,7 @@ class GuestTerminal:
         self._read_soon(0.0)
 
     def close(self) -> None:
-        """Take note that nothing more will be typed."""
+        """Record that nothing more will be typed."""
         self.closed = True
         if self._reading is not None:
             self._reading.cancel()

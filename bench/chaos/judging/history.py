@@ -84,7 +84,7 @@ class History:
             self.standings[len(state.game.events)].append(standing)
 
     def _may_stand_in(self, entry: StoodIn) -> bool:
-        """Tell whether a seat is a bot's, or, as far as the journal says, its time may be up."""
+        """Return whether a seat is a bot's, or, as far as the journal says, its time may be up."""
         state = self.state
         if entry.by == "clock":
             return isinstance(state.absence, MoveClock | GameClock)
@@ -98,7 +98,7 @@ class History:
             here += [replaced(here[-1], may_move=may_move, surely=False) for may_move in (True, False)]
 
     def holds(self, token: str) -> bool:
-        """Tell whether a seat is its player's, who has this token, after all entries."""
+        """Return whether a seat is its player's, who has this token, after all entries."""
         given = token_hash(token)
         return any(
             player is not None and hash_fits(given, player.token_hash) for player in self.state.players

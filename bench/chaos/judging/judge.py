@@ -151,7 +151,7 @@ class Judge:
 
     @property
     def _over(self) -> bool:
-        """Tell whether the game has a result."""
+        """Return whether the game has a result."""
         return self.game(len(self._events)).over
 
     @property

@@ -154,7 +154,7 @@ class Ownership:
 
 
 def _was_stored(heard: Heard, stored: float) -> bool:
-    """Tell whether somebody was told nothing but the first so many events of a game."""
+    """Return whether somebody was told nothing but the first so many events of a game."""
     message = heard.message
     return isinstance(message, Events) and message.seq + len(message.events) - 1 <= stored
 

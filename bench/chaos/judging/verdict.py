@@ -28,7 +28,7 @@ class Verdict:
         return {kind: getattr(self, kind) for kind in self.__slots__}
 
     def concerns(self, table: str) -> bool:
-        """Tell whether anything is wrong at a table."""
+        """Return whether anything is wrong at a table."""
         return any(case.startswith(table) for cases in self.kinds().values() for case in cases)
 
     def __bool__(self) -> bool:

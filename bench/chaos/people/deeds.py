@@ -52,7 +52,7 @@ class Deeds:
     program: bool = False
 
     def may_start(self) -> bool:
-        """Tell whether the host starts the game now that everybody is there."""
+        """Return whether the host starts the game now that everybody is there."""
         return self.company.before <= 0 or self.rng.random() < _STARTS
 
     async def done_at(self, connection: Connection, name: str) -> bool:
@@ -195,6 +195,6 @@ class Deeds:
             self.private.add(table)
 
     def _is_away(self, summary: SeatSummary) -> bool:
-        """Tell whether a person should be in the seat, who is not here."""
+        """Return whether a person should be in the seat, who is not here."""
         taken = summary.name is not None and not summary.vacant and not summary.kept
         return taken and not summary.here and not summary.bot and summary.level is None

@@ -41,7 +41,7 @@ class Party:
 
     @property
     def closed(self) -> bool:
-        """Tell whether those who run the server have closed the table, or may have."""
+        """Return whether those who run the server have closed the table, or may have."""
         return self.company is not None and self.company.closed
 
     def has_seen(self, table: str) -> int:
@@ -49,7 +49,7 @@ class Party:
         return max((model.seen[table].seq for each in self.everybody for model in each.models), default=0)
 
     def has_result(self, table: str) -> bool:
-        """Tell whether any player has seen the game's result."""
+        """Return whether any player has seen the game's result."""
         seen = [model.seen[table].view for each in self.everybody for model in each.models]
         return any(view is not None and view.result is not None for view in seen)
 

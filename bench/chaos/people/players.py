@@ -286,7 +286,7 @@ class Player(Visitor):
                 await self.talk(str(self.name))
 
     def _may_start(self, connection: Connection) -> bool:
-        """Tell whether this is the host, everybody has come, and the host has nothing else to do first."""
+        """Return whether this is the host, everybody has come, and the host has nothing else to do first."""
         state = connection.model.state
         if state is None or state.stage != "gathering" or state.host != connection.model.seat:
             return False

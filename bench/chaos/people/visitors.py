@@ -272,6 +272,6 @@ class Stroller(Visitor):
 
 
 def is_over(connection: Connection) -> bool:
-    """Tell whether the game has a result, or was ended without one."""
+    """Return whether the game has a result, or was ended without one."""
     view, state = connection.model.view, connection.model.state
     return (view is not None and view.result is not None) or (state is not None and state.ended)

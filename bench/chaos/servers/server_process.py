@@ -102,7 +102,7 @@ class ServerProcess:
             self.process.send_signal(number)
 
     async def ended(self) -> bool:
-        """Tell whether a server that stops by itself does so in time."""
+        """Return whether a server that stops by itself does so in time."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_STOP_SECONDS):
                 await self.process.communicate()

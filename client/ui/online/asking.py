@@ -213,7 +213,7 @@ class Requests:
                 self._save(looking_back, f"palatinus-{table}.svg", picture)
 
     async def keep_record(self, table: str, keep: Callable[[str, str], None]) -> None:
-        """Have `keep` keep the record of the finished game at the table; say what goes wrong."""
+        """Keep the record of the finished game at the table with `keep`; report what goes wrong."""
         try:
             await asyncio.to_thread(keep, table, await self._connection.record())
         except (RequestRefused, ConnectFailed) as failure:

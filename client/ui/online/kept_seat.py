@@ -88,7 +88,7 @@ class SeatKeeper:
             self._tell_once(seat_not_kept(error))
 
     def release(self) -> None:
-        """Let the seat be taken again by another client."""
+        """Release the seat for other clients."""
         if self._held is not None:
             self._held.release()
             self._held = None

@@ -43,7 +43,7 @@ class Start(Struct, frozen=True):
 
 
 class SeatBot(Struct, frozen=True):
-    """Let a bot of the server take a free seat of this table; for beginners unless a level is named."""
+    """Seat a bot of the server at this table; one for beginners unless a level is named."""
 
     level: str | None = None
 
@@ -146,7 +146,7 @@ class Arrange(Struct, frozen=True):
 
 
 class Substitute(Struct, frozen=True):
-    """Have a bot play for an absent player."""
+    """Make a bot play for an absent player."""
 
     seat: int
 

@@ -15,14 +15,14 @@ _OPTIONS: Final = {"error_model": "numpy", "_nrt": False}
 
 
 def compiled(function: AnyFunction) -> AnyFunction:
-    """Have numba compile a function that only compiled functions call."""
+    """Compile a function that only compiled functions call."""
     return cast(
         "AnyFunction", numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
     )
 
 
 def compiled_and_kept(function: AnyFunction) -> AnyFunction:
-    """Have numba compile a function when it is first called, and keep it if a folder can be written.
+    """Compile a function when it is first called, and keep it if a folder can be written.
 
     The folder is `__pycache__` beside the function's file, else the user's own, or `NUMBA_CACHE_DIR`. While
     the function runs, other threads run, too.
