@@ -23,8 +23,6 @@ _SAID_ABOUT_THE_DISK: Final = (
     r"not stored|stored again|not archived|not removed|cannot be cleared|cannot be written"
     r"|(WARNING|ERROR) [^:]*record"
 )
-# What it says after a power cut: the commit list is not synced with each commit, and the journal is.
-_SAID_AFTER_A_POWER_CUT: Final = r"lacks the last commits: \d+\" whole=\d+ shorter=0 damaged=0 lost=0"
 _NEVER: Final = r"(?!)"
 _OF_THE_DATABASE: Final = {Kind.RESTART, Kind.CRASH, Kind.FAILOVER}
 _OF_THE_LEASE: Final = {Kind.PAUSE, Kind.LINE_CUT, Kind.LINE_SILENT, Kind.LINE_SLOW}
@@ -184,8 +182,6 @@ class Disturbing:
                     await asyncio.sleep(_LOOK)
         power = kind is Kind.POWER_CUT or (self._plan.durable and rng.random() < 0.3)
         power = power and self._database is None
-        if power:
-            self._said.append(_SAID_AFTER_A_POWER_CUT)
         server.kill(power=power)
         await self._start_again(server, rng)
 

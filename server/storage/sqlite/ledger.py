@@ -71,6 +71,7 @@ class Ledger:
             changes = work(self._database)
             if changes:
                 self._count()
+                self._sign(changes)
             self._before_commit()
         if changes:
             self._take_note(changes)
@@ -84,6 +85,17 @@ class Ledger:
     def close(self) -> None:
         self._list.close()
         self._database.close()
+
+    def _sign(self, changes: Changes) -> None:
+        """Have tables in use say that this commit changed them, should the commit list lack that."""
+        self._database.executemany(
+            "UPDATE entry SET added = ? WHERE code = ? AND number = ?",
+            [
+                (self._commits + 1, code, standing.length - 1)
+                for code, standing in changes.items()
+                if standing is not None and standing.place == Place.IN_USE
+            ],
+        )
 
     def _count(self) -> None:
         self._database.execute("UPDATE journal SET commits = ?", (self._commits + 1,))

@@ -16,7 +16,7 @@ from server.app import running
 from server.config import Config, Limits
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
-from server.storage.entries import Entry, Opened
+from server.storage.entries import Entry, Forgotten, Opened
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import known_commits, written
 from server.storage.sqlite.damage import repair
@@ -26,7 +26,7 @@ from server.storage.sqlite.damage.write_ahead_log import merged
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.online_backup import OnlineBackup
-from server.storage.standing import Place, Standing
+from server.storage.standing import Changes, Place, Standing
 from tests.server.peer import game, play_on
 from tests.server.storage.damage_trials import (
     DAMAGES,
@@ -295,6 +295,45 @@ async def filled(data: Path) -> dict[str, int]:
             if code.startswith("ARC"):
                 await journal.archive(code, ArchivedGame(code, played=True))
     return {code: 40 - number for number, code in enumerate(("ARCA", "ARCB", "ARCC", "USEA", "USEB"))}
+
+
+@pytest.mark.parametrize("damaged", [False, True], ids=["only that", "a table is damaged as well"])
+async def test_a_list_that_ends_earlier_takes_nothing_back(damaged: bool, tmp_path: Path) -> None:
+    """As a power cut leaves it. A table was shortened since, so its chain does not lead to what is listed."""
+
+    def damage(database: sqlite3.Connection) -> Changes:
+        database.execute("UPDATE entry SET body = 'x' WHERE code = 'USEE' AND number = 79")
+        return {}
+
+    data, cut = tmp_path / "data", tmp_path / "cut"
+    async with journal_in(data) as journal:
+        for code in ("USEA", "USEB", "USEC", "USED", "USEE"):
+            await journal.append(code, 0, MANY)
+        listed = (data / LIST_NAME).read_bytes()
+        await journal.shorten("USEA", lambda _: [*range(10)])
+        await journal.append("USEA", 10, MANY[:5])
+        await journal.shorten("USEB", lambda _: [*range(10)])
+        await journal.append("USEC", 40, [Forgotten()])
+        await journal.shorten("USED", lambda _: [*range(10)])
+        if not damaged:
+            await journal.archive("USED", ArchivedGame("USED", played=True))
+        await journal.append("USEE", 40, MANY)
+        told = await everything(journal)
+        if damaged:
+            await journal._changed(damage)
+        copied(data, cut)
+    assert told["USEA"] == 15
+    (cut / LIST_NAME).write_bytes(listed)
+    with logged() as lines:
+        async with journal_in(cut) as journal:
+            found = await everything(journal)
+    if damaged:
+        assert (found["USEA"], found["USEB"], found["USED"]) == (15, 10, 10)
+        assert "the journal was damaged and has been repaired" in lines[-1]
+    else:
+        assert (found, lines) == (told, [])
+        assert not [name for name in contents(cut) if ".damaged-" in name]
+        assert known_commits((cut / LIST_NAME).read_bytes()).tables.keys() == told.keys()
 
 
 async def everything(journal: SqliteJournal) -> dict[str, int]:

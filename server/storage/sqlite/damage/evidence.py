@@ -38,7 +38,9 @@ class View:
     version: int  # of the file, before it was upgraded for being read
     journal: str
     commits: int
+    counted: int  # the last of those commits that did more than add entries
     in_use: dict[str, Stored]
+    added: dict[str, int]  # by table in use: the last commit that changed it
     archived: dict[str, Standing]
     damaged: set[str]  # tables of which something does not fit
     set_aside: dict[str, SetAside]
@@ -83,7 +85,7 @@ def view_of(database: sqlite3.Connection, version: int) -> View:
     (result,) = database.execute("PRAGMA integrity_check(1)").fetchone()
     if result != "ok":
         raise Misfit(str(result).replace("\n", " "))
-    row = database.execute("SELECT id FROM journal").fetchone()
+    row = database.execute("SELECT id, commits FROM journal").fetchone()
     if row is None:
         raise Misfit("its number is missing")
     tables = {table.code: table for table in in_use(database)}
@@ -94,7 +96,9 @@ def view_of(database: sqlite3.Connection, version: int) -> View:
         version,
         row[0],
         commits(database),
+        row[1],
         tables,
+        dict(database.execute("SELECT code, max(added) FROM entry GROUP BY code")),
         {table.code: table.standing for table in archived},
         damaged,
         {table.code: table for table in set_aside_tables(database)},

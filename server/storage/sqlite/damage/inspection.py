@@ -34,6 +34,7 @@ class Findings:
     verdicts: Sequence[Verdict] = ()
     commits: int = 0
     journal: str | None = None
+    unlisted: int = 0  # commits that the journal has and only the commit list lacks: no fault
     set_aside: Sequence[str] = ()
     records_due: Mapping[str, int] = field(default_factory=dict)
 
@@ -63,7 +64,8 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
                 ):  # the list and the log beside it are of the journal that it replaced
                     known = KnownCommits()
                 faults = _faults(view, known, list_is_there=bool(listed))
-                if belongs_to_none(content_of(path), content_of(log)):
+                belongs_here = not belongs_to_none(content_of(path), content_of(log))
+                if not belongs_here:
                     faults = [
                         JournalError("the log {file} belongs to another journal", file=log.name),
                         *faults,
@@ -87,11 +89,16 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
             return _found(known, evidence, fault)
         if faults:
             evidence.add_files(content_of(path), b"" if is_copy(view.journal) else content_of(log))
+        unlisted = 0
+        if belongs_here and log_intact and _is_only_behind(known, view, evidence):
+            unlisted = view.commits - known.commits
+            faults, known = [], KnownCommits(view.journal, view.commits)
         return Findings(
             faults,
             _verdicts(evidence, known, view, log_intact=log_intact),
             max(view.commits, known.commits),
             view.journal,
+            unlisted,
             list(view.set_aside),
             view.records_due,
         )
@@ -128,8 +135,8 @@ def _found(known: KnownCommits, evidence: Evidence, fault: JournalError) -> Find
         _verdicts(evidence, known, None),
         known.commits,
         journal,
-        list(evidence.set_aside),
-        evidence.records_due,
+        set_aside=list(evidence.set_aside),
+        records_due=evidence.records_due,
     )
 
 
@@ -178,6 +185,29 @@ def _as_listed(view: View, code: str, standing: Standing) -> bool:
     return archived is not None and archived[1:] == standing[1:]
 
 
+def _is_only_behind(known: KnownCommits, view: View, evidence: Evidence) -> bool:
+    """Tell whether all that is wrong is that the commit list ends earlier than a whole journal.
+
+    A power cut leaves that, and so does a kill while the list could not be written.
+    """
+    if known.damaged or known.journal != view.journal or view.damaged:
+        return False
+    if not known.commits < view.commits or evidence.commits > view.commits:
+        return False
+    return all(
+        _as_listed(view, code, standing) or _has_changed(view, code, known.commits)
+        for code, standing in known.tables.items()
+    )
+
+
+def _has_changed(view: View, code: str, commits: int) -> bool:
+    """Tell whether a commit after number `commits` may have left a table as SQLite shows it.
+
+    One that is in use says so; one that was removed or archived cannot, but the journal counts such commits.
+    """
+    return (view.added[code] if code in view.in_use else view.counted) > commits
+
+
 def _leads_to(rows: Sequence[Row], standing: Standing) -> bool:
     return len(rows) >= standing.length and rows[standing.length - 1].link == standing.link
 
@@ -206,9 +236,19 @@ def _verdicts(
     aside = [table for code, table in evidence.set_aside.items() if _is_aside(code, known, view)]
     for table in aside:
         codes.pop(table.code, None)
-    found = [_verdict(code, known.tables.get(code), evidence, view, traced=traced) for code in codes]
+    listed = {
+        code: standing for code, standing in known.tables.items() if not _is_newer(view, code, known.commits)
+    }
+    found = [_verdict(code, listed.get(code), evidence, view, traced=traced) for code in codes]
     shown = {} if view is None else view.set_aside
     return found + [Verdict.of_set_aside(table, known=table.code in shown) for table in aside]
+
+
+def _is_newer(view: View | None, code: str, commits: int) -> bool:
+    """Tell whether SQLite shows a whole table in use that is newer than what a commit list says of it."""
+    if view is None or code not in view.in_use or code in view.damaged:
+        return False
+    return _has_changed(view, code, commits)
 
 
 def _is_aside(code: str, known: KnownCommits, view: View | None) -> bool:

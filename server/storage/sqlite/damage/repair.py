@@ -50,6 +50,8 @@ def make_ready(data: Path) -> None:
     refuse_if_in_use(data / FILE_NAME)
     _finish(data)
     findings = inspected(data)
+    if findings.unlisted:
+        log.info("the commit list lacked the last commits", extra=about(commits=findings.unlisted))
     if not findings.faults:
         return
     try:
