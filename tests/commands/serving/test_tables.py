@@ -154,7 +154,7 @@ def test_who_is_asked_may_say_no(
     """Enter means no; the tables in question are shown first."""
     code = tables["over"][0].code
     words = ("tables", "remove", code, "--data", str(tmp_path / "data"), "--lang", language)
-    question = {"en": r"Remove 1 table for good\? \[y/N\]", "it": r"per sempre\? \[s/N\]"}[language]
+    question = {"en": r"Remove 1 table for good\? \[y/N\]", "it": r"per sempre 1 tavolo\? \[s/N\]"}[language]
     for answer, ending in (("", 1), (yes, 0)):
         with Terminal(*words, environment={}) as terminal:
             terminal.shows(code, question)
