@@ -154,9 +154,9 @@ class Server:
         if process is None:
             return
         self._bury(process, silently=power)
+        self._take_note_of_long_tables()
         if power:
             self.undone += self.disk.cut_power()
-        self._take_note_of_long_tables()
         self.disk.dead = True
         self.disk = self.disk.after_death()
         self._disks.add(self.disk)
