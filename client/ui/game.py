@@ -87,6 +87,7 @@ class Client:
             levels=connection.levels,
             hints=options.suggest is not None,
             looks_back=options.looking_back is not None,
+            lists_games=options.looking_back is not None and options.looking_back.lists,
             analyses=options.looking_back is not None and options.looking_back.analyse is not None,
             lobby=connection.has_lobby,
             saves=options.looking_back is not None and options.looking_back.folder is not None,
@@ -105,7 +106,7 @@ class Client:
             confirms=options.confirms,
             log=options.news,
         )
-        self._goes_home = False
+        self._goes_home = self._looks_back = False
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
         self._hint: asyncio.Task[None] | None = None  # the last one asked for
@@ -142,7 +143,7 @@ class Client:
                 for task in self._tasks:
                     task.cancel()  # a request may wait for a connection that is not coming back
             parting, name = self._parting(), self._listing.name
-            return Visit(sentence=parting, home=self._goes_home, name=name)
+            return Visit(sentence=parting, home=self._goes_home, looks_back=self._looks_back, name=name)
         finally:
             self._keeper.release()
 
@@ -183,6 +184,9 @@ class Client:
             self._end(home=False)
         elif isinstance(request, requests.GoHome):
             self._end(home=True)
+        elif isinstance(request, requests.LookBack):
+            self._looks_back = True
+            self._end(home=False)
         elif isinstance(request, requests.Hint):
             self._hint = self._begin(self._requests.hint())
         elif request is not None:

@@ -8,9 +8,8 @@ from client.records.analysis import Analyse
 from client.records.recording import Recording
 from client.ui.draw.frame import Frame
 from client.ui.replaying import Replaying, Workshop
-from client.ui.terminal.device import own_device
+from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.shell import Shell, describe_failure
-from client.ui.texts.glyphs import GlyphSet
 from client.ui.update import autoplay, requests
 from client.ui.update.actions import Action
 from client.ui.update.pages import replay
@@ -27,16 +26,20 @@ async def run(
     ascii_wanted: bool = False,
     analyse: Analyse | None = None,
     analysed: bool = False,
+    device: Device | None = None,
 ) -> int:
     """Show the record from `stop` on until the player quits; return the exit code.
 
-    `analyse` judges it when the player wants that, or, if it is to be `analysed`, at once.
+    `analyse` judges it when the player wants that, or, if it is to be `analysed`, at once. What fails on
+    another `device` than this program's own terminal is raised.
     """
     ui = replay.opened(recording, stop, eyes, can_analyse=analyse is not None)
     try:
-        glyphs = own_device().glyphs(ascii_wanted=ascii_wanted)
-        await _Replayer(ui, glyphs, analyse).run(analysed=analysed)
-    except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
+        await _Replayer(ui, device or own_device(), analyse, ascii_wanted=ascii_wanted).run(analysed=analysed)
+    except Exception as error:
+        if device is not None:
+            raise
+        # People are owed one sentence, whatever it is.
         sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
         return 1
     return 0
@@ -45,9 +48,10 @@ async def run(
 class _Replayer:
     """The program of a record."""
 
-    def __init__(self, ui: Ui, glyphs: GlyphSet, analyse: Analyse | None) -> None:
+    def __init__(self, ui: Ui, device: Device, analyse: Analyse | None, *, ascii_wanted: bool) -> None:
         self._group = asyncio.TaskGroup()
-        self._shell = Shell(self._frame, self._press, self._act)
+        self._shell = Shell(self._frame, self._press, self._act, device)
+        glyphs = device.glyphs(ascii_wanted=ascii_wanted)
         workshop = Workshop(analyse, self._begin, self._shell.redraw)
         self._replaying = Replaying(ui, glyphs, workshop)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from client.tables.table import TableModel
 from client.ui.draw.frame import Frame
 from client.ui.draw.screen import drawn
-from client.ui.terminal.device import own_device
+from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.shell import Shell
 from client.ui.update import requests
 from client.ui.update.actions import Action
@@ -15,19 +15,20 @@ from client.ui.update.requests import Request
 from client.ui.update.state import Ui
 
 
-async def run(ui: Ui, *, ascii_wanted: bool = False) -> tuple[Ui, Request]:
+async def run(ui: Ui, *, ascii_wanted: bool = False, device: Device | None = None) -> tuple[Ui, Request]:
     """Show such a page; return its last state, and the request that ended it."""
-    return await PageProgram(ui, ascii_wanted=ascii_wanted).run()
+    return await PageProgram(ui, ascii_wanted=ascii_wanted, device=device).run()
 
 
 class PageProgram:
-    """The page in a terminal."""
+    """The page in a terminal, this program's own unless another one is given."""
 
-    def __init__(self, ui: Ui, *, ascii_wanted: bool) -> None:
-        self._ui, self._glyphs = ui, own_device().glyphs(ascii_wanted=ascii_wanted)
+    def __init__(self, ui: Ui, *, ascii_wanted: bool, device: Device | None = None) -> None:
+        device = device or own_device()
+        self._ui, self._glyphs = ui, device.glyphs(ascii_wanted=ascii_wanted)
         self._model = TableModel()
         self._request: Request = requests.Quit()
-        self._shell = Shell(self._frame, self._press, self._act)
+        self._shell = Shell(self._frame, self._press, self._act, device)
 
     async def run(self) -> tuple[Ui, Request]:
         """Show the page; return its last state, and the request that ended it."""

@@ -43,15 +43,16 @@ def kept_here(folder: Path | None = None) -> Config:
     return Config(records=records_folder(), most_records=MOST_KEPT)
 
 
-def keep_record(table: str, record: str) -> None:
-    """Keep the record of a game that was played elsewhere; raises OSError.
+def keep_record(table: str, record: str, folder: Path | None = None, most: int = MOST_KEPT) -> None:
+    """Keep the record of a game that was played elsewhere, here or in `folder`; raises OSError.
 
-    A server on this computer may have kept it already.
+    It may have been kept there already: by a server on this computer, or from another window. The latest
+    `most` stay.
     """
-    folder = records_folder()
+    folder = folder or records_folder()
     known = folder.glob(f"*-{table}.txt")
     if not any(path.read_text(encoding="utf-8", errors="replace") == record for path in known):
-        write_record(folder / record_name(table, time.time()), record, MOST_KEPT)
+        write_record(folder / record_name(table, time.time()), record, most)
 
 
 def past_games(folder: Path) -> list[PastGame]:

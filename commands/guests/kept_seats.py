@@ -1,6 +1,7 @@
-"""The seats of all guests, kept so that a closed window gets its seat back."""
+"""The seats of all guests, kept so that a closed window gets its seat back, and their past games."""
 
 import contextlib
+import errno
 import logging
 import os
 import shutil
@@ -10,21 +11,25 @@ from pathlib import Path
 from typing import Final
 
 from client.player.seats import HeldSeat, Seats
+from commands.finished_games.past_games import keep_record
 from server.logs import about
 
 log = logging.getLogger(__name__)
 
 _MOST_GUESTS: Final = 10_000
 _MOST_SEATS: Final = 32  # of one guest
+_MOST_GAMES: Final = 20  # of one guest
+_LARGEST_RECORD: Final = 16 * 1024  # bytes; a game takes some 2 KiB
 _KEPT_SECONDS: Final = 30 * 24 * 3600.0  # as long as any seat
 
 
 class GuestSeats(Seats):
-    """The seats of one guest, at most so many; the one that was used longest ago goes first."""
+    """The seats and past games of one guest, at most so many; what was used longest ago goes first."""
 
     def __init__(self, folder: Path, server: str) -> None:
         super().__init__(folder, server)
         self._kept_in = folder
+        self.games = folder / "games"  # their records
         self._name_file = folder / "name"
         self._told: set[Path] = set()
         self.has_any = False  # as far as was seen
@@ -57,6 +62,16 @@ class GuestSeats(Seats):
             self._name_file.write_text(name, "utf-8")
         os.utime(self._kept_in)
         return held
+
+    def keep_game(self, table: str, record: str) -> None:
+        """Keep the record of a finished game; raises OSError, which does not tell the host's folders."""
+        if len(record.encode()) > _LARGEST_RECORD:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        try:
+            keep_record(table, record, self.games, _MOST_GAMES)
+        except OSError as error:
+            log.warning("a guest's game cannot be kept", extra=about(reason=error.strerror or str(error)))
+            raise OSError(error.errno, error.strerror) from None
 
     def _free(self) -> list[HeldSeat]:
         """As ever; but damaged files are told to the host, whose folders are not the guest's business."""

@@ -10,6 +10,7 @@ from client.player.colouring import Colouring
 from client.typed.names import fault_of
 from client.ui.game import visit
 from client.ui.online.visit import LookingBack, Options, Suggest, Visit
+from commands.finished_games.history_screen import look_back
 from commands.finished_games.records import recording_of
 from commands.guests.kept_seats import GuestSeats
 from commands.guests.limits import GuestLimits
@@ -53,6 +54,7 @@ async def play(
     here = terminal.environment
     device = terminal.device(Colouring().resolved(here), Calling().resolved(here))
     back = how_to_come_back(guest)
+    looking_back = LookingBack(recording_of, None, keep=seats.keep_game, lists=True)
     options = Options(
         server.url,
         _name(guest.name or seats.name),
@@ -60,7 +62,7 @@ async def play(
         suggest=suggest,
         access=replace(server.access, headers={**server.access.headers, "X-Forwarded-For": guest.address}),
         seats=seats,
-        looking_back=LookingBack(recording_of, None),
+        looking_back=looking_back,
         parting=back,
         reminder=back if guest.way_back is not None else "",
         way_in=guest.way_in,
@@ -68,10 +70,17 @@ async def play(
     )
     if guest.way_back is not None:
         terminal.say(back)  # it stays on the terminal below the game
-    visited = await visit(options)
-    for _again in range(limits.password_tries):
-        if not visited.password_wanted:
+    tries = 0
+    while True:
+        visited = await visit(options)
+        if visited.looks_back:
+            if not await look_back(seats.games, looking_back, device=device):
+                return Visit()
+            options = replace(options, name=visited.name, table=None)
+            continue
+        if not visited.password_wanted or tries == limits.password_tries:
             return visited
+        tries += 1
         terminal.say(visited.sentence)
         terminal.write(_("Password: "))
         try:
@@ -82,8 +91,6 @@ async def play(
             return visited
         terminal.say("")
         options = replace(options, access=replace(options.access, password=password))
-        visited = await visit(options)
-    return visited
 
 
 def how_to_come_back(guest: Guest) -> str:

@@ -20,7 +20,7 @@ from client.ui.online.visit import LookingBack, Options, Visit
 from client.ui.update import requests
 from commands.confirmation import confirmed
 from commands.finished_games.history_screen import look_back
-from commands.finished_games.past_games import keep_record, kept_here
+from commands.finished_games.past_games import keep_record, kept_here, records_folder
 from commands.finished_games.records import recording_of
 from commands.playing.hosting import against_bots, going_on, hosted
 from commands.playing.kept_games import KeptGame
@@ -41,8 +41,12 @@ def options_of(
         ascii=ascii_wanted,
         suggest=suggested,
         confirms=confirms,
-        looking_back=LookingBack(recording_of, Path.cwd(), analyse, keep),
+        looking_back=_looking_back(keep),
     )
+
+
+def _looking_back(keep: Callable[[str, str], None] | None = None) -> LookingBack:
+    return LookingBack(recording_of, Path.cwd(), analyse, keep)
 
 
 async def visit_asking(options: Options) -> Visit:
@@ -83,7 +87,8 @@ def gone_where(
 ) -> Visit:
     """Go where the start screen leads; return how that ended."""
     if isinstance(request, requests.LookBack):
-        return Visit(home=look_back(ascii_wanted=ascii_wanted))
+        looking = look_back(records_folder(), _looking_back(), ascii_wanted=ascii_wanted)
+        return Visit(home=asyncio.run(looking))
     name = preferences.name or default_name()
     options = options_of("", name, ascii_wanted=ascii_wanted, confirms=confirms)
     config = replace(kept_here(), human_pace=preferences.human_pace)

@@ -26,12 +26,14 @@ class LookingBack:
     `read_record` makes a recording of a record's text; it raises DamagedRecord. Files are saved in `folder`;
     without one, none are. `analyse` judges a game; without it, none is judged. With `keep` the record of each
     game that the player has played is kept: it is given the table and the text, and may raise OSError.
+    With `lists` a key of the lobby ends the visit for the list of these.
     """
 
     read_record: Callable[[str], Recording]
     folder: Path | None
     analyse: Analyse | None = None
     keep: Callable[[str, str], None] | None = None
+    lists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,9 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """How a visit to a server ended: exit code, what there is to say, whether the start screen follows.
+    """How a visit to a server ended: exit code, what there is to say, whether another screen follows.
+
+    With `home` that is the start screen, with `looks_back` the list of past games.
 
     `name` is the one that the player had last, empty if that is not known; `hosts` are to be confirmed or not
     before the next visit.
@@ -94,6 +98,7 @@ class Visit:
     code: int = 0
     sentence: str = ""
     home: bool = False
+    looks_back: bool = False
     password_wanted: bool = False
     name: str = ""
     hosts: tuple[str, ...] = ()

@@ -46,6 +46,7 @@ Outcome: TypeAlias = tuple[Ui, Request | None]
 _OURS: Final = (
     requests.Quit,
     requests.GoHome,
+    requests.LookBack,
     requests.TurnPage,
     requests.Analyse,
     requests.StopAnalysis,

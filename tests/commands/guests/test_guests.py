@@ -8,10 +8,21 @@ from pathlib import Path
 import pytest
 
 from client.network.transport import Access
+from commands.guests import identity
+from commands.guests.kept_seats import GuestBook
 from commands.guests.visit import Server
+from engine.game import GameOptions
+from engine.pieces import Seat
+from engine.record import recorded
+from engine.redaction import snapshot
+from engine.view import eyes_of
+from protocol.messages import GetRecord, Record, Resume, Seated, SeatSummary, TableState
+from protocol.snapshot import snapshot_message
 from server.app import running
 from server.config import Config
+from tests.client.scripted import Peer, scripted
 from tests.commands.guests.visitor import QUICK, Visitor, door, house, new_key, visiting
+from tests.games import played
 from tests.server.peer import eventually
 
 PASSWORD = "aqua virgo"
@@ -61,6 +72,54 @@ async def test_without_a_key_a_word_brings_the_seat_back(tmp_path: Path) -> None
                 guest.type("qy")
                 await eventually(lambda: f"ssh -p {here.port} {word[0]}@127.0.0.1" in guest.shown)
                 assert await guest.ended() == 0
+
+
+async def test_past_games_are_there_for_the_word_alone(tmp_path: Path) -> None:
+    """A game that ends in a guest's window is in the list: to look through, to remove, not to save."""
+    game = played(GameOptions(2, random_layout=True), 1)
+    seats = [SeatSummary("Cosima", here=True), SeatSummary("anna", here=True)]
+    over = TableState("KXQT", "over", seats, 0)
+
+    async def at_the_end(peer: Peer) -> None:
+        await peer.welcome()
+        resume = await peer.receive(Resume)
+        view = snapshot(game.view, eyes_of(Seat(1)))
+        await peer.send(
+            Seated(resume.id, "KXQT", 1), over, snapshot_message(view, len(game.events), None), over
+        )
+        asked = await peer.receive(GetRecord)
+        await peer.send(Record(asked.id, recorded(game.events, ("Cosima", "anna")).splitlines()), over)
+        await peer.socket.wait_closed()
+
+    async def in_the_lobby(peer: Peer) -> None:
+        await peer.welcome()
+        await peer.socket.wait_closed()
+
+    word, book = identity.new_word(), GuestBook(tmp_path / "seats")
+    async with scripted(at_the_end, in_the_lobby, in_the_lobby, in_the_lobby) as url:
+        server = Server(url, url, Access())
+        book.seats(identity.of_word(word), url).keep("KXQT", 1, "anna", "a" * 43).release()
+        async with door(tmp_path, server, book=book) as here:
+            async with visiting(here.port, word):
+                await eventually(lambda: bool(list(tmp_path.rglob("*-KXQT.txt"))))
+            async with visiting(here.port, word) as guest:
+                await guest.until("A new table")
+                guest.type("v")
+                await guest.until("PLAYERS AND POINTS", "KXQT", "Cosima", "Enter review")
+                guest.type("weyv")
+                await guest.until("Replay", "move 0 of")
+                guest.type("q")
+                await guest.until("PLAYERS AND POINTS")
+                guest.type("\x1b")
+                await guest.until("A new table", "anna")
+                guest.type("q")
+                assert await guest.ended() == 0
+            async with visiting(here.port, key=new_key()) as stranger:
+                await stranger.until("A new table")
+                stranger.type("v")
+                await stranger.until("No finished games are kept here.")
+                stranger.type("q")
+                assert await stranger.ended() == 0
 
 
 @pytest.mark.slow

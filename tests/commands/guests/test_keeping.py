@@ -113,6 +113,26 @@ def test_a_guest_keeps_a_bounded_number_of_seats(tmp_path: Path) -> None:
     assert len(list(tmp_path.rglob("*.json"))) == 32
 
 
+def test_a_guest_keeps_the_latest_games_and_no_long_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seats = GuestBook(tmp_path / "seats").seats("one", SERVER)
+    hours = iter(range(100))
+    monkeypatch.setattr("commands.finished_games.past_games.time.time", lambda: 1e9 + 3600 * next(hours))
+    for number in range(25):
+        seats.keep_game("KXQT", f"palatinus record 1\nnumber {number}\n")
+    kept = [int(path.read_text().split()[-1]) for path in sorted(seats.games.iterdir())]
+    assert kept == [*range(5, 25)]
+    with pytest.raises(OSError, match=r"^\[Errno \d+\] File too large$"):
+        seats.keep_game("ABCD", "é" * 8200)
+    seats.games.rename(tmp_path / "moved")
+    seats.games.write_text("no folder")
+    with pytest.raises(OSError, match=r"^\[Errno \d+\]") as failed:
+        seats.keep_game("ABCD", "palatinus record 1\n")
+    assert str(tmp_path) not in str(failed.value)
+    assert len(list((tmp_path / "moved").iterdir())) == 20
+
+
 def test_guests_who_do_not_come_back_are_forgotten(tmp_path: Path) -> None:
     book = GuestBook(tmp_path / "seats")
     for guest in ("one", "two"):

@@ -80,6 +80,7 @@ def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:
             new_table = isinstance(ui.page, Lobby) and ui.page.chosen >= len(ui.page.tables)
             return _those(
                 (Act.CHAT, not ui.hosting.lobby),
+                (Act.REVIEW, not ui.hosting.lists_games),
                 (Act.WATCH, new_table),
                 (Act.CONFIRM, new_table),  # it does the same as `o` there, and has another name
             )
@@ -99,16 +100,22 @@ def _idle(ui: Ui, model: TableModel) -> frozenset[Act]:
                 (Act.ANALYSE, not ui.page.wants_analysis),
                 (Act.DECIDING, ui.page.analysis is None or not ui.page.analysis.deciding),
             )
+        case KeyContext.HISTORY:
+            return _not_here(ui)
         case KeyContext.RESULT | KeyContext.ENDED:
             followed = model.state is not None and model.state.next is not None
             return _those(
                 (Act.REMATCH, model.seat is None and not followed),
                 (Act.REVIEW, not ui.hosting.looks_back),
-                (Act.ANALYSE, not ui.hosting.analyses),
-                *((act, not ui.hosting.saves) for act in (Act.SAVE_RECORD, Act.SAVE_PICTURE)),
-            )
+            ) | _not_here(ui)
         case _:
             return frozenset()
+
+
+def _not_here(ui: Ui) -> frozenset[Act]:
+    """Return what this program does not do with a finished game."""
+    saving = ((act, not ui.hosting.saves) for act in (Act.SAVE_RECORD, Act.SAVE_PICTURE))
+    return _those((Act.ANALYSE, not ui.hosting.analyses), *saving)
 
 
 def _no_hint(ui: Ui, model: TableModel) -> bool:

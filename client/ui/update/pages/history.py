@@ -28,9 +28,9 @@ def acted(ui: Ui, history: History, action: Action) -> tuple[Ui, Request | None]
             return replace(ui, page=replace(here, chosen=number)), None
         case Act.CONFIRM | ChooseLine():
             return replace(ui, page=here), requests.ShowGame(game.file)
-        case Act.ANALYSE:
+        case Act.ANALYSE if ui.hosting.analyses:
             return replace(ui, page=here), requests.ShowGame(game.file, analysed=True)
-        case Act.SAVE_RECORD | Act.SAVE_PICTURE:
+        case Act.SAVE_RECORD | Act.SAVE_PICTURE if ui.hosting.saves:
             picture = action is Act.SAVE_PICTURE
             return replace(ui, page=here), requests.SaveGame(game.file, picture=picture)
         case Act.REMOVE if history.removing:

@@ -52,6 +52,8 @@ def acted(ui: Ui, lobby: Lobby, action: Action) -> tuple[Ui, Request | None]:
             return ui, requests.Refresh()
         case Act.NAME:
             return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
+        case Act.REVIEW if ui.hosting.lists_games:
+            return ui, requests.LookBack()
         case Act.LEAVE:
             return ui, requests.GoHome()
         case _ if (table := _set_up(ui.new_table, action)) is not None:

@@ -125,7 +125,8 @@ def history() -> tuple[Ui, TableModel]:
             PastGame(f"{number}.txt", "KXQT", 1.79e9 - 3600.0 * number, names, points, (number % 2,))
         )
     games[2] = PastGame("2.txt", "KXQT", 1.79e9 - 7200.0)
-    return Ui("", page=History(tuple(games), chosen=1)), TableModel()
+    page = History(tuple(games), chosen=1)
+    return Ui("", hosting=Hosting(analyses=True, saves=True), page=page), TableModel()
 
 
 def waiting() -> tuple[Ui, TableModel]:
