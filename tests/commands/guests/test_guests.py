@@ -103,7 +103,7 @@ async def test_past_games_are_there_for_the_word_alone(tmp_path: Path) -> None:
             async with visiting(here.port, word):
                 await eventually(lambda: bool(list(tmp_path.rglob("*-KXQT.txt"))))
             async with visiting(here.port, word) as guest:
-                await guest.until("A new table")
+                await guest.until("A new table", "v past games")
                 guest.type("v")
                 await guest.until("PLAYERS AND POINTS", "KXQT", "Cosima", "Enter review")
                 guest.type("weyv")

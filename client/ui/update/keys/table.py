@@ -109,6 +109,7 @@ KEYS: Final = (
     Key(("t",), Act.CHAT, _LOBBY, N_("say something in the lobby"), N_("say")),
     Key(("T",), Act.TALK, _LOBBY, N_("who is online, and what was said in the lobby"), N_("read")),
     Key(("n",), Act.NAME, _LOBBY, N_("change the name others see"), N_("name")),
+    Key(("v",), Act.REVIEW, _LOBBY, N_("your past games, if you are here over ssh"), N_("past games")),
     *(Key((str(n),), Pick(n), _LOBBY, N_("new table: how many players")) for n in range(2, 6)),
     Key(
         ("x",), Act.LAYOUT, _LOBBY, N_("new table: lay the tiles, or have them laid at random"), N_("layout")
@@ -125,7 +126,6 @@ KEYS: Final = (
     Key(("-",), Act.LESS, _LOBBY, N_("new table: more or less time before it happens")),
     Key(("p",), Act.PRIVATE, _LOBBY, N_("new table: listed or not; with hints or not")),
     Key(("h",), Act.HINTS, _LOBBY, N_("new table: listed or not; with hints or not")),
-    Key(("v",), Act.REVIEW, _LOBBY, N_("your past games, if you are here over ssh"), N_("past games")),
     Key(("r",), Act.REFRESH, _LOBBY, N_("refresh the list"), N_("refresh")),
     Key(("escape",), Act.LEAVE, _LOBBY, N_("back to the start screen, or quit")),
     Key(("escape",), Act.LEAVE, _START, N_("quit")),
