@@ -68,6 +68,7 @@ class Plan:
     verbose: bool  # the server logs everything
     drift: float  # of the server's clock
     nodes: int  # more than one share a database
+    grace: float  # seconds for which the seat of somebody who is away is safe
     broken: str | None
 
 
@@ -128,6 +129,7 @@ _SHARES_OF_NODES: Final = {
 }
 _SHARE_WITH_NODES: Final = 0.3
 _MOVES_OF_A_GAME: Final = 30
+_GRACES: Final = (0.1, 0.1, 60.0)
 
 
 # What a mistake asks for (`Mistake.plan`), in faults of ours.
@@ -185,6 +187,7 @@ def plan_of(choice: Choice) -> Plan:
         # The lease of a node is safe as long as clocks go equally fast.
         drift=rng.choice([1.0, 1.0, 1.001, 0.999]) if nodes == 1 else 1.0,
         nodes=nodes,
+        grace=random.Random(f"grace {choice.seed}").choice(_GRACES),
         broken=None if choice.control else choice.broken,
     )
 

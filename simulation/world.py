@@ -114,7 +114,7 @@ class World:
             stand_in=at_random,
             brains={"random": at_random, "greedy": greedy},
             pages=WebPages(),
-            limits=replace(_LIMITS, tables=plan.people.most_tables),
+            limits=replace(_LIMITS, tables=plan.people.most_tables, seat_grace_seconds=plan.grace),
         )
         self.database: DatabaseServer | None = None
         configs = [config]
