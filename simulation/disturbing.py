@@ -21,8 +21,10 @@ _LOOK: Final = 0.02
 # What a server says when its disk fails, and in no other case.
 _SAID_ABOUT_THE_DISK: Final = (
     r"not stored|stored again|not archived|not removed|cannot be cleared|cannot be written"
-    r"|(WARNING|ERROR) [^:]*record"
+    r"|(WARNING|ERROR) [^:]*record|commit list lacked"
 )
+# The commit list is not synced with each commit, and the journal is.
+_SAID_AFTER_A_POWER_CUT: Final = "the commit list lacked the last commits"
 _NEVER: Final = r"(?!)"
 _OF_THE_DATABASE: Final = {Kind.RESTART, Kind.CRASH, Kind.FAILOVER}
 _OF_THE_LEASE: Final = {Kind.PAUSE, Kind.LINE_CUT, Kind.LINE_SILENT, Kind.LINE_SLOW}
@@ -182,6 +184,8 @@ class Disturbing:
                     await asyncio.sleep(_LOOK)
         power = kind is Kind.POWER_CUT or (self._plan.durable and rng.random() < 0.3)
         power = power and self._database is None
+        if power:
+            self._said.append(_SAID_AFTER_A_POWER_CUT)
         server.kill(power=power)
         await self._start_again(server, rng)
 

@@ -153,7 +153,7 @@ def plan_of(choice: Choice) -> Plan:
         struck += [Kind.POWER_CUT if wanted.pop("power_cuts", False) else Kind.KILL] * 3
     for name, kind in _WANTED.items():
         struck += [kind] * wanted.pop(name, 0)
-    people = _people(rng, str(choice.seed))
+    people = _people(rng, str(choice.seed)) | wanted
     moves = people["games"] * _MOVES_OF_A_GAME
     faults = tuple(
         Fault(
@@ -178,7 +178,7 @@ def plan_of(choice: Choice) -> Plan:
     )
     return Plan(
         choice.seed,
-        People(**people | wanted),
+        People(**people),
         tuple(fault for fault in faults if fault.number not in choice.without),
         Weather(torn=0.0, stalled=0.0) if choice.calm else weather,
         Weather(torn=0.0, stalled=0.0) if choice.calm else line_weather,
@@ -187,7 +187,8 @@ def plan_of(choice: Choice) -> Plan:
         # The lease of a node is safe as long as clocks go equally fast.
         drift=rng.choice([1.0, 1.0, 1.001, 0.999]) if nodes == 1 else 1.0,
         nodes=nodes,
-        grace=random.Random(f"grace {choice.seed}").choice(_GRACES),
+        # Where everybody's seat is free again immediately, the next game of a table is opened more than once.
+        grace=60.0 if people["played_again"] else random.Random(f"grace {choice.seed}").choice(_GRACES),
         broken=None if choice.control else choice.broken,
     )
 

@@ -16,7 +16,6 @@ from bench.chaos.judging.verdict import Verdict
 from bench.chaos.network.wiretap import Heard, Wiretap
 from engine.game import RandomChance
 from engine.pieces import Seat
-from protocol.absence import GameClock, MoveClock
 from protocol.codec import encode
 from protocol.messages import PauseSummary, TableState
 from protocol.settings import Spectators
@@ -87,7 +86,7 @@ class History:
         """Return whether a seat is a bot's, or, as far as the journal says, its time may be up."""
         state = self.state
         if entry.by == "clock":
-            return isinstance(state.absence, MoveClock | GameClock)
+            return state.clocks.runs
         return entry.seat in state.bot_seats | state.bots | state.programs
 
     def _doubt(self) -> None:

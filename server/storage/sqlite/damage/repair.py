@@ -51,7 +51,7 @@ def make_ready(data: Path) -> None:
     _finish(data)
     findings = inspected(data)
     if findings.unlisted:
-        log.info("the commit list lacked the last commits", extra=about(commits=findings.unlisted))
+        log.warning("the commit list lacked the last commits", extra=about(commits=findings.unlisted))
     if not findings.faults:
         return
     try:
