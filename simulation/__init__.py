@@ -8,7 +8,9 @@
   and locks, `statements` what each statement of the product does to them.
 - `plan` draws from a seed what happens, `disturbing` brings it about, and `server` is what it happens to: a
   server at a host of its own, so that several may stand in one world.
-- `world` puts them together with the people and the judges of `bench.chaos`. `running` has each world in a
+- `people` play, `wiretap` takes down what they are sent, and `judging` compares it with the journal. `broken`
+  has servers that are broken on purpose, to prove that they notice.
+- `world` puts all of them together. `running` has each world in a
   process of its own, and leaves out of a failing one what the failure does not need.
 
 Needs Linux: processes that fork, and files in /dev/shm.

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from bench.chaos.judging.ownership import Ownership
+from simulation.judging.ownership import Ownership
 from simulation.loop import EPOCH, Clock, Process
 from simulation.network import Weather
 from simulation.rows import Blocked, Row, Rows, Transaction, refusal

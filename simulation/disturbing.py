@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from bench.chaos.judging.ownership import SAID_BY_NODES
-from bench.chaos.judging.verdict import Verdict
-from bench.chaos.network.wiretap import Wiretap
 from protocol.messages import Resume
 from simulation.database import LEASE_SECONDS, DatabaseServer, Line
+from simulation.judging.ownership import SAID_BY_NODES
 from simulation.network import Network
 from simulation.plan import Fault, Kind, Moment, Plan
 from simulation.server import Server
+from simulation.verdict import Verdict
+from simulation.wiretap import Wiretap
 
 _LOOK: Final = 0.02
 # What a server says when its disk fails, and in no other case.

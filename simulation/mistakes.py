@@ -3,13 +3,13 @@
 from contextvars import ContextVar
 from typing import Any
 
-from bench.chaos.broken.making import exchange, mistake
-from bench.chaos.broken.mistakes import MISTAKES
-from bench.chaos.plan import Disturbance
 from protocol.absence import ByBot
 from server.storage.postgresql.held_lease import HeldLease
 from server.tables.context import TableContext
 from server.tables.seats.seat_admission import SeatAdmission
+from simulation.broken.making import exchange, mistake
+from simulation.broken.mistakes import MISTAKES
+from simulation.people.plan import Disturbance
 
 __all__ = ["MISTAKES"]
 

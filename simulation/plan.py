@@ -5,10 +5,10 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from bench.chaos.plan import Disturbance
-from bench.chaos.plan import Plan as People
 from simulation.mistakes import MISTAKES
 from simulation.network import Weather
+from simulation.people.plan import Disturbance
+from simulation.people.plan import Plan as People
 
 
 class Kind(enum.StrEnum):

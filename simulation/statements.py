@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Final, TypeAlias
 
-from bench.chaos.broken.leases import NO_CHECK
 from server.storage.archive_rows import COLUMNS
 from server.storage.postgresql.signals import Signal
+from simulation.broken.leases import NO_CHECK
 from simulation.rows import Row, Transaction, refusal
 
 _Answer: TypeAlias = list[tuple[Any, ...]]

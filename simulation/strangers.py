@@ -14,13 +14,13 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 from websockets.typing import Origin
 
-from bench.chaos.people.visitors import TIMEOUTS
 from client.bots.runner import BotOptions, run_bots
 from client.network.connection import ConnectFailed, Connection
 from protocol.codec import encode
 from protocol.limits import VERSIONS
 from protocol.messages import Hello, JoinTable, OpenTable, Resume
 from simulation.loop import Process
+from simulation.people.visitors import TIMEOUTS
 from tests.server.random_messages import KINDS, RandomMessages
 
 # The kind of a piece that a page may show only in the scoring; another's wolf is `?*` until then.

@@ -13,16 +13,6 @@ from typing import Final
 
 import asyncpg
 
-from bench.chaos.broken.making import times_made
-from bench.chaos.judging.tables import Tables
-from bench.chaos.judging.verdict import Verdict, journal_in
-from bench.chaos.judging.wire_checks import catch_ups, check_catching_up, check_lobby
-from bench.chaos.network.wiretap import Wiretap
-from bench.chaos.people import games as people_games
-from bench.chaos.people.games import Games
-from bench.chaos.people.operator import Operator
-from bench.chaos.people.visitors import Route, Stroller
-from bench.chaos.plan import games
 from client.bots.brains import at_random
 from client.bots.greedy import greedy
 from client.network.transport import Access
@@ -33,16 +23,26 @@ from server.errors import JournalError
 from server.storage.entries import Entry
 from server.storage.postgresql import tables_in_database as stored
 from simulation import machine
+from simulation.broken.making import times_made
 from simulation.database import LEASE_SECONDS, DatabaseServer, connection_to
 from simulation.disk import Disks
 from simulation.disturbing import Disturbing
+from simulation.judging.tables import Tables
+from simulation.judging.wire_checks import catch_ups, check_catching_up, check_lobby
 from simulation.loop import EPOCH, Clock, Process, Stuck
 from simulation.mistakes import MISTAKES
 from simulation.network import Connection, Network, Weather
+from simulation.people import games as people_games
+from simulation.people.games import Games
+from simulation.people.operator import Operator
+from simulation.people.plan import games
+from simulation.people.visitors import Route, Stroller
 from simulation.plan import Plan
 from simulation.server import Log, NotStarted, Server, begin, records_in
 from simulation.strangers import Bots, Stranger, browse
 from simulation.trace import Trace
+from simulation.verdict import Verdict, journal_in
+from simulation.wiretap import Wiretap
 
 _PORT: Final = 4000
 _HOST: Final = "10.0.0.1"

@@ -12,14 +12,9 @@ from typing import Any
 
 import pytest
 
-from bench.chaos.broken.__main__ import broken_main
-from bench.chaos.broken.mistakes import MISTAKES
-from bench.chaos.broken.proof import games_until_noticed
-from bench.chaos.judging.answers import check_answers
-from bench.chaos.judging.verdict import Verdict
-from bench.chaos.network.wiretap import Asked, Heard, Wiretap
-from bench.chaos.plan import Disturbance, Plan
+from bench.chaos.broken_server import broken_main
 from bench.chaos.progress import Progress
+from bench.chaos.proof import games_until_noticed
 from bench.chaos.round import Round
 from bench.chaos.servers import server_process
 from bench.chaos.servers.power_cut import compiler
@@ -28,6 +23,11 @@ from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot
 from protocol.messages import Done, PlacePiece, Refused, ServerMessage
 from server.storage.entries import Played
+from simulation.broken.mistakes import MISTAKES
+from simulation.judging.answers import check_answers
+from simulation.people.plan import Disturbance, Plan
+from simulation.verdict import Verdict
+from simulation.wiretap import Asked, Heard, Wiretap
 from tests.program import Program, started_with_log
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="fills the disk of another process")
@@ -209,7 +209,7 @@ def test_progress_tells_what_is_done_of_all_rounds() -> None:
 
 def test_every_mistake_can_be_made() -> None:
     """What the mistakes replace is still there."""
-    make = "from bench.chaos.broken.mistakes import MISTAKES as m\nfor each in m.values(): each.make()"
+    make = "from simulation.broken.mistakes import MISTAKES as m\nfor each in m.values(): each.make()"
     done = subprocess.run([sys.executable, "-c", make], cwd=Path(__file__).parents[1], check=False)
     assert done.returncode == 0
     assert len(MISTAKES) >= 12

@@ -13,7 +13,6 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from bench.chaos.broken.mistakes import MISTAKES
 from commands.guests.limits import GuestLimits
 from engine.components import DEALS, LAUREL_WORTH, SPRINGS
 from engine.errors import Fault
@@ -27,6 +26,7 @@ from server.app import running
 from server.config import Config, Limits
 from server.node_metrics import node_metrics
 from server.storage.node import NodeState
+from simulation.broken.mistakes import MISTAKES
 from tests.server.peer import connected, http_get
 
 ROOT = Path(__file__).parent.parent

@@ -25,15 +25,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from bench.chaos.broken.mistakes import MISTAKES
-from bench.chaos.broken.proof import games_until_noticed
-from bench.chaos.judging.verdict import Verdict
-from bench.chaos.plan import Plan, cluster_rounds, rounds
 from bench.chaos.progress import Progress
+from bench.chaos.proof import games_until_noticed
 from bench.chaos.round import Round
 from bench.chaos.servers.power_cut import compiler
 from bench.chaos.stopping import Stop
 from server.event_loop import new_loop
+from simulation.broken.mistakes import MISTAKES
+from simulation.people.plan import Plan, cluster_rounds, rounds
+from simulation.verdict import Verdict
 
 R = TypeVar("R")
 

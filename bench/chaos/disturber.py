@@ -5,11 +5,11 @@ import random
 from collections import Counter
 from typing import Final
 
-from bench.chaos.judging.verdict import Verdict
-from bench.chaos.network.wiretap import Wiretap
-from bench.chaos.plan import Disturbance, Game, Plan
 from bench.chaos.servers.servers import Servers
 from engine.components import DEALS
+from simulation.people.plan import Disturbance, Game, Plan
+from simulation.verdict import Verdict
+from simulation.wiretap import Wiretap
 
 _TILES_TO_LAY: Final = 6
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, TextIO
 
-from bench.chaos.plan import Disturbance, Plan
+from simulation.people.plan import Disturbance, Plan
 
 _SECONDS_BETWEEN: Final = 60.0  # two lines in a file ...
 _SECONDS_ON_A_TERMINAL: Final = 1.0  # ... where the line is written anew

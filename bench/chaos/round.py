@@ -6,21 +6,21 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from bench.chaos.disturber import Disturber
-from bench.chaos.judging.tables import Tables
-from bench.chaos.judging.trace import trace
-from bench.chaos.judging.verdict import Verdict
-from bench.chaos.judging.wire_checks import catch_ups, check_catching_up, check_lobby
 from bench.chaos.network import fates
-from bench.chaos.network.wiretap import Wiretap
-from bench.chaos.people.games import Games
-from bench.chaos.people.operator import Operator
-from bench.chaos.people.visitors import Route, Stroller
-from bench.chaos.plan import Disturbance, Plan, games
 from bench.chaos.servers.nodes import Nodes
 from bench.chaos.servers.one_server import OneServer
 from bench.chaos.servers.server_process import NotStarted
 from bench.chaos.servers.servers import Servers
 from server.errors import JournalError
+from simulation.judging.tables import Tables
+from simulation.judging.trace import trace
+from simulation.judging.wire_checks import catch_ups, check_catching_up, check_lobby
+from simulation.people.games import Games
+from simulation.people.operator import Operator
+from simulation.people.plan import Disturbance, Plan, games
+from simulation.people.visitors import Route, Stroller
+from simulation.verdict import Verdict
+from simulation.wiretap import Wiretap
 
 
 class Round:

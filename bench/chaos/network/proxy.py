@@ -12,20 +12,17 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from bench.chaos.network.fates import End, Fate, Way, fate
-from bench.chaos.network.wiretap import Wiretap
+from simulation.people.visitors import Ports
+from simulation.wiretap import Wiretap
 
 _READ_AT_ONCE: Final = 4096
 _PIECES_IN_A_ROW: Final = (
     16  # of what has come at once: each costs a call of the system, and so does its arrival
 )
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER: on, 0 seconds
-
-
-# Of a client, and of the door that it came to: a connection's two, for one port can have several.
-Ports: TypeAlias = tuple[int, int]
 
 
 class Encryption(NamedTuple):

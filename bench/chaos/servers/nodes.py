@@ -13,11 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.chaos.judging.ownership import NOTES, SAID_BY_NODES, Ownership, noted
 from bench.chaos.network.proxy import Destination, Proxy
-from bench.chaos.network.wiretap import Wiretap
-from bench.chaos.people.operator import Operator
-from bench.chaos.plan import Disturbance, Plan
 from bench.chaos.servers.database import DatabaseServer
 from bench.chaos.servers.server_process import NotStarted, ServerProcess
 from bench.cluster.relay import DatabaseRelay
@@ -27,6 +23,10 @@ from server.storage.entries import Entry
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.database_tables import house_in
 from server.storage.postgresql.schema import prepare
+from simulation.judging.ownership import NOTES, SAID_BY_NODES, Ownership, noted
+from simulation.people.operator import Operator
+from simulation.people.plan import Disturbance, Plan
+from simulation.wiretap import Wiretap
 
 LEASE: Final = 3.0  # seconds
 _SECONDS_TO_START: Final = 60.0

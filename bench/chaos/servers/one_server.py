@@ -12,11 +12,7 @@ from typing import Final
 
 import trustme
 
-from bench.chaos.judging.verdict import journal_in
 from bench.chaos.network.proxy import Encryption, Proxy
-from bench.chaos.network.wiretap import Wiretap
-from bench.chaos.people.operator import SAID_ABOUT_REQUESTS, Operator
-from bench.chaos.plan import Disturbance, Plan
 from bench.chaos.servers.power_cut import PowerCuts
 from bench.chaos.servers.server_process import ServerProcess
 from client.network.transport import Access
@@ -24,6 +20,10 @@ from server.storage.entries import Entry
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
+from simulation.people.operator import SAID_ABOUT_REQUESTS, Operator
+from simulation.people.plan import Disturbance, Plan
+from simulation.verdict import journal_in
+from simulation.wiretap import Wiretap
 
 _SECONDS_FOR_RECORDS: Final = 15.0
 _SECONDS_BETWEEN_LOOKS: Final = 0.1

@@ -32,7 +32,7 @@ async def started(
     words: Sequence[str], log: Path, environment: Mapping[str, str], broken: str | None
 ) -> Process:
     """Start `palatinus` with these arguments, its output in a pipe and its errors added to the log."""
-    program = [str(_PROGRAM)] if broken is None else ["-m", "bench.chaos.broken", broken]
+    program = [str(_PROGRAM)] if broken is None else ["-m", "bench.chaos.broken_server", broken]
     with log.open("ab") as errors:
         return await asyncio.create_subprocess_exec(
             *(sys.executable, *program, *words),
@@ -46,7 +46,7 @@ async def started(
 class ServerProcess:
     """A server with these options; it keeps its port from start to start, and the network leads there.
 
-    It logs into the file `log`; `broken` names one of the mistakes in `bench.chaos.broken`.
+    It logs into the file `log`; `broken` names one of the mistakes in `simulation.broken`.
     """
 
     def __init__(

@@ -4,12 +4,12 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
-from bench.chaos.judging.ownership import Ownership
 from bench.chaos.network.proxy import Proxy
-from bench.chaos.people.operator import Operator
-from bench.chaos.plan import Disturbance
 from client.network.transport import Access
 from server.storage.entries import Entry
+from simulation.judging.ownership import Ownership
+from simulation.people.operator import Operator
+from simulation.people.plan import Disturbance
 
 
 class Servers(Protocol):

@@ -15,7 +15,6 @@ import asyncpg
 import pytest
 from asyncpg.transaction import Transaction
 
-from bench.chaos.broken.leases import NO_CHECK
 from bench.cluster.relay import DatabaseRelay
 from client.network.connection import connected as client_at
 from client.network.transport import Access, Address, Timeouts, elsewhere
@@ -51,6 +50,7 @@ from server.storage.postgresql.journal import PostgresJournal
 from server.storage.postgresql.url import senseless
 from server.storage.reasons import Misfit
 from server.tables.table import Table
+from simulation.broken.leases import NO_CHECK
 from tests.server.cluster.house import LONG_LEASE
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (

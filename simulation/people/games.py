@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from bench.chaos.judging.verdict import Verdict
-from bench.chaos.people.deeds import Company, Deeds
-from bench.chaos.people.guest import Guest
-from bench.chaos.people.players import End, Player
-from bench.chaos.people.visitors import NO_TABLE, Lost, NeverBegun, Route, Spectator, Stolen
-from bench.chaos.plan import Game, Plan
 from client.network.connection import ConnectFailed, RequestRefused
+from simulation.people.deeds import Company, Deeds
+from simulation.people.guest import Guest
+from simulation.people.plan import Game, Plan
+from simulation.people.players import End, Player
+from simulation.people.visitors import NO_TABLE, Lost, NeverBegun, Route, Spectator, Stolen
+from simulation.verdict import Verdict
 
 _PAUSE: Final = 0.1  # before another table is tried
 

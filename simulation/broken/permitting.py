@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from bench.chaos.broken.making import exchange, mistake
 from engine.pieces import Seat
 from protocol.messages import AtTable, Say
 from server.net.session import Session
@@ -11,6 +10,7 @@ from server.tables.seats import seat_admission
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state.answers import Answers
 from server.tables.state.persistent_state import PersistentState
+from simulation.broken.making import exchange, mistake
 
 
 @mistake("answers-forgotten", "carries out a message that is sent again")

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from bench.chaos.judging.answers import check_answers
-from bench.chaos.judging.history import History
-from bench.chaos.judging.judge import Judge
-from bench.chaos.judging.ownership import Ownership
-from bench.chaos.judging.verdict import Verdict
-from bench.chaos.judging.wire_checks import check_chat, check_kept_seats, check_quiet
-from bench.chaos.network.wiretap import Wiretap
-from bench.chaos.people.games import Party
-from bench.chaos.people.operator import Operator
-from bench.chaos.plan import Plan
 from server.storage.entries import Entry
+from simulation.judging.answers import check_answers
+from simulation.judging.history import History
+from simulation.judging.judge import Judge
+from simulation.judging.ownership import Ownership
+from simulation.judging.wire_checks import check_chat, check_kept_seats, check_quiet
+from simulation.people.games import Party
+from simulation.people.operator import Operator
+from simulation.people.plan import Plan
+from simulation.verdict import Verdict
+from simulation.wiretap import Wiretap
 
 
 class Evidence(Protocol):

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from bench.chaos.judging.verdict import Verdict
-from bench.chaos.network.wiretap import Heard, Wiretap
 from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol.codec import encode
@@ -26,6 +24,8 @@ from server.tables.audience import Audience
 from server.tables.state.clocks import Clocks
 from server.tables.state.persistent_state import PersistentState
 from server.tables.summaries import table_state
+from simulation.verdict import Verdict
+from simulation.wiretap import Heard, Wiretap
 
 
 @dataclass(frozen=True, slots=True)

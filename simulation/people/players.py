@@ -8,19 +8,6 @@ from typing import Final, Literal
 
 from websockets.exceptions import ConnectionClosed
 
-from bench.chaos.people.deeds import Deeds
-from bench.chaos.people.visitors import (
-    NO_TABLE,
-    PAUSE,
-    WITHOUT_A_SEAT,
-    Lost,
-    NeverBegun,
-    Stolen,
-    Visitor,
-    Witness,
-    is_over,
-    next_update,
-)
 from client.bots.brains import at_random
 from client.network.connection import ConnectFailed, Connection, RequestRefused
 from client.tables.news import Closed
@@ -32,6 +19,19 @@ from protocol.absence import Absence, ByVote, MoveClock, Wait
 from protocol.codec import encode
 from protocol.codes import Code
 from protocol.moves import move_message
+from simulation.people.deeds import Deeds
+from simulation.people.visitors import (
+    NO_TABLE,
+    PAUSE,
+    WITHOUT_A_SEAT,
+    Lost,
+    NeverBegun,
+    Stolen,
+    Visitor,
+    Witness,
+    is_over,
+    next_update,
+)
 
 # Of a player's turns:
 _COMES_ANEW: Final = 0.03  # the terminal is closed, and another one takes the seat
@@ -324,7 +324,7 @@ class Player(Visitor):
 
     async def _move_late(self, connection: Connection, legal: Legal) -> None:
         """Take the seat from another terminal, and have a move of this one arrive after that."""
-        websocket = connection._websocket  # noqa: SLF001 - a client would not send what this is about to
+        websocket = connection._websocket
         view = connection.model.view
         if websocket is None or view is None:
             return

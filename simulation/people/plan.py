@@ -88,7 +88,7 @@ class Plan:
     operated: bool = True  # those who run the server use its admin socket
     nodes: int = 1  # more than one share a database
     faults: tuple[Disturbance, ...] = ()  # beside those counted above
-    broken: str | None = None  # one of the mistakes in `bench.chaos.broken`
+    broken: str | None = None  # one of the mistakes in `simulation.broken`
 
     @property
     def disturbances(self) -> int:

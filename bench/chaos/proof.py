@@ -4,9 +4,9 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from bench.chaos.broken.mistakes import MISTAKES
-from bench.chaos.plan import Plan
 from bench.chaos.round import Round
+from simulation.broken.mistakes import MISTAKES
+from simulation.people.plan import Plan
 
 # Short, for a mistake that needs a long run is found by none: six games at once, and a kill every few moves.
 _ROUND: Final[dict[str, Any]] = {

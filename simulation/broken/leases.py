@@ -2,13 +2,13 @@
 
 from typing import Any, Final
 
-from bench.chaos.broken.making import exchange, mistake
-from bench.chaos.plan import Disturbance
 from server.errors import NotStored
 from server.storage.postgresql import held_lease
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.postgresql.line import Line
 from server.tables.lobby import Lobby
+from simulation.broken.making import exchange, mistake
+from simulation.people.plan import Disturbance
 
 _SLEEPY: Final[dict[str, Any]] = {"nodes": 3, "faults": (Disturbance.SLEEP,) * 6, "kills": 1}
 _HELD_UP: Final[dict[str, Any]] = {"nodes": 3, "faults": (Disturbance.SILENCE,) * 8, "kills": 1}

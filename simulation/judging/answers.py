@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from bench.chaos.judging.verdict import Verdict
-from bench.chaos.network.wiretap import Wiretap
-from bench.chaos.people.visitors import WITHOUT_A_SEAT
 from protocol.messages import Done, Lay, PlacePiece, Refused
 from server.storage.entries import Entry, Played
+from simulation.people.visitors import WITHOUT_A_SEAT
+from simulation.verdict import Verdict
+from simulation.wiretap import Wiretap
 
 _SentMove: TypeAlias = tuple[int, Lay | PlacePiece]  # by a seat
 

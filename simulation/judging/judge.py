@@ -8,11 +8,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from bench.chaos.judging.history import History, Standing
-from bench.chaos.judging.verdict import Verdict
-from bench.chaos.network.wiretap import Heard, Wiretap
-from bench.chaos.people.players import Move, Player
-from bench.chaos.people.visitors import Received, Seen, Spectator
 from engine.errors import DamagedRecord
 from engine.events import Command, Event, LayTile, Place, Placed, SeenEvent, TileLaid
 from engine.game import Game, RandomChance
@@ -26,6 +21,11 @@ from protocol.events import event_map, legal_message
 from protocol.messages import Events, Record, Refused, Seated, ServerMessage, Snapshot
 from protocol.snapshot import snapshot_message
 from server.storage.entries import Entry, GivenToBot, Played, Returned, StoodIn, events_in
+from simulation.judging.history import History, Standing
+from simulation.people.players import Move, Player
+from simulation.people.visitors import Received, Seen, Spectator
+from simulation.verdict import Verdict
+from simulation.wiretap import Heard, Wiretap
 
 _PIECES: Final = re.compile(r"\b([ESLMA])[mf]\*")
 

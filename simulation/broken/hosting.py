@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from bench.chaos.broken.making import LIVELY, exchange, mistake, start_with
 from engine.pieces import Seat
 from engine.record import recorded
 from engine.redaction import snapshot
@@ -20,6 +19,7 @@ from server.tables.lobby import Lobby
 from server.tables.requests import Requests
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state.persistent_state import PersistentState, Player
+from simulation.broken.making import LIVELY, exchange, mistake, start_with
 
 
 @mistake("pause-forgotten", "forgets when it starts that a game is paused", **LIVELY)

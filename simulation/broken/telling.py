@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from bench.chaos.broken.making import exchange, mistake
 from engine.draws import Share
 from engine.events import Event, SeenEvent
 from engine.game import Game
@@ -13,6 +12,7 @@ from protocol.messages import Events
 from server.net.session import Session
 from server.tables import audience, context
 from server.tables.game import game_start
+from simulation.broken.making import exchange, mistake
 
 
 def _catch_up_after(change: Callable[[int], int]) -> None:

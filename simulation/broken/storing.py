@@ -6,7 +6,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bench.chaos.broken.making import exchange, mistake, start_with
 from engine.events import Event
 from engine.pieces import Seat
 from protocol.absence import ByBot, GameClock
@@ -19,6 +18,7 @@ from server.storage.sqlite import journal as journal_on_disk
 from server.tables.game.moves import Moves
 from server.tables.state.clocks import Clocks
 from server.tables.state.persistent_state import PersistentState
+from simulation.broken.making import exchange, mistake, start_with
 
 
 @mistake("told-before-stored", "sends a move before it is stored", full_disks=2)

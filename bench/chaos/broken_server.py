@@ -1,9 +1,9 @@
-"""Run `palatinus` with a mistake in it: `python -m bench.chaos.broken MISTAKE serve ...`."""
+"""Run `palatinus` with a mistake in it: `python -m bench.chaos.broken_server MISTAKE serve ...`."""
 
 import sys
 
-from bench.chaos.broken.mistakes import MISTAKES
 from palatinus import main
+from simulation.broken.mistakes import MISTAKES
 
 
 def broken_main() -> int:

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Iterable, Sequence
 
-from bench.chaos.judging.ownership import Ownership
-from bench.chaos.network.wiretap import Wiretap
 from server.storage.entries import Entry
+from simulation.judging.ownership import Ownership
+from simulation.wiretap import Wiretap
 
 
 def trace(table: str, entries: Sequence[Entry], taps: Iterable[Wiretap], ownership: Ownership | None) -> str:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from bench.chaos.judging.verdict import Verdict
-from bench.chaos.network.wiretap import Heard, Wiretap
 from protocol.messages import (
     Events,
     Record,
@@ -22,6 +20,8 @@ from protocol.messages import (
     Watching,
 )
 from server.storage.entries import Entry, Played, StoodIn, events_in
+from simulation.verdict import Verdict
+from simulation.wiretap import Heard, Wiretap
 
 _TOLD: Final = Seated | Watching | TableState | Events | Snapshot | Said | SaidBefore | Reseated | Record
 

@@ -6,9 +6,8 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
-from bench.chaos.network.proxy import Ports
 from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.network.transport import Access
 from client.tables.draws import Fault
@@ -20,6 +19,8 @@ from engine.view import View
 from protocol.codes import SENT_AWAY, Code
 from protocol.messages import ServerMessage, Snapshot, TableState
 
+# Of a client, and of the listener that it came to: a connection's two, for one port can have several.
+Ports: TypeAlias = tuple[int, int]
 TIMEOUTS: Final = Timeouts(
     opening=3.0,
     answer=5.0,

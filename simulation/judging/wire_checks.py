@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.chaos.judging.verdict import Verdict
-from bench.chaos.network.wiretap import Wiretap
 from engine.pieces import Seat
 from protocol.messages import (
     Done,
@@ -27,6 +25,8 @@ from protocol.messages import (
     Watching,
 )
 from server.storage.entries import Entry, Freed, Kept
+from simulation.verdict import Verdict
+from simulation.wiretap import Wiretap
 
 _AT_A_TABLE: Final = TableState | Events | Snapshot | Said | SaidBefore | Reseated | Record
 

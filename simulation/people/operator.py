@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from bench.chaos.judging.verdict import Verdict, journal_in
-from bench.chaos.network.wiretap import Wiretap
 from protocol.messages import Announced
 from server.admin.client import ask, copied
 from server.admin.endpoint import SOCKET_NAME, NoServer
@@ -30,6 +28,8 @@ from server.admin.messages import (
 )
 from server.storage.entries import Entry
 from server.storage.sqlite.journal_file import FILE_NAME
+from simulation.verdict import Verdict, journal_in
+from simulation.wiretap import Wiretap
 
 # What a server logs when it is asked so, and in no other case.
 SAID_ABOUT_REQUESTS: Final = re.compile(
