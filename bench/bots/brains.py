@@ -10,13 +10,11 @@ import argparse
 import random
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from client.bots.arena.match import Player, played
 from client.bots.brains import NamedBrain, brain_named
-from client.bots.search.brain import SearchBrain
-from client.bots.search.implementation import Implementation
 from client.bots.win_shares import wilson
 from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
@@ -51,17 +49,8 @@ def duel(first: NamedBrain, second: NamedBrain, players: int, number: int) -> Ou
     return Outcome(share, points[own], others, len(times), sum(times), max(times))
 
 
-def _named(name: str, implementation: Implementation) -> NamedBrain:
-    brain = brain_named(name)
-    if isinstance(brain.choose, SearchBrain):
-        return replace(brain, choose=replace(brain.choose, implementation=implementation))
-    return brain
-
-
-def _batch(
-    first: str, second: str, players: int, numbers: range, implementation: Implementation
-) -> list[Outcome]:
-    one, other = _named(first, implementation), _named(second, implementation)
+def _batch(first: str, second: str, players: int, numbers: range) -> list[Outcome]:
+    one, other = brain_named(first), brain_named(second)
     return [duel(one, other, players, number) for number in numbers]
 
 
@@ -87,13 +76,6 @@ def main() -> int:
     parser.add_argument("--players", type=int, nargs="+", default=[2, 3, 4, 5])
     parser.add_argument("--games", type=int, default=500, help="games for each number of players")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument(
-        "--search",
-        type=Implementation,
-        choices=list(Implementation),
-        default=Implementation.AUTOMATIC,
-        help="how brains search: times show it, and results do not (default: automatic)",
-    )
     options = parser.parse_args()
     print(f"{options.first} against {options.second}, {options.games} games each, 95% intervals")
     with ProcessPoolExecutor(options.processes) as pool:
@@ -101,7 +83,7 @@ def main() -> int:
             parts = [range(start, options.games, _BATCHES) for start in range(_BATCHES)]
             count = len(parts)
             sides = [options.first] * count, [options.second] * count, [players] * count
-            batches = pool.map(_batch, *sides, parts, [options.search] * count)
+            batches = pool.map(_batch, *sides, parts)
             print(_line(players, [outcome for batch in batches for outcome in batch]), flush=True)
     return 0
 

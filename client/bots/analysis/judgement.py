@@ -3,7 +3,7 @@
 import random
 from typing import Final, TypeAlias
 
-from client.bots.search.implementation import searching
+from client.bots.search.tree import Search
 from engine.view import View
 
 Shares: TypeAlias = tuple[float, ...]  # by seat; they add up to 1, and none is 0 or 1
@@ -17,6 +17,6 @@ def shares_of_wins(view: View, simulations: int, seed: str) -> Shares:
     wins = [1.0 / view.seats] * view.seats  # one more game, in which everybody is as good
     rng = random.Random(seed)
     for _ in range(_SEARCHES):
-        searching(view, simulations).search(view, rng, wins).run(simulations // _SEARCHES)
+        Search(view, rng, wins).run(simulations // _SEARCHES)
     total = sum(wins)
     return tuple(each / total for each in wins)

@@ -13,7 +13,7 @@ from typing import Final
 from engine.board import FIELDS
 from engine.terrain import EMPTY, FARMER, Occupant
 
-PICKS: Final = 256  # a random byte picks
+_PICKS: Final = 256  # a random byte picks
 
 _OF: Final = 4  # a pick is the best of so many random fields; 8 plays worse
 _VISIT: Final = (
@@ -31,8 +31,8 @@ class Averages:
         self._sums = [[0.0] * len(FIELDS) for _ in range(EMPTY + 1)]
         self.means = [[0.5] * len(FIELDS) for _ in range(EMPTY)]
         self.ranked = [free] * EMPTY  # the free fields, those with the greatest averages first
-        self.picks = [tuple(free[pick % len(free)] for pick in range(PICKS))] * EMPTY
-        self._picked: Callable[[list[int]], tuple[int, ...]] = itemgetter(*ranks(len(free)))
+        self.picks = [tuple(free[pick % len(free)] for pick in range(_PICKS))] * EMPTY
+        self._picked: Callable[[list[int]], tuple[int, ...]] = itemgetter(*_ranks(len(free)))
 
     def add(self, board: list[Occupant], utilities: list[float]) -> None:
         """Count the end of a simulation."""
@@ -58,7 +58,7 @@ class Averages:
 
 
 @functools.cache
-def ranks(count: int) -> tuple[int, ...]:
+def _ranks(count: int) -> tuple[int, ...]:
     """Return ranks of which a random one is distributed like the least of `_OF` random ones below `count`."""
-    quantiles = ((pick + 0.5) / PICKS for pick in range(PICKS))
+    quantiles = ((pick + 0.5) / _PICKS for pick in range(_PICKS))
     return tuple(int(count * (1.0 - quantile ** (1.0 / _OF))) for quantile in quantiles)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from client.bots.greedy import greedy
-from client.bots.search.implementation import Implementation, searching
-from client.bots.search.tree import Move, Visited, Visits
+from client.bots.search.ending import Ending
+from client.bots.search.tree import Move, Search, Visited, Visits
 from engine.board import FIELDS
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces
@@ -29,7 +29,6 @@ class SearchBrain:
 
     simulations: int = 20_000
     seconds: float = 5.0
-    implementation: Implementation = Implementation.AUTOMATIC
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
         """Search on this thread."""
@@ -40,9 +39,8 @@ class SearchBrain:
     def visits(self, view: View, seed: int) -> Visits:
         """Return what came of the moves: exactly in an ending with few boards, else of simulations."""
         until = time.monotonic() + self.seconds
-        chosen = searching(view, self.simulations, self.implementation)
-        search = chosen.search(view, random.Random(seed), None)
-        ending = chosen.ending(view, search.worlds)
+        search = Search(view, random.Random(seed))
+        ending = Ending(view, search.worlds)
         if ending.boards > self.simulations:
             return search.run(self.simulations, self.seconds)
         sampled = search.run(self.simulations // _INFERENCE, self.seconds) if search.worlds.hidden else {}

@@ -31,7 +31,7 @@ from client.bots.search.tuning import (
     WIDTH,
 )
 from client.bots.search.utility import utilities, win_shares
-from client.bots.search.worlds import World, Worlds, added_up
+from client.bots.search.worlds import World, Worlds
 from engine.board import FIELDS
 from engine.pieces import Kind
 from engine.position import Hand
@@ -185,7 +185,7 @@ class Search:
         # Averages are over all of the game; what is known at this node tells by how much it differs here.
         shift = 0.0
         if known:
-            shift = added_up(
+            shift = sum(
                 node.rave_totals[index] / node.rave_counts[index] - averages[move[0]][move[1]]
                 for move, index in known.items()
             ) / len(known)

@@ -1,4 +1,4 @@
-"""The numbers that decide how the search plays, measured and not derived: both of its twins read them here.
+"""The numbers that decide how the search plays, measured and not derived.
 
 `python -m bench.bots.brains` shows whether other values play better.
 """

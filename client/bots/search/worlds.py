@@ -5,12 +5,10 @@ more knowledge any of them are as likely; `motives` and `Worlds.infer` make thos
 their owner, because players choose what helps them.
 """
 
-import functools
 import itertools
 import math
-import operator
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -92,10 +90,7 @@ class Worlds:
             gains = [means[group.seat + FARMER][field] - means[group.seat][field] for field in group.fields]
             exponents = [max(-MOST_INFERRED, min(MOST_INFERRED, INFERENCE * gain)) for gain in gains]
             self.cumulative[index] = _cumulative(
-                [
-                    way.odds * math.exp(added_up(itertools.compress(exponents, way.farmers)))
-                    for way in group.ways
-                ]
+                [way.odds * math.exp(sum(itertools.compress(exponents, way.farmers))) for way in group.ways]
             )
 
     @property
@@ -141,11 +136,6 @@ class Worlds:
         return World(tuple(board), tuple(hands))
 
 
-def added_up(numbers: Iterable[float]) -> float:
-    """Return the sum, rounded after each number; `sum` does so only before Python 3.12."""
-    return functools.reduce(operator.add, numbers, 0.0)
-
-
 def _known_counts(view: View, seat: Seat) -> list[int]:
     """Return how many merchants, farmers and soldiers the seat surely holds, as far as `view` can tell."""
     if seat in view.hands:
@@ -167,7 +157,7 @@ def _group(view: View, seat: Seat, people: People, fields: list[int], motives: M
         placed_merchants = len(kinds) - placed_farmers
         odds = math.perm(merchants, placed_merchants) * math.perm(farmers, placed_farmers)
         if odds:
-            told = odds * math.exp(added_up(itertools.compress(exponents, kinds)))
+            told = odds * math.exp(sum(itertools.compress(exponents, kinds)))
             ways.append(Way(kinds, merchants - placed_merchants, farmers - placed_farmers, told))
     return Group(seat, tuple(fields), tuple(ways))
 

@@ -63,6 +63,12 @@ def test_levels_are_in_the_order_of_their_strength(weaker: str, stronger: str) -
     assert match(quick(LEVELS[stronger]), quick(LEVELS[weaker]), 3) >= 2
 
 
+@pytest.mark.slow
+def test_a_senator_beats_a_citizen() -> None:
+    """With all its simulations, since with few of them it would not."""
+    assert match(LEVELS["senator"], LEVELS["citizen"], 3) >= 2
+
+
 def test_a_slave_stays_close_to_its_own() -> None:
     """From its second placement on, as long as there is a free field beside its pieces."""
     game, rng = begun(GameOptions(2, random_layout=True), 1), random.Random(1)
