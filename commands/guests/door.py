@@ -224,14 +224,14 @@ class Door:
         if isinstance(found, str):
             terminal.say(found)
             return 1
-        here, word = found
+        here, new_word = found
         line, name = login.line, "" if identity.resembles_word(login.name) else login.name
-        way_back = None if word is None else line.way_in(word)
+        way_back = None if new_word is None else line.way_in(new_word)
         guest = Guest(name, _host(line), line.way_in(), way_back)
         return await self._play(here, guest, terminal, login)
 
     def _recognized(self, login: Login) -> tuple[str, str | None] | str:
-        """Return who a guest is, and their word if they need one; or why that is not clear."""
+        """Return who a guest is, and the word made up for them if they need one; or why that is not clear."""
         if identity.resembles_word(login.name):
             address, now = login.line.remote.counted_as, asyncio.get_running_loop().time()
             if (wait := self._wrong_words.wait(address, now)) > 0:
@@ -239,7 +239,7 @@ class Door:
                 return text.format(seconds=wait)
             word = login.name.strip().lower()
             if self._book.knows(identity.of_word(word)):
-                return identity.of_word(word), word
+                return identity.of_word(word), None
             self._wrong_words.count(address, now)
             return _("No seat is kept for this word. Check how it is spelt, or come under another name.")
         if login.guest is not None:
@@ -251,7 +251,8 @@ class Door:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - this is a coroutine
         # Two people may share a computer, and so a key; the holder of a word is one.
-        who = (here, "" if guest.way_back is not None else login.name)
+        by_word = login.guest is None or identity.resembles_word(login.name)
+        who = (here, "" if by_word else login.name)
         if (before := self._visitors.get(who)) is not None:
             before.end(N_("You have come back in another window."))
             await before.gone.wait()

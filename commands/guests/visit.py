@@ -31,8 +31,8 @@ class Server:
 class Guest:
     """Somebody who has come in, with the command that leads here.
 
-    `way_back`, for those without an ssh key, is the same with their secret word. Whoever has come by that has
-    no other `name` than the last one, which is kept with their seats.
+    `way_back`, for those whose secret word is new, is the same with that word. Whoever has come by a word has
+    no other `name` than the last one, which is kept with their seats, and is not shown the word again.
     """
 
     name: str
@@ -96,7 +96,7 @@ async def play(
 def how_to_come_back(guest: Guest) -> str:
     """Return how a guest finds their seat again."""
     if guest.way_back is None:
-        return _("Your seat is kept for your ssh key: connect again in the same way to return to it.")
+        return _("Your seat is kept: connect again in the same way to return to it.")
     text = _("Your way back to your seat, even from another computer; keep it secret: {command}")
     return text.format(command=guest.way_back)
 

@@ -70,8 +70,9 @@ async def test_without_a_key_a_word_brings_the_seat_back(tmp_path: Path) -> None
             async with visiting(here.port, name, size=(120, 40)) as guest:
                 await guest.until("You are back in your seat", "TILE")
                 guest.type("qy")
-                await eventually(lambda: f"ssh -p {here.port} {word[0]}@127.0.0.1" in guest.shown)
+                await eventually(lambda: "Your seat is kept: connect again in the same way" in guest.shown)
                 assert await guest.ended() == 0
+                assert word[0].encode() not in guest.raw
 
 
 async def test_past_games_are_there_for_the_word_alone(tmp_path: Path) -> None:
