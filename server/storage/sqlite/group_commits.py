@@ -209,7 +209,7 @@ class GroupCommits:
     def _outcome(self, job: _Job) -> Any:
         try:
             return job.work()
-        except (sqlite3.Error, NotInPlace) as error:
+        except (sqlite3.Error, OSError, NotInPlace) as error:
             return NotStored("the journal could not be used: {reason}", reason=reason_of(error))
         except ValueError as error:
             return damaged(self._path, error)

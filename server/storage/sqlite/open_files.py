@@ -4,6 +4,7 @@ A system lets a process write to a file that was deleted or moved away as if not
 would find there what was stored.
 """
 
+import contextlib
 import logging
 import os
 import threading
@@ -29,7 +30,7 @@ class Fault:
 
 
 class NotInPlace(reasons.Fault):
-    """The files are not those that were opened, so nobody would find in them what is stored."""
+    """The files are not those that were opened, or cannot be read: what is stored might be lost with them."""
 
 
 class OpenFiles:
@@ -50,7 +51,7 @@ class OpenFiles:
         self._log = _identity(self._log_path.stat())
         self._being_written = 0  # by so many checkpoints: at other times the file does not change
         self._header = b""
-        self._known: tuple[int, ...] = ()
+        self._known: tuple[int, ...] = ()  # nothing if the last look failed
         self._take_note()
 
     @property
@@ -73,7 +74,7 @@ class OpenFiles:
         What becomes of them after this look might as well become of them after the commit.
         """
         if not self.in_place():
-            raise NotInPlace("its file is not in its place")
+            raise NotInPlace("its file is not in its place" if self.fault is None else self.fault.reason)
 
     def in_place(self) -> bool:
         """Return whether the files are those that were opened, and only this process writes to the main one.
@@ -102,15 +103,26 @@ class OpenFiles:
             self._being_written += 1
 
     def end_checkpoint(self) -> None:
-        """Record the main file as a checkpoint has left it."""
+        """Record the main file as a checkpoint has left it, or else at the next look."""
         with self._lock:
             self._being_written -= 1
-            self._take_note()
+            self._known = ()
+            with contextlib.suppress(OSError):
+                self._take_note()
 
     def _take_note(self) -> None:
+        self._header, self._known = self._read()
+
+    def _read(self) -> tuple[bytes, tuple[int, ...]]:
+        """Return what shows whether the main file has changed; raises OSError."""
         now = os.fstat(self._descriptor)
-        self._header = self._read_header()
-        self._known = (*self._file, now.st_mtime_ns, now.st_size, *self._log)
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        header = b""
+        while len(header) < _HEADER_BYTES and (
+            more := os.read(self._descriptor, _HEADER_BYTES - len(header))
+        ):
+            header += more
+        return header, (*self._file, now.st_mtime_ns, now.st_size, *self._log)
 
     def _look_closely(self) -> bool:
         with self._lock:
@@ -118,7 +130,7 @@ class OpenFiles:
             if self.fault is not None and before is None:
                 fault = self.fault
                 log.error(
-                    "the journal is not in its place, and nothing can be stored",
+                    "the journal is not in its place or cannot be read, and nothing can be stored",
                     extra=about(path=str(fault.path), reason=fault.reason, remedy=fault.remedy),
                 )
             elif self.fault is None and before is not None:
@@ -126,23 +138,30 @@ class OpenFiles:
             return self.fault is None
 
     def _found_fault(self) -> Fault | None:
-        if (change := _change(self._path, self._file)) is not None:
+        try:
+            if (change := _change(self._path, self._file)) is not None:
+                return Fault(
+                    self._path,
+                    change,
+                    "put the same file back; if it was deleted, stop the server, which writes a copy then",
+                )
+            if (change := _change(self._log_path, self._log)) is not None:
+                return Fault(
+                    self._log_path,
+                    change,
+                    "restart the server: it stores all games in the main file when it stops",
+                )
+            if self._overwritten():
+                return Fault(
+                    self._path,
+                    "another program has written to it",
+                    "stop the server, and restore all files of the journal from a backup",
+                )
+        except OSError as error:
             return Fault(
                 self._path,
-                change,
-                "put the same file back; if it was deleted, stop the server, which writes a copy then",
-            )
-        if (change := _change(self._log_path, self._log)) is not None:
-            return Fault(
-                self._log_path,
-                change,
-                "restart the server: it stores all games in the main file when it stops",
-            )
-        if self._overwritten():
-            return Fault(
-                self._path,
-                "another program has written to it",
-                "stop the server, and restore all files of the journal from a backup",
+                reasons.reason_of(error),
+                "see whether the disk works, and whether the server may read the folder",
             )
         return None
 
@@ -150,15 +169,11 @@ class OpenFiles:
         """Return whether another program has changed the main file, and not only touched it."""
         if self._being_written:
             return False
-        now = os.fstat(self._descriptor)
-        if now.st_size != self._known[3] or self._read_header() != self._header:
+        header, known = self._read()
+        if self._known and (header, known[3]) != (self._header, self._known[3]):
             return True
-        self._known = (*self._file, now.st_mtime_ns, now.st_size, *self._log)
+        self._header, self._known = header, known
         return False
-
-    def _read_header(self) -> bytes:
-        os.lseek(self._descriptor, 0, os.SEEK_SET)
-        return os.read(self._descriptor, _HEADER_BYTES)
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:
@@ -166,11 +181,9 @@ def _identity(found: os.stat_result) -> tuple[int, int]:
 
 
 def _change(path: Path, identity: tuple[int, int]) -> str | None:
-    """Return what has become of the file at `path`, None if it is still there."""
+    """Return what has become of the file at `path`, None if it is still there; raises OSError."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return "it was deleted or moved"
-    except OSError as error:
-        return error.strerror or str(error)
     return None if _identity(found) == identity else "another file is in its place"

@@ -161,12 +161,12 @@ async def test_a_table_comes_back_only_if_there_is_room(tmp_path: Path) -> None:
 
 
 async def test_a_journal_that_is_gone_is_not_made_anew_by_a_check(tmp_path: Path) -> None:
-    """The server says that it is not in its place."""
+    """The server says what became of it."""
     data = tmp_path / "data"
     async with serving("--data", str(data)):
         (data / FILE_NAME).rename(tmp_path / "elsewhere")
         _, err = await tables(data, "check", code=2)
-        assert "not in its place" in err
+        assert "it was deleted or moved" in err
         assert not (data / FILE_NAME).exists()
         (tmp_path / "elsewhere").rename(data / FILE_NAME)
         assert await tables(data, "check") == ("0 tables are intact.\n", "")

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import random
@@ -15,7 +16,11 @@ import pytest
 from protocol.codes import Code
 from server.app import running
 from server.config import Config
+from server.errors import NotStored
 from server.logs import HumanFormatter
+from server.storage.entries import Hosted
+from server.storage.sqlite.checkpoints import checkpoint
+from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.peer import (
     TIMEOUT,
@@ -186,7 +191,7 @@ async def test_games_go_on_when_the_same_file_is_put_back(
         server.process.kill()
         _, _, err = await server.ended()
     assert [line.split(":")[2].split(" ", 1)[1] for line in err.splitlines()] == [
-        "ERROR the journal is not in its place, and nothing can be stored",
+        "ERROR the journal is not in its place or cannot be read, and nothing can be stored",
         "WARNING the journal is back in its place",
     ]
     async with running(Config(data=data)) as again, resumed(again.port, *peers) as back:
@@ -282,3 +287,27 @@ async def test_commits_go_on_during_a_checkpoint(tmp_path: Path) -> None:
         await play_on(peers, random.Random(1), moves=2)
         await all_caught_up(peers, peers[0].seq)
         assert await journal.storing()
+
+
+async def test_a_look_that_fails_is_no_other_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot be read after a checkpoint, then half at a time, then at a commit: that alone is refused."""
+    failing = True
+
+    def read(file: int, most: int, real: Callable[[int, int], bytes] = os.read) -> bytes:
+        if failing:
+            raise OSError(errno.EIO, "Input/output error")
+        return real(file, most // 2 + 1)
+
+    journal = SqliteJournal(tmp_path)
+    await journal.append("ABCD", 0, [Hosted(0)])
+    monkeypatch.setattr(os, "read", read)
+    checkpoint(journal._database, journal._files)
+    failing = False
+    await journal.append("ABCD", 1, [Hosted(0)])
+    os.utime(tmp_path / FILE_NAME)
+    failing = True
+    with pytest.raises(NotStored, match="Input/output error"):
+        await journal.append("ABCD", 2, [Hosted(0)])
+    failing = False
+    await journal.append("ABCD", 2, [Hosted(0)])
+    await journal.close()
