@@ -24,12 +24,12 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from client.network.refusals import describe_refusal
     from client.tables.news import news_of_server
     from client.tables.table import Gap, TableModel
-    from client.ui.draw.lines import plain, width_of
-    from client.ui.draw.screen import drawn
+    from client.ui.frame import plain, width_of
+    from client.ui.screens import news
+    from client.ui.screens.dispatch import pressed
+    from client.ui.screens.screen import drawn
+    from client.ui.state import Ui
     from client.ui.texts.glyphs import ASCII, UNICODE
-    from client.ui.update import news
-    from client.ui.update.dispatch import pressed
-    from client.ui.update.state import Ui
     from engine.game import Game, GameOptions, RandomChance
     from engine.pieces import Seat
     from engine.redaction import redacted, snapshot

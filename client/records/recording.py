@@ -1,8 +1,10 @@
-"""A game from a record, to be looked through move by move, as any seat saw it."""
+"""A game from its record, stop by stop, as any seat saw it; and what players reached in finished games."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from client.language import _
 from engine.events import Event, GameStarted, Placed, SeenEvent, TileLaid, WolvesRevealed
@@ -10,6 +12,7 @@ from engine.pieces import Seat
 from engine.redaction import redacted
 from engine.view import Eyes, View, folded
 from protocol.limits import NAME_LENGTH
+from protocol.messages import NEWCOMER, Standing
 from protocol.text import unsafe
 
 
@@ -72,3 +75,34 @@ def shown_name(name: str | None, seat: int) -> str:
     """Return the name if a table would accept it, for records come from strangers; else the seat's number."""
     usable = name is not None and len(name) <= NAME_LENGTH and unsafe(name) is None
     return name if usable and name else _("Seat {number}").format(number=seat + 1)
+
+
+class PastGame(Struct, frozen=True):
+    """A finished game by its record's file name; `ended` is in seconds since 1970.
+
+    Names and points are by seat, winners are seats. A record that cannot be read has none of them.
+    """
+
+    file: str
+    table: str
+    ended: float
+    names: tuple[str, ...] = ()
+    points: tuple[int, ...] = ()
+    winners: tuple[int, ...] = ()
+
+
+def standings(games: Iterable[PastGame]) -> list[tuple[str, Standing]]:
+    """Return what everybody has reached, the best first; players are told apart by their names."""
+    found: dict[str, Standing] = {}
+    for game in games:
+        for seat, (name, points) in enumerate(zip(game.names, game.points, strict=True)):
+            before = found.get(name, NEWCOMER)
+            found[name] = Standing(
+                before.games + 1, before.wins + (seat in game.winners), before.points + points
+            )
+    return best_first(found.items())
+
+
+def best_first(standings: Iterable[tuple[str, Standing]]) -> list[tuple[str, Standing]]:
+    """Return the players in order: more wins come first, then more points."""
+    return sorted(standings, key=lambda each: (-each[1].wins, -each[1].points, each[0]))

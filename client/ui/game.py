@@ -14,24 +14,23 @@ from client.network.transport import PasswordWanted
 from client.tables.news import HeardInLobby, OnlineChanged
 from client.tables.table import TableChanged, TableClosed, TableModel
 from client.typed.names import default_name, fault_of
-from client.ui.draw.frame import Frame, in_ascii
-from client.ui.draw.screen import drawn, window_title
-from client.ui.online.asking import Requests, running
+from client.ui import requests
+from client.ui.actions import Action, Scrollable
+from client.ui.frame import Frame, in_ascii
+from client.ui.online.asking import Listing, Requests, Shown, running
 from client.ui.online.kept_seat import SEAT_LOST, SeatKeeper
-from client.ui.online.listing import Listing
-from client.ui.online.shown import Shown
 from client.ui.online.visit import Options, Visit
 from client.ui.replaying import Replaying, Workshop
+from client.ui.requests import Request
+from client.ui.screens import autoplay, news
+from client.ui.screens.autoplay import counting
+from client.ui.screens.dispatch import Outcome, pressed, updated
+from client.ui.screens.news import Occasion, occasions
+from client.ui.screens.screen import drawn, window_title
+from client.ui.state import Hosting, Notice, Ui
 from client.ui.terminal.device import own_device
 from client.ui.terminal.shell import Shell, describe_failure
 from client.ui.texts.kept import how_to_come_back
-from client.ui.update import autoplay, news, requests
-from client.ui.update.actions import Action, Scrollable
-from client.ui.update.autoplay import counting
-from client.ui.update.calls import Occasion, occasions
-from client.ui.update.dispatch import Outcome, pressed, updated
-from client.ui.update.requests import Request
-from client.ui.update.state import Hosting, Notice, Ui
 from engine.view import Phase
 from protocol.messages import Refused, TableState
 

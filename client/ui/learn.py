@@ -2,13 +2,13 @@
 
 import sys
 
-from client.ui.draw.frame import Frame
-from client.ui.draw.screen import drawn
+from client.ui.actions import Action
+from client.ui.frame import Frame
 from client.ui.lessons.course import Course, Parting, Replayed
+from client.ui.screens.screen import drawn
 from client.ui.terminal.device import own_device
 from client.ui.terminal.shell import Shell, describe_failure
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.update.actions import Action
 
 
 async def run(name: str, replayed: Replayed, *, ascii_wanted: bool = False) -> Parting | None:

@@ -6,15 +6,15 @@ from collections.abc import Coroutine
 
 from client.records.analysis import Analyse
 from client.records.recording import Recording
-from client.ui.draw.frame import Frame
+from client.ui import requests
+from client.ui.actions import Action
+from client.ui.frame import Frame
 from client.ui.replaying import Replaying, Workshop
+from client.ui.requests import Request
+from client.ui.screens import autoplay, replay
+from client.ui.state import Ui
 from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.shell import Shell, describe_failure
-from client.ui.update import autoplay, requests
-from client.ui.update.actions import Action
-from client.ui.update.pages import replay
-from client.ui.update.requests import Request
-from client.ui.update.state import Ui
 from engine.view import Eyes
 
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 from client.records.analysis import Analyse, Analysis
 from client.records.recording import Recording
-from client.ui.draw.frame import Frame
-from client.ui.draw.screen import drawn
+from client.ui import requests
+from client.ui.actions import Action
+from client.ui.frame import Frame
+from client.ui.requests import Request
+from client.ui.screens import autoplay, replay
+from client.ui.screens.dispatch import Outcome, pressed, updated
+from client.ui.screens.screen import drawn
+from client.ui.state import Notice, Ui
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.update import autoplay, requests
-from client.ui.update.actions import Action
-from client.ui.update.dispatch import Outcome, pressed, updated
-from client.ui.update.pages import replay
-from client.ui.update.requests import Request
-from client.ui.update.state import Notice, Ui
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from client.finding.found import Found, SeatAnswer, Silent
 from client.finding.inquiry import follow_seat
 from client.network.transport import FREE_ACCESS, Access
 from client.player.seats import KeptSeat
+from client.ui.requests import Request
+from client.ui.screens.search import found, seat_stands
 from client.ui.start import PageProgram
-from client.ui.update.pages.search import found, seat_stands
-from client.ui.update.requests import Request
-from client.ui.update.state import Search, Ui
+from client.ui.state import Search, Ui
 
 _PATIENCE: Final = 5.0  # seconds without a server after which the screen says what may be the reason
 

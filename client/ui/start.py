@@ -4,15 +4,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from client.tables.table import TableModel
-from client.ui.draw.frame import Frame
-from client.ui.draw.screen import drawn
+from client.ui import requests
+from client.ui.actions import Action
+from client.ui.frame import Frame
+from client.ui.requests import Request
+from client.ui.screens.dispatch import Outcome, pressed, updated
+from client.ui.screens.screen import drawn
+from client.ui.state import Ui
 from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.shell import Shell
-from client.ui.update import requests
-from client.ui.update.actions import Action
-from client.ui.update.dispatch import Outcome, pressed, updated
-from client.ui.update.requests import Request
-from client.ui.update.state import Ui
 
 
 async def run(ui: Ui, *, ascii_wanted: bool = False, device: Device | None = None) -> tuple[Ui, Request]:

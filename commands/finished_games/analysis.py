@@ -11,8 +11,7 @@ from client.bots.analysis.analyst import SIMULATIONS, USUAL_SIMULATIONS, Analysi
 from client.language import _
 from client.records.analysis import Analysis
 from client.records.recording import Recording
-from client.ui.export.analysis import analysis_json, analysis_text
-from client.ui.export.curve import analysis_svg
+from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
 from commands.arguments import positive
 from commands.finished_games.past_games import add_game, file_of
 from commands.finished_games.records import need_writable, recording_in, write_out

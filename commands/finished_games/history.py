@@ -6,8 +6,8 @@ import msgspec
 from msgspec.structs import asdict
 
 from client.language import _, counted
-from client.records.past_games import standings
-from client.ui.export.history import games_listing, standings_listing
+from client.records.recording import standings
+from client.ui.export.tables import games_listing, standings_listing
 from commands.arguments import positive
 from commands.confirmation import confirmed
 from commands.finished_games.past_games import add_folder, folder_of, found_game, games_of

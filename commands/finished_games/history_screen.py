@@ -4,16 +4,15 @@ import asyncio
 from pathlib import Path
 
 from client.language import _
-from client.ui.export.file import saved
-from client.ui.export.moment import as_svg
+from client.ui import requests
+from client.ui.export.moment import as_svg, saved
 from client.ui.online.visit import LookingBack
 from client.ui.replay import run as run_replay
+from client.ui.requests import Request
 from client.ui.start import run
+from client.ui.state import History, Hosting, Notice, Ui
 from client.ui.terminal.device import Device
 from client.ui.texts.kept import not_saved, saved_as
-from client.ui.update import requests
-from client.ui.update.requests import Request
-from client.ui.update.state import History, Hosting, Notice, Ui
 from commands.finished_games.past_games import past_games
 from engine.errors import DamagedRecord
 

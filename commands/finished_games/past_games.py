@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from client.language import _
-from client.records.past_games import PastGame
-from client.records.recording import shown_name
+from client.records.recording import PastGame, shown_name
 from commands.arguments import data_folder
 from commands.parsing import WrongUse
 from engine.record import names_in, outcome_in

@@ -9,9 +9,9 @@ from client.language import _
 from client.network.transport import Access
 from client.player.seats import kept_seats, seats_folder
 from client.typed.address import BadAddress, BadCode, server_url, table_code
+from client.ui.requests import Request
 from client.ui.search import run
-from client.ui.update.requests import Request
-from client.ui.update.state import Hosting, Ui
+from client.ui.state import Hosting, Ui
 from discovery.names import usable
 
 _SEATS: Final = 5  # those taken last; servers that are gone for good would fill the list

@@ -18,7 +18,7 @@ from client.player.preferences import (
 from client.player.seats import Seats, seats_folder
 from client.typed.address import BadAddress
 from client.ui.game import report
-from client.ui.update.requests import GoTo
+from client.ui.requests import GoTo
 from commands.access import access_of, add_access
 from commands.arguments import table_code
 from commands.display_options import add_display_options

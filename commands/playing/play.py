@@ -22,8 +22,8 @@ from client.player.preferences import (
 from client.typed.starting import BadStart, seat_to_start
 from client.ui.game import report
 from client.ui.online.visit import Options, Visit
-from client.ui.texts.pieces import people_named
-from client.ui.update.state import StartLine
+from client.ui.state import StartLine
+from client.ui.texts.people import people_named
 from commands.display_options import add_display_options
 from commands.finished_games.past_games import kept_here
 from commands.parsing import describe_host_error, need_terminal, wrong_use

@@ -25,12 +25,12 @@ from client.player.preferences import (
     remember,
 )
 from client.typed.names import default_name
+from client.ui import requests
 from client.ui.learn import run as run_lessons
 from client.ui.lessons.course import Parting
 from client.ui.start import run
+from client.ui.state import LeftGame, Notice, Start, StartLine, Ui
 from client.ui.texts.kept import games_damaged
-from client.ui.update import requests
-from client.ui.update.state import LeftGame, Notice, Start, StartLine, Ui
 from commands.parsing import need_terminal
 from commands.playing.kept_games import KeptGame, kept_games
 from engine.game import Game, RandomChance

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.grid import SMALL, Point, Scale, borders, grounds, rim
-from client.ui.draw.lines import Fragment, Line, people_style, plain
+from client.ui.frame import Fragment, Line, people_style, plain
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from client.ui.update.table.cursor import HEX_POSITIONS
 from engine.board import HILLS, Field, Hex, LaidTile, Layout, Tile, has_spring, layout_of
 from engine.components import LAUREL_WORTH
 from engine.pieces import Piece, Wolf

@@ -7,10 +7,10 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import _
 from client.tables.table import TableModel
+from client.ui.at_table import next_vote
+from client.ui.state import Outage, Ui
 from client.ui.texts.people import names_of
 from client.ui.texts.times import clock_time
-from client.ui.update.state import Outage, Ui
-from client.ui.update.table.votes import next_vote
 from engine.pieces import Seat
 from protocol.messages import SeatSummary
 

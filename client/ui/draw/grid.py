@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from client.ui.update.table.cursor import HEX_POSITIONS
+from client.ui.at_table import HEX_POSITIONS
 from engine.board import DIRECTIONS, Hex
 
 _ROWS: Final = 9

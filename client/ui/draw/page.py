@@ -8,14 +8,13 @@ from msgspec import Struct
 from client.language import _
 from client.tables.table import TableModel
 from client.ui.draw.clocks import countdown
-from client.ui.draw.frame import Block
-from client.ui.draw.lines import EMPTY, Line, ends, line, plain, stacked
 from client.ui.draw.news_lines import LOG_LINES, news_lines, with_news
-from client.ui.draw.small_window import shortened
+from client.ui.draw.table_layout import shortened
+from client.ui.frame import EMPTY, Block, Line, ends, line, plain, stacked
+from client.ui.state import Ui
 from client.ui.texts.events import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import names_at
-from client.ui.update.state import Ui
 
 _AROUND_A_LIST: Final = 9  # lines of a whole page that a short list leaves out, at most
 

@@ -7,19 +7,16 @@ from msgspec import Struct
 
 from client.language import _, counted
 from client.tables.table import TableModel
+from client.ui import at_table
+from client.ui.actions import Act, Action, Hold, Pick
 from client.ui.draw.board import notation
 from client.ui.draw.clocks import seat_note
-from client.ui.draw.frame import Block, block_of
-from client.ui.draw.lines import EMPTY, Line, beside, chips, ends, line, people_style, wrapped
-from client.ui.texts.events import turned
-from client.ui.texts.forecasts import describe_forecast
+from client.ui.frame import EMPTY, Block, Line, beside, block_of, chips, ends, line, people_style, wrapped
+from client.ui.state import Playing, Ui
+from client.ui.texts.events import describe_forecast, turned
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.people import names_at
-from client.ui.texts.pieces import kind_words, piece_words
+from client.ui.texts.people import kind_words, names_at, piece_words
 from client.ui.texts.scoring import bounds_text
-from client.ui.update.actions import Act, Action, Hold, Pick
-from client.ui.update.state import Playing, Ui
-from client.ui.update.table import selection
 from engine.board import Field, Tile, has_spring, tile_of
 from engine.knowledge import beside as around
 from engine.knowledge import hill_influence
@@ -114,7 +111,7 @@ class Panel(Struct, frozen=True):
 
     def _hand(self, *, all_kinds: bool = True) -> list[Row]:
         """Return the hand, numbered; what may not be placed now is grey, or left out if none is left."""
-        pieces = selection.hand(self.model)
+        pieces = at_table.hand(self.model)
         left = sum(each.count for each in pieces)
         return [
             self._heading(self.hand_title, str(left)),
@@ -125,8 +122,8 @@ class Panel(Struct, frozen=True):
             ),
         ]
 
-    def _hand_row(self, number: int, each: selection.HandPiece) -> Line:
-        chosen = each.piece == selection.selected_piece(self.playing, self.model)
+    def _hand_row(self, number: int, each: at_table.HandPiece) -> Line:
+        chosen = each.piece == at_table.selected_piece(self.playing, self.model)
         style = "class:chosen" if chosen else "" if each.legal else "class:off"
         left = beside(
             line(f"{self.glyphs.pointer if chosen else ' '} {number} ", style),
@@ -139,7 +136,7 @@ class Panel(Struct, frozen=True):
 
     def _laying(self, legal: LegalLays) -> list[Row]:
         """Return the tile drawn, where and how it would lie, and where else it may."""
-        at = selection.selected_position(self.playing, legal)
+        at = at_table.selected_position(self.playing, legal)
         rows = [
             self._heading(
                 _("TILE {tile}").format(tile=self.view.drawn), f"lay {at} {self.playing.orientation}"
@@ -180,7 +177,7 @@ class Panel(Struct, frozen=True):
             words = _("{name}'s {piece}.").format(piece=piece_words(piece), name=owner)
             words = words if brief else f"{words} {self._gives(field)} {self._age(field)}"
         near = ", ".join(map(self._neighbour, layout.adjacent(field)))
-        foreseen = selection.foreseen(self.playing, self.model) if self.foresees else None
+        foreseen = at_table.foreseen(self.playing, self.model) if self.foresees else None
         told = [words] if foreseen is None else describe_forecast(foreseen, names_at(self.model))
         return [
             self._heading(_("FIELD {field}").format(field=field), _("a spring") if has_spring(field) else ""),

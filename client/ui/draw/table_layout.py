@@ -3,18 +3,83 @@
 from collections.abc import Callable
 from typing import Final
 
-from client.ui.draw import small_window
+from prompt_toolkit.utils import get_cwidth
+
+from client.ui.actions import PointAt
+from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import Marks, drawn_board
-from client.ui.draw.frame import Block, Target, side_by_side
 from client.ui.draw.grid import HUGE, LARGE, MEDIUM, SMALL, Scale
-from client.ui.draw.lines import Line, beside, line, stacked, wrapped
 from client.ui.draw.news_lines import LOG_LINES, lines_wanted, news_lines
+from client.ui.frame import (
+    Block,
+    Line,
+    Target,
+    beside,
+    fitted,
+    line,
+    plain,
+    side_by_side,
+    stacked,
+    without,
+    wrapped,
+)
+from client.ui.state import Ui
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.update.actions import PointAt
-from client.ui.update.state import Ui
-from client.ui.update.table.cursor import HEX_POSITIONS
-from engine.board import HILLS
+from engine.board import HILLS, Hex
 from engine.view import View
+
+LEAST_WIDTH = 20
+LEAST_HEIGHT = 8
+
+
+def around(board: Block, cell: Hex, width: int, height: int) -> Block:
+    """Return as much of the small board as there is room for, with `cell` as near the middle as possible."""
+    width, height = min(width, SMALL.width), min(height, SMALL.height)
+    column, row = SMALL.body_of(cell)
+    left = _first_shown(column + SMALL.across // 2 - 1, width, SMALL.width)
+    top = _first_shown(row, height, SMALL.height)
+    lines = tuple(fitted(without(content, left), width) for content in board.lines[top : top + height])
+    return _within(Block(lines, tuple(target.moved(-left, -top) for target in board.targets)), width)
+
+
+def _first_shown(middle: int, room: int, whole: int) -> int:
+    return min(max(middle - room // 2, 0), whole - room)
+
+
+def _within(block: Block, width: int) -> Block:
+    """Return the block with its targets cut to what is seen of them."""
+    seen = []
+    for target in block.targets:
+        left, right = max(target.column, 0), min(target.column + target.width, width)
+        if left < right and 0 <= target.line < len(block.lines):
+            seen.append(Target(left, target.line, right - left, target.action))
+    return Block(block.lines, tuple(seen))
+
+
+def shortened(page: Block, width: int, height: int) -> Block:
+    """Return the part of a page around what is chosen, without the empty lines."""
+    kept = [at for at, content in enumerate(page.lines) if plain(content).strip()]
+    chosen = [
+        row for row, at in enumerate(kept) if any("class:chosen" in style for style, _text in page.lines[at])
+    ]
+    middle = chosen[0] + len(chosen) // 2 if chosen else 0
+    first = _first_shown(middle, height, max(len(kept), height))
+    shown = kept[first : first + height]
+    targets = [
+        target.moved(0, shown.index(target.line) - target.line)
+        for target in page.targets
+        if target.line in shown
+    ]
+    lines = tuple(_dotted(page.lines[at], width) for at in shown)
+    return _within(Block(lines, tuple(targets)), width)
+
+
+def _dotted(content: Line, width: int) -> Line:
+    """Return a line with dots at its end if it is cut."""
+    if get_cwidth(plain(content).rstrip()) <= width:
+        return content
+    return beside(fitted(content, width - 3), line("..."))
+
 
 _PANEL_WIDTH: Final = 30
 _PANEL_MOST: Final = 56  # wider, numbers would stand far from the names that they belong to
@@ -79,7 +144,7 @@ def small_table_block(
     below = max(min(below, LOG_LINES, height - SMALL.height), min(below, len(wrapped(asks, width - 2))), 1)
     rows = height - below - bool(hand)
     left = Block(tuple(drawn_board(*board, glyphs, SMALL)), tuple(_hexes(SMALL)))
-    shown = small_window.around(left, HILLS[0] if marks.cursor is None else marks.cursor, width, rows)
+    shown = around(left, HILLS[0] if marks.cursor is None else marks.cursor, width, rows)
     told = news_lines(ui, width, below, sentence)
     board_width = min(SMALL.width, width) + 1
     if panel is not None and width - board_width >= _PANEL_WIDTH - 1:

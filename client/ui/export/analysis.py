@@ -1,23 +1,30 @@
-"""An analysis as text and as JSON. docs/record.md describes the JSON."""
+"""The analysis of a game as text, as JSON, and as a picture of everybody's chances."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
+from xml.etree import ElementTree as ET
 
 from client.language import _
-from client.records.analysis import Analysis, Better, JudgedMove
+from client.player.colouring import Colours
+from client.records.analysis import Analysis, Better, Chances, JudgedMove
 from client.records.recording import Recording
-from client.ui.draw.lines import wrapped
+from client.ui.export.svg import TEXT_STYLE, document, draw_chip, draw_path, finished, group_at, write
+from client.ui.frame import wrapped
+from client.ui.terminal.palette import PEOPLE_COLOURS
 from client.ui.texts.analysis import (
     describe_chances,
     describe_change,
     describe_move,
     describe_progress,
     explain,
+    percent,
     reasons,
 )
 from client.ui.texts.scoring import describe_result
 from engine.events import Place
-from engine.view import SPECTATOR
+from engine.pieces import People, Seat
+from engine.view import SPECTATOR, View
 
 _DIGITS = 3  # of a chance in the JSON: a search knows no more
 
@@ -117,3 +124,126 @@ def _better_json(recording: Recording, judged: JudgedMove, better: Better) -> di
 
 def _rounded(chances: tuple[float, ...]) -> list[float]:
     return [round(chance, _DIGITS) for chance in chances]
+
+
+_WIDTH: Final = 960
+_LEFT, _RIGHT = 60.0, 700.0  # of the curves
+_TOP, _BOTTOM = 90.0, 430.0
+_NAMES: Final = 724.0
+_APART: Final = 30.0  # between two names
+_ROW: Final = 18.0  # of text
+_ROW_LENGTH: Final = 118  # characters
+_CHIPS_EVERY: Final = 8  # moments: a curve has its people's letter there
+_GRID: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+_STYLE: Final = (
+    TEXT_STYLE
+    + """\
+.grid { stroke: #d0d0d0; stroke-width: 1; }
+.deciding { stroke: #666666; stroke-width: 1.5; stroke-dasharray: 4 4; }
+.edge { fill: none; stroke: #222222; stroke-width: 5; stroke-linejoin: round; }
+.curve { fill: none; stroke-width: 3; stroke-linejoin: round; }
+.piece { stroke: #222222; stroke-width: 1.5; }
+"""
+)
+
+
+def analysis_svg(recording: Recording, analysis: Analysis) -> str:
+    """Return the curves as an SVG document of its own; each has its people's letters beside the colour."""
+    view = recording.view(recording.end, SPECTATOR)
+    heading = _("Everybody's chances of winning")
+    root = document(f"Palatinus: {heading}", _STYLE, _WIDTH)
+    write(root, _LEFT, 36, 22, heading, classes="b")
+    if view.result is not None:
+        write(root, _LEFT, 58, 13, describe_result(view.result, recording.names))
+    if not analysis.complete:
+        progress = _("Stopped: {progress}.").format(progress=describe_progress(analysis))
+        write(root, _RIGHT, 58, 13, progress, classes="e")
+    _draw_grid(root, analysis)
+    peoples = [(Seat(seat), view.start.peoples[seat][0]) for seat in recording.seats]
+    for draw in (_draw_curve, _draw_chips):
+        for seat, people in peoples:
+            draw(root, analysis, seat, people)
+    _draw_names(root, analysis, view)
+    return finished(root, round(_written(root, recording, analysis) + 20))
+
+
+def _place(analysis: Analysis, moment: int, chance: float) -> tuple[float, float]:
+    across = (_RIGHT - _LEFT) * moment / max(analysis.wanted, 1)
+    return _LEFT + across, _BOTTOM - (_BOTTOM - _TOP) * chance
+
+
+def _draw_grid(root: ET.Element, analysis: Analysis) -> None:
+    """Draw the lines that chances are read from, and one at each move that decided most."""
+    for chance in _GRID:
+        _x, y = _place(analysis, 0, chance)
+        _line(root, (_LEFT, y), (_RIGHT, y), "grid")
+        write(root, _LEFT - 8, y + 4, 12, percent(chance), classes="e faint")
+    for moment in range(0, analysis.wanted + 1, _CHIPS_EVERY):
+        x, _y = _place(analysis, moment, 0.0)
+        write(root, x, _BOTTOM + 18, 12, str(analysis.first + moment), classes="c faint")
+    write(root, (_LEFT + _RIGHT) / 2, _BOTTOM + 36, 12, _("moves"), classes="c faint")
+    for move in analysis.deciding:
+        x, _y = _place(analysis, move.number - analysis.first, 0.0)
+        _line(root, (x, _TOP - 8), (x, _BOTTOM), "deciding")
+        write(root, x, _TOP - 12, 12, str(move.number), classes="c b")
+
+
+def _places(analysis: Analysis, seat: Seat) -> list[tuple[float, float]]:
+    return [_place(analysis, moment, chances[seat]) for moment, chances in enumerate(analysis.curve)]
+
+
+def _draw_curve(root: ET.Element, analysis: Analysis, seat: Seat, people: People) -> None:
+    if places := _places(analysis, seat):
+        shape = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        draw_path(root, shape, "edge")
+        draw_path(root, shape, "curve").set("stroke", PEOPLE_COLOURS[Colours.TRUE][people].background)
+
+
+def _draw_chips(root: ET.Element, analysis: Analysis, seat: Seat, people: People) -> None:
+    """Draw the people's letter on the curve, for each seat at other moments, as curves meet."""
+    for x, y in _places(analysis, seat)[seat + 1 :: _CHIPS_EVERY]:
+        draw_chip(group_at(root, x, y), people, 8)
+
+
+def _draw_names(root: ET.Element, analysis: Analysis, view: View) -> None:
+    """Write the names at the heights where the curves end, but not over each other."""
+    last: Chances = analysis.curve[-1] if analysis.curve else (0.0,) * view.seats
+    order = sorted(range(view.seats), key=lambda seat: -last[seat])
+    y = _TOP - _APART
+    lowest = _BOTTOM - _APART * (len(order) - 1)
+    for rank, seat in enumerate(order):
+        _x, wanted = _place(analysis, 0, last[seat])
+        y = min(max(wanted, y + _APART), lowest + _APART * rank)
+        for at, people in enumerate(view.start.peoples[Seat(seat)]):
+            draw_chip(group_at(root, _NAMES + 22 * at, y), people, 9)
+        start = _NAMES + 22 * len(view.start.peoples[Seat(seat)])
+        write(root, start, y + 5, 14, analysis.names[seat])
+        if analysis.curve:
+            write(root, _WIDTH - 16, y + 5, 14, percent(last[seat]), classes="e b")
+
+
+def _written(root: ET.Element, recording: Recording, analysis: Analysis) -> float:
+    """Write what the moves that decided most did, and return the lower end of the text."""
+    y = _BOTTOM + 66
+    heading = (
+        _("The moves that decided most:") if analysis.deciding else _("No single move decided the game.")
+    )
+    write(root, _LEFT, y, 14, heading, classes="b")
+    for move in analysis.deciding:
+        change = describe_change(move.before, move.after, recording.names)
+        sentences = [f"{describe_move(move, recording.names)} {change}", *explain(recording, move)[:1]]
+        y = _paragraphs(root, y + 6, sentences)
+    return y
+
+
+def _paragraphs(root: ET.Element, y: float, sentences: Sequence[str]) -> float:
+    for sentence in sentences:
+        for row in wrapped(sentence, _ROW_LENGTH):
+            y += _ROW
+            write(root, _LEFT, y, 13, row)
+    return y
+
+
+def _line(root: ET.Element, start: tuple[float, float], end: tuple[float, float], look: str) -> None:
+    places = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
+    ET.SubElement(root, "line", {"class": look} | {name: f"{place:.1f}" for name, place in places.items()})

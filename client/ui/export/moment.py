@@ -1,18 +1,18 @@
-"""A moment of a record as a picture, as text and as JSON. docs/record.md describes the JSON."""
+"""A moment of a game as text or as a picture, and the file that it is saved in."""
 
+import itertools
 import json
+from pathlib import Path
 from typing import Final
 
 from client.records.recording import Recording
 from client.ui.draw.board import Marks, board_text
-from client.ui.draw.lines import plain
-from client.ui.draw.pages.replay import describe_eyes, describe_stop, describe_turn_replayed
-from client.ui.draw.pages.result import result_lines
-from client.ui.draw.scene import scene
 from client.ui.export.picture import Caption, picture
+from client.ui.frame import plain
+from client.ui.screens.replay import describe_eyes, describe_stop, describe_turn_replayed
+from client.ui.screens.scoring import last_step, result_lines, scene
 from client.ui.texts.glyphs import ASCII, UNICODE
 from client.ui.texts.scoring import describe_result
-from client.ui.update.table.scoring_steps import last_step
 from engine.final import scoring_outcome
 from engine.view import Eyes, View
 
@@ -82,3 +82,20 @@ def _marks(view: View, recording: Recording) -> Marks:
     if view.result is not None:
         return Marks(won=scene(view, last_step(view), recording.names).marks.won)
     return Marks(last=next(reversed(view.placed), None))
+
+
+def saved(path: Path, content: str) -> Path:
+    """Write `content` to `path`, or beside it with a number if there is such a file; return the file's path.
+
+    Raises OSError if it cannot be written.
+    """
+    for number in itertools.count(2):
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(content)
+        except FileExistsError:
+            stem = path.stem if number == 2 else path.stem.rpartition("-")[0]
+            path = path.with_stem(f"{stem}-{number}")
+        else:
+            return path
+    raise AssertionError("there is always another number")

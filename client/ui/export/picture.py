@@ -10,12 +10,12 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import _, counted
 from client.player.colouring import Colours
+from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import NOBODY, Marks, notation
-from client.ui.draw.lines import wrapped
 from client.ui.export.svg import INK, TEXT_STYLE, document, draw_chip, draw_path, finished, group_at, write
+from client.ui.frame import wrapped
 from client.ui.terminal.palette import PEOPLE_COLOURS
-from client.ui.texts.pieces import KINDS, piece_words
-from client.ui.update.table.cursor import HEX_POSITIONS
+from client.ui.texts.people import KINDS, piece_words
 from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours
 from engine.components import LAUREL_WORTH
 from engine.events import Tally

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import N_, _
-from client.ui.draw.lines import padded
+from client.ui.frame import padded
 from client.ui.texts.set_up import describe_stage
 from client.ui.texts.times import clock_time
 from protocol.messages import Stage

@@ -1,17 +1,17 @@
-"""The tables in a host's data folder, as text."""
+"""The tables of a server, finished games and standings, as text."""
 
 import enum
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from client.language import _, counted
-from client.records.recording import Recording
-from client.ui.draw.lines import columns
-from client.ui.texts.scoring import describe_result
+from client.records.recording import PastGame, Recording
+from client.ui.frame import columns
+from client.ui.texts.scoring import describe_points, describe_result
 from client.ui.texts.set_up import describe_stage
 from client.ui.texts.times import local_time
 from engine.view import Eyes
-from protocol.messages import Stage
+from protocol.messages import Stage, Standing
 from protocol.text import printable
 
 
@@ -156,3 +156,27 @@ def _stage(table: Table) -> str:
 
 def _moment(seconds: int | None) -> str:
     return "?" if seconds is None else local_time(seconds)
+
+
+def games_listing(games: Sequence[PastGame]) -> list[str]:
+    """Return a heading and a numbered line for each game, or one line that says that there are none."""
+    if not games:
+        return [_("No finished games are kept here.")]
+    heading = ("#", _("ENDED"), _("TABLE"), _("PLAYERS AND POINTS"))
+    return columns(
+        [
+            heading,
+            *(
+                (str(number), local_time(game.ended), game.table, describe_points(game))
+                for number, game in enumerate(games, start=1)
+            ),
+        ]
+    )
+
+
+def standings_listing(standings: Iterable[tuple[str, Standing]]) -> list[str]:
+    """Return a heading and a line for each player, or one line that says that there are none."""
+    rows = [(name, str(each.games), str(each.wins), str(each.points)) for name, each in standings]
+    if not rows:
+        return [_("No finished games are kept here.")]
+    return columns([(_("PLAYER"), _("GAMES"), _("WINS"), _("POINTS")), *rows])

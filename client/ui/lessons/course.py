@@ -4,15 +4,15 @@ import enum
 from collections.abc import Callable
 
 from client.network.refusals import describe_refusal
-from client.ui.lessons import progress
+from client.ui import requests
+from client.ui.actions import Action
+from client.ui.lessons import lesson
 from client.ui.lessons.example import record_at
+from client.ui.lessons.lesson import Practice
 from client.ui.lessons.pages import PAGES
-from client.ui.lessons.progress import Practice
+from client.ui.screens.dispatch import Outcome, pressed, updated
+from client.ui.state import Lesson
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.update import requests
-from client.ui.update.actions import Action
-from client.ui.update.dispatch import Outcome, pressed, updated
-from client.ui.update.state import Lesson
 from engine.errors import IllegalCommand
 from engine.events import LayTile, Place
 from protocol.messages import Refused
@@ -47,7 +47,7 @@ class Course:
 
     def _take(self, outcome: Outcome) -> None:
         ui, request = outcome
-        self.ui = progress.judged(ui, self.model, self._glyphs)
+        self.ui = lesson.judged(ui, self.model, self._glyphs)
         match request:
             case requests.Quit():
                 self.parting = Parting.LEFT
@@ -58,7 +58,7 @@ class Course:
             case None:
                 pass
             case _:
-                self.ui = progress.out_of_place(self.ui)
+                self.ui = lesson.out_of_place(self.ui)
 
     def _turn(self, page: int) -> None:
         if page == len(PAGES):
@@ -69,12 +69,12 @@ class Course:
     def _open(self, page: int, last_top: int = 0) -> None:
         self._page = page
         self._set_up()
-        self.ui = progress.opened(page, self._name, self.model, self._glyphs, last_top)
+        self.ui = lesson.opened(page, self._name, self.model, self._glyphs, last_top)
 
     def _set_up(self) -> None:
         """Set up the page's game at its moment of the example."""
         self._practice = self._replayed(record_at(PAGES[self._page].moves))
-        self.model = progress.seen(self._practice, PAGES[self._page], self._name)
+        self.model = lesson.seen(self._practice, PAGES[self._page], self._name)
 
     def _try(self, command: LayTile | Place) -> None:
         """Make the move in the page's game; a move that the page does not ask for is taken back."""
@@ -83,11 +83,11 @@ class Course:
         except IllegalCommand as error:
             # A server passes a refusal on in the same way.
             sentence = describe_refusal(Refused(error.fault, str(error), rule=error.rule, about=error.about))
-            self.ui = progress.refused(self.ui, error, sentence, command, self._glyphs)
+            self.ui = lesson.refused(self.ui, error, sentence, command, self._glyphs)
             return
-        model = progress.seen(self._practice, PAGES[self._page], self._name)
-        if (after := progress.moved(self.ui, command, model, self._glyphs)) is None:
+        model = lesson.seen(self._practice, PAGES[self._page], self._name)
+        if (after := lesson.after_move(self.ui, command, model, self._glyphs)) is None:
             self._set_up()
-            self.ui = progress.strayed(self.ui, command, model)
+            self.ui = lesson.strayed(self.ui, command, model)
         else:
             self.model, self.ui = model, after

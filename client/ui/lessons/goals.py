@@ -5,8 +5,8 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from client.tables.table import TableModel
-from client.ui.update.state import Playing, Result, Scoring, TablePage
-from client.ui.update.table.scoring_steps import hill_of, step_of, steps
+from client.ui.screens.scoring import hill_of, step_of, steps
+from client.ui.state import Playing, Result, Scoring, TablePage
 from engine.board import Field, Tile
 from engine.errors import Fault
 from engine.events import Captured, Command, HillScored, Influence, LayTile, Place, SoldierFled

@@ -1,32 +1,139 @@
-"""What the player asks for, carried out: most of it is asked of the server."""
+"""What the player asks for on a server, carried out: most of it is asked of the server."""
 
 import asyncio
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
 
 from msgspec import structs
 
+from client.levels import usual_level
 from client.network.connection import ConnectFailed, Connection, RequestRefused
+from client.network.refusals import describe_refusal
 from client.tables.table import TableModel
-from client.ui.export.file import saved
+from client.ui import requests
+from client.ui.export.moment import saved
 from client.ui.online.kept_seat import SeatKeeper
-from client.ui.online.listing import Listing
-from client.ui.online.shown import Shown
-from client.ui.online.table_requests import put_about_table
 from client.ui.online.visit import LookingBack, Options
+from client.ui.requests import Request
+from client.ui.screens import news
+from client.ui.screens.replay import opened
+from client.ui.state import Company, Notice, Ui, hints_allowed
 from client.ui.texts.changes import describe_taken_over
 from client.ui.texts.kept import back_in_seat, bad_record, not_saved, nothing_saved_here, saved_as, seat_lost
-from client.ui.update import news, requests
-from client.ui.update.pages.replay import opened
-from client.ui.update.requests import Request
-from client.ui.update.state import Notice, Ui, hints_allowed
 from engine.errors import DamagedRecord
 from engine.events import LayTile, Place
 from engine.redaction import snapshot
 from engine.view import Phase
 from protocol.codes import Code
+from protocol.messages import Refused
+
+
+class Shown:
+    """The UI state; whoever changes it has it drawn."""
+
+    def __init__(self, ui: Ui, redraw: Callable[[], None], redraw_later: Callable[[], None]) -> None:
+        self.ui = ui
+        self._redraw = redraw
+        self._redraw_later = redraw_later
+
+    def show(self, ui: Ui) -> None:
+        """Show this state from now on."""
+        self.ui = ui
+        self._redraw()
+
+    def show_later(self, ui: Ui) -> None:
+        """Show this state from now on, which nobody waits for; the same one is not drawn again."""
+        if ui != self.ui:
+            self.ui = ui
+            self._redraw_later()
+
+    def log(self, sentence: str) -> None:
+        """Add a sentence to the log."""
+        self.show(news.logged(self.ui, [sentence]))
+
+
+class Listing:
+    """Keeps the player listed under `name`, which is the player's from now on, if that is `wanted`."""
+
+    def __init__(
+        self, name: str, connection: Connection, shown: Shown, keeper: SeatKeeper, *, wanted: bool
+    ) -> None:
+        self.name = name
+        self._connection = connection
+        self._shown = shown
+        self._keeper = keeper
+        self._wanted = wanted
+        self._token = secrets.token_urlsafe()  # after a lost connection it proves whose the name is
+        self._listed = False  # at any time
+
+    async def keep_up(self) -> None:
+        """Enter the server's lobby under the player's name, once the player has been there.
+
+        A name that somebody else has is tried again, in case they go.
+        """
+        connection = self._connection
+        if not connection.has_lobby or not self._wanted or connection.listed_as == self.name:
+            return
+        if connection.model.table is None or self._listed:
+            try:
+                await self.enter(self.name)
+            except RequestRefused as refusal:
+                self._shown.show(replace(self._shown.ui, company=Company(fault=str(refusal))))
+            except ConnectFailed:
+                pass  # the news says so
+
+    async def enter(self, name: str) -> None:
+        """Enter the server's lobby under a name; raises RequestRefused or ConnectFailed."""
+        await self._connection.enter_lobby(name, (self._token, *self._keeper.tokens(name)))
+        self._listed = True
+        if self._shown.ui.company is None or self._shown.ui.company.fault:
+            self._shown.show(replace(self._shown.ui, company=Company()))
+
+
+async def put_about_table(connection: Connection, request: requests.TableRequest) -> None:
+    """Ask the server; raises RequestRefused or ConnectFailed."""
+    match request:
+        case requests.SayReady(on):
+            await connection.say_ready(on=on)
+        case requests.ChangeSeat(seat):
+            await connection.change_seat(seat)
+        case requests.ChoosePeople(people):
+            await connection.choose_people(people)
+        case requests.AskPause(on):
+            await connection.ask_pause(on=on)
+        case requests.Set(setting):
+            await connection.change(setting)
+        case requests.SeatBot(level):
+            await connection.seat_bot(_level(connection.levels, level))
+        case requests.Remove(seat):
+            await connection.remove(seat)
+        case requests.Dismiss(spectator):
+            await connection.dismiss(spectator)
+        case requests.HandOver(seat):
+            await connection.hand_over(seat)
+        case requests.Arrange(order):
+            await connection.arrange(order)
+        case requests.Substitute(seat):
+            await connection.substitute(seat)
+        case requests.EndGame():
+            await connection.end_game()
+
+
+def _level(levels: Sequence[str], wanted: str | None) -> str:
+    """Return the level of the bot that is wanted: one for beginners, unless one is named."""
+    if not levels:
+        raise RequestRefused(Code.NO_BOTS, describe_refusal(Refused(Code.NO_BOTS, "")))
+    if wanted is None:
+        return usual_level(tuple(levels))
+    if wanted not in levels:
+        about = {"level": wanted, "levels": ", ".join(levels)}
+        refused = Refused(Code.NO_SUCH_LEVEL, "", about=about)
+        raise RequestRefused(refused.code, describe_refusal(refused))
+    return wanted
+
 
 _OF_NAMES: Final = "name-"  # what the codes of refused names begin with
 

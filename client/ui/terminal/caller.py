@@ -6,7 +6,7 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from client.player.calling import Calling, Notices
-from client.ui.draw.lines import cut
+from client.ui.frame import cut
 
 _BELL: Final = "\a"
 _END: Final = "\x1b\\"  # of a control string

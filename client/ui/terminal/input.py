@@ -11,7 +11,7 @@ from prompt_toolkit.keys import ALL_KEYS, KEY_ALIASES, Keys
 from prompt_toolkit.layout.mouse_handlers import MouseHandlers
 from prompt_toolkit.mouse_events import MouseEvent
 
-from client.ui.update.keys.table import KEYS
+from client.ui.keys import KEYS
 
 _NAMES: Final = {name for key in KEYS for name in key.names} & {*ALL_KEYS, *KEY_ALIASES}
 _FOCUS_IN, _FOCUS_OUT = "I", "O"

@@ -12,7 +12,7 @@ from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Attrs, BaseStyle
 from prompt_toolkit.styles.base import DEFAULT_ATTRS
 
-from client.ui.draw.lines import EMPTY, Line, width_of
+from client.ui.frame import EMPTY, Line, width_of
 
 # Synchronized output: terminals that know it show all that lies between at once; the others ignore it.
 _BEGIN_UPDATE: Final = "\x1b[?2026h"

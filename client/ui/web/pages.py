@@ -14,8 +14,7 @@ from client.player.colouring import Colours
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.palette import PEOPLE_COLOURS
 from client.ui.texts.set_up import describe_spectators, describe_stage
-from client.ui.web.html import element, joined
-from client.ui.web.qr_code import qr_code
+from client.ui.web.html import element, joined, qr_code
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
 from engine.events import SeenEvent
 from engine.view import View

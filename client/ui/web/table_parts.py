@@ -9,16 +9,13 @@ from msgspec.structs import replace as with_fields
 from client.language import _, counted
 from client.tables.table import TableModel
 from client.ui.draw.board import Marks
-from client.ui.draw.pages.result import COLUMNS, amounts_of, in_order
-from client.ui.draw.scene import Scene, scene
 from client.ui.export.picture import BOARD_VIEW, board_parts
+from client.ui.screens.scoring import COLUMNS, Scene, amounts_of, in_order, last_step, scene
 from client.ui.texts.changes import describe_ended
 from client.ui.texts.events import describe_event, describe_turn
-from client.ui.texts.people import names_of
-from client.ui.texts.pieces import PEOPLES, piece_words
+from client.ui.texts.people import PEOPLES, names_of, piece_words
 from client.ui.texts.scoring import describe_influence
 from client.ui.texts.set_up import describe_stage
-from client.ui.update.table.scoring_steps import last_step
 from client.ui.web.html import EMPTY, element, joined
 from engine.board import Field, Tile, has_spring
 from engine.components import LAUREL_WORTH

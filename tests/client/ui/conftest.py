@@ -11,7 +11,7 @@ from client.network.connection import Connection
 from client.ui import game as game_program
 from client.ui.game import Client
 from client.ui.online.visit import Options
-from client.ui.update.state import Ui
+from client.ui.state import Ui
 from tests.client.ui.keyboard import Keyboard
 
 

@@ -10,7 +10,7 @@ from client.player.seats import Seats
 from client.tables.table import TableModel
 from client.ui.game import Client
 from client.ui.online.visit import Options
-from client.ui.update.state import Lobby, Ui
+from client.ui.state import Lobby, Ui
 from protocol.messages import (
     Done,
     Leave,

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from client.tables.table import Happened, TableModel
-from client.ui.draw.frame import Frame
-from client.ui.draw.lines import plain
-from client.ui.update.dispatch import pressed
-from client.ui.update.news import heard
-from client.ui.update.state import (
+from client.ui.frame import Frame, plain
+from client.ui.screens.dispatch import pressed
+from client.ui.screens.news import heard
+from client.ui.screens.scoring import at_step, step_of
+from client.ui.state import (
     Lobby,
     Playing,
     Reading,
@@ -21,7 +21,6 @@ from client.ui.update.state import (
     table_page,
     with_table_page,
 )
-from client.ui.update.table.scoring_steps import at_step, step_of
 from engine.board import Hex
 from engine.events import LayTile, Place
 from engine.game import Game

@@ -14,10 +14,10 @@ from client.network.connection import connected
 from client.suggestion import Suggestion
 from client.tables.news import HeardInLobby
 from client.ui import game as game_program
+from client.ui.actions import Scrollable
 from client.ui.game import run
 from client.ui.online.visit import LookingBack, Options
-from client.ui.update.actions import Scrollable
-from client.ui.update.state import Quitting, Ui, table_page
+from client.ui.state import Quitting, Ui, table_page
 from commands.finished_games.records import recording_of
 from engine.game import GameOptions
 from engine.legal import Legal

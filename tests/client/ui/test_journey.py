@@ -7,9 +7,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from client.ui.actions import Way
+from client.ui.at_table import HEX_POSITIONS, step
 from client.ui.draw.grid import SMALL
-from client.ui.update.actions import Way
-from client.ui.update.table.cursor import HEX_POSITIONS, moved
 from engine.board import Hex
 from engine.record import names_in, replayed
 from tests.client.bots.test_search import search_processes
@@ -47,7 +47,7 @@ def way_to(start: Hex, goal: Hex) -> list[str]:
     while goal not in ways:
         cell = edge.popleft()
         for key, way in WAYS.items():
-            there = moved(cell, way)
+            there = step(cell, way)
             if there not in ways:
                 ways[there] = [*ways[cell], key]
                 edge.append(there)
@@ -101,9 +101,9 @@ def walk_through_scoring(terminal: Terminal) -> None:
     terminal.shows(r"step 1 of \d+")
     steps = int(terminal.found(r"step 1 of (\d+)")[0])
     hills = set()
-    for step in range(2, steps):
+    for number in range(2, steps):
         terminal.press("enter")
-        terminal.shows(rf"step {step} of")
+        terminal.shows(rf"step {number} of")
         hills.update(terminal.found(r"HILL (\w)"))
     assert hills == set("ABCDEFG")
     terminal.press("left")

@@ -16,26 +16,24 @@ from prompt_toolkit.utils import get_cwidth
 from client import language
 from client.language import LANGUAGES, speak
 from client.records.recording import Recording
-from client.ui.draw.lines import Line, plain
-from client.ui.draw.pages.playing import PlayingDrawing
-from client.ui.draw.pages.reading import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS
-from client.ui.draw.pages.result import COLUMNS as RESULT_COLUMNS
-from client.ui.draw.scene import scene
-from client.ui.draw.scoring_panel import ScoringPanel
-from client.ui.draw.screen import drawn
+from client.ui import requests
 from client.ui.export.moment import as_svg
+from client.ui.frame import Line, plain
+from client.ui.keys import KEYS
 from client.ui.lessons.course import Course
 from client.ui.lessons.pages import PAGES as LESSONS
+from client.ui.requests import Misread
+from client.ui.screens.dispatch import pressed
+from client.ui.screens.playing import PlayingDrawing
+from client.ui.screens.reading import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS
+from client.ui.screens.replay import opened, seen_in
+from client.ui.screens.scoring import COLUMNS as RESULT_COLUMNS
+from client.ui.screens.scoring import ScoringPanel, last_step, scene
+from client.ui.screens.screen import drawn
+from client.ui.screens.typed_commands import meaning, replay_meaning
+from client.ui.state import Playing, Replay, Scoring, Topic, Ui, table_page
 from client.ui.texts.events import describe_event
 from client.ui.texts.glyphs import ASCII, UNICODE
-from client.ui.update import requests
-from client.ui.update.dispatch import pressed
-from client.ui.update.keys.table import KEYS
-from client.ui.update.pages.replay import opened, seen_in
-from client.ui.update.requests import Misread
-from client.ui.update.state import Playing, Replay, Scoring, Topic, Ui, table_page
-from client.ui.update.table.scoring_steps import last_step
-from client.ui.update.typed_commands import meaning, replay_meaning
 from commands.playing.start_screen import practice
 from engine.components import Laurel
 from engine.game import Game, GameOptions

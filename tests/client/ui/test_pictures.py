@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from client.records.recording import Recording
-from client.ui.draw.screen import drawn
 from client.ui.export.moment import as_svg
+from client.ui.screens.screen import drawn
 from client.ui.texts.glyphs import UNICODE
 from engine.record import replayed
 from tests.client.ui.draw.sample_pages import PAGES

@@ -25,14 +25,14 @@ from client.finding.found import (
 )
 from client.player.seats import KeptSeat
 from client.tables.table import TableModel
-from client.ui.draw.lines import width_of
-from client.ui.draw.screen import drawn
+from client.ui import requests
+from client.ui.actions import ChooseLine
+from client.ui.frame import width_of
+from client.ui.screens.dispatch import updated
+from client.ui.screens.screen import drawn
+from client.ui.screens.search import found, seat_stands
+from client.ui.state import Hosting, Lobby, Search, Ui
 from client.ui.texts.glyphs import UNICODE
-from client.ui.update import requests
-from client.ui.update.actions import ChooseLine
-from client.ui.update.dispatch import updated
-from client.ui.update.pages.search import found, seat_stands
-from client.ui.update.state import Hosting, Lobby, Search, Ui
 from discovery.names import default_name
 from protocol.messages import TableSummary, Turn
 from tests.client.ui.pty_terminal import RUN, Terminal

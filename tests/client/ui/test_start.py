@@ -7,12 +7,12 @@ from pathlib import Path
 
 from client.player.preferences import Preferences, remember, remembered
 from client.tables.table import TableModel
-from client.ui.draw.screen import drawn
+from client.ui import requests
+from client.ui.actions import ChooseLine
+from client.ui.screens.dispatch import updated
+from client.ui.screens.screen import drawn
+from client.ui.state import LeftGame, Search, Start, StartLine, Ui
 from client.ui.texts.glyphs import UNICODE
-from client.ui.update import requests
-from client.ui.update.actions import ChooseLine
-from client.ui.update.dispatch import updated
-from client.ui.update.state import LeftGame, Search, Start, StartLine, Ui
 from engine.game import GameOptions
 from engine.pieces import People
 from engine.record import recorded

@@ -10,8 +10,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from client.records.past_games import PastGame, standings
-from client.ui.export.history import standings_listing
+from client.records.recording import PastGame, standings
+from client.ui.export.tables import standings_listing
 from commands.finished_games.past_games import keep_record
 from engine.game import GameOptions
 from engine.record import names_in, outcome_in, recorded, replayed

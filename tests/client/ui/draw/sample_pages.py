@@ -6,12 +6,13 @@ from dataclasses import replace
 from msgspec import structs
 
 from client import levels
-from client.records.past_games import PastGame
+from client.records.recording import PastGame
 from client.suggestion import Suggestion
 from client.tables.news import Announcement, ServerStops
 from client.tables.table import Heard, TableModel
-from client.ui.update.news import heard, suggested
-from client.ui.update.state import (
+from client.ui.screens.news import heard, suggested
+from client.ui.screens.scoring import last_step
+from client.ui.state import (
     History,
     Hosting,
     Lobby,
@@ -19,7 +20,6 @@ from client.ui.update.state import (
     TableMenu,
     Ui,
 )
-from client.ui.update.table.scoring_steps import last_step
 from engine.board import Field
 from engine.events import Place
 from engine.game import Game, GameOptions

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
+from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import UNMARKED, board_text, drawn_board
 from client.ui.draw.grid import LARGE, MEDIUM, SMALL, Scale, borders
-from client.ui.draw.lines import plain
+from client.ui.frame import plain
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from client.ui.update.table.cursor import HEX_POSITIONS
 from engine.board import neighbours
 from engine.game import Game, GameOptions
 from engine.redaction import snapshot

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
-from client.ui.draw.curve import curve_lines, marks_line, sampled
-from client.ui.draw.lines import plain, width_of
-from client.ui.draw.screen import drawn
+from client.ui.draw.chances import curve_lines, marks_line, sampled
+from client.ui.frame import plain, width_of
+from client.ui.screens.replay import analysed, opened, seen_in, stopped
+from client.ui.screens.screen import drawn
+from client.ui.state import Ui
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from client.ui.update.pages.replay import analysed, opened, seen_in, stopped
-from client.ui.update.state import Ui
 from tests.client.ui.analysed import analysis_of, recording_of
 from tests.client.ui.seen import assert_screen, text_of
 

@@ -6,15 +6,15 @@ import pytest
 from prompt_toolkit.utils import get_cwidth
 
 from client.tables.table import TableModel
+from client.ui import requests
+from client.ui.at_table import next_vote
 from client.ui.draw.clocks import describe_outage, seat_note, vote_question
-from client.ui.draw.screen import drawn
+from client.ui.screens.autoplay import counting
+from client.ui.screens.dispatch import pressed
+from client.ui.screens.screen import drawn
+from client.ui.state import Outage, Ui
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.set_up import describe_policy
-from client.ui.update import requests
-from client.ui.update.autoplay import counting
-from client.ui.update.dispatch import pressed
-from client.ui.update.state import Outage, Ui
-from client.ui.update.table.votes import next_vote
 from engine.game import GameOptions
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock

@@ -10,11 +10,11 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.player.colouring import Colouring, Colours, Theme
 from client.tables.table import TableModel
-from client.ui.draw.frame import Frame
-from client.ui.draw.screen import drawn
+from client.ui.frame import Frame
+from client.ui.screens.screen import drawn
+from client.ui.state import Ui
 from client.ui.terminal.palette import style_for
 from client.ui.texts.glyphs import UNICODE
-from client.ui.update.state import Ui
 from tests.client.ui.draw.sample_pages import over, placing
 from tests.client.ui.seen import assert_screen, text_of
 

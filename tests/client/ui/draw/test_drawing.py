@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
-from client.ui.draw.lines import plain
-from client.ui.draw.screen import drawn
+from client.ui.frame import plain
+from client.ui.keys import KEYS
+from client.ui.screens.dispatch import pressed
+from client.ui.screens.screen import drawn
+from client.ui.state import Announcements
 from client.ui.texts.glyphs import ASCII, UNICODE
-from client.ui.update.dispatch import pressed
-from client.ui.update.keys.table import KEYS
-from client.ui.update.state import Announcements
 from engine.events import Command, Place
 from engine.game import Game, GameOptions
 from engine.pieces import Kind, Piece

@@ -7,13 +7,13 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.tables.news import HeardInLobby, Lost, OnlineChanged
 from client.tables.table import Heard, TableModel
-from client.ui.draw.lines import plain
-from client.ui.draw.screen import drawn
+from client.ui import requests
+from client.ui.frame import plain
+from client.ui.screens.news import gone_on, heard
+from client.ui.screens.screen import drawn
+from client.ui.screens.typed_line import ways_on
+from client.ui.state import Company, Hosting, Lobby, TalkPage, Ui
 from client.ui.texts.glyphs import UNICODE
-from client.ui.update import requests
-from client.ui.update.news import gone_on, heard
-from client.ui.update.state import Company, Hosting, Lobby, TalkPage, Ui
-from client.ui.update.typed_line import ways_on
 from engine.pieces import Seat
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import LobbyRemark, PersonOnline, SeatSummary, TableState, TableSummary

@@ -2,8 +2,7 @@
 
 from hypothesis import given
 
-from client.ui.draw.scene import scene
-from client.ui.update.table.scoring_steps import last_step, steps
+from client.ui.screens.scoring import last_step, scene, steps
 from engine.events import Captured, HillScored, SoldierFled
 from engine.game import Game
 from tests.client.ui.seen import NAMES

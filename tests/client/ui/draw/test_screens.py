@@ -10,18 +10,17 @@ from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES
-from client.records.past_games import PastGame
+from client.records.recording import PastGame
 from client.tables.news import Back
 from client.tables.table import TableModel
-from client.ui.draw.lines import plain
-from client.ui.draw.pages.reading import hands_table
-from client.ui.draw.pages.result import result_lines
-from client.ui.draw.screen import drawn
-from client.ui.texts.glyphs import ASCII, UNICODE
-from client.ui.update.actions import Act, Hover, Scrollable
-from client.ui.update.dispatch import pressed, updated
-from client.ui.update.news import heard
-from client.ui.update.state import (
+from client.ui.actions import Act, Hover, Scrollable
+from client.ui.frame import plain
+from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.news import heard
+from client.ui.screens.reading import hands_table
+from client.ui.screens.scoring import result_lines
+from client.ui.screens.screen import drawn
+from client.ui.state import (
     History,
     Hosting,
     Lobby,
@@ -30,6 +29,7 @@ from client.ui.update.state import (
     Topic,
     Ui,
 )
+from client.ui.texts.glyphs import ASCII, UNICODE
 from engine.board import Field
 from engine.components import DEALS, Laurel
 from engine.events import Place, Tally

@@ -9,14 +9,16 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, speak
 from client.tables.table import TableModel
-from client.ui.draw.lines import plain
+from client.ui.actions import Act, ChooseLine, PointAt, Scrollable
+from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.news_lines import news_lines
-from client.ui.draw.screen import drawn
-from client.ui.texts.glyphs import UNICODE
-from client.ui.update.actions import Act, ChooseLine, PointAt, Scrollable
-from client.ui.update.dispatch import updated
-from client.ui.update.keys.offered import offered
-from client.ui.update.state import (
+from client.ui.frame import plain
+from client.ui.screens.dispatch import updated
+from client.ui.screens.menu import choices
+from client.ui.screens.offered import offered
+from client.ui.screens.scoring import last_step
+from client.ui.screens.screen import drawn
+from client.ui.state import (
     Announcements,
     MenuPage,
     Notice,
@@ -27,9 +29,7 @@ from client.ui.update.state import (
     Topic,
     Ui,
 )
-from client.ui.update.table.cursor import HEX_POSITIONS
-from client.ui.update.table.menu import choices
-from client.ui.update.table.scoring_steps import last_step
+from client.ui.texts.glyphs import UNICODE
 from engine.game import GameOptions
 from tests.client.ui.draw.sample_pages import LEVELS, PAGES, menu, placing
 from tests.client.ui.seen import (

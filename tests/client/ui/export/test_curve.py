@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from client.ui.export.curve import analysis_svg
+from client.ui.export.analysis import analysis_svg
 from tests.client.ui.analysed import analysis_of, recording_of
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -4,7 +4,7 @@ import functools
 import random
 from collections.abc import Iterator
 
-from client.ui.draw.screen import drawn
+from client.ui.actions import Hold, PointAt
 from client.ui.lessons.course import Course
 from client.ui.lessons.example import record_at
 from client.ui.lessons.goals import (
@@ -15,11 +15,11 @@ from client.ui.lessons.goals import (
     Walk,
     fulfilled,
 )
+from client.ui.lessons.lesson import seen
 from client.ui.lessons.pages import PAGES, PUPIL, LessonPage
-from client.ui.lessons.progress import seen
+from client.ui.screens.screen import drawn
+from client.ui.state import Lesson
 from client.ui.texts.glyphs import UNICODE, GlyphSet
-from client.ui.update.actions import Hold, PointAt
-from client.ui.update.state import Lesson
 from engine.board import Field
 from engine.events import Command, Event, LayTile, Place
 from engine.game import Game, RandomChance

@@ -7,16 +7,16 @@ from collections.abc import Callable
 import pytest
 
 from client.language import LANGUAGES, _
-from client.ui.draw.screen import drawn
+from client.ui.actions import Scrollable
 from client.ui.lessons.course import Course
 from client.ui.lessons.goals import (
     influence_of,
 )
+from client.ui.lessons.lesson import seen, text_of
 from client.ui.lessons.pages import PAGES, Shown
-from client.ui.lessons.progress import seen, text_of
+from client.ui.screens.screen import drawn
+from client.ui.state import Lesson, Reading, Topic
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from client.ui.update.actions import Scrollable
-from client.ui.update.state import Lesson, Reading, Topic
 from engine.events import Place
 from tests.client.ui.lessons.pupil import (
     TITLES,

@@ -13,8 +13,8 @@ from client.ui.lessons.goals import (
     PointTo,
     act_of,
 )
+from client.ui.lessons.lesson import seen
 from client.ui.lessons.pages import PAGES, PUPIL, LessonPage
-from client.ui.lessons.progress import seen
 from engine.board import Field, has_spring
 from engine.events import Captured, HillScored, Place, Placed, SoldierFled, TileLaid
 from engine.pieces import Kind, Piece, Seat, Wolf

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, _
+from client.ui.keys import KEYS, KeyContext, context_of
 from client.ui.lessons.course import Course, Parting
 from client.ui.lessons.goals import (
     Catch,
@@ -16,10 +17,8 @@ from client.ui.lessons.goals import (
     Read,
 )
 from client.ui.lessons.pages import PAGES, PUPIL
+from client.ui.state import Lesson, Notice
 from client.ui.texts.glyphs import UNICODE
-from client.ui.update.keys.contexts import KeyContext, context_of
-from client.ui.update.keys.table import KEYS
-from client.ui.update.state import Lesson, Notice
 from engine.board import Field
 from engine.events import Place
 from engine.pieces import Kind, Piece

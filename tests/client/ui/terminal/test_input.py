@@ -2,9 +2,8 @@
 
 import pytest
 
-from client.ui.draw.frame import Frame, Target
-from client.ui.draw.lines import EMPTY
-from client.ui.update.actions import Action, Hover, Insert, PointAt
+from client.ui.actions import Action, Hover, Insert, PointAt
+from client.ui.frame import EMPTY, Frame, Target
 from tests.client.ui.terminal.test_shell import passed_on
 
 NEAR, FAR = (0, 0), (1, 0)

@@ -10,7 +10,7 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 
-from client.ui.draw.lines import Line, fitted
+from client.ui.frame import Line, fitted
 from client.ui.terminal.painter import Painter
 
 SIZE = Size(rows=4, columns=12)

@@ -7,10 +7,9 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from client.ui.draw.frame import Frame, Target
-from client.ui.draw.lines import EMPTY
+from client.ui.actions import Action, Hover, Insert, PointAt
+from client.ui.frame import EMPTY, Frame, Target
 from client.ui.terminal.shell import Shell
-from client.ui.update.actions import Action, Hover, Insert, PointAt
 
 HERE, THERE = (0, 0), (1, 0)
 BOARD = Frame((EMPTY,), (Target(0, 0, 3, PointAt(HERE)), Target(3, 0, 3, PointAt(THERE))))

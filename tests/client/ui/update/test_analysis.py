@@ -5,18 +5,17 @@ from dataclasses import replace
 import pytest
 
 from client.records.recording import Recording
-from client.ui.draw.frame import Frame
-from client.ui.draw.lines import plain
-from client.ui.draw.pages.chances import told_of_move
-from client.ui.draw.screen import drawn
+from client.ui import requests
+from client.ui.actions import Act
+from client.ui.draw.chances import told_of_move
+from client.ui.frame import Frame, plain
+from client.ui.requests import Request
+from client.ui.screens.dispatch import pressed
+from client.ui.screens.offered import offered
+from client.ui.screens.replay import analysed, opened, seen_in, stopped
+from client.ui.screens.screen import drawn
+from client.ui.state import Replay, Ui
 from client.ui.texts.glyphs import UNICODE
-from client.ui.update import requests
-from client.ui.update.actions import Act
-from client.ui.update.dispatch import pressed
-from client.ui.update.keys.offered import offered
-from client.ui.update.pages.replay import analysed, opened, seen_in, stopped
-from client.ui.update.requests import Request
-from client.ui.update.state import Replay, Ui
 from engine.game import GameOptions
 from tests.client.ui.analysed import analysis_of, recording_of
 from tests.games import played

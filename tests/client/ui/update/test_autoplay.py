@@ -5,16 +5,15 @@ from dataclasses import replace
 import pytest
 
 from client.tables.table import TableModel
-from client.ui.draw.scene import scene
-from client.ui.draw.screen import drawn
+from client.ui.actions import Act
+from client.ui.screens.autoplay import counting, ticked
+from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.replay import opened, seen_in
+from client.ui.screens.scoring import last_step, scene
+from client.ui.screens.screen import drawn
+from client.ui.state import Replay, Result, Ui, table_page
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.people import names_at
-from client.ui.update.actions import Act
-from client.ui.update.autoplay import counting, ticked
-from client.ui.update.dispatch import pressed, updated
-from client.ui.update.pages.replay import opened, seen_in
-from client.ui.update.state import Replay, Result, Ui, table_page
-from client.ui.update.table.scoring_steps import last_step
 from engine.game import GameOptions
 from tests.client.ui.seen import after, at_scoring_step, model_of, shown_step, text_of, ui_of
 from tests.client.ui.update.test_replay import recording_of

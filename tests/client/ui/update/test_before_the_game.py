@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from client.tables.table import TableModel
-from client.ui.draw.screen import drawn
-from client.ui.texts.glyphs import UNICODE
-from client.ui.update import requests
-from client.ui.update.actions import Act, ChooseLine
-from client.ui.update.dispatch import pressed, updated
-from client.ui.update.keys.offered import offered
-from client.ui.update.requests import Misread, Request
-from client.ui.update.state import (
+from client.ui import requests
+from client.ui.actions import Act, ChooseLine
+from client.ui.requests import Misread, Request
+from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.offered import offered
+from client.ui.screens.screen import drawn
+from client.ui.screens.typed_commands import meaning
+from client.ui.state import (
     Hosting,
     Lobby,
     Notice,
@@ -20,7 +20,7 @@ from client.ui.update.state import (
     Ui,
     followed,
 )
-from client.ui.update.typed_commands import meaning
+from client.ui.texts.glyphs import UNICODE
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
 from protocol.messages import SeatSummary, TableState, TableSummary

@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from client.tables.table import TableModel
-from client.ui.draw.screen import window_title
-from client.ui.update.calls import occasions
+from client.ui.screens.news import occasions
+from client.ui.screens.screen import window_title
 from engine.game import GameOptions
 from engine.pieces import Seat
 from protocol.messages import SeatSummary, TableState

@@ -7,16 +7,16 @@ from msgspec import structs
 
 from client.suggestion import Suggestion
 from client.tables.table import TableModel
-from client.ui.draw.screen import drawn
-from client.ui.texts.glyphs import UNICODE
-from client.ui.update import requests
-from client.ui.update.actions import Act, Hold, PointAt
-from client.ui.update.dispatch import pressed, updated
-from client.ui.update.keys.contexts import KeyContext, context_of
-from client.ui.update.keys.offered import offered
-from client.ui.update.keys.table import KEYS
-from client.ui.update.news import suggested
-from client.ui.update.state import (
+from client.ui import requests
+from client.ui.actions import Act, Hold, PointAt
+from client.ui.at_table import selected_piece
+from client.ui.keys import KEYS, KeyContext, context_of
+from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.news import suggested
+from client.ui.screens.offered import offered
+from client.ui.screens.scoring import last_step, steps
+from client.ui.screens.screen import drawn
+from client.ui.state import (
     Gathering,
     Hosting,
     Reading,
@@ -25,8 +25,7 @@ from client.ui.update.state import (
     Topic,
     Ui,
 )
-from client.ui.update.table.scoring_steps import last_step, steps
-from client.ui.update.table.selection import selected_piece
+from client.ui.texts.glyphs import UNICODE
 from engine.board import HILLS, Field
 from engine.events import HillScored, LayTile, Place
 from engine.game import GameOptions

@@ -8,17 +8,17 @@ from hypothesis import given
 from client.language import LANGUAGES, speak
 from client.tables.news import Announcement, Back, Closed, Lost, ServerStops
 from client.tables.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
-from client.ui.draw.screen import drawn
+from client.ui.keys import KeyContext, context_of
+from client.ui.screens.autoplay import counting
+from client.ui.screens.dispatch import pressed
+from client.ui.screens.news import at_next_table, gone_on, heard, listed, refused
+from client.ui.screens.scoring import last_step
+from client.ui.screens.screen import drawn
+from client.ui.state import LOG_KEPT, Announcements, Outage, Reading, Topic, Ui, followed
+from client.ui.talk import REMARKS_KEPT, Mute, Talk
 from client.ui.texts.changes import announcement
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.scoring import describe_rematch
-from client.ui.update.autoplay import counting
-from client.ui.update.dispatch import pressed
-from client.ui.update.keys.contexts import KeyContext, context_of
-from client.ui.update.news import at_next_table, gone_on, heard, listed, refused
-from client.ui.update.state import LOG_KEPT, Announcements, Outage, Reading, Topic, Ui, followed
-from client.ui.update.table.scoring_steps import last_step
-from client.ui.update.talk import REMARKS_KEPT, Mute, Talk
 from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
 from engine.game import Game, GameOptions
 from engine.pieces import Seat

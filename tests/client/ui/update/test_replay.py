@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from client.records.recording import Recording
-from client.ui.draw.lines import plain
-from client.ui.draw.screen import drawn
+from client.ui import requests
+from client.ui.actions import PointAt
+from client.ui.frame import plain
+from client.ui.keys import KeyContext, context_of
+from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.replay import opened, seen_in
+from client.ui.screens.scoring import last_step
+from client.ui.screens.screen import drawn
+from client.ui.state import Playing, Reading, Replay, Topic, Ui, table_page
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from client.ui.update import requests
-from client.ui.update.actions import PointAt
-from client.ui.update.dispatch import pressed, updated
-from client.ui.update.keys.contexts import KeyContext, context_of
-from client.ui.update.pages.replay import opened, seen_in
-from client.ui.update.state import Playing, Reading, Replay, Topic, Ui, table_page
-from client.ui.update.table.scoring_steps import last_step
 from engine.board import HILLS
 from engine.game import Game, GameOptions
 from engine.pieces import Piece, Seat, Wolf

@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from client.tables.table import TableModel
-from client.ui.draw.screen import drawn
-from client.ui.texts.glyphs import UNICODE
-from client.ui.update.state import (
+from client.ui.screens.screen import drawn
+from client.ui.state import (
     Gathering,
     Lobby,
     Playing,
@@ -15,7 +14,8 @@ from client.ui.update.state import (
     Ui,
     followed,
 )
-from client.ui.update.talk import Talk
+from client.ui.talk import Talk
+from client.ui.texts.glyphs import UNICODE
 from engine.game import GameOptions
 from engine.pieces import Piece
 from protocol.messages import TableSummary

@@ -7,18 +7,18 @@ import pytest
 from msgspec import structs
 
 from client.tables.table import Heard, TableChanged, TableModel
+from client.ui import requests
 from client.ui.draw.clocks import pause_question, seat_note
-from client.ui.draw.pages.reading import COMMANDS, HOST_COMMANDS
-from client.ui.draw.screen import drawn
+from client.ui.keys import KeyContext, context_of
+from client.ui.screens.dispatch import pressed
+from client.ui.screens.menu import choices
+from client.ui.screens.news import gone_on, heard, name_refused
+from client.ui.screens.reading import COMMANDS, HOST_COMMANDS
+from client.ui.screens.screen import drawn
+from client.ui.screens.typed_commands import completions
+from client.ui.state import Ended, Lobby, MenuPage, TableMenu, Ui, followed
+from client.ui.talk import Mute, Talk
 from client.ui.texts.glyphs import UNICODE
-from client.ui.update import requests
-from client.ui.update.dispatch import pressed
-from client.ui.update.keys.contexts import KeyContext, context_of
-from client.ui.update.news import gone_on, heard, name_refused
-from client.ui.update.state import Ended, Lobby, MenuPage, TableMenu, Ui, followed
-from client.ui.update.table.menu import choices
-from client.ui.update.talk import Mute, Talk
-from client.ui.update.typed_commands import completions
 from engine.game import GameOptions
 from engine.pieces import People, Seat
 from protocol.absence import ByBot, MoveClock

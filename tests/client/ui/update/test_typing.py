@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from client.tables.table import TableModel
-from client.ui.update import requests
-from client.ui.update.dispatch import pressed
-from client.ui.update.entry import Entry
-from client.ui.update.news import refused
-from client.ui.update.state import (
+from client.ui import requests
+from client.ui.screens.dispatch import pressed
+from client.ui.screens.news import refused
+from client.ui.state import (
+    Entry,
     Ui,
     followed,
 )

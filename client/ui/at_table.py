@@ -1,0 +1,132 @@
+"""What a player at a table can choose: field, piece or tile for the next move, votes and pauses."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from client.tables.table import TableModel
+from client.ui import requests
+from client.ui.actions import Way
+from client.ui.state import Playing
+from engine.board import HILLS, Field, Hex, LaidTile, neighbours
+from engine.forecast import Forecast, forecast
+from engine.legal import LegalLays, LegalPlaces
+from engine.pieces import Piece
+from engine.view import Phase
+
+
+def next_vote(model: TableModel) -> requests.Vote | None:
+    """Return the vote of the vote key: for the first player not voted on yet, or else a vote taken back."""
+    if model.state is None or model.seat is None:
+        return None
+    open_seats = [
+        seat
+        for seat, summary in enumerate(model.state.seats)
+        if summary.votes_needed and not summary.bot and seat != model.seat
+    ]
+    for seat in open_seats:
+        if model.seat not in model.state.seats[seat].votes:
+            return requests.Vote(seat, agree=True)
+    return requests.Vote(open_seats[0], agree=False) if open_seats else None
+
+
+def pause_request(model: TableModel) -> requests.AskPause | None:
+    """Return what the pause key asks for: a pause or to agree, or to go on or take it back."""
+    state = model.state
+    if state is None or state.stage != "playing" or model.seat is None:
+        return None
+    return requests.AskPause(on=state.paused is None and model.seat not in state.pause_asked)
+
+
+HEX_POSITIONS: Final[Mapping[Hex, int]] = {
+    cell: position for position, hill in enumerate(HILLS) for cell in (hill, *neighbours(hill))
+}
+
+
+def step(cell: Hex, way: Way) -> Hex:
+    """Return the hex that `way` leads to; the same hex at the edge of the board."""
+    q, r = cell
+    if isinstance(way.value, tuple):
+        ways: tuple[tuple[int, int], ...] = (way.value,)
+    else:
+        # Up and down a column of hexes the way zigzags, and at the edge takes whichever side there is.
+        steps = ((1, -1), (0, -1)) if way is Way.UP else ((0, 1), (-1, 1))
+        ways = steps if r % 2 == 0 else steps[::-1]
+    for dq, dr in ways:
+        if (q + dq, r + dr) in HEX_POSITIONS:
+            return q + dq, r + dr
+    return cell
+
+
+_CLOCKWISE: Final = frozenset({Way.EAST, Way.SOUTHEAST, Way.SOUTHWEST, Way.DOWN})
+
+
+class HandPiece(Struct, frozen=True):
+    """A kind of piece in the hand: how many are left, and whether it may be placed now."""
+
+    piece: Piece
+    count: int
+    legal: bool
+
+
+def hand(model: TableModel) -> tuple[HandPiece, ...]:
+    """Return the hand in its starting order, so that a piece keeps its number; empty for a spectator."""
+    if model.view is None or model.seat is None:
+        return ()
+    counts = model.view.hands.get(model.seat, {})
+    legal = model.legal.pieces if isinstance(model.legal, LegalPlaces) else tuple(counts)
+    return tuple(
+        HandPiece(piece, counts.get(piece, 0), piece in counts and piece in legal)
+        for piece in model.view.start.hands[model.seat]
+    )
+
+
+def selected_piece(playing: Playing, model: TableModel) -> Piece | None:
+    """Return the piece picked from the hand, if it is still there; on turn, else the only kind left."""
+    left = [each.piece for each in hand(model) if each.count]
+    if len(left) == 1 and isinstance(model.legal, LegalPlaces):
+        return left[0]
+    return playing.piece if playing.piece in left else None
+
+
+def foreseen(playing: Playing, model: TableModel) -> Forecast | None:
+    """Return what the chosen piece would do on the hex pointed at; None if it cannot be placed there."""
+    view, seat, piece = model.view, model.seat, selected_piece(playing, model)
+    if view is None or seat is None or piece is None or view.phase is not Phase.PLACING:
+        return None
+    field = view.layout.fields.get(playing.hovered or playing.cursor)
+    return None if field is None or field in view.placed else forecast(view, seat, piece, field)
+
+
+def next_piece(playing: Playing, model: TableModel, by: int) -> Piece | None:
+    """Return the piece `by` places further in the hand."""
+    pieces = [each.piece for each in hand(model) if each.count]
+    if not pieces:
+        return None
+    chosen = selected_piece(playing, model)
+    if chosen is None:
+        return pieces[0 if by > 0 else -1]
+    return pieces[(pieces.index(chosen) + by) % len(pieces)]
+
+
+def selected_position(playing: Playing, legal: LegalLays) -> int:
+    """Return the position where the drawn tile would be laid."""
+    return playing.position if playing.position in legal.positions else legal.positions[0]
+
+
+def next_position(playing: Playing, legal: LegalLays, way: Way) -> int:
+    """Return the next open position, clockwise or anticlockwise."""
+    at = legal.positions.index(selected_position(playing, legal))
+    return legal.positions[(at + (1 if way in _CLOCKWISE else -1)) % len(legal.positions)]
+
+
+def preview(playing: Playing, model: TableModel) -> tuple[int, LaidTile] | None:
+    """Return the tile to be laid, with its chosen position and orientation; None if this seat lays none."""
+    if not isinstance(model.legal, LegalLays) or model.view is None or model.view.drawn is None:
+        return None
+    return selected_position(playing, model.legal), LaidTile(model.view.drawn, playing.orientation)
+
+
+def field_at(model: TableModel, cell: Hex) -> Field | None:
+    return None if model.view is None else model.view.layout.fields.get(cell)

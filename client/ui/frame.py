@@ -1,0 +1,225 @@
+"""What screens are made of: lines of styled text of an exact width, and what a click on them does."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+from prompt_toolkit.utils import get_cwidth
+
+from client.ui.actions import Action
+from engine.pieces import People
+
+Fragment: TypeAlias = tuple[str, str]  # a style and a text, as prompt_toolkit draws them
+Line: TypeAlias = tuple[Fragment, ...]
+
+EMPTY: Final[Line] = ()
+READ_ON: Final = "... (m)"  # for the rest of a text, where that key shows it
+
+
+def line(text: str, style: str = "") -> Line:
+    return ((style, text),)
+
+
+def width_of(content: Line) -> int:
+    return sum(get_cwidth(text) for _, text in content)
+
+
+def plain(content: Line) -> str:
+    return "".join(text for _, text in content)
+
+
+def cut(text: str, width: int) -> str:
+    """Return as much of `text` as `width` cells hold."""
+    if get_cwidth(text) <= width:  # which caches what it has measured
+        return text
+    used = 0
+    for index, character in enumerate(text):
+        used += get_cwidth(character)
+        if used > width:
+            return text[:index]
+    return text
+
+
+def without(content: Line, cells: int) -> Line:
+    """Return `content` without its first `cells` cells."""
+    left: list[Fragment] = []
+    for style, text in content:
+        gone = cut(text, cells)
+        cells -= get_cwidth(gone)
+        if len(gone) < len(text):
+            left.append((style, text[len(gone) :]))
+    return tuple(left)
+
+
+def padded(text: str, width: int) -> str:
+    """Return `text` cut or filled to `width` cells."""
+    short = cut(text, width)
+    return short + " " * (width - get_cwidth(short))
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a line for each row, with the words of all but the last column below each other."""
+    widths = [max(map(get_cwidth, column)) for column in zip(*rows, strict=True)][:-1]
+    return ["  ".join([*map(padded, row, widths), row[-1]]) for row in rows]
+
+
+def fitted(content: Line, width: int, fill: str = "") -> Line:
+    """Return `content` cut or filled to exactly `width` cells; `fill` is the style of the filling."""
+    spare = width - width_of(content)
+    if spare >= 0:
+        return (*content, (fill, " " * spare)) if spare else content
+    fitting: list[Fragment] = []
+    room = max(width, 0)
+    for style, text in content:
+        if not room:
+            break
+        short = cut(text, room)
+        fitting.append((style, short))
+        room -= get_cwidth(short)
+        if short != text:
+            break
+    if room:
+        fitting.append((fill, " " * room))
+    return tuple(fitting)
+
+
+def beside(*parts: Line) -> Line:
+    return tuple(fragment for part in parts for fragment in part)
+
+
+def ends(left: Line, right: Line, width: int, fill: str = "") -> Line:
+    """Return one line with `left` and `right` at its ends; `left` is cut if both do not fit."""
+    right = fitted(right, min(width_of(right), width))
+    return beside(fitted(left, width - width_of(right), fill), right)
+
+
+def stacked(lines: Sequence[Line], width: int, height: int) -> list[Line]:
+    """Return exactly `height` lines of exactly `width` cells."""
+    shown = [fitted(content, width) for content in lines[: max(height, 0)]]
+    return shown + [fitted(EMPTY, width)] * (height - len(shown))
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return `text` broken at spaces into lines of at most `width` cells; longer words are cut up."""
+    rows: list[str] = []
+    row = ""
+    for word in filter(None, re.split("[ \n]", text)):  # not at no-break spaces
+        longer = f"{row} {word}" if row else word
+        if get_cwidth(longer) <= width:
+            row = longer
+            continue
+        if row:
+            rows.append(row)
+        row = word
+        while get_cwidth(row) > width > 0:
+            # A wide character with room for one cell: it is taken, and cut off when the line is fitted.
+            head = cut(row, width) or row[0]
+            rows.append(head)
+            row = row[len(head) :]
+    return [*rows, row] if row else rows
+
+
+def begun(rows: list[str], height: int, width: int, dots: str = "...") -> list[str]:
+    """Return as many rows of a text as there is room for, with `dots` where the rest is left out."""
+    if len(rows) <= height:
+        return rows
+    return [*rows[: height - 1], cut(rows[height - 1], width - len(dots)) + dots] if height > 0 else []
+
+
+def paragraphs(texts: Iterable[str], width: int, style: str = "") -> list[Line]:
+    """Return each of `texts` wrapped to `width`."""
+    return [line(row, style) for text in texts for row in wrapped(text, width) or [""]]
+
+
+def people_style(people: People) -> str:
+    return f"class:people-{people.value.lower()}"
+
+
+def chips(peoples: Iterable[People]) -> Line:
+    """Return the signs of peoples: each one's letter on its colour."""
+    return tuple((people_style(people), f" {people} ") for people in peoples)
+
+
+class Target(Struct, frozen=True):
+    """A piece of a line that can be clicked."""
+
+    column: int
+    line: int
+    width: int
+    action: Action
+
+    def moved(self, columns: int, lines: int) -> "Target":
+        return Target(self.column + columns, self.line + lines, self.width, self.action)
+
+
+class Block(Struct, frozen=True):
+    """Lines and their targets, not yet placed on the screen."""
+
+    lines: tuple[Line, ...]
+    targets: tuple[Target, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A whole screen; not `seen` if there is no room for the page, and the screen only says so.
+
+    `window` is the title of the window, `last_top` how far the text on the screen can be scrolled.
+    """
+
+    lines: tuple[Line, ...]
+    targets: tuple[Target, ...] = ()
+    seen: bool = True
+    window: str = ""
+    last_top: int = 0
+
+    def action_at(self, column: int, line: int) -> Action | None:
+        """Return what a click does there."""
+        for target in self.targets:
+            if target.line == line and 0 <= column - target.column < target.width:
+                return target.action
+        return None
+
+
+def framed(blocks: Iterable[Block], width: int, height: int, *, ascii_only: bool) -> Frame:
+    """Return the screen made of `blocks` from top to bottom."""
+    lines: list[Line] = []
+    targets: list[Target] = []
+    for block in blocks:
+        targets.extend(target.moved(0, len(lines)) for target in block.targets)
+        lines.extend(block.lines)
+    shown = stacked(lines, width, height)
+    return Frame(tuple(map(_typed, shown)) if ascii_only else tuple(shown), tuple(targets))
+
+
+def side_by_side(left: Block, right: Block, left_width: int, right_width: int, height: int) -> Block:
+    """Return two blocks beside each other, `height` lines high."""
+    pairs = zip(
+        stacked(left.lines, left_width, height), stacked(right.lines, right_width, height), strict=True
+    )
+    targets = (*left.targets, *(target.moved(left_width, 0) for target in right.targets))
+    return Block(tuple((*one, *other) for one, other in pairs), targets)
+
+
+def block_of(rows: Sequence[tuple[Line, Action | None]], width: int) -> Block:
+    """Return a line for each row, clickable over the whole width if it has an action."""
+    targets = (Target(0, at, width, action) for at, (_, action) in enumerate(rows) if action is not None)
+    return Block(tuple(content for content, _ in rows), tuple(targets))
+
+
+def _typed(content: Line) -> Line:
+    """Return the line in ASCII: letters without accents, question marks for other characters."""
+    return tuple((style, in_ascii(text)) for style, text in content)
+
+
+def in_ascii(text: str) -> str:
+    """Return the text in ASCII, as wide as before."""
+    return text if text.isascii() else "".join(map(_plain, text))
+
+
+def _plain(character: str) -> str:
+    width = get_cwidth(character)
+    letter = unicodedata.normalize("NFKD", character)[:width]
+    return letter if letter.isascii() and len(letter) == width else "?" * width

@@ -1,0 +1,425 @@
+"""A lesson on the screen: how it opens, what it asks, when it is done, and its text beside the board."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, Protocol
+
+from msgspec import structs
+
+from client.language import _
+from client.levels import LEVELS, describe_level, describe_temper
+from client.tables.table import TableModel
+from client.ui import requests
+from client.ui.actions import Act, Action, PointAt, Way
+from client.ui.at_table import step
+from client.ui.draw.board import Marks
+from client.ui.draw.news_lines import with_news
+from client.ui.draw.page import AroundGame
+from client.ui.draw.table_layout import small_table_block
+from client.ui.frame import EMPTY, Block, Line, beside, ends, line, stacked, wrapped
+from client.ui.lessons.example import NAMES
+from client.ui.lessons.goals import (
+    BeRefused,
+    Catch,
+    Earn,
+    Goal,
+    PlaceOn,
+    PointTo,
+    Walk,
+    act_of,
+    arrived,
+    fulfilled,
+    influence_of,
+    walked,
+)
+from client.ui.lessons.pages import PAGES, LessonPage, Shown
+from client.ui.requests import Request, TurnPage
+from client.ui.screens import playing
+from client.ui.screens.playing import PlayingDrawing, in_hand
+from client.ui.screens.scoring import ResultDrawing, Scene, ScoringDrawing, at_step, step_of
+from client.ui.state import Lesson, Notice, Playing, Result, Scoring, Ui, with_table_page
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.people import names_at
+from client.ui.texts.scoring import amounts, describe_influence, describe_soldier
+from engine.errors import IllegalCommand
+from engine.events import Command, Event, Place
+from engine.legal import Legal
+from engine.redaction import redacted
+from engine.view import Phase, View, eyes_of, folded
+from protocol.messages import SeatSummary, TableState
+
+_TABLE: Final = "lessons"
+
+
+class Practice(Protocol):
+    """A game to practise on: the engine's own."""
+
+    events: list[Event]
+
+    def legal(self) -> Legal | None: ...
+
+    def apply(self, command: Command) -> Sequence[Event]: ...
+
+
+def opened(number: int, name: str, model: TableModel, glyphs: GlyphSet, last_top: int = 0) -> Ui:
+    """Return the UI state when the page opens on the moment that `model` shows.
+
+    `last_top` is how far the page before could be scrolled, until the window has drawn this one.
+    """
+    page = PAGES[number]
+    task = _filled(page.task, page.goal, glyphs)
+    lesson = Lesson(
+        number, Playing(), points=isinstance(page.goal, PointTo), last=page is PAGES[-1], last_top=last_top
+    )
+    if (view := model.view) is not None:
+        lesson = _begun(lesson, page, view)
+    ui = Ui(name=name, page=lesson, log=(f"{glyphs.pointer} {task}",))
+    return judged(ui, model, glyphs)
+
+
+def _begun(lesson: Lesson, page: LessonPage, view: View) -> Lesson:
+    """Return the lesson with what it shows of its game at the beginning."""
+    if isinstance(page.goal, Walk):
+        first, last = walked(page.goal, view)
+        return replace(lesson, table=at_step(view, first), walk=(first, last))
+    if view.phase is Phase.OVER:
+        return replace(lesson, table=Result())
+    playing = Playing(last=next(reversed(view.placed), None))
+    if page.cursor is not None:
+        playing = replace(playing, cursor=view.layout.hexes[page.cursor])
+    return replace(lesson, table=playing)
+
+
+def seen(practice: Practice, page: LessonPage, name: str) -> TableModel:
+    """Return the table as the page shows it."""
+    seats = [SeatSummary(each, here=True) for each in (name, *NAMES)]
+    eyes = eyes_of(page.eyes)
+    legal = practice.legal()
+    return TableModel(
+        _TABLE,
+        page.eyes,
+        state=TableState(_TABLE, "playing", seats, 0),
+        view=folded([redacted(event, eyes) for event in practice.events], eyes),
+        seq=len(practice.events),
+        legal=legal if legal is not None and legal.seat == page.eyes else None,
+    )
+
+
+def text_of(page: LessonPage, glyphs: GlyphSet) -> tuple[str, ...]:
+    """Return the paragraphs of the page."""
+    return tuple(_filled(paragraph, page.goal, glyphs) for paragraph in page.text)
+
+
+def judged(ui: Ui, model: TableModel, glyphs: GlyphSet) -> Ui:
+    """Return `ui` with its page done if the pupil has reached its goal without a move."""
+    lesson, view = ui.page, model.view
+    if not isinstance(lesson, Lesson) or lesson.done or view is None:
+        return ui
+    goal = PAGES[lesson.number].goal
+    if not arrived(goal, lesson.table, view):
+        return ui
+    return _done(ui, lesson, glyphs, _foreseen(goal, model))
+
+
+def _foreseen(goal: Goal, model: TableModel) -> str:
+    """Return what the soldier pointed at would do if its hill were scored now; empty if there is none."""
+    act = act_of(model, goal.field) if isinstance(goal, PointTo) else None
+    return "" if act is None else describe_soldier(act, names_at(model))
+
+
+def after_move(ui: Ui, command: Command, model: TableModel, glyphs: GlyphSet) -> Ui | None:
+    """Return the UI state after the pupil's move, which `model` contains; None if it was not asked for."""
+    lesson = ui.page
+    if not isinstance(lesson, Lesson):
+        return None
+    goal = PAGES[lesson.number].goal
+    if not fulfilled(goal, command, model):
+        return None
+    if isinstance(command, Place) and isinstance(lesson.table, Playing):
+        over = model.view is not None and model.view.phase is Phase.OVER
+        placed = replace(lesson.table, last=command.field, piece=None)
+        lesson = replace(lesson, table=Scoring() if over else placed)
+    ui, names, told = replace(ui, busy=False), names_at(model), ""
+    match goal, command:
+        case Earn(), Place(field=field):
+            if (influence := influence_of(model, field)) is not None:
+                lesson, told = replace(lesson, influence=influence), describe_influence(influence, names)
+        case Catch(), Place(field=field):
+            if (act := act_of(model, field)) is not None:
+                told = describe_soldier(act, names)
+        case _:
+            pass
+    return _done(ui, lesson, glyphs, told)
+
+
+def strayed(ui: Ui, command: Command, model: TableModel) -> Ui:
+    """Return the UI state after a move that the rules allow and the page does not ask for.
+
+    `model` is the table after the move: where the page asks for an effect, the move's own is told.
+    """
+    told = _("The rules allow that, but this page asks for something else. Your move was taken back.")
+    if isinstance(command, Place) and isinstance(lesson := ui.page, Lesson):
+        found = _effect(PAGES[lesson.number].goal, command, model)
+        told = f"{found} {told}" if found else told
+    return replace(ui, busy=False, notice=Notice(told))
+
+
+def _effect(goal: Goal, command: Place, model: TableModel) -> str:
+    """Return what the piece placed would give or do, if that is what the page asks for."""
+    names = names_at(model)
+    if isinstance(goal, Earn) and (influence := influence_of(model, command.field)) is not None:
+        return describe_influence(influence, names)
+    if isinstance(goal, Catch) and (act := act_of(model, command.field)) is not None:
+        return describe_soldier(act, names)
+    return ""
+
+
+def out_of_place(ui: Ui) -> Ui:
+    """Return the UI state after a request that only a server could carry out."""
+    return replace(ui, busy=False, notice=Notice(_("These are lessons: nobody else is here.")))
+
+
+def refused(ui: Ui, error: IllegalCommand, sentence: str, command: Command, glyphs: GlyphSet) -> Ui:
+    """Return the UI state after a move that the rules forbid, for the reason in `sentence`."""
+    ui = replace(ui, busy=False, notice=Notice(sentence, refusal=True))
+    if not isinstance(lesson := ui.page, Lesson):
+        return ui
+    goal = PAGES[lesson.number].goal
+    if not isinstance(goal, BeRefused) or error.fault is not goal.fault:
+        return ui
+    there = goal.field is None or (isinstance(command, Place) and command.field == goal.field)
+    return _done(ui, lesson, glyphs) if there else ui
+
+
+def _done(ui: Ui, lesson: Lesson, glyphs: GlyphSet, told: str = "") -> Ui:
+    """Return the UI state when the pupil has done what the lesson asks, and say so."""
+    page = PAGES[lesson.number]
+    ui = replace(ui, page=replace(lesson, done=True))
+    if not page.done:  # a page that is only read
+        return ui
+    said = " ".join(filter(None, (_filled(page.done, page.goal, glyphs), told)))
+    return replace(ui, log=(said,))
+
+
+def _filled(text: str, goal: Goal, glyphs: GlyphSet) -> str:
+    """Return the text in the language in use, with its placeholders filled in."""
+    match goal:
+        case PointTo(field) | PlaceOn(field) | BeRefused(field=field):
+            pass
+        case _:
+            field = None
+    least = goal.least if isinstance(goal, Earn | Catch) else ""
+    return _(text).format(field=field or "", least=least, spring=glyphs.spring, arrow=glyphs.arrow)
+
+
+_PAGES: Final[dict[Action, Request]] = {Act.PAGE_DOWN: TurnPage(1), Act.PAGE_UP: TurnPage(-1)}
+_LINES: Final = 4  # no more than the smallest window shows, or some would never be seen
+_ON: Final[frozenset[Action]] = frozenset({Act.NEXT, Act.CONFIRM, Way.DOWN, Way.EAST})
+_BACK: Final[frozenset[Action]] = frozenset({Act.BACK, Way.UP, Way.WEST})
+_TURNING: Final[dict[Action, Request]] = {Act.NEXT: TurnPage(1), Act.BACK: TurnPage(-1)}
+
+
+def acted(ui: Ui, lesson: Lesson, action: Action, view: View, model: TableModel) -> tuple[Ui, Request | None]:
+    """Return the UI state after a key or a click, and the move or the page that is asked for."""
+    if lesson.last_top and (top := _scrolled(lesson, action)) != lesson.top:
+        return replace(ui, page=replace(lesson, top=top)), None
+    if lesson.reads and action not in _PAGES:  # what is done is seen on the board
+        lesson = replace(lesson, top=lesson.last_top)
+        ui = replace(ui, page=lesson)
+    if action is Act.PAGE_DOWN and lesson.last:
+        return replace(ui, notice=Notice(_("This is the last page. Press Enter to play."))), None
+    if action in _PAGES:
+        return ui, _PAGES[action]
+    if not isinstance(lesson.table, Playing):
+        return _walking(ui, lesson.table, lesson.walk, action, view)
+    if lesson.done:
+        return _looking(ui, lesson.table, action)
+    if action is Act.CANCEL and not _holds_something(lesson.table):
+        return ui, requests.Quit()
+    if lesson.points and action in {Act.CONFIRM, PointAt(lesson.table.cursor)}:
+        return replace(ui, notice=Notice(_("Nothing can be placed on this page: move the cursor."))), None
+    return playing.acted(ui, lesson.table, action, model)
+
+
+def scrollable(lesson: Lesson, last_top: int) -> Lesson:
+    """Return the lesson in a window where its text can be scrolled so far: not at all in a large one."""
+    top = min(lesson.top, last_top - 1) if lesson.reads or not lesson.last_top else last_top
+    return replace(lesson, top=max(top, 0), last_top=last_top)
+
+
+def _scrolled(lesson: Lesson, action: Action) -> int:
+    """Return the first line shown of the text after a key in a small window."""
+    top, end = lesson.top, lesson.last_top - 1
+    if action is Act.PAGE_DOWN or (lesson.reads and action in _ON):
+        return min(top + _LINES, end) if top < end else lesson.last_top
+    if action is Act.PAGE_UP or (lesson.reads and action in _BACK):
+        return end if top > end else max(top - _LINES, 0)
+    return top
+
+
+def _holds_something(playing: Playing) -> bool:
+    """Return whether there is a choice to take back before Esc leaves the lessons."""
+    return playing.piece is not None or playing.position is not None or playing.orientation != 0
+
+
+def _walking(
+    ui: Ui, page: Scoring | Result, walk: tuple[int, int] | None, action: Action, view: View
+) -> tuple[Ui, Request | None]:
+    """Go through the part of the scoring that the lesson is about, or turn the page at its ends."""
+    step = step_of(page, view)
+    first, last = walk or (step, step)
+    match action:
+        case Act.NEXT | Way.EAST if step < last:
+            return with_table_page(ui, at_step(view, step + 1)), None
+        case Act.BACK | Way.WEST if step > first:
+            return with_table_page(ui, at_step(view, step - 1)), None
+        case _:
+            return ui, _TURNING.get(action)
+
+
+def _looking(ui: Ui, playing: Playing, action: Action) -> tuple[Ui, Request | None]:
+    """Look around on a page that is done, or turn it."""
+    match action:
+        case Way():
+            return with_table_page(ui, replace(playing, cursor=step(playing.cursor, action))), None
+        case PointAt(cell):
+            return with_table_page(ui, replace(playing, cursor=cell)), None
+        case _:
+            return ui, _TURNING.get(action)
+
+
+class LessonDrawing(AroundGame, frozen=True):
+    """A lesson of the pupil called `name`; the `log` says what is to be done."""
+
+    lesson: Lesson
+    name: str
+    log: tuple[str, ...]
+
+    def title(self, width: int) -> Line:
+        left = line(f" Palatinus {self.glyphs.dot} {self.place}", "class:title")
+        return ends(left, line(f"  {self.name} ", "class:title"), width, "class:title")
+
+    @property
+    def place(self) -> str:
+        return _("Lesson {number} of {count}").format(number=self.lesson.number + 1, count=len(PAGES))
+
+    def small_body(self, width: int, height: int) -> Block:
+        rows = self._to_read(width)
+        if self.lesson.top > (end := _end(rows, height)):
+            return self.table.small_body(width, height)
+        return Block(tuple(stacked(rows[min(self.lesson.top, end) :], width, height)))
+
+    def last_top(self, width: int, height: int) -> int:
+        """Return how far a small window can be scrolled: through the text, and on to the board."""
+        return _end(self._to_read(width), height) + 1
+
+    def _to_read(self, width: int) -> list[Line]:
+        """Return the text, and below it the task and what came of it."""
+        rows = lesson_text(self.lesson, self.glyphs, width - 2)
+        rows += [line(row, "class:info") for told in self.log for row in wrapped(told, width - 2)]
+        return [beside(line(" "), content) for content in rows]
+
+
+def _end(rows: list[Line], height: int) -> int:
+    """Return the line with which the last screen of the text begins."""
+    return max(len(rows) - height, 0)
+
+
+class LessonPlayingDrawing(PlayingDrawing, frozen=True):
+    """A lesson's running game: the lesson's text, and the part of the panel that it is about."""
+
+    lesson: Lesson
+
+    def body(self, width: int, height: int) -> Block:
+        if PAGES[self.lesson.number].shown is not Shown.LEVELS:
+            return PlayingDrawing.body(self, width, height)
+        text = lesson_text(self.lesson, self.glyphs, width - 4)
+        return with_news(Block(tuple(beside(line("  "), row) for row in text)), self.ui, width, height)
+
+    def small_body(self, width: int, height: int) -> Block:
+        return small_table_block(
+            self.ui,
+            (self.view, self.marks()),
+            self.glyphs,
+            (width, height),
+            panel=lambda width, height: self._beside(width, height, []),
+            hand=in_hand(self.playing, self.model, self.glyphs, width),
+            below=height // 2,
+            sentence=self.sentence(),
+        )
+
+    def panel_block(self, width: int, height: int) -> Block:
+        return self._beside(width, height, lesson_text(self.lesson, self.glyphs, width))
+
+    def _beside(self, width: int, height: int, text: list[Line]) -> Block:
+        """Return the text, and below it the part of the panel that the page is about."""
+        # A pupil who is to count is not told the answer.
+        panel = structs.replace(self.panel(width), foresees=False)
+        page = PAGES[self.lesson.number]
+        match page.shown:
+            case Shown.HAND:
+                counts = isinstance(page.goal, Earn | Catch)
+                return above(text, panel.of_hand(height - len(text), field_wanted=counts), height)
+            case Shown.TILE:
+                return above(text, panel.of_tile(), height)
+            case Shown.FIELD:
+                return above(text, panel.of_field(), height)
+            case _:
+                return Block(tuple(text))
+
+    def marks(self) -> Marks:
+        """Return what the board points at, and what each field gives the piece just placed."""
+        marks = PlayingDrawing.marks(self)
+        if self.lesson.influence is None or marks.preview is not None:
+            return marks
+        notes = {field: f"+{amount}" for field, amount in amounts(self.lesson.influence).items()}
+        return replace(marks, notes=notes)
+
+
+class LessonScoringDrawing(ScoringDrawing, frozen=True):
+    """A step of the scoring, below the lesson's text."""
+
+    lesson: Lesson
+
+    def panel_block(self, scene: Scene, width: int, height: int) -> Block:
+        panel = ScoringDrawing.panel_block(self, scene, width, height)
+        return above(lesson_text(self.lesson, self.glyphs, width), panel, height)
+
+
+class LessonResultDrawing(ResultDrawing, frozen=True):
+    """The result, above the lesson's text."""
+
+    lesson: Lesson
+
+    def lines(self, width: int) -> list[Line]:
+        told = lesson_text(self.lesson, self.glyphs, width - 4)
+        indented = (beside(line("  "), content) for content in told)
+        return [*ResultDrawing.lines(self, width), EMPTY, *indented]
+
+
+def lesson_text(lesson: Lesson, glyphs: GlyphSet, width: int) -> list[Line]:
+    """Return the page's heading and text, with an empty line below each paragraph."""
+    page = PAGES[lesson.number]
+    number = f"{lesson.number + 1}/{len(PAGES)}"
+    lines = [ends(line(_(page.title), "class:heading"), line(number, "class:faint"), width)]
+    for paragraph in text_of(page, glyphs):
+        lines += [*(line(row) for row in wrapped(paragraph, width)), EMPTY]
+    return [*lines, *_levels(width)] if page.shown is Shown.LEVELS else lines
+
+
+def _levels(width: int) -> list[Line]:
+    """Return the levels of bots, each with its temper."""
+    rows = []
+    for level in LEVELS:
+        title = f"{describe_level(level.name)}: "
+        first, *others = wrapped(f"{title}{describe_temper(level.name)}", width)
+        rows.append(beside(line(title, "class:key"), line(first[len(title) :])))
+        rows += [line(f"  {row}") for row in wrapped(" ".join(others), width - 2)]
+    return [*rows, EMPTY]
+
+
+def above(text: list[Line], below: Block, height: int) -> Block:
+    """Return the text with a block below it; if both do not fit, without the empty line between."""
+    if text and len(text) + len(below.lines) > height and text[-1] is EMPTY:
+        text = text[:-1]
+    return Block((*text, *below.lines), tuple(target.moved(0, len(text)) for target in below.targets))

@@ -1,0 +1,197 @@
+"""A table whose game has not begun: who sits there, and what it waits for."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from client.language import _, counted, listed
+from client.levels import usual_level
+from client.tables.table import TableModel
+from client.typed.address import describe_found_as, loopback
+from client.ui import requests
+from client.ui.actions import Act, Action
+from client.ui.draw.news_lines import with_news
+from client.ui.draw.page import ServerPage, short_list
+from client.ui.frame import EMPTY, Block, Line, beside, chips, line, paragraphs
+from client.ui.requests import Request
+from client.ui.screens.menu import free_seats, line_of_own_people
+from client.ui.state import MenuPage, Notice, Quitting, TableMenu, Ui, closed_for_good
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.people import PEOPLES, names_of, spectator_name
+from client.ui.texts.set_up import (
+    describe_hints,
+    describe_policy,
+    describe_private,
+    describe_spectators,
+    describe_starting,
+)
+from engine.pieces import People
+from protocol.absence import WAIT
+from protocol.messages import TableState
+
+
+def acted(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
+    """Return the UI state after a key or a click, and what is asked of the server."""
+    match action:
+        case Act.START:
+            return ui, requests.Start()
+        case Act.READY:
+            return _said_ready(ui, model)
+        case Act.PEOPLE:
+            return _choosing_people(ui, model), None
+        case Act.LEAVE if model.seat is not None and not closed_for_good(ui):  # the seat would be lost
+            return replace(ui, overlay=Quitting(requests.Leave())), None
+        case Act.LEAVE:
+            return ui, requests.Leave()
+        case Act.SEAT_BOT:
+            return _seat_bot(ui, model)
+        case _:
+            return ui, None
+
+
+def _said_ready(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
+    """Ask to be ready, or not any more."""
+    if model.state is None or model.seat is None:
+        return replace(
+            ui, notice=Notice(_("You are watching: only the players say that they are ready."))
+        ), None
+    return ui, requests.SayReady(not model.state.seats[model.seat].ready)
+
+
+def _choosing_people(ui: Ui, model: TableModel) -> Ui:
+    """Open the page of the menu with the peoples, at the one that this player has."""
+    if model.state is None or model.seat is None:
+        return replace(ui, notice=Notice(_("You are watching: only the players choose their peoples.")))
+    return replace(ui, overlay=TableMenu(MenuPage.PEOPLE, line_of_own_people(model.state, model.seat)))
+
+
+def _seat_bot(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
+    """Seat a bot; if the server has several levels, ask for one."""
+    state, levels = model.state, ui.hosting.levels
+    if state is None:
+        return ui, None
+    if not levels:
+        text = _("To add a bot, run the command above in another terminal.")
+    elif model.seat != state.host:
+        text = _("The host of the table seats bots.")
+    elif not free_seats(state):
+        text = _("No seat is free. The table's menu removes players and bots.")
+    elif len(levels) == 1:
+        return ui, requests.SeatBot(levels[0])
+    else:
+        return replace(ui, overlay=TableMenu(MenuPage.BOT, levels.index(usual_level(levels)))), None
+    return replace(ui, notice=Notice(text)), None
+
+
+class GatheringDrawing(ServerPage, frozen=True):
+    """A table whose game has not begun."""
+
+    def body(self, width: int, height: int) -> Block:
+        return with_news(gathering_block(self.ui, self.model, self.glyphs, width), self.ui, width, height)
+
+    def small_body(self, width: int, height: int) -> Block:
+        return short_list(self.ui, gathering_block(self.ui, self.model, self.glyphs, width), width, height)
+
+
+def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
+    """Return who sits at the table, and what it still waits for."""
+    state = model.state
+    if state is None:
+        return Block(tuple(paragraphs(["", "  " + _("Taking a seat.")], width)))
+    heading = _("Table {table}").format(table=state.table)
+    if state.title:
+        heading = f"{heading}: {state.title}"
+    lines: list[Line] = [EMPTY, line(f"  {heading}", "class:heading"), EMPTY]
+    for seat, each in enumerate(state.seats):
+        sign = glyphs.pointer if seat == model.seat else " "
+        who = line(_("free"), "class:off") if each.name is None else line(each.name, "class:mine")
+        words = [
+            word for word, said in ((_("host"), seat == state.host), (_("you"), seat == model.seat)) if said
+        ]
+        if each.kept:
+            words.append(_("not here yet"))
+        elif each.level is not None:
+            words.append(_("bot"))
+        elif each.name is not None and not each.here:
+            words.append(_("away"))
+        if each.ready and each.level is None:
+            words.append(_("ready"))
+        if each.chosen and each.people is not None:
+            words.append(_("{people} chosen").format(people=_(PEOPLES[People(each.people)])))
+        note = line(f"  ({', '.join(words)})" if words else "")
+        people = EMPTY if each.people is None else beside(chips([People(each.people)]), line(" "))
+        lines.append(beside(line(f"  {sign} {seat + 1}  "), people, who, note))
+    lines.append(EMPTY)
+    if state.spectators:
+        named = listed(spectator_name(each.number, each.name) for each in state.watching)
+        watching = _("spectators: {names}").format(names=named or state.spectators)
+        lines += [beside(line("    "), text) for text in paragraphs([watching], width - 6, "class:faint")]
+        lines.append(EMPTY)
+    lines += [beside(line("  "), text) for text in paragraphs([_waits_for(state, model)], width - 4)]
+    if special := list(_set_up(state)):
+        so = _("At this table: {settings}.").format(settings="; ".join(special))
+        lines += [beside(line("  "), text) for text in paragraphs([so], width - 4, "class:faint")]
+    if not ui.hosting.private and any(each.name is None for each in state.seats):
+        lines += _how_to_join(ui, state.table, host=model.seat == state.host)
+    return Block(tuple(lines))
+
+
+def _set_up(state: TableState) -> Iterator[str]:
+    """Yield what the host has set otherwise than usual."""
+    if state.private:
+        yield describe_private(private=True)
+    if state.no_spectators:
+        yield describe_spectators(allowed=False)
+    if state.hints:
+        yield describe_hints(allowed=True)
+    if state.starting is not None:
+        yield describe_starting(state.starting, names_of(state, 0))
+    if state.absence != WAIT:
+        yield describe_policy(state.absence)
+
+
+def _how_to_join(ui: Ui, table: str, *, host: bool) -> list[Line]:
+    """Return what others type to take a seat, and how to seat a bot."""
+    lines = [EMPTY]
+    if ui.hosting.way_in:
+        lines.append(line("  " + _("Others join with"), "class:faint"))
+        lines.append(line(f"      {ui.hosting.way_in}"))
+        return [*lines, *_seats_bots(ui)] if host else lines
+    if ui.hosting.addresses or not loopback(ui.address):
+        lines.append(line("  " + _("Others join with"), "class:faint"))
+    else:
+        lines.append(line("  " + _("Others on this computer join with"), "class:faint"))
+    lines += [line(f"      palatinus join {each} {table}") for each in ui.hosting.addresses or (ui.address,)]
+    lines += [line(f"      {each}") for each in ui.hosting.other_ways]
+    if ui.hosting.found_as:
+        lines.append(line(f"  {describe_found_as(ui.hosting.found_as)}", "class:faint"))
+    if not ui.hosting.addresses and loopback(ui.address):
+        elsewhere = _("From another computer the address is different: palatinus serve prints it.")
+        lines.append(line(f"  {elsewhere}", "class:faint"))
+    if ui.hosting.levels:
+        return [*lines, *_seats_bots(ui)] if host else lines
+    lines += [EMPTY, line("  " + _("A bot joins with"), "class:faint")]
+    return [*lines, line(f"      palatinus bot {ui.address} {table} --rematch")]
+
+
+def _seats_bots(ui: Ui) -> list[Line]:
+    text = "  " + _("b: let a bot take a free seat")
+    return [EMPTY, line(text, "class:faint")] if ui.hosting.levels else []
+
+
+def _waits_for(state: TableState, model: TableModel) -> str:
+    free = sum(each.name is None for each in state.seats)
+    kept = [each.name for each in state.seats if each.kept and each.name]
+    if kept:
+        waits = _("Waiting for {names}.").format(names=listed(kept))
+    elif free:
+        waits = counted("Waiting for {n} more player.", "Waiting for {n} more players.", free).format(n=free)
+    elif model.seat == state.host:
+        waits = _("Everybody is here. Press Enter to start.")
+        others = (each for seat, each in enumerate(state.seats) if seat != state.host)
+        if unready := [each.name for each in others if each.name and not each.ready]:
+            waits += " " + _("Not ready yet: {names}.").format(names=listed(unready))
+    else:
+        host = state.seats[state.host].name or _("the host")
+        waits = _("Everybody is here. {name} starts the game.").format(name=host)
+    at_random, by_players = _("The tiles will be laid at random."), _("The players will lay the tiles.")
+    return f"{waits} {at_random if state.random_layout else by_players}"

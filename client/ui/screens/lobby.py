@@ -1,0 +1,302 @@
+"""The lobby: the list of tables, how a new one would be, who is online, and what they say."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from msgspec import structs
+
+from client.language import _, counted
+from client.typed.address import describe_found_as
+from client.ui import requests
+from client.ui.actions import Act, Action, ChooseLine, Pick, Way
+from client.ui.draw.news_lines import LOG_LINES, lines_wanted, lobby_talk, with_news
+from client.ui.draw.page import ServerPage, short_list
+from client.ui.frame import EMPTY, Block, Line, begun, beside, block_of, line, padded, side_by_side, wrapped
+from client.ui.requests import Open, Request
+from client.ui.state import Asked, Company, Entry, Lobby, Notice, Ui
+from client.ui.talk import Talk
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.kept import your_seat
+from client.ui.texts.people import describe_more, describe_online, describe_person
+from client.ui.texts.set_up import (
+    describe_hints,
+    describe_policy,
+    describe_private,
+    describe_spectators,
+    describe_stage,
+)
+from engine.pieces import Seat
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
+from protocol.messages import TableSummary
+from protocol.text import printable
+
+# The first of each is the default.
+_SECONDS: Final[Mapping[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, ...]]] = MappingProxyType(
+    {
+        MoveClock: (60, 120, 300, 600, 86_400, 15, 30),
+        GameClock: (900, 1800, 3600, 7200, 300, 600),
+        ByVote: (60, 120, 300, 600, 0, 30),
+        ByBot: (60, 120, 300, 600, 0, 30),
+    }
+)
+_KINDS: Final = tuple(_SECONDS)
+
+
+def acted(ui: Ui, lobby: Lobby, action: Action) -> tuple[Ui, Request | None]:
+    """Return the UI state after a key or a click in the lobby, and what is asked of the server."""
+    last = len(lobby.tables)  # the line that opens a new table
+    match action:
+        case Way():
+            chosen = lobby.chosen + (1 if action is Way.DOWN else -1)
+            return _at_line(ui, lobby, min(max(chosen, 0), last)), None
+        case ChooseLine(number) if number != lobby.chosen:
+            return _at_line(ui, lobby, number), None
+        case Act.CONFIRM | ChooseLine():
+            if lobby.chosen < last:
+                return ui, _entrance(lobby.tables[lobby.chosen], lobby.kept_seats)
+            return ui, ui.new_table
+        case Act.WATCH if lobby.chosen < last:
+            return ui, requests.Watch(lobby.tables[lobby.chosen].table)
+        case Act.WATCH:
+            return replace(ui, notice=Notice(_("Use the arrow keys to choose a table to watch."))), None
+        case Act.OPEN:
+            return _at_line(ui, lobby, last), ui.new_table
+        case Act.REFRESH:
+            return ui, requests.Refresh()
+        case Act.NAME:
+            return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
+        case Act.REVIEW if ui.hosting.lists_games:
+            return ui, requests.LookBack()
+        case Act.LEAVE:
+            return ui, requests.GoHome()
+        case _ if (table := _set_up(ui.new_table, action)) is not None:
+            return replace(_at_line(ui, lobby, last), new_table=table), None
+        case _:
+            return ui, None
+
+
+def _at_line(ui: Ui, lobby: Lobby, number: int) -> Ui:
+    return replace(ui, page=replace(lobby, chosen=number))
+
+
+def _set_up(table: Open, action: Action) -> Open | None:
+    """Return the new table as it is after a key that sets it up; None if it is another key."""
+    match action:
+        case Pick(number):
+            starting = None if table.starting is None or table.starting >= number else table.starting
+            return structs.replace(table, players=number, starting=starting)
+        case Act.LAYOUT:
+            return structs.replace(table, random_layout=not table.random_layout)
+        case Act.PRIVATE:
+            return structs.replace(table, private=not table.private)
+        case Act.HINTS:
+            return structs.replace(table, hints=not table.hints)
+        case Act.STARTING:
+            return structs.replace(table, starting=_next_to_start(table))
+        case Act.ABSENCE:
+            return structs.replace(table, absence=_next_kind(table.absence))
+        case Act.MORE | Act.LESS:
+            return structs.replace(table, absence=_timed(table.absence, action))
+        case _:
+            return None
+
+
+def _next_to_start(table: Open) -> Seat | None:
+    """Return the seat after the one that starts; a draw comes after the last one."""
+    following = 0 if table.starting is None else table.starting + 1
+    return Seat(following) if following < table.players else None
+
+
+def _entrance(table: TableSummary, kept: frozenset[str]) -> Request:
+    """Return how to enter the table: as a player, or, if it is too late for that, as a spectator."""
+    if table.stage == "gathering" or table.vacant or table.table in kept:
+        return requests.Join(table.table)
+    return requests.Watch(table.table)
+
+
+def _next_kind(policy: Absence) -> Absence:
+    if isinstance(policy, Wait):
+        kind = _KINDS[0]
+    elif isinstance(policy, _KINDS[-1]):
+        return WAIT
+    else:
+        kind = _KINDS[_KINDS.index(type(policy)) + 1]
+    return kind(_SECONDS[kind][0])
+
+
+def _timed(policy: Absence, action: Action) -> Absence:
+    """Return the policy with the next longer or shorter time that can be picked, if there is one."""
+    if isinstance(policy, Wait):
+        return policy
+    seconds, choices = policy.seconds, _SECONDS[type(policy)]
+    if action is Act.MORE:
+        return type(policy)(min((each for each in choices if each > seconds), default=seconds))
+    return type(policy)(max((each for each in choices if each < seconds), default=seconds))
+
+
+_WHOLE = 23  # lines that a list takes in a window of the least size
+_DETAILS = 2  # lines below the list about how the chosen table is set up
+_INDENT = 10  # of these lines
+
+_WIDTH = 76  # that the tables take beside who is online
+_LEAST_COLUMN = 34
+_ONLINE = 2  # lines about who is online below the tables
+
+_COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
+_STAGE = 24
+
+
+class LobbyDrawing(ServerPage, frozen=True):
+    """The lobby."""
+
+    lobby: Lobby
+
+    def body(self, width: int, height: int) -> Block:
+        if self.ui.company is None:
+            return with_news(self._tables(width, height), self.ui, width, height)
+        silent = replace(self.ui, talk=Talk())  # for the news: what is said has its own place
+        column, room = width - _WIDTH, height - LOG_LINES
+        if column >= _LEAST_COLUMN:
+            company = Block(tuple(company_column(self.ui, self.ui.company, column - 1, room)))
+            page = side_by_side(self._tables(_WIDTH, height), company, _WIDTH, column, room)
+            return with_news(page, silent, width, height)
+        online = online_lines(self.ui.company, width)
+        page = self._tables(width, height - len(online))
+        lines = [*page.lines, *online, EMPTY]
+        news = min(lines_wanted(silent, width, ""), LOG_LINES)
+        lines += lobby_talk(self.ui, width, height - news - len(lines))
+        return with_news(Block(tuple(lines), page.targets), silent, width, height, most=news)
+
+    def small_body(self, width: int, height: int) -> Block:
+        whole = self._tables(width, _WHOLE)
+        if self.ui.company is not None:
+            online = online_lines(self.ui.company, width)
+            whole = Block((*whole.lines, *online), whole.targets)
+        return short_list(self.ui, whole, width, height)
+
+    def _tables(self, width: int, height: int) -> Block:
+        return lobby_block(self.ui, self.lobby, self.glyphs, width, height)
+
+
+def online_lines(company: Company, width: int) -> list[Line]:
+    """Return who is online, in few lines; or why the player is not."""
+    if not company.fault and not company.people:
+        return []
+    words = company.fault or describe_online(company.people, company.more)
+    rows = begun(wrapped(words, width - 4), _ONLINE, width - 4)
+    return [EMPTY, *(line(f"  {row}", "class:refusal" if company.fault else "class:faint") for row in rows)]
+
+
+def company_column(ui: Ui, company: Company, width: int, height: int) -> list[Line]:
+    """Return a column with who is online, and below it the latest that was said."""
+    if company.fault:
+        lines = [line(f" {row}", "class:refusal") for row in wrapped(company.fault, width - 2)]
+    else:
+        many, most = len(company.people) + company.more, max(height // 2 - 3, 2)
+        shown = company.people if many <= most else company.people[: most - 1]
+        heading = _("ONLINE ({n})").format(n=many)
+        lines = [line(f" {heading}", "class:heading")]
+        lines += [line(f" {describe_person(each)}") for each in shown]
+        if more := many - len(shown):
+            lines.append(line(f" {describe_more(more)}", "class:faint"))
+    lines = [EMPTY, *lines, EMPTY]
+    if said := lobby_talk(ui, width, height - len(lines) - 1):
+        words = _("SAID IN THE LOBBY")
+        lines += [line(f" {words}", "class:heading"), *said]
+    return lines
+
+
+def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int) -> Block:
+    """Return the list of tables, with a last line for a new one."""
+    words = (_("TABLE"), _("HOST"), _("SEATS"))
+    heading = "".join(padded(word, cells) for word, cells in zip(words, _COLUMNS, strict=True))
+    others = _how_to_join(ui)
+    rows: list[tuple[Line, Action | None]] = [(EMPTY, None), *((content, None) for content in others)]
+    rows.append((line(f"  {heading}", "class:heading"), None))
+    details = _details(lobby, width)
+    room = max(height - 14 - len(others) - len(details), 1)
+    first = min(max(lobby.chosen - room + 1, 0), max(len(lobby.tables) - room, 0))
+    for at, table in enumerate(lobby.tables[first : first + room], start=first):
+        rows.append((_chosen(lobby, glyphs, at, _table_text(table, lobby.kept_seats), width), ChooseLine(at)))
+    if lobby.tables:
+        rows += [(content, None) for content in details]
+    else:
+        nothing = _("No tables are open. Open one, and others can join.")
+        rows.append((line(f"  {nothing}", "class:faint"), None))
+    rows += [
+        (EMPTY, None),
+        (_chosen(lobby, glyphs, len(lobby.tables), _("A new table"), width), ChooseLine(len(lobby.tables))),
+    ]
+    rows += [(content, None) for content in _set_up_of_lobby(ui.new_table)]
+    return block_of(rows, width)
+
+
+def _how_to_join(ui: Ui) -> list[Line]:
+    """Return how others join the server that this program hosts; nothing at the server of somebody else."""
+    lines = [
+        beside(line("  " + _("Others join with"), "class:faint"), line(f" palatinus join {address}"))
+        for address in ui.hosting.addresses[:1]
+    ]
+    lines += [line(f"      {each}") for each in ui.hosting.other_ways]
+    if ui.hosting.found_as:
+        lines.append(line(f"  {describe_found_as(ui.hosting.found_as)}", "class:faint"))
+    return [*lines, EMPTY] if lines else []
+
+
+def _details(lobby: Lobby, width: int) -> list[Line]:
+    """Return how the chosen table is set up, or as many empty lines as this usually takes."""
+    if lobby.chosen >= len(lobby.tables):
+        return [EMPTY] * _DETAILS
+    table = lobby.tables[lobby.chosen]
+    layout = _describe_layout(at_random=table.random_layout)
+    closed = f"; {describe_spectators(allowed=False)}" if table.no_spectators else ""
+    helped = f"; {describe_hints(allowed=True)}" if table.hints else ""
+    named = f"{printable(table.title)}: " if table.title else ""
+    words = (f"{named}{layout}{closed}{helped}", describe_policy(table.absence))
+    rows = [row for each in words for row in wrapped(each, width - _INDENT)]
+    return [line(f"{'':{_INDENT}}{row}", "class:faint") for row in rows]
+
+
+def _describe_layout(*, at_random: bool) -> str:
+    return _("the tiles are laid at random") if at_random else _("the players lay the tiles")
+
+
+def _describe_starting(seat: Seat | None) -> str:
+    if seat is None:
+        return _("a draw decides who starts")
+    return _("you start") if seat == 0 else _("seat {number} starts").format(number=seat + 1)
+
+
+def _set_up_of_lobby(table: Open) -> list[Line]:
+    """Return how a new table would be: on each line the keys, and the setting that they change."""
+    keys_and_words = (
+        ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
+        ("x", _describe_layout(at_random=table.random_layout)),
+        ("p", describe_private(private=table.private)),
+        ("h", describe_hints(allowed=table.hints)),
+        ("s", _describe_starting(table.starting)),
+        ("a", describe_policy(table.absence)),
+        *(() if isinstance(table.absence, Wait) else (("+, -", _("more or less time")),)),
+    )
+    return [beside(line(f"    {keys:<6}", "class:key"), line(words)) for keys, words in keys_and_words]
+
+
+def _table_text(table: TableSummary, kept: frozenset[str]) -> str:
+    seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
+    cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
+    stage = padded(_describe_stage(table), _STAGE)
+    note = your_seat() if table.table in kept else _("a seat is free") if table.vacant else ""
+    return "".join((*(padded(*cell) for cell in cells), stage, note))
+
+
+def _describe_stage(table: TableSummary) -> str:
+    stage = describe_stage(table.stage, full=table.taken == table.players)
+    return _("playing, all away") if table.deserted and table.stage == "playing" else stage
+
+
+def _chosen(lobby: Lobby, glyphs: GlyphSet, at: int, text: str, width: int) -> Line:
+    if at != lobby.chosen:
+        return line(f"  {text}")
+    return line(padded(f"{glyphs.pointer} {text}", width), "class:chosen")

@@ -1,0 +1,420 @@
+"""The menu of a table: what its host can do, and how the table is set up."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Final, TypeAlias, assert_never
+
+from msgspec import Struct
+
+from client.language import N_, _
+from client.levels import describe_level, describe_temper
+from client.tables.table import TableModel
+from client.ui import requests
+from client.ui.actions import Act, Action, ChooseLine, Way
+from client.ui.at_table import pause_request
+from client.ui.draw.news_lines import with_news
+from client.ui.draw.page import short_list
+from client.ui.frame import (
+    EMPTY,
+    Block,
+    Line,
+    beside,
+    block_of,
+    chips,
+    line,
+    padded,
+    paragraphs,
+    width_of,
+    wrapped,
+)
+from client.ui.requests import Request
+from client.ui.state import Asked, Entry, MenuPage, Notice, TableMenu, Ui
+from client.ui.talk import Mute, Talk
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.people import PEOPLES, describe_mute, names_of, spectator_name
+from client.ui.texts.set_up import (
+    describe_hints,
+    describe_policy,
+    describe_private,
+    describe_quiet,
+    describe_spectators,
+    describe_starting,
+)
+from engine.pieces import People
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
+from protocol.messages import SeatSummary, SpectatorSummary, TableState
+from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting
+
+POLICIES: Final[tuple[Absence, ...]] = (
+    WAIT,
+    ByBot(60),
+    ByBot(0),
+    ByVote(60),
+    MoveClock(60),
+    MoveClock(300),
+    GameClock(1800),
+)
+
+Effect: TypeAlias = Request | Entry | MenuPage | Mute
+
+
+class Choice(Struct, frozen=True):
+    """A line of the menu, with the sign of a people if it is about one; without an effect it only tells.
+
+    `about` is said below the menu while the player is on the line.
+    """
+
+    text: str
+    effect: Effect | None = None
+    people: People | None = None
+    about: str = ""
+
+
+def opened_menu(ui: Ui, model: TableModel) -> Ui:
+    """Return `ui` with the menu open, if there is a table."""
+    return ui if model.state is None else replace(ui, overlay=TableMenu())
+
+
+def may_end(model: TableModel) -> bool:
+    """Return whether the player can end the game: as the host of a running one."""
+    state = model.state
+    return state is not None and state.stage == "playing" and model.seat == state.host
+
+
+def asked_to_end(ui: Ui) -> Ui:
+    """Return `ui` with the question whether to end the game."""
+    return replace(ui, overlay=TableMenu(MenuPage.END))
+
+
+def acted(ui: Ui, menu: TableMenu, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
+    """Return the UI state after a key or a click in the menu, and what is asked of the server."""
+    lines = choices(menu.page, model, ui.hosting.levels, ui.talk)
+    last = len(lines) - 1
+    match action:
+        case Way():
+            step = 1 if action is Way.DOWN else -1
+            return replace(ui, overlay=replace(menu, chosen=min(max(menu.chosen + step, 0), last))), None
+        case ChooseLine(number) if number != menu.chosen:
+            return replace(ui, overlay=replace(menu, chosen=min(number, last))), None
+        case Act.CONFIRM | ChooseLine() if menu.chosen <= last:
+            return _effect(ui, lines[menu.chosen].effect)
+        case Act.CANCEL if menu.page is not MenuPage.MAIN:
+            return replace(ui, overlay=TableMenu()), None
+        case Act.CANCEL | Act.MENU:
+            return replace(ui, overlay=None), None
+        case _:
+            return ui, None
+
+
+def _effect(ui: Ui, effect: Effect | None) -> tuple[Ui, Request | None]:
+    match effect:
+        case None:
+            return ui, None
+        case Entry():
+            return replace(ui, overlay=None, entry=effect), None
+        case Mute():
+            return muted(replace(ui, overlay=None), effect), None
+        case MenuPage():
+            return replace(ui, overlay=TableMenu(effect)), None
+        case request:
+            return replace(ui, overlay=None), request
+
+
+def muted(ui: Ui, mute: Mute) -> Ui:
+    """Return `ui` after its player has muted somebody, or no longer does."""
+    told = Notice(describe_mute(mute.name, on=mute.on))
+    return replace(ui, talk=ui.talk.after(mute), notice=told)
+
+
+def choices(page: MenuPage, model: TableModel, levels: Sequence[str], talk: Talk) -> tuple[Choice, ...]:
+    """Return the lines of a page of the menu; `levels` are those of the server's bots."""
+    state = model.state
+    if state is None:
+        return ()
+    match page:
+        case MenuPage.MAIN:
+            return tuple(_main(model, state, levels))
+        case MenuPage.STARTING:
+            seats = (seat for seat, each in enumerate(state.seats) if each.name is not None)
+            who = [None, *seats]
+            return tuple(
+                Choice(describe_starting(seat, names_of(state, 0)), requests.Set(Starting(seat)))
+                for seat in who
+            )
+        case MenuPage.ABSENCE:
+            return tuple(
+                Choice(describe_policy(each), requests.Set(AbsencePolicy(each))) for each in POLICIES
+            )
+        case MenuPage.SEAT:
+            return _of_seats(state, free_seats(state), requests.ChangeSeat)
+        case MenuPage.PEOPLE:
+            return tuple(_peoples(model, state))
+        case MenuPage.BOT:
+            return tuple(
+                Choice(describe_level(level), requests.SeatBot(level), about=describe_temper(level))
+                for level in levels
+            )
+        case MenuPage.SWAP:
+            return tuple(
+                Choice(
+                    _("seats {one} and {other}").format(one=_at(state, one), other=_at(state, other)),
+                    requests.Arrange(swapped(len(state.seats), one, other)),
+                )
+                for one, other in combinations(range(len(state.seats)), 2)
+            )
+        case MenuPage.REMOVE:
+            return _of_seats(state, removable(model, state), requests.Remove)
+        case MenuPage.HAND_OVER:
+            return _of_seats(state, _others(model, state), requests.HandOver)
+        case MenuPage.SUBSTITUTE:
+            return _of_seats(state, to_be_substituted(model, state), requests.Substitute)
+        case MenuPage.SPECTATORS:
+            return tuple(
+                Choice(spectator_name(each.number, each.name), requests.Dismiss(each.number))
+                for each in state.watching
+            )
+        case MenuPage.MUTE:
+            return tuple(_mutes(model, state, talk))
+        case MenuPage.END:
+            return (
+                Choice(_("no, play on"), MenuPage.MAIN),
+                Choice(_("yes: the game ends, and nobody wins"), requests.EndGame()),
+            )
+        case _:
+            assert_never(page)
+
+
+def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterator[Choice]:
+    host = model.seat == state.host
+    running, gathering = state.stage == "playing", state.stage == "gathering"
+
+    def may(effect: Effect, *, when: bool = True) -> Effect | None:
+        return effect if host and when else None
+
+    title = state.title or _("none")
+    yield Choice(_("name of the table: {title}").format(title=title), may(title_entry(state)))
+    yield Choice(describe_private(private=state.private), may(requests.Set(Private(not state.private))))
+    allowed = not state.no_spectators
+    yield Choice(describe_spectators(allowed=allowed), may(requests.Set(Spectators(not allowed))))
+    yield Choice(describe_hints(allowed=state.hints), may(requests.Set(Hints(not state.hints))))
+    if state.stage != "over":
+        yield Choice(describe_policy(state.absence), may(MenuPage.ABSENCE))
+    if gathering:
+        yield Choice(describe_starting(state.starting, names_of(state, 0)), may(MenuPage.STARTING))
+    yield Choice(describe_quiet(quiet=state.quiet), may(requests.Set(Quiet(not state.quiet))))
+    if gathering and model.seat is not None:
+        ready = state.seats[model.seat].ready
+        words = _("say that you are not ready") if ready else _("say that you are ready")
+        yield Choice(words, requests.SayReady(not ready))
+        if free_seats(state):
+            yield Choice(_("move to another seat"), MenuPage.SEAT)
+        yield Choice(_("choose your people"), MenuPage.PEOPLE)
+    if (pause := pause_request(model)) is not None:
+        yield Choice(_describe_pause(state, pause), pause)
+    if state.watching or speakers(model, state):
+        yield Choice(_("mute or unmute"), MenuPage.MUTE)
+    if not host:
+        return
+    if gathering and levels and free_seats(state):
+        yield Choice(_("seat a bot"), MenuPage.BOT)
+    if gathering:
+        yield Choice(_("swap two seats"), MenuPage.SWAP)
+        yield Choice(_("shuffle the seats"), requests.Arrange(None))
+    if running and to_be_substituted(model, state):
+        yield Choice(_("have a bot play for a player who is away"), MenuPage.SUBSTITUTE)
+    if removable(model, state):
+        words = _("remove a player") if gathering else _("free the seat of a player who is away")
+        yield Choice(words, MenuPage.REMOVE)
+    if state.watching:
+        yield Choice(_("remove a spectator"), MenuPage.SPECTATORS)
+    if _others(model, state):
+        yield Choice(_("make another player the host"), MenuPage.HAND_OVER)
+    if running:
+        yield Choice(_("end the game without a result"), MenuPage.END)
+
+
+def _describe_pause(state: TableState, request: requests.AskPause) -> str:
+    if request.on:
+        return _("agree to a pause") if state.pause_asked else _("ask for a pause")
+    return _("pause no longer needed") if state.paused is None else _("end the pause")
+
+
+def free_seats(state: TableState) -> list[int]:
+    """Return the seats that nobody has."""
+    return [seat for seat, each in enumerate(state.seats) if each.name is None]
+
+
+def choosers(state: TableState) -> dict[People, int]:
+    """Return the seats whose players have chosen their peoples, by these."""
+    return {People(each.people): seat for seat, each in enumerate(state.seats) if each.chosen and each.people}
+
+
+def line_of_own_people(state: TableState, seat: int) -> int:
+    """Return which line of the page of peoples is about the one that the seat has."""
+    return next((at for at, people in enumerate(People) if people == state.seats[seat].people), 0)
+
+
+def _peoples(model: TableModel, state: TableState) -> Iterator[Choice]:
+    """Yield the peoples that can be chosen, and who has chosen the others."""
+    chosen = choosers(state)
+    for people in People:
+        name, request = _(PEOPLES[people]), requests.ChoosePeople(people)
+        if (seat := chosen.get(people)) is None:
+            yield Choice(name, request, people)
+        elif seat == model.seat:
+            yield Choice(_("{people}: your choice").format(people=name), request, people)
+        else:
+            words = _("{people}: chosen by {name}").format(people=name, name=names_of(state, 0)[seat])
+            yield Choice(words, people=people)
+    yield Choice(_("whichever is left"), requests.ChoosePeople(None))
+
+
+def speakers(model: TableModel, state: TableState) -> list[int]:
+    """Return the seats of the other players who could say something: the server's bots never do."""
+    return [
+        seat
+        for seat, each in enumerate(state.seats)
+        if seat != model.seat and each.name is not None and each.level is None
+    ]
+
+
+def _mutes(model: TableModel, state: TableState, talk: Talk) -> Iterator[Choice]:
+    """Yield for everybody else at the table whether the player hears them."""
+    players = (state.seats[seat].name for seat in speakers(model, state))
+    watching = map(_called, state.watching)
+    gone = talk.muted.difference(
+        name.casefold() for name in (*names_of(state, 0), *map(_called, state.watching))
+    )
+    for name in (None, *players, *watching, *sorted(gone)):
+        who = _("all spectators") if name is None else name
+        form = _("{name}: heard") if talk.hears(name) else _("{name}: muted")
+        yield Choice(form.format(name=who), Mute(name, on=talk.hears(name)))
+
+
+def _called(spectator: SpectatorSummary) -> str:
+    return spectator_name(spectator.number, spectator.name)
+
+
+def title_entry(state: TableState) -> Entry:
+    """Return the line in which the host types the table's name."""
+    return Entry(asks=Asked.TITLE).filled(state.title)
+
+
+def swapped(seats: int, one: int, other: int) -> tuple[int, ...]:
+    """Return the order of the seats when two of them are swapped."""
+    order = list(range(seats))
+    order[one], order[other] = other, one
+    return tuple(order)
+
+
+def removable(model: TableModel, state: TableState) -> list[int]:
+    """Return the seats whose players the host can remove: before the game all others, then absent ones."""
+    if state.stage == "over":
+        return []
+    gathering = state.stage == "gathering"
+    return [
+        seat
+        for seat, each in enumerate(state.seats)
+        if seat != model.seat and each.name is not None and not each.vacant and (gathering or not each.here)
+    ]
+
+
+def to_be_substituted(model: TableModel, state: TableState) -> list[int]:
+    """Return the seats of absent players for which no bot plays yet."""
+    return [
+        seat
+        for seat, each in enumerate(state.seats)
+        if seat != model.seat and each.name is not None and not each.here and not each.bot
+    ]
+
+
+def _others(model: TableModel, state: TableState) -> list[int]:
+    """Return the seats of the other players who are here."""
+    return [
+        seat
+        for seat, each in enumerate(state.seats)
+        if seat != model.seat and each.here and each.level is None
+    ]
+
+
+def _of_seats(state: TableState, seats: list[int], effect: Callable[[int], Request]) -> tuple[Choice, ...]:
+    return tuple(Choice(_at(state, seat), effect(seat)) for seat in seats)
+
+
+def _at(state: TableState, seat: int) -> str:
+    """Return a seat with its player's name."""
+    each: SeatSummary = state.seats[seat]
+    name = _("free") if each.name is None else each.name
+    return f"{seat + 1} {name}"
+
+
+_HEADINGS: Final = {
+    MenuPage.MAIN: N_("The table"),
+    MenuPage.STARTING: N_("Who starts"),
+    MenuPage.ABSENCE: N_("What happens when a player is away or slow"),
+    MenuPage.SEAT: N_("Your seat"),
+    MenuPage.PEOPLE: N_("Your people"),
+    MenuPage.BOT: N_("Bot level"),
+    MenuPage.SWAP: N_("Swap two seats"),
+    MenuPage.REMOVE: N_("Remove a player"),
+    MenuPage.HAND_OVER: N_("New host"),
+    MenuPage.SUBSTITUTE: N_("Player a bot plays for"),
+    MenuPage.SPECTATORS: N_("Remove a spectator"),
+    MenuPage.MUTE: N_("Muted players"),
+    MenuPage.END: N_("End the game for everybody?"),
+}
+
+
+def menu_block(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]) -> Block:
+    """Return the menu with the line that the player is on."""
+    width, height = size
+    rows: list[tuple[Line, Action | None]] = [
+        (EMPTY, None),
+        (line(f"  {_(_HEADINGS[menu.page])}", "class:heading"), None),
+        (EMPTY, None),
+    ]
+    lines = choices(menu.page, model, ui.hosting.levels, ui.talk)
+    about = lines[menu.chosen].about if menu.chosen < len(lines) else ""
+    below = wrapped(about or _who_may(menu, model), width - 4)
+    room = max(height - 6 - max(len(below), 1), 1)
+    first = min(max(menu.chosen - room + 1, 0), max(len(lines) - room, 0))
+    for at, choice in enumerate(lines[first : first + room], start=first):
+        sign = EMPTY if choice.people is None else beside(chips([choice.people]), line(" "))
+        if at == menu.chosen:
+            said = line(padded(choice.text, width - 4 - width_of(sign)), "class:chosen")
+            text = beside(line(f"  {glyphs.pointer} ", "class:chosen"), sign, said)
+        else:
+            said = line(choice.text, "" if choice.effect is not None else "class:faint")
+            text = beside(line("    "), sign, said)
+        rows.append((text, ChooseLine(at)))
+    if below:
+        rows += [(EMPTY, None), *((line(f"  {row}", "class:faint"), None) for row in below)]
+    return with_news(block_of(rows, width), ui, width, height)
+
+
+def small_menu(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]) -> Block:
+    """Return the part of the menu around the line that the player is on, for a small window."""
+    width, height = size
+    rows: list[tuple[Line, Action | None]] = [
+        (line(row, "class:heading"), None) for row in wrapped(_(_HEADINGS[menu.page]), width)
+    ]
+    for at, choice in enumerate(choices(menu.page, model, ui.hosting.levels, ui.talk)):
+        chosen = at == menu.chosen
+        style = "class:chosen" if chosen else "" if choice.effect is not None else "class:faint"
+        for part, words in enumerate(wrapped(choice.text, width - 2)):
+            sign = glyphs.pointer if chosen and not part else " "
+            rows.append((line(padded(f"{sign} {words}", width), style), ChooseLine(at)))
+        if chosen:
+            about = wrapped(choice.about, width - 4)
+            rows += [(line(f"    {words}", "class:faint"), ChooseLine(at)) for words in about]
+    rows += [(each, None) for each in paragraphs([_who_may(menu, model)], width, "class:faint")]
+    return short_list(ui, block_of(rows, width), width, height)
+
+
+def _who_may(menu: TableMenu, model: TableModel) -> str:
+    """Return what to tell players who are not the host; empty for the host, and on pages for everybody."""
+    if menu.page is not MenuPage.MAIN or model.state is None or model.seat == model.state.host:
+        return ""
+    host = names_of(model.state, 0)[model.state.host]
+    return _("Only the host, {name}, can change the table's settings.").format(name=host)

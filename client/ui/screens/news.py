@@ -1,0 +1,370 @@
+"""How news from the server changes the UI state, and what a player is called to the screen for."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final, assert_never
+
+from msgspec import Struct
+
+from client.language import _
+from client.network.refusals import describe_refusal
+from client.suggestion import Suggestion
+from client.tables.news import (
+    Announcement,
+    Back,
+    Closed,
+    HeardInLobby,
+    Lost,
+    OnlineChanged,
+    ServerStops,
+    Update,
+)
+from client.tables.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
+from client.ui.at_table import next_vote
+from client.ui.requests import Join, Open, Watch
+from client.ui.state import (
+    ANNOUNCEMENTS_KEPT,
+    LOG_KEPT,
+    Announcements,
+    Asked,
+    Company,
+    Entry,
+    Lobby,
+    Notice,
+    Outage,
+    Playing,
+    Result,
+    Scoring,
+    TalkPage,
+    Ui,
+    followed,
+    table_page,
+    with_table_page,
+)
+from client.ui.talk import REMARKS_KEPT, Talk, with_lobby_remarks, with_remark
+from client.ui.texts.changes import (
+    PresenceLine,
+    announcement,
+    by_stand_in,
+    describe_changes,
+    describe_pause_asked,
+    describe_stand_in,
+    server_stops,
+)
+from client.ui.texts.events import (
+    describe_event,
+    describe_forecast,
+    describe_lay,
+    describe_place,
+    describe_standing,
+    describe_turn,
+)
+from client.ui.texts.people import names_at
+from client.ui.texts.scoring import describe_rematch
+from engine.errors import Fault
+from engine.events import (
+    Captured,
+    GameEnded,
+    HillScored,
+    LayTile,
+    Placed,
+    SeenEvent,
+    SoldierFled,
+    TileDrawn,
+    TileLaid,
+    WolfPlaced,
+    WolvesRevealed,
+)
+from engine.forecast import forecast
+from engine.view import Phase
+from protocol.codes import Code
+from protocol.messages import TableSummary
+
+_MISTYPED: Final = frozenset(
+    {
+        *(Code.NO_SUCH_TABLE, Code.NO_SUCH_SEAT, Code.NO_SUCH_LEVEL, Code.SEAT_TAKEN, Code.PEOPLE_TAKEN),
+        *(Code.NOBODY_THERE, Code.NOT_A_PERSON, Code.NOT_AWAY, Code.NOT_YOURSELF),
+        *(Code.TEXT_UNPRINTABLE, Code.TEXT_TOO_MANY_MARKS, Code.TEXT_BLANK, Code.TEXT_NOT_COMPOSED),
+        *(Fault.NOT_AN_OUTER_POSITION, Fault.NOT_AN_ORIENTATION, Fault.POSITION_TAKEN, Fault.POSITION_APART),
+        *(Fault.NOT_IN_HAND, Fault.SOLDIER_DUE, Fault.NO_SUCH_FIELD, Fault.FIELD_TAKEN),
+    }
+)
+_SCORED: Final = (WolvesRevealed, SoldierFled, Captured, HillScored, GameEnded)
+
+
+def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
+    """Return the UI state after news that the model already contains."""
+    ui = followed(ui, model)
+    match update:
+        case Happened():
+            return _happened(replace(ui, clock_at=ui.now), update, model)
+        case Refreshed(before, first, stood_in):
+            earlier = _sentences(before, first, stood_in, names_at(model))  # than all that is logged already
+            return _refreshed(replace(ui, clock_at=ui.now, log=(*earlier, *ui.log)[-LOG_KEPT:]), model)
+        case TableChanged(state, before):
+            ui = replace(ui, told_at=ui.now)
+            # After the end, nobody waits for players who leave.
+            over = model.view is not None and model.view.phase is Phase.OVER
+            return ui if over else _come_or_gone(ui, describe_changes(state, before))
+        case Heard():
+            reads = isinstance(ui.overlay, TalkPage)
+            return replace(ui, talk=with_remark(ui.talk, update, model, ui.name, read=reads))
+        case OnlineChanged(people, more):
+            return replace(ui, company=Company(people, more))
+        case HeardInLobby():
+            return _heard_in_lobby(ui, update)
+        case TableClosed(refused):
+            return logged(replace(ui, busy=False), [describe_refusal(refused)])
+        case Lost(reason, retry_in):
+            ui = ui if ui.lost is not None else logged(ui, [reason])
+            return replace(ui, lost=Outage(reason, ui.now + retry_in), stops_at=None, company=None)
+        case Back() if ui.lost is None:  # gone on to where the table is, which is no news to the player
+            return replace(ui, notice=None)
+        case Back():
+            return logged(replace(ui, lost=None, notice=None), [_("The connection is back.")])
+        case Closed(reason=reason):
+            return replace(ui, lost=Outage(reason, None), stops_at=None, busy=False)
+        case Announcement(text):
+            return _announced(ui, text)
+        case ServerStops(seconds):
+            if seconds is None:
+                return logged(replace(ui, stops_at=None), [_("The server will not stop after all.")])
+            return logged(replace(ui, stops_at=ui.now + seconds), [server_stops(seconds)])
+        case _:
+            assert_never(update)
+
+
+def _heard_in_lobby(ui: Ui, update: HeardInLobby) -> Ui:
+    here = ui.talk.table is None
+    reads = here and isinstance(ui.overlay, TalkPage)
+    talk = with_lobby_remarks(ui.talk if here else ui.lobby_talk, update.remarks, ui.name, read=reads)
+    return replace(ui, talk=talk) if here else replace(ui, lobby_talk=talk)
+
+
+def logged(ui: Ui, sentences: Sequence[str]) -> Ui:
+    """Return `ui` with these sentences at the end of its log."""
+    if not sentences:
+        return ui
+    # A player who reads older lines keeps them in view.
+    scroll = ui.scroll + len(sentences) if ui.scroll else 0
+    return replace(ui, log=(*ui.log, *sentences)[-LOG_KEPT:], scroll=min(scroll, LOG_KEPT - 1))
+
+
+def refused(ui: Ui, text: str, code: str = "") -> Ui:
+    """Return `ui` with the server's refusal in view, and with the line that was refused if it can be mended.
+
+    The line of a command that was typed well, but cannot be carried out now, is closed: the next key would
+    be typed into it.
+    """
+    sent = ui.sent if ui.sent is not None and (code in _MISTYPED or not ui.sent.command) else None
+    return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or sent, sent=None)
+
+
+def name_refused(ui: Ui, text: str, request: Open | Join | Watch | None) -> Ui:
+    """Return `ui` with a line for another name, under which the request is made again, if there is one."""
+    entry = Entry(asks=Asked.NAME).filled(ui.name)
+    return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=entry, sent=None, retry=request)
+
+
+def listed(
+    ui: Ui, tables: Iterable[TableSummary], model: TableModel, kept: frozenset[str] = frozenset()
+) -> Ui:
+    """Return `ui` with the tables of the lobby: first those that can be joined, last those that are over.
+
+    Games that all their players have left come before those, unless the player has a seat there.
+
+    The line chosen stays on its table. At first it is that of a table in `kept`, where a seat is kept, or
+    else the first.
+    """
+    ui = followed(ui, model)
+    if not isinstance(lobby := ui.page, Lobby):
+        return ui
+    found = tuple(sorted(tables, key=lambda table: _place(table, kept)))
+    if not lobby.tables:
+        chosen = next((at for at, table in enumerate(found) if table.table in kept), 0)
+    elif lobby.chosen >= len(lobby.tables):
+        chosen = len(found)
+    else:
+        code, nearest = lobby.tables[lobby.chosen].table, min(lobby.chosen, len(found))
+        chosen = next((at for at, table in enumerate(found) if table.table == code), nearest)
+    return replace(ui, page=Lobby(found, kept, chosen))
+
+
+def _place(table: TableSummary, kept: frozenset[str]) -> tuple[bool, bool, bool]:
+    """Return a table's place in the order of the list."""
+    left = table.deserted and table.table not in kept
+    return table.stage == "over", left, not _open_to(table, kept)
+
+
+def _open_to(table: TableSummary, kept: frozenset[str]) -> bool:
+    taken = table.taken - table.bots  # people may take the seats of bots before the game
+    free = table.vacant or (table.stage == "gathering" and taken < table.players)
+    return table.table in kept or bool(free)
+
+
+def gone_on(ui: Ui, model: TableModel) -> Ui:
+    """Return `ui` at another table: what was typed and set up stays, and so do log and talk.
+
+    Tables and the lobby keep their talk for themselves.
+    """
+    if ui.talk.table is None or model.table is None:
+        ui = followed(ui, model)
+    return Ui(
+        ui.name,
+        ui.address,
+        ui.hosting,
+        new_table=ui.new_table,
+        confirms=ui.confirms,
+        typed=ui.typed,
+        log=ui.log,
+        talk=replace(ui.talk, table=model.table),
+        lobby_talk=ui.lobby_talk,
+        company=ui.company,
+        lost=ui.lost,
+        now=ui.now,
+        told_at=ui.told_at,
+        clock_at=ui.clock_at,
+        stops_at=ui.stops_at,
+        overlay=ui.overlay if isinstance(ui.overlay, Announcements) else None,
+    )
+
+
+def at_next_table(ui: Ui, model: TableModel, talk: Talk) -> Ui:
+    """Return `ui` at the table of the next game with the same players, where their talk goes on.
+
+    `talk` is that of the last game as it was before the new table was asked for: news may have been handled
+    between the server's answer and now, so that `ui` is there already, with nothing said.
+    """
+    there = gone_on(followed(ui, model), model)
+    remarks = (*talk.remarks, *there.talk.remarks)[-REMARKS_KEPT:]
+    unread = min(talk.unread + there.talk.unread, REMARKS_KEPT)
+    return replace(there, talk=replace(talk, table=model.table, remarks=remarks, unread=unread))
+
+
+def _announced(ui: Ui, text: str) -> Ui:
+    """Return `ui` with an announcement over its page until it is closed, below those not closed yet."""
+    earlier = ui.overlay.texts if isinstance(ui.overlay, Announcements) else ()
+    texts = (*earlier, text)[-ANNOUNCEMENTS_KEPT:]
+    return logged(replace(ui, overlay=Announcements(texts)), [announcement(text)])
+
+
+def suggested(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
+    """Return `ui` with the move that is suggested, its reason in words, and all that it takes chosen."""
+    view, playing, command = model.view, table_page(ui), suggestion.command
+    if view is None or not isinstance(playing, Playing):
+        return ui
+    if isinstance(command, LayTile):
+        chosen = replace(playing, position=command.position, orientation=command.orientation)
+        told = [describe_lay(command)]
+    else:
+        there = view.layout.hexes[command.field]
+        chosen = replace(playing, piece=command.piece, cursor=there, hovered=None)
+        found = forecast(view, command.seat, command.piece, command.field)
+        names = names_at(model)
+        told = [describe_place(command), *describe_forecast(found, names), describe_standing(found, names)]
+    text = " ".join(filter(None, (*told, suggestion.reason)))
+    return replace(with_table_page(ui, chosen), notice=Notice(text))
+
+
+def _come_or_gone(ui: Ui, sentences: Sequence[str]) -> Ui:
+    """Log who came and went; a connection that keeps breaking does not fill the log.
+
+    As long as nothing else is logged, only a player's latest coming or going stays.
+    """
+    returned = {sentence.player for sentence in sentences if isinstance(sentence, PresenceLine)}
+    log = list(ui.log)
+    latest = len(log)
+    while latest and isinstance(log[latest - 1], PresenceLine):
+        latest -= 1
+    kept = [line for line in log[latest:] if not (isinstance(line, PresenceLine) and line.player in returned)]
+    scroll = max(ui.scroll - len(log[latest:]) + len(kept), 0)
+    return logged(replace(ui, log=(*log[:latest], *kept), scroll=scroll), sentences)
+
+
+def _sentences(
+    events: Sequence[SeenEvent], first: int, stood_in: Sequence[int], names: Sequence[str]
+) -> list[str]:
+    """Return what happened from event `first` on, without the scoring: the log would give the end away."""
+    return [
+        by_stand_in(describe_event(event, names)) if number in stood_in else describe_event(event, names)
+        for number, event in enumerate(events, start=first)
+        if not isinstance(event, _SCORED)
+    ]
+
+
+def _happened(ui: Ui, happened: Happened, model: TableModel) -> Ui:
+    events = happened.events
+    if happened.by == "clock" and isinstance(events[0], Placed | WolfPlaced | TileLaid):
+        ui = logged(ui, [describe_stand_in(names_at(model)[events[0].seat])])
+    first = happened.seq - len(events) + 1
+    ui = logged(ui, _sentences(events, first, happened.stood_in, names_at(model)))
+    for event in events:
+        match event, table_page(ui):
+            case TileDrawn(), Playing() as table:
+                ui = with_table_page(ui, replace(table, position=None, orientation=0))
+            case Placed() | WolfPlaced(), Playing() as table:
+                ui = with_table_page(ui, replace(table, last=event.field))
+            case GameEnded(), Scoring() | Result():
+                overlay = ui.overlay if isinstance(ui.overlay, Announcements | TalkPage) else None
+                ui = with_table_page(replace(ui, overlay=overlay, entry=None), Scoring())
+            case _:
+                pass
+    return ui
+
+
+def _refreshed(ui: Ui, model: TableModel) -> Ui:
+    if model.view is None:
+        return ui
+    match ui.page:
+        case Playing() as playing:
+            return replace(ui, page=replace(playing, last=next(reversed(model.view.placed), None)))
+        case Scoring(0):
+            return replace(ui, page=Result())
+        case _:
+            return ui
+
+
+class Occasion(Struct, frozen=True):
+    """Something that the player should come for; `what` tells it from every other one of the same table."""
+
+    table: str
+    what: str
+    sentence: str
+
+
+def occasions(model: TableModel) -> tuple[Occasion, ...]:
+    """Return what there is to come for now, the most important first; a spectator is not called."""
+    table = model.table
+    if table is None or model.seat is None or model.state is None:
+        return ()
+    return tuple(Occasion(table, what, sentence) for what, sentence in _reasons(model))
+
+
+def _reasons(model: TableModel) -> Iterator[tuple[str, str]]:
+    view, state = model.view, model.state
+    assert state is not None  # noqa: S101 - without one there is nothing to come for
+    if view is None:
+        here = all(each.name is not None and not each.kept for each in state.seats)
+        if here and model.seat == state.host:
+            yield "everybody", _("Everybody is here: you can start the game.")
+        return
+    if view.phase is Phase.OVER:
+        if state.seats and any(each.again for each in state.seats) and not _plays_again(model):
+            yield "again", describe_rematch(state, model.seat)
+        yield "over", _("All pieces are placed: the scoring begins.")
+        return
+    if view.turn == model.seat:
+        laid = sum(tile is not None for tile in view.tiles)
+        yield f"turn {laid} {len(view.placed)}", describe_turn(model, names_at(model))
+    if (vote := next_vote(model)) is not None and vote.agree:
+        name = names_at(model)[vote.seat]
+        yield f"vote {vote.seat}", _("{name} is away: vote whether a bot plays.").format(name=name)
+    asked = state.pause_asked
+    if asked and model.seat not in asked:
+        yield f"pause {asked[0]}", describe_pause_asked(names_at(model)[asked[0]])
+    yield "begun", _("The game has begun.")
+
+
+def _plays_again(model: TableModel) -> bool:
+    state, seat = model.state, model.seat
+    return state is not None and seat is not None and state.seats[seat].again

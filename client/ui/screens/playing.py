@@ -1,0 +1,212 @@
+"""A running game: laying a tile, placing a piece, looking at the board; and one that its host has ended."""
+
+from dataclasses import replace
+from typing import Final
+
+from client.language import _
+from client.tables.table import TableModel
+from client.ui import at_table, requests
+from client.ui.actions import Act, Action, Hold, Pick, PointAt, Way
+from client.ui.at_table import HEX_POSITIONS, step
+from client.ui.draw.board import Marks
+from client.ui.draw.clocks import pause_question, vote_question
+from client.ui.draw.page import ServerPage
+from client.ui.draw.panel import Panel
+from client.ui.draw.table_layout import small_table_block, table_block
+from client.ui.frame import EMPTY, Block, Line, beside, line, people_style, width_of
+from client.ui.requests import Request
+from client.ui.state import Notice, Playing, Ui, with_table_page
+from client.ui.texts.changes import describe_ended
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.scoring import describe_rematch
+from engine.board import HILLS
+from engine.events import LayTile, Place
+from engine.legal import LegalLays
+from engine.view import View
+
+_LOG_LINES: Final = 2  # no more than the smallest window shows, or some would never be seen
+
+
+def acted(ui: Ui, playing: Playing, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
+    """Return the UI state after a key or a click, and what is asked of the server."""
+    if action in {Act.PAGE_UP, Act.PAGE_DOWN}:
+        return _scrolled(ui, _LOG_LINES if action is Act.PAGE_UP else -_LOG_LINES), None
+    if action is Act.CANCEL and model.seat is None:
+        return ui, requests.Leave()
+    if isinstance(model.legal, LegalLays):
+        return _laying(ui, playing, action, model.legal)
+    return _placing(ui, playing, action, model)
+
+
+def _scrolled(ui: Ui, by: int) -> Ui:
+    """Show older or newer lines of the log."""
+    return replace(ui, scroll=min(max(ui.scroll + by, 0), max(len(ui.log) - 1, 0)))
+
+
+def _laying(ui: Ui, playing: Playing, action: Action, legal: LegalLays) -> tuple[Ui, Request | None]:
+    aimed = at_table.selected_position(playing, legal)
+    match action:
+        case Way():
+            position = at_table.next_position(playing, legal, action)
+            return with_table_page(ui, replace(playing, position=position)), None
+        case Act.ROTATE | Act.ROTATE_BACK:
+            orientation = (playing.orientation + (1 if action is Act.ROTATE else -1)) % 6
+            return with_table_page(ui, replace(playing, orientation=orientation)), None
+        case Pick(number):
+            return _aimed_at(ui, playing, number, legal), None
+        case PointAt(cell) if HEX_POSITIONS[cell] != aimed:
+            return _aimed_at(ui, playing, HEX_POSITIONS[cell], legal), None
+        case Act.CONFIRM | PointAt():
+            return ui, LayTile(legal.seat, aimed, playing.orientation)
+        case Act.CANCEL:
+            return with_table_page(ui, replace(playing, position=None, orientation=0)), None
+        case _:
+            return ui, None
+
+
+def _aimed_at(ui: Ui, playing: Playing, position: int, legal: LegalLays) -> Ui:
+    if position in legal.positions:
+        return with_table_page(ui, replace(playing, position=position))
+    free = ", ".join(map(str, legal.positions))
+    return replace(
+        ui, notice=Notice(_("The tile cannot go there. Free positions: {free}.").format(free=free))
+    )
+
+
+def _placing(ui: Ui, playing: Playing, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
+    match action:
+        case Way():
+            return with_table_page(ui, replace(playing, cursor=step(playing.cursor, action))), None
+        case PointAt(cell) if cell != playing.cursor:
+            return with_table_page(ui, replace(playing, cursor=cell)), None
+        case Act.CONFIRM | PointAt():
+            return _placed(ui, playing, model)
+        case Act.NEXT_PIECE | Act.LAST_PIECE:
+            piece = at_table.next_piece(playing, model, 1 if action is Act.NEXT_PIECE else -1)
+            return with_table_page(ui, replace(playing, piece=piece)), None
+        case Pick(number):
+            pieces = at_table.hand(model)
+            return (_picked(ui, playing, pieces[number - 1]) if number <= len(pieces) else ui), None
+        case Hold(piece):
+            chosen = next(each for each in at_table.hand(model) if each.piece == piece)
+            return _picked(ui, playing, chosen), None
+        case Act.CANCEL:
+            return with_table_page(ui, replace(playing, piece=None)), None
+        case _:
+            return ui, None
+
+
+def _picked(ui: Ui, playing: Playing, chosen: at_table.HandPiece) -> Ui:
+    if chosen.count:
+        return with_table_page(ui, replace(playing, piece=chosen.piece))
+    text = _("There is no {piece} left in your hand.").format(piece=chosen.piece)
+    return replace(ui, notice=Notice(text))
+
+
+def _placed(ui: Ui, playing: Playing, model: TableModel) -> tuple[Ui, Request | None]:
+    """Ask to place the chosen piece at the cursor; the server decides whether that is legal."""
+    piece, field = at_table.selected_piece(playing, model), at_table.field_at(model, playing.cursor)
+    if model.seat is None:
+        return replace(ui, notice=Notice(_("You are watching: only the players place pieces."))), None
+    if piece is None:
+        return replace(
+            ui, notice=Notice(_("Pick a piece from your hand first: press its number, or Tab."))
+        ), None
+    if field is None:
+        return replace(
+            ui, notice=Notice(_("A hill holds no pieces. Choose one of the fields around it."))
+        ), None
+    return ui, Place(model.seat, piece, field)
+
+
+class PlayingDrawing(ServerPage, frozen=True):
+    """A running game."""
+
+    playing: Playing
+    view: View
+
+    def body(self, width: int, height: int) -> Block:
+        return table_block(
+            self.ui,
+            (self.view, self.marks()),
+            self.glyphs,
+            (width, height),
+            panel=self.panel_block,
+            sentence=self.sentence(),
+        )
+
+    def small_body(self, width: int, height: int) -> Block:
+        return small_table_block(
+            self.ui,
+            (self.view, self.marks()),
+            self.glyphs,
+            (width, height),
+            panel=self.panel_block,
+            hand=self.hand_line(width),
+            below=height // 4,
+            sentence=self.sentence(),
+        )
+
+    def sentence(self) -> str:
+        """Return what the player should read now, if there is nothing more urgent."""
+        return pause_question(self.ui, self.model) or vote_question(self.model)
+
+    def panel_block(self, width: int, height: int) -> Block:
+        return self.panel(width).of_game(height)
+
+    def panel(self, width: int) -> Panel:
+        return Panel(
+            self.ui, self.playing, self.model, self.view, self.glyphs, width, hand_title=self.hand_title()
+        )
+
+    def hand_line(self, width: int) -> Line:
+        return in_hand(self.playing, self.model, self.glyphs, width)
+
+    def hand_title(self) -> str:
+        return _("YOUR HAND")
+
+    def marks(self) -> Marks:
+        """Return what the board points at."""
+        aimed = at_table.preview(self.playing, self.model)
+        if aimed is not None and isinstance(self.model.legal, LegalLays):
+            return Marks(cursor=HILLS[aimed[0]], preview=aimed, choices=self.model.legal.positions)
+        return Marks(cursor=self.playing.cursor, last=self.playing.last)
+
+
+def in_hand(playing: Playing, model: TableModel, glyphs: GlyphSet, width: int) -> Line:
+    """Return in one line what is to be laid or placed: of the hand the chosen piece and those after it."""
+    if isinstance(model.legal, LegalLays) and model.view is not None:
+        at = at_table.selected_position(playing, model.legal)
+        words = _("TILE {tile}").format(tile=model.view.drawn)
+        return line(f" {words}: lay {at} {playing.orientation}", "class:mine")
+    pieces = [(number, each) for number, each in enumerate(at_table.hand(model), start=1) if each.count]
+    chosen = at_table.selected_piece(playing, model)
+    first = next((at for at, (_number, each) in enumerate(pieces) if each.piece == chosen), 0)
+    told = EMPTY
+    for number, each in (*pieces[first:], *pieces[:first]):
+        mark = glyphs.pointer if each.piece == chosen else " "
+        part = beside(
+            line(f"{mark}{number} ", "class:key"),
+            line(str(each.piece), people_style(each.piece.people) if each.legal else "class:off"),
+            line(f"{glyphs.times}{each.count} "),
+        )
+        if width_of(told) + width_of(part) > width:
+            break
+        told = beside(told, part)
+    return told
+
+
+class EndedDrawing(PlayingDrawing, frozen=True):
+    """A game that its host has ended."""
+
+    @property
+    def stage(self) -> str:
+        return _("ended")
+
+    def sentence(self) -> str:
+        again = "" if self.model.state is None else describe_rematch(self.model.state, self.model.seat)
+        said = self.ui.log[-1:] == (describe_ended(),)  # just above
+        return again if said else f"{describe_ended()} {again}".strip()
+
+    def marks(self) -> Marks:
+        return Marks(last=self.playing.last)

@@ -1,0 +1,499 @@
+"""After a game: the walk through the scoring, the result, and what follows."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from msgspec import Struct
+
+from client.language import N_, _
+from client.tables.fairness import describe_draws, describe_fault
+from client.tables.table import TableModel
+from client.ui import requests
+from client.ui.actions import Act, Action, PointAt
+from client.ui.draw.board import NOBODY, Marks, notation
+from client.ui.draw.news_lines import LOG_LINES, news_lines, with_news, words_now
+from client.ui.draw.page import ServerPage
+from client.ui.draw.panel import BLANK, Row, heading, pointer
+from client.ui.draw.table_layout import small_table_block, table_block
+from client.ui.frame import (
+    EMPTY,
+    Block,
+    Line,
+    begun,
+    beside,
+    block_of,
+    chips,
+    ends,
+    fitted,
+    line,
+    paragraphs,
+    people_style,
+    stacked,
+    width_of,
+    wrapped,
+)
+from client.ui.requests import Request
+from client.ui.state import Notice, Result, Scoring, Ui
+from client.ui.texts.events import describe_event
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.people import names_at
+from client.ui.texts.scoring import (
+    amounts,
+    describe_influence,
+    describe_rematch,
+    describe_result,
+    describe_standings,
+    sum_of,
+)
+from engine.board import Field, Tile
+from engine.components import LAUREL_WORTH
+from engine.events import (
+    Captured,
+    DecidedBy,
+    GameEnded,
+    HillScored,
+    Influence,
+    ScoringEvent,
+    SoldierFled,
+    Tally,
+)
+from engine.pieces import Seat
+from engine.scoring import points_won
+from engine.view import View
+
+
+def at_step(view: View, step: int) -> Scoring | Result:
+    """Return the page of a step, or of the nearest one."""
+    return Scoring(max(step, 0)) if step < last_step(view) else Result()
+
+
+def step_of(page: Scoring | Result, view: View) -> int:
+    """Return the number of the step that the page is about."""
+    last = last_step(view)
+    return min(page.step, last) if isinstance(page, Scoring) else last
+
+
+def next_hill_step(view: View, step: int) -> int:
+    """Return the first step of the next hill, or the result after the last one."""
+    hills = [hill_of(view.scoring[each.event]) for each in steps(view)]
+    return next((at for at in range(step, len(hills)) if hills[at] != hills[step]), len(hills) - 1)
+
+
+def hill_of(event: ScoringEvent) -> Tile | None:
+    """Return the hill that is being scored; None before the first and after the last."""
+    return event.hill if isinstance(event, SoldierFled | Captured | HillScored) else None
+
+
+def last_step(view: View) -> int:
+    """Return the number of the walk-through's last step, which is the result."""
+    return len(steps(view)) - 1
+
+
+def steps(view: View) -> tuple["Step", ...]:
+    """Return the steps of the walk through the scoring."""
+    found: list[Step] = []
+    for index, event in enumerate(view.scoring):
+        if isinstance(event, HillScored):
+            found.extend(Step(index, part) for part in range(len(event.pieces)))
+        found.append(Step(index, None))
+    return tuple(found)
+
+
+class Step(Struct, frozen=True):
+    """A step of the walk-through: a scoring event, or one piece's part in it."""
+
+    event: int
+    part: int | None
+
+
+def sentence(view: View, number: int, names: Sequence[str]) -> str:
+    """Return the sentence of a step."""
+    step = steps(view)[number]
+    event = view.scoring[step.event]
+    if isinstance(event, HillScored) and step.part is not None:
+        return describe_influence(event.pieces[step.part], names)
+    return describe_event(event, names)
+
+
+class Scene(Struct, frozen=True):
+    """A step of the walk-through, ready to be drawn.
+
+    `acts` are what the hill's soldiers do, `counted` the pieces whose influence has been counted, the last
+    one being `counting`; `points` is what each seat has won so far.
+    """
+
+    event: ScoringEvent
+    board: View
+    marks: Marks
+    sentence: str
+    hill: Tile | None
+    acts: tuple[SoldierFled | Captured, ...]
+    counted: tuple[Influence, ...]
+    counting: Influence | None
+    points: tuple[int, ...]
+
+
+def scene(view: View, number: int, names: Sequence[str]) -> Scene:
+    """Return the scene of a step."""
+    step = steps(view)[number]
+    event = view.scoring[step.event]
+    hill = hill_of(event)
+    earlier = view.scoring[: step.event]
+    acts = tuple(
+        act for act in (*earlier, event) if isinstance(act, SoldierFled | Captured) and act.hill == hill
+    )
+    # A hill's soldiers act at once: each of them sees the board as it was before all of them (R5.4).
+    acting = isinstance(event, SoldierFled | Captured)
+    counted = (
+        event.pieces[: None if step.part is None else step.part + 1] if isinstance(event, HillScored) else ()
+    )
+    finished = (*earlier, event) if step.part is None else earlier
+    return Scene(
+        event=event,
+        board=_board_after(view, earlier[: len(earlier) - len(acts) + 1] if acting else earlier),
+        marks=_marks(view, event, step, finished),
+        sentence=sentence(view, number, names),
+        hill=hill,
+        acts=acts,
+        counted=counted,
+        counting=None if step.part is None else counted[-1],
+        points=points_won(finished, view.seats),
+    )
+
+
+def _board_after(view: View, events: Sequence[ScoringEvent]) -> View:
+    board = replace(view, placed=dict(view.placed), gone=set(), scoring=(), result=None)
+    for event in events:
+        board.fold(event)
+    return board
+
+
+def _marks(view: View, event: ScoringEvent, step: Step, finished: Sequence[ScoringEvent]) -> Marks:
+    marks = Marks(
+        won={
+            each.hill: view.start.peoples[each.leaders[0]][0].value if len(each.leaders) == 1 else NOBODY
+            for each in finished
+            if isinstance(each, HillScored)
+        },
+    )
+    hexes = view.layout.hexes
+    match event:
+        case SoldierFled():
+            return replace(marks, cursor=hexes[event.field])
+        case Captured():
+            captives = frozenset((*event.taken, *event.shared))
+            return replace(marks, cursor=hexes[event.field], captives=captives)
+        case HillScored() if step.part is not None:
+            piece = event.pieces[step.part]
+            notes = {field: f"+{amount}" for field, amount in amounts(piece).items()}
+            return replace(marks, cursor=hexes[piece.field], notes=notes)
+        case HillScored():
+            return replace(marks, cursor=view.layout.hills[event.hill])
+        case _:
+            return marks
+
+
+def acted(
+    ui: Ui, page: Scoring | Result, action: Action, view: View, model: TableModel
+) -> tuple[Ui, Request | None]:
+    """Return the UI state after a key or a click, and what is asked of the server."""
+    step = step_of(page, view)
+    match action:
+        case Act.NEXT | PointAt():
+            return replace(ui, page=at_step(view, step + 1)), None
+        case Act.BACK:
+            return replace(ui, page=at_step(view, step - 1)), None
+        case Act.NEXT_HILL:
+            return replace(ui, page=at_step(view, next_hill_step(view, step))), None
+        case Act.FIRST:
+            return replace(ui, page=Scoring()), None
+        case Act.SKIP:
+            return replace(ui, page=Result()), None
+        case _:
+            return left_or_again(ui, action, model)
+
+
+def left_or_again(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
+    """Return the UI state after a key at a table whose game is over."""
+    match action:
+        case Act.LEAVE:
+            return ui, requests.Leave()
+        case Act.REMATCH:
+            return _playing_again(ui, model)
+        case Act.REVIEW if ui.hosting.looks_back:
+            return ui, requests.Review()
+        case Act.ANALYSE if ui.hosting.analyses:
+            return ui, requests.Review(analysed=True)
+        case Act.SAVE_RECORD if ui.hosting.saves:
+            return ui, requests.SaveRecord()
+        case Act.SAVE_PICTURE if ui.hosting.saves:
+            return ui, requests.SavePicture()
+        case _:
+            return ui, None
+
+
+def _playing_again(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
+    """Play again, or watch those who do."""
+    if model.seat is not None:
+        return ui, requests.Rematch()
+    if model.state is not None and model.state.next is not None:
+        return ui, requests.WatchNext(model.state.next)
+    return replace(ui, notice=Notice(_("You are watching: the players decide whether to play again."))), None
+
+
+class ScoringPanel(Struct, frozen=True):
+    """What the panel of a step of the scoring is drawn from."""
+
+    scene: Scene
+    view: View
+    names: Sequence[str]
+    glyphs: GlyphSet
+    width: int
+
+    def block(self, number: str) -> Block:
+        """Return the hill being scored: its soldiers, the influence counted so far, the points so far."""
+        rows: list[Row] = []
+        scene = self.scene
+        if scene.hill is not None:
+            laurel = self.view.laurels[scene.hill].value
+            rows.append(heading(_("HILL {hill}").format(hill=scene.hill), self.width, laurel))
+            for act in scene.acts:
+                rows += [(row, None) for row in self._act(act, current=act is scene.event)]
+            rows += [(self._influence(each, current=each is scene.counting), None) for each in scene.counted]
+            rows.append(BLANK)
+        rows.append(heading(_("SO FAR"), self.width, _("influence").rjust(9) + _("points").rjust(8)))
+        rows += [(self._points(Seat(seat)), None) for seat in range(self.view.seats)]
+        return block_of([*rows, BLANK, (line(number, "class:faint"), None)], self.width)
+
+    def _act(self, act: SoldierFled | Captured, *, current: bool) -> Iterable[Line]:
+        """Return what a soldier does; captives that do not fit go on the next line."""
+        if isinstance(act, SoldierFled):
+            words = _("flees ({merchants} m, {farmers} f)").format(
+                merchants=len(act.merchants), farmers=len(act.farmers)
+            )
+        else:
+            words = _("takes {fields}").format(fields=", ".join((*act.taken, *act.shared)))
+        sign = pointer(self.glyphs, shown=current)
+        who = beside(sign, line(f"{act.field} "), self._piece_on(act.field), line(" "))
+        indent = line(" " * width_of(who))
+        rows = wrapped(words, self.width - width_of(who))
+        return (
+            beside(indent if at else who, line(row, "class:mine" if current else ""))
+            for at, row in enumerate(rows)
+        )
+
+    def _influence(self, piece: Influence, *, current: bool) -> Line:
+        left = beside(
+            pointer(self.glyphs, shown=current), line(f"{piece.field} "), self._piece_on(piece.field)
+        )
+        return ends(left, line(f" {sum_of(piece)}", "class:mine" if current else ""), self.width)
+
+    def _points(self, seat: Seat) -> Line:
+        scene = self.scene
+        leads = isinstance(scene.event, HillScored) and scene.counting is None and seat in scene.event.leaders
+        style = "class:mine" if leads else ""
+        influence = sum(each.amount for each in scene.counted if each.seat == seat)
+        left = beside(
+            pointer(self.glyphs, shown=leads),
+            chips(self.view.start.peoples[seat]),
+            line(f" {self.names[seat]}", style),
+        )
+        return ends(left, line(f" {influence or '':>4}{scene.points[seat]:>8}", style), self.width)
+
+    def _piece_on(self, field: Field) -> Line:
+        piece = self.view.placed[field]
+        return line(f"{notation(piece):<3}", people_style(piece.people))
+
+
+class ScoringDrawing(ServerPage, frozen=True):
+    """A step of the walk through the scoring."""
+
+    step: int
+    view: View
+
+    @property
+    def stage(self) -> str:
+        return scoring_stage(self.view, self.step)
+
+    def body(self, width: int, height: int) -> Block:
+        scene = self._scene()
+
+        def panel(columns: int, rows: int) -> Block:
+            return self.panel_block(scene, columns, rows)
+
+        return table_block(
+            self.ui,
+            (scene.board, scene.marks),
+            self.glyphs,
+            (width, height),
+            panel=panel,
+            sentence=scene.sentence,
+        )
+
+    def small_body(self, width: int, height: int) -> Block:
+        scene = self._scene()
+        return small_table_block(
+            self.ui,
+            (scene.board, scene.marks),
+            self.glyphs,
+            (width, height),
+            panel=None,
+            hand=EMPTY,
+            below=height // 2,
+            sentence=scene.sentence,
+        )
+
+    def panel_block(self, scene: Scene, width: int, height: int) -> Block:  # noqa: ARG002 - lessons need it
+        number = _("step {number} of {last}").format(number=self.step + 1, last=last_step(self.view) + 1)
+        return ScoringPanel(scene, self.view, names_at(self.model), self.glyphs, width).block(number)
+
+    def _scene(self) -> Scene:
+        return scene(self.view, self.step, names_at(self.model))
+
+
+def scoring_stage(view: View, number: int) -> str:
+    """Return how far the walk through the scoring is."""
+    hill = hill_of(view.scoring[steps(view)[number].event])
+    if hill is not None:
+        return _("scoring hill {hill}").format(hill=hill)
+    return _("the scoring") if number == 0 else _("the result")
+
+
+COLUMNS = (  # with the room that they take
+    (N_("captives"), 10),
+    (N_("discs 1"), 9),
+    (N_("discs 2"), 9),
+    (N_("laurels"), 19),
+    (N_("POINTS"), 8),
+)
+_NAME = 25
+
+
+class ResultDrawing(ServerPage, frozen=True):
+    """The result of a game."""
+
+    ended: GameEnded
+    view: View
+
+    @property
+    def stage(self) -> str:
+        return _("the result")
+
+    def body(self, width: int, height: int) -> Block:
+        return with_news(Block(tuple(self.lines(width))), self.ui, width, height, self._again())
+
+    def _again(self) -> str:
+        """Return who plays again; empty if nobody does."""
+        return "" if self.model.state is None else describe_rematch(self.model.state, self.model.seat)
+
+    def small_body(self, width: int, height: int) -> Block:
+        names = names_at(self.model)
+        points = short_points(self.view, self.ended, names, width)
+        asked = words_now(self.ui, width, max(height // 3, 1), self._again())
+        room = max(height - len(points) - len(asked), 0)
+        check = self.model.draws.check()
+        fault = None if check is None else check.fault
+        warning = begun(wrapped(describe_fault(fault), width), room, width) if fault is not None else []
+        won = begun(wrapped(describe_result(self.ended, names), width), room - len(warning), width)
+        lines = [
+            *(line(row, "class:refusal") for row in warning),
+            *(line(row, "class:heading") for row in won),
+            *points,
+        ]
+        news = news_lines(self.ui, width, min(height - len(lines), LOG_LINES), self._again())
+        return Block((*stacked(lines, width, height - len(news)), *news))
+
+    def lines(self, width: int) -> list[Line]:
+        lines = result_lines(self.view, self.ended, names_at(self.model), self.glyphs, width)
+        if standings := "" if self.model.state is None else describe_standings(self.model.state):
+            lines += [EMPTY, *_indented(standings, width)]
+        if (check := self.model.draws.check()) is None:
+            return lines
+        if check.fault is not None:  # above all else, so that no window cuts it off
+            return [EMPTY, *_indented(describe_fault(check.fault), width, "class:refusal"), *lines]
+        said = describe_draws(check, names_at(self.model), plays=self.model.seat is not None)
+        return [*lines, EMPTY, *_indented(said, width, "class:faint")]
+
+
+def result_lines(
+    view: View, ended: GameEnded, names: Sequence[str], glyphs: GlyphSet, width: int
+) -> list[Line]:
+    """Return the table of points and what decided the game."""
+    lines = [EMPTY, *_indented(describe_result(ended, names), width, "class:heading"), EMPTY]
+    lines.append(_row(EMPTY, [_(word) for word, _width in COLUMNS], "class:faint"))
+    order = in_order(ended)
+    for seat in order:
+        won = seat in ended.winners
+        sign = line(f"{glyphs.pointer if won else ' '} ", "class:mine")
+        who = beside(
+            sign, chips(view.start.peoples[seat]), line(f" {names[seat]}", "class:mine" if won else "")
+        )
+        lines.append(_row(who, amounts_of(ended.tallies[seat]), "class:mine" if won else ""))
+    lines += [
+        EMPTY,
+        *(content for seat in order for content in _laurels(ended, seat, names, width)),
+    ]
+    if ended.decided_by is not DecidedBy.POINTS:
+        lines += [EMPTY, *_indented(_tie(ended, names), width)]
+    return lines
+
+
+def in_order(ended: GameEnded) -> list[Seat]:
+    """Return the seats, the winner's first."""
+    tallies = ended.tallies
+    order = sorted(range(len(tallies)), key=lambda seat: (-tallies[seat].points, -tallies[seat].items))
+    return list(map(Seat, order))
+
+
+def amounts_of(tally: Tally) -> list[str]:
+    """Return every source of points as arithmetic: `1x2 = 2`, `3+4 = 7`."""
+    twos = 2 * tally.twos
+    return [
+        str(tally.captives),
+        str(tally.ones),
+        f"{tally.twos}x2 = {twos}" if twos else "0",
+        _sum([LAUREL_WORTH[laurel] for laurel in tally.laurels]),
+        str(tally.points),
+    ]
+
+
+def _sum(terms: Sequence[int]) -> str:
+    return f"{'+'.join(map(str, terms))} = {sum(terms)}" if len(terms) > 1 else str(sum(terms))
+
+
+def _row(who: Line, words: Sequence[str], style: str) -> Line:
+    cells = (f"{word:>{room}}" for word, (_head, room) in zip(words, COLUMNS, strict=True))
+    return beside(fitted(who, _NAME), line("".join(cells), style))
+
+
+def _laurels(ended: GameEnded, seat: Seat, names: Sequence[str], width: int) -> list[Line]:
+    laurels = ended.tallies[seat].laurels
+    if not laurels:
+        return []
+    words = ", ".join(f"{laurel} {LAUREL_WORTH[laurel]}" for laurel in laurels)
+    return _indented(_("{name} has {laurels}.").format(name=names[seat], laurels=words), width)
+
+
+def _tie(ended: GameEnded, names: Sequence[str]) -> str:
+    """Return the count that breaks a tie (R7.2)."""
+    best = max(tally.points for tally in ended.tallies)
+    tied = [seat for seat, tally in enumerate(ended.tallies) if tally.points == best]
+    counts = ", ".join(f"{names[seat]} {ended.tallies[seat].items}" for seat in tied)
+    return _("The tie-break, captives, discs and laurels together: {counts}.").format(counts=counts)
+
+
+def _indented(text: str, width: int, style: str = "") -> list[Line]:
+    return [beside(line("  "), content) for content in paragraphs([text], width - 4, style)]
+
+
+def short_points(view: View, ended: GameEnded, names: Sequence[str], width: int) -> list[Line]:
+    """Return everybody's points, the best first."""
+    order = sorted(map(Seat, range(view.seats)), key=lambda seat: -ended.tallies[seat].points)
+    return [
+        ends(
+            beside(chips(view.start.peoples[seat]), line(f" {names[seat]}")),
+            line(f" {ended.tallies[seat].points:>2} "),
+            width,
+        )
+        for seat in order
+    ]

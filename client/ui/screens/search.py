@@ -1,0 +1,228 @@
+"""The servers found on the network, with their open tables, and a last line to type an address."""
+
+from dataclasses import replace
+
+from client.finding.found import Asking, Found, FoundServer, Gone, Listed, Locked, SeatAnswer, Silent
+from client.language import _, counted
+from client.player.seats import KeptSeat
+from client.ui import requests
+from client.ui.actions import Act, Action, ChooseLine, Way
+from client.ui.draw.page import ListPage
+from client.ui.frame import EMPTY, Block, Line, beside, block_of, line, padded, paragraphs
+from client.ui.requests import Request
+from client.ui.state import Asked, Entry, Notice, Search, Spot, Ui
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.times import clock_time
+from protocol.messages import TableSummary, Turn
+from protocol.text import printable
+
+
+def found(ui: Ui, now: Found) -> Ui:
+    """Return the UI state with what is found now; what was chosen stays chosen as far as it is there."""
+    if not isinstance(ui.page, Search):
+        return ui
+    page = replace(ui.page, found=now)
+    return replace(ui, page=replace(page, chosen=_still_chosen(page)))
+
+
+def seat_stands(ui: Ui, seat: KeptSeat, answer: SeatAnswer) -> Ui:
+    """Return the UI state with how the game stands at the table of a seat."""
+    if not isinstance(ui.page, Search):
+        return ui
+    return replace(ui, page=replace(ui.page, answers={**ui.page.answers, seat: answer}))
+
+
+def _still_chosen(page: Search) -> Spot | None:
+    chosen, there = page.chosen, [spot for spot in page.lines if spot is not None]
+    at_table = chosen is not None and chosen[1] and chosen in there
+    if not page.moved and not at_table:
+        return next((spot for spot in there if spot[1]), there[0] if there else None)
+    if chosen is None or chosen in there:
+        return chosen
+    server = (chosen[0], "")
+    return server if server in there else None
+
+
+def acted(ui: Ui, page: Search, action: Action) -> tuple[Ui, Request | None]:
+    """Return the UI state after a key or a click, and where the player goes, if anywhere."""
+    lines = page.lines
+    at = lines.index(page.chosen)
+    match action:
+        case Way():
+            there = min(max(at + (1 if action is Way.DOWN else -1), 0), len(lines) - 1)
+            return _at_line(ui, page, lines[there]), None
+        case ChooseLine(number) if number != at and number < len(lines):
+            return _at_line(ui, page, lines[number]), None
+        case Act.ADDRESS:
+            return _asking(_at_line(ui, page, None)), None
+        case Act.CONFIRM | ChooseLine() if page.chosen is None:
+            return _asking(ui), None
+        case Act.CONFIRM | ChooseLine() if page.chosen is not None:
+            url, table = page.chosen
+            return ui, requests.GoTo(url, table or None)
+        case Act.WATCH if page.chosen is not None and page.chosen[1]:
+            url, table = page.chosen
+            return ui, requests.GoTo(url, table, watch=True)
+        case Act.WATCH:
+            return replace(ui, notice=Notice(_("Use the arrow keys to choose a table to watch."))), None
+        case Act.LEAVE:
+            return ui, requests.GoHome()
+        case _:
+            return ui, None
+
+
+def _at_line(ui: Ui, page: Search, spot: Spot | None) -> Ui:
+    return replace(ui, page=replace(page, chosen=spot, moved=True))
+
+
+def _asking(ui: Ui) -> Ui:
+    return replace(ui, entry=Entry(asks=Asked.ADDRESS))
+
+
+_OTHERS = 11  # lines that are not of the list in a window of any size
+_NAME = 26  # columns
+_SEAT = (10, 22, 22)  # a table's code, how the game stands, the player's name
+_COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
+
+
+def search_page(ui: Ui, search: Search, glyphs: GlyphSet) -> ListPage:
+    place = _("Join a game")
+    heading = f"Palatinus {glyphs.dot} {place}"
+    return ListPage(ui, place, heading, lambda width, height: search_block(search, glyphs, width, height))
+
+
+def search_block(search: Search, glyphs: GlyphSet, width: int, height: int) -> Block:
+    """Return the lines around the chosen one, the line for an address, and what there is to say."""
+    *listed, address = _texts(search)
+    chosen = len(listed)
+    if search.chosen is not None:
+        chosen = [number for _text, number in listed].index(search.lines.index(search.chosen))
+    room = max(height - _OTHERS, 1)
+    first = min(max(chosen - room + 1, 0), max(len(listed) - room, 0))
+    rows: list[tuple[Line, Action | None]] = [(EMPTY, None)]
+    for at, (text, number) in enumerate(listed[first : first + room], start=first):
+        rows.append(_row(text, number, glyphs, width, chosen=at == chosen))
+    if listed:
+        rows.append((EMPTY, None))
+    rows.append(_row(*address, glyphs, width, chosen=search.chosen is None))
+    rows.append((EMPTY, None))
+    said = paragraphs([_words(search)], width - 4, "class:faint")
+    rows += [(beside(line("  "), words), None) for words in said]
+    return block_of(rows, width)
+
+
+def _texts(search: Search) -> list[tuple[str, int | None]]:
+    """Return all lines, with their numbers if they can be chosen."""
+    numbers = {spot: number for number, spot in enumerate(search.lines)}
+    texts: list[tuple[str, int | None]] = [
+        (_seat_text(seat, search.answers.get(seat)), numbers[seat.server, seat.table])
+        for seat in search.seats
+    ]
+    for server in search.found.servers:
+        texts.append((_server_text(server), numbers[server.url, ""]))
+        if isinstance(server.answer, Listed):
+            texts += [
+                (f"  {_table_text(table)}", numbers[server.url, table.table])
+                for table in server.answer.tables
+            ]
+            if more := server.answer.more:
+                form = counted("and {n} more table", "and {n} more tables", more)
+                texts.append((f"  {form.format(n=more)}", None))
+    return [*texts, (_("Type an address"), numbers[None])]
+
+
+def _row(
+    text: str, number: int | None, glyphs: GlyphSet, width: int, *, chosen: bool
+) -> tuple[Line, Action | None]:
+    action = None if number is None else ChooseLine(number)
+    if chosen:
+        return line(padded(f"{glyphs.pointer} {text}", width), "class:chosen"), action
+    return line(f"  {text}", "class:faint" if number is None else ""), action
+
+
+def _words(search: Search) -> str:
+    """Return what there is to say about the search, or about the server that is chosen."""
+    found, chosen = search.found, search.chosen
+    if found.deaf is not None:
+        return _deaf(found.deaf)
+    for seat, answer in search.answers.items():
+        if chosen == seat[:2] and isinstance(answer, Silent):
+            return printable(answer.reason)
+    for server in found.servers:
+        if chosen is not None and server.url == chosen[0] and isinstance(server.answer, Silent):
+            return printable(server.answer.reason)
+    if found.servers or not search.waited:
+        return _(
+            "Looking for servers on this network. They appear here when found, and disappear when they stop."
+        )
+    return _(
+        "No server has been found yet. Some networks do not let servers be found: guest networks, VPNs, "
+        "strict firewalls. Then ask the host for the address on their screen, and type it here: "
+        "ws://HOST:PORT."
+    )
+
+
+def _deaf(reason: str) -> str:
+    if not reason:
+        return _("This computer is not in a network. When it is, what is found there appears here.")
+    text = _(
+        "This computer cannot look for servers ({reason}). Ask the host for the address on their screen, and "
+        "type it here: ws://HOST:PORT."
+    )
+    return text.format(reason=printable(reason))
+
+
+def _seat_text(seat: KeptSeat, answer: SeatAnswer | None) -> str:
+    words = (seat.table, _describe_turn(answer), _("you are {name}").format(name=seat.name))
+    return "".join((*(padded(*cell) for cell in zip(words, _SEAT, strict=True)), seat.server))
+
+
+def _describe_turn(answer: SeatAnswer | None) -> str:
+    """Return how the game stands at the table of a seat, as far as its server says so."""
+    match answer:
+        case Turn(stage="over"):
+            return _("the game is over")
+        case Turn(archived=True):
+            return _("nobody is there")
+        case Turn(stage="gathering"):
+            return _("not started yet")
+        case Turn(turn=int()):
+            mine = answer.turn == answer.seat
+            words = _("your turn") if mine else _("{name}'s turn").format(name=printable(answer.name or ""))
+            return words if answer.clock is None else f"{words}, {clock_time(answer.clock / 1000)}"
+        case Gone():
+            return _("no longer yours")
+        case Locked():
+            return _("wants a password")
+        case Silent():
+            return _("unavailable")
+        case _:
+            return _("your seat")
+
+
+def _server_text(server: FoundServer) -> str:
+    name = server.name or _("(no name)")
+    note = _describe(server)
+    return f"{padded(name, _NAME - 1)} {server.url}" + (f"  {note}" if note else "")
+
+
+def _describe(server: FoundServer) -> str:
+    """Return what is said beside a server in place of its tables."""
+    match server.answer:
+        case Asking():
+            return "..."
+        case Locked():
+            return _("wants a password")
+        case Silent():
+            return _("unavailable")
+        case Listed(()):
+            return _("no open table")
+        case Listed():
+            return ""
+
+
+def _table_text(table: TableSummary) -> str:
+    seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
+    cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
+    note = _("a seat is free") if table.vacant else printable(table.title)
+    return "".join((*(padded(*cell) for cell in cells), note))

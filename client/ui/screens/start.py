@@ -1,0 +1,251 @@
+"""The start screen: where to go, and how a game against bots would be."""
+
+from dataclasses import replace
+from typing import Final
+
+from msgspec import structs
+
+from client.finding.found import named
+from client.language import N_, _, counted
+from client.levels import describe_level, describe_temper
+from client.player.calling import Calling, Notices
+from client.player.preferences import WaysIn
+from client.typed.address import BadAddress, server_url
+from client.typed.names import fault_of
+from client.ui import requests
+from client.ui.actions import Act, Action, ChooseLine, Pick, Way
+from client.ui.draw.news_lines import LOG_LINES
+from client.ui.draw.page import ListPage
+from client.ui.frame import EMPTY, Block, Line, beside, block_of, line, padded, wrapped
+from client.ui.requests import Request
+from client.ui.state import Asked, Entry, LeftGame, Notice, Search, Start, StartLine, Ui
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.people import PEOPLES
+from engine.pieces import People
+from protocol.limits import TITLE_LENGTH
+from protocol.settings import Title
+
+
+def acted(ui: Ui, start: Start, action: Action) -> tuple[Ui, Request | None]:
+    """Return the UI state after a key or a click, and where the player goes, if anywhere."""
+    lines, table = start.lines, ui.new_table
+    at = lines.index(start.chosen)
+    match action:
+        case Way():
+            there = min(max(at + (1 if action is Way.DOWN else -1), 0), len(lines) - 1)
+            return _at_line(ui, start, lines[there]), None
+        case ChooseLine(number) if number != at:
+            return _at_line(ui, start, lines[number]), None
+        case Act.CONFIRM | ChooseLine():
+            return _chosen(ui, start)
+        case Pick(number):
+            return replace(
+                _at_line(ui, start, StartLine.PLAY), new_table=structs.replace(table, players=number)
+            ), None
+        case Act.LAYOUT:
+            other = structs.replace(table, random_layout=not table.random_layout)
+            return replace(_at_line(ui, start, StartLine.PLAY), new_table=other), None
+        case Act.PEOPLE:
+            every = (None, *People)
+            people = every[(every.index(table.people) + 1) % len(every)]
+            chosen = structs.replace(table, people=people)
+            return replace(_at_line(ui, start, StartLine.PLAY), new_table=chosen), None
+        case Act.BRAIN:
+            level = (start.level + 1) % len(start.levels)
+            return _at_line(ui, replace(start, level=level), StartLine.PLAY), None
+        case Act.PACE:
+            return _at_line(ui, replace(start, human_pace=not start.human_pace), StartLine.PLAY), None
+        case Act.WAYS_IN:
+            every_way = tuple(WaysIn)
+            ways_in = every_way[(every_way.index(start.ways_in) + 1) % len(every_way)]
+            return _at_line(ui, replace(start, ways_in=ways_in), StartLine.HOST), None
+        case Act.BELL | Act.WINDOW_TITLE | Act.NOTICES:
+            return replace(ui, page=replace(start, calling=_called(start.calling, action))), None
+        case Act.NAME:
+            return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
+        case _:
+            return ui, None
+
+
+def _called(calling: Calling, action: Act) -> Calling:
+    """Return how the player is called after a key that changes it."""
+    if action is Act.BELL:
+        return replace(calling, bell=not calling.bell)
+    if action is Act.WINDOW_TITLE:
+        return replace(calling, title=not calling.title)
+    every = tuple(Notices)
+    return replace(calling, notices=every[(every.index(calling.notices) + 1) % len(every)])
+
+
+def _at_line(ui: Ui, start: Start, chosen: StartLine | str) -> Ui:
+    return replace(ui, page=replace(start, chosen=chosen))
+
+
+def _chosen(ui: Ui, start: Start) -> tuple[Ui, Request | None]:
+    match start.chosen:
+        case StartLine.CONTINUE:
+            return ui, requests.Continue()
+        case StartLine.LEARN:
+            return ui, requests.Learn()
+        case StartLine.PLAY:
+            level = start.levels[start.level]
+            table = ui.new_table
+            return ui, requests.PlayBots(table.players, level, table.random_layout, table.people)
+        case StartLine.HOST:
+            return ui, requests.Host()
+        case StartLine.HISTORY:
+            return ui, requests.LookBack()
+        case StartLine.JOIN:
+            return ui, requests.Search()
+        case server:
+            return ui, requests.GoTo(server)
+
+
+def typed(ui: Ui, asked: Asked, text: str) -> tuple[Ui, Request | None]:
+    """Take in what was asked for: a name, a table's title, or the address of a server to go to.
+
+    A server that was found also goes by its name.
+    """
+    if asked is Asked.TITLE:
+        if len(text) > TITLE_LENGTH:
+            too_long = _("The name is too long: at most {most} characters.").format(most=TITLE_LENGTH)
+            return replace(ui, notice=Notice(too_long, refusal=True)), None
+        return ui, requests.Set(Title(text))
+    if asked is Asked.NAME:
+        if (fault := fault_of(text)) is not None:
+            return replace(ui, notice=Notice(fault, refusal=True)), None
+        if isinstance(ui.page, Start):
+            return replace(ui, name=text), None
+        return replace(ui, name=text, retry=None), requests.Rename(text, ui.retry)
+    if isinstance(ui.page, Search) and (server := named(ui.page.found, text)) is not None:
+        return ui, requests.GoTo(server.url)
+    try:
+        return ui, requests.GoTo(server_url(text))
+    except BadAddress as error:
+        return replace(ui, notice=Notice(f"{error}.", refusal=True)), None
+
+
+_TITLE_WIDTH = 22
+
+
+def start_page(ui: Ui, start: Start, glyphs: GlyphSet) -> ListPage:
+    heading = _("Palatinus: the seven hills of Rome")
+    return ListPage(
+        ui, "Palatinus", heading, lambda width, height: start_block(ui, start, glyphs, width, height)
+    )
+
+
+def start_block(ui: Ui, start: Start, glyphs: GlyphSet, width: int, height: int) -> Block:
+    """Return the lines to choose from, and below them the set-up; where there is little room, the shorter."""
+    welcome = _("Welcome, {name}.").format(name=ui.name)
+    rows: list[tuple[Line, Action | None]] = [
+        (EMPTY, None),
+        (line(f"  {welcome}", "class:heading"), None),
+        (EMPTY, None),
+    ]
+    for at, line_here in enumerate(start.lines):
+        title, words = _describe(line_here, start)
+        chosen = line_here == start.chosen
+        sign = glyphs.pointer if chosen else " "
+        text = f"{sign} {padded(title, _TITLE_WIDTH)}"
+        if chosen:
+            rows.append((line(padded(f"{text}{words}", width), "class:chosen"), ChooseLine(at)))
+        else:
+            rows.append((beside(line(text), line(words, "class:faint")), ChooseLine(at)))
+    rows.append((EMPTY, None))
+    room = height - LOG_LINES
+    set_up = _set_up(ui, start, width, temper=True)
+    if len(rows) + len(set_up) > room:
+        rows = [row for row in rows if row[0] is not EMPTY]
+    if len(rows) + len(set_up) > room:
+        set_up = _set_up(ui, start, width, temper=False)
+    rows += [(row, None) for row in set_up]
+    return block_of(rows, width)
+
+
+def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
+    """Return what can be chosen on this line, and what it means."""
+    match chosen:
+        case StartLine.CONTINUE:
+            return _("Continue"), "" if start.left is None else _describe_left(start.left)
+        case StartLine.LEARN:
+            return _("Learn the game"), _("a guided first game; takes a few minutes")
+        case StartLine.PLAY:
+            return _("Play against bots"), _("right away, with nothing to set up")
+        case StartLine.HOST:
+            return _("Host a game"), _("on this computer, for others on your network")
+        case StartLine.JOIN:
+            return _("Join a game"), _("found on your network, or at an address")
+        case StartLine.HISTORY:
+            return _("Past games"), _("look through the games you have played or hosted")
+        case server:
+            return _("Join again"), server
+
+
+def _describe_left(left: LeftGame) -> str:
+    form = counted(
+        "your game of {when} against {n} bot",
+        "your game of {when} against {n} bots",
+        left.players - 1,
+    )
+    return form.format(n=left.players - 1, when=left.when)
+
+
+_NOTICES: Final = {
+    Notices.AUTO: N_("desktop notices"),
+    Notices.OSC9: N_("desktop notices (OSC 9)"),
+    Notices.OSC777: N_("desktop notices (OSC 777)"),
+    Notices.NONE: N_("no notices"),
+}
+
+
+_WAYS_IN: Final = {
+    WaysIn.NONE: N_("games you host: with Palatinus alone"),
+    WaysIn.WEB: N_("games you host: shown in browsers too"),
+    WaysIn.SSH: N_("games you host: over ssh too, with nothing installed"),
+    WaysIn.BOTH: N_("games you host: over ssh too, and shown in browsers"),
+}
+
+
+def _describe_calling(calling: Calling) -> str:
+    ways = (
+        _("bell") if calling.bell else _("no bell"),
+        _("title") if calling.title else _("no title"),
+        _(_NOTICES[calling.notices]),
+    )
+    return _("your turn: {ways}").format(ways=", ".join(ways))
+
+
+def _describe_people(people: People | None) -> str:
+    name = _("whichever is left") if people is None else _(PEOPLES[people])
+    return _("your people: {people}").format(people=name)
+
+
+def _set_up(ui: Ui, start: Start, width: int, *, temper: bool) -> list[Line]:
+    """Return how a game against bots would be, and how the player is called, with the keys that change it."""
+    level = start.levels[start.level]
+    style = "" if start.chosen is StartLine.PLAY else "class:faint"
+    bots = _("bots: {level}, moves {pace}. {temper}").format(
+        level=describe_level(level),
+        pace=_("with some delay") if start.human_pace else _("at once"),
+        temper=describe_temper(level) if temper else "",
+    )
+    keys_and_words = (
+        ("2-5", counted("{n} player", "{n} players", ui.new_table.players).format(n=ui.new_table.players)),
+        (
+            "x",
+            _("the tiles are laid at random")
+            if ui.new_table.random_layout
+            else _("the players lay the tiles"),
+        ),
+        ("p", _describe_people(ui.new_table.people)),
+        ("s,a", bots),
+        ("b,t,d", _describe_calling(start.calling)),
+        ("w", _(_WAYS_IN[start.ways_in])),
+    )
+    rows = [line("  " + _("A game against bots"), "class:heading")]
+    for keys, words in keys_and_words:
+        first, *others = wrapped(words, width - 12)
+        rows.append(beside(line(f"    {keys:<6}", "class:key"), line(first, style)))
+        rows += [line(f"          {other}", style) for other in others]
+    return rows

@@ -1,0 +1,348 @@
+"""Typed commands: what a line means, and how it could be completed."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from client.language import _
+from client.tables.table import TableModel
+from client.typed.absence import BadPolicy, policy_named
+from client.typed.address import BadCode, table_code
+from client.typed.names import fault_of
+from client.typed.starting import BadStart, seat_to_start
+from client.ui import requests
+from client.ui.requests import Misread, Request
+from client.ui.screens import table_commands
+from client.ui.state import Replay
+from client.ui.talk import Mute
+from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS, Field
+from engine.components import DEALS
+from engine.events import LayTile, Place
+from engine.legal import LegalLays, LegalPlaces
+from engine.pieces import Piece, Seat
+from engine.view import SPECTATOR, Eyes, Phase, eyes_of
+from protocol.limits import LEVEL_LENGTH
+
+_LEVEL: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}")
+_PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
+
+
+class Read(Struct, frozen=True):
+    """The line asks for help, for the rules, or to quit."""
+
+    page: str
+
+
+class Go(Struct, frozen=True):
+    """Go to this stop of the record; None is the very end."""
+
+    stop: int | None
+
+
+class See(Struct, frozen=True):
+    """See the record with these eyes."""
+
+    eyes: Eyes
+
+
+Meaning: TypeAlias = Request | Read | Mute | Misread
+ReplayMeaning: TypeAlias = Go | See | Read | Misread
+
+PAGES: Final = ("help", "rules", "quit")
+_ANSWERS: Final = {"yes": True, "no": False}
+_LOBBY_WORDS: Final = ("join", "watch", "open", "say", "name ", "refresh", *PAGES)
+_TABLE_WORDS: Final = ("say", "leave", *PAGES)
+_REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eyes all", "eyes none")
+
+
+def meaning(text: str, model: TableModel) -> Meaning:
+    """Return what a typed line asks for."""
+    words = text.split()
+    match [words[0].lower(), *words[1:]] if words else []:
+        case []:
+            return Misread(_("Type a command, for example: {example}").format(example="m* C4"))
+        case [page] if page in PAGES:
+            return Read(page)
+        case [("join" | "watch") as verb, code]:
+            return _join(verb, code)
+        case ["open", *options]:
+            return _open(options)
+        case ["name", *_name]:
+            return _renamed(text, model)
+        case ["refresh"] if model.table is not None:
+            misplaced = _("The list of tables is in the lobby. Leave the table to see it.")
+            return Misread(misplaced, mistyped=False)
+        case ["refresh"]:
+            return requests.Refresh()
+        case ["start"]:
+            return requests.Start()
+        case ["bot", *_] if model.view is not None:
+            too_late = _("The game has begun: no bot can take a seat. See the table's menu.")
+            return Misread(too_late, mistyped=False)
+        case ["bot"]:
+            return requests.SeatBot()
+        case ["bot", "remove", *name] if name:
+            return table_commands.meaning("remove", name, model)
+        case ["bot", level] if level != "remove" and _LEVEL.fullmatch(level.lower()):
+            return requests.SeatBot(level.lower())
+        case ["bot", *_others]:
+            example = "bot senator, bot remove senator-1"
+            return Misread(_("Type it like this: {example}").format(example=example))
+        case [verb, *rest] if verb in table_commands.VERBS:
+            return table_commands.meaning(verb, rest, model)
+        case [("mute" | "unmute") as verb, *who]:
+            return table_commands.mute(verb, who, model)
+        case ["again"]:
+            return requests.Rematch()
+        case ["review"]:
+            return requests.Review()
+        case ["save"]:
+            return requests.SaveRecord()
+        case ["picture"]:
+            return requests.SavePicture()
+        case ["vote", *answer]:
+            return _vote(answer, model)
+        case ["leave"]:
+            return requests.Leave()
+        case ["say"]:
+            return Misread(_("Type what you want to say, for example: {example}").format(example="say hello"))
+        case ["say", *_said]:
+            said = text.split(maxsplit=1)[1].strip()
+            return requests.SayInLobby(said) if model.table is None else requests.Say(said)
+        case ["lay", *numbers]:
+            return _lay(numbers, model)
+        case ["place", piece, field] | [piece, field]:
+            return _place(piece, field, text, model)
+        case [piece] if _PIECE.fullmatch(piece):
+            return _no_piece(text, model)
+    return _no_command(text)
+
+
+def _join(verb: str, text: str) -> Meaning:
+    try:
+        code = table_code(text)
+    except BadCode as error:
+        return Misread(str(error))
+    return requests.Join(code) if verb == "join" else requests.Watch(code)
+
+
+def _open(options: Sequence[str]) -> Meaning:
+    """Return the request to open a table: players, who starts, absence policy, and words like `random`."""
+    opening, starts = requests.Open(3), "random"
+    for word in map(str.lower, options):
+        if word in map(str, DEALS):
+            opening = replace(opening, players=int(word))
+        elif word.isdecimal():
+            hint = _("{n} players cannot play. Choose {least} to {most}.")
+            return Misread(hint.format(n=word, least=min(DEALS), most=max(DEALS)))
+        elif word == "random":
+            opening = replace(opening, random_layout=True)
+        elif word == "private":
+            opening = replace(opening, private=True)
+        elif word == "hints":
+            opening = replace(opening, hints=True)
+        elif word.startswith("starts:"):
+            starts = word.removeprefix("starts:")
+        else:
+            try:
+                opening = replace(opening, absence=policy_named(word))
+            except BadPolicy as error:
+                return Misread(str(error))
+    try:
+        return replace(opening, starting=seat_to_start(starts, opening.players))
+    except BadStart as error:
+        return Misread(str(error))
+
+
+def _renamed(text: str, model: TableModel) -> Meaning:
+    if model.table is not None:
+        misplaced = _("Names can be changed in the lobby only. Leave the table first.")
+        return Misread(misplaced, mistyped=False)
+    name = text.partition(" ")[2].strip()
+    if not name:
+        return Misread(_("Type your name, for example: {example}").format(example="name Ann"))
+    fault = fault_of(name)
+    return requests.Rename(name) if fault is None else Misread(fault)
+
+
+def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
+    """Return the vote on the player named, or on the only one there is to vote on."""
+    hint = _("Type vote, yes or no, and a player who is away, for example: {example}")
+    misread = Misread(hint.format(example="vote yes Bob"))
+    if model.state is None or not answer or (agree := _ANSWERS.get(answer[0].lower())) is None:
+        return misread
+    wanted = " ".join(answer[1:]).casefold()
+    voted_on = [
+        seat
+        for seat, summary in enumerate(model.state.seats)
+        if (summary.votes_needed and not wanted) or wanted in {str(seat + 1), (summary.name or "").casefold()}
+    ]
+    return requests.Vote(voted_on[0], agree) if len(voted_on) == 1 else misread
+
+
+def _no_piece(line: str, model: TableModel) -> Misread:
+    if model.view is None:
+        return _no_command(line)
+    hint = _("'{line}' is not a command. Type a piece and a field, for example: {example}")
+    return Misread(hint.format(line=line.strip(), example="m* C4"))
+
+
+def _no_command(text: str) -> Misread:
+    return Misread(_("'{line}' is not a command. Press ? for the list.").format(line=text.strip()))
+
+
+def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
+    """Return what a line typed at a record asks for."""
+    recording = replay.recording
+    words = text.split()
+    seats = (str(seat + 1) for seat in recording.seats)
+    match [word.lower() for word in words]:
+        case [page] if page in PAGES:
+            return Read(page)
+        case ["go", "start"]:
+            return Go(0)
+        case ["go", "end"]:
+            return Go(None)
+        case ["go", "scoring"] if recording.over:
+            return Go(recording.end)
+        case ["go", "scoring"]:
+            text = _("This game has not been scored: the record ends before the scoring.")
+            return Misread(text, mistyped=False)
+        case ["go", number] | [number] if number.isascii() and number.isdigit():
+            if len(number) < 4 and int(number) <= recording.moves:
+                return Go(int(number))
+            return Misread(
+                _("There is no move {number}. Choose 0 to {last}.").format(
+                    number=number, last=recording.moves
+                )
+            )
+        case ["eyes", "all"]:
+            return See(recording.all_eyes)
+        case ["eyes", "none"]:
+            return See(SPECTATOR)
+        case ["eyes", *_] if (seat := _seat(" ".join(words[1:]), replay)) is not None:
+            return See(eyes_of(seat))
+        case ["eyes", *_]:
+            return Misread(_("Type eyes and one of: {eyes}.").format(eyes=", ".join(("all", "none", *seats))))
+        case ["go", *_]:
+            return Misread(
+                _("Type go and a move from 0 to {last}, or start, scoring or end.").format(
+                    last=recording.moves
+                )
+            )
+    return _no_command(text)
+
+
+def _seat(text: str, replay: Replay) -> Seat | None:
+    """Return the seat with that number or name."""
+    wanted = text.casefold()
+    return next(
+        (
+            Seat(seat)
+            for seat, name in enumerate(replay.recording.names)
+            if wanted in {str(seat + 1), name.casefold()}
+        ),
+        None,
+    )
+
+
+def _lay(numbers: list[str], model: TableModel) -> Meaning:
+    position, orientation = (*numbers, "0")[:2] if numbers else ("", "")
+    if (
+        model.seat is None
+        or len(numbers) > 2
+        or position not in map(str, OUTER_POSITIONS)
+        or orientation not in map(str, ORIENTATIONS)
+    ):
+        return Misread(
+            _(
+                "Type lay, a position (1 to 6) and how often to turn the tile (0 to 5), for example: "
+                "{example}"
+            ).format(example="lay 3 2")
+        )
+    return LayTile(model.seat, int(position), int(orientation))
+
+
+def _place(piece: str, field: str, line: str, model: TableModel) -> Meaning:
+    matched = _PIECE.fullmatch(piece)
+    name = Field(field.upper())
+    if matched is None or model.seat is None or model.view is None:
+        return _no_piece(line, model)
+    if name not in FIELDS:
+        text = _("There is no field {field}. Choose an empty field, A1 to G6.")
+        return Misread(text.format(field=name))
+    people, kind, wolf = matched.groups()
+    own = model.view.start.peoples[model.seat][0]
+    try:
+        chosen = Piece(f"{(people or own).upper()}{kind.lower()}{wolf or ''}")
+    except ValueError:
+        return Misread(_("There is no soldier with a wolf. The pieces are m, m*, f, f* and s."))
+    return Place(model.seat, chosen, name)
+
+
+def completions(
+    text: str, model: TableModel, replay: Replay | None = None, online: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """Return the lines that `text` could be completed to, the likeliest first; `online` are names."""
+    wanted = text.lower()
+    lines = _lines(model, text, online) if replay is None else _replay_lines(replay)
+    return tuple(line for line in lines if line.lower().startswith(wanted) and line.lower() != wanted)
+
+
+def _replay_lines(replay: Replay) -> Iterator[str]:
+    yield from _REPLAY_WORDS
+    yield from (f"eyes {seat + 1}" for seat in replay.recording.seats)
+    yield from (f"eyes {name}" for name in replay.recording.names)
+    yield from PAGES
+
+
+def _lines(model: TableModel, text: str, online: Iterable[str]) -> Iterator[str]:
+    """Yield what can be typed now: whole lines after a complete first word, else first words."""
+    first, space = text.partition(" ")[:2]
+    match model.legal:
+        case LegalPlaces():
+            own = "" if model.view is None else model.view.start.peoples[model.legal.seat][0]
+            spellings = [spelling for piece in model.legal.pieces for spelling in _spellings(piece, own)]
+            if space:
+                yield from (f"{first} {field}" for field in model.legal.fields if first in spellings)
+            else:
+                yield from (f"{spelling} " for spelling in spellings)
+        case LegalLays():
+            yield from (f"lay {position} " for position in model.legal.positions)
+            if space:
+                yield from (
+                    f"lay {position} {turns}"
+                    for position in model.legal.positions
+                    for turns in model.legal.orientations
+                )
+    if model.table is None:
+        yield from (*_LOBBY_WORDS, *table_commands.lines_about(online))
+    elif model.view is None:
+        yield from (
+            "start",
+            "bot",
+            *_TABLE_WORDS,
+            *table_commands.lines(model),
+            *table_commands.mute_lines(model),
+        )
+    else:
+        if model.view.phase is Phase.OVER:
+            yield from ("again", "review", "save", "picture")
+        voted_on = [] if model.state is None else [each for each in model.state.seats if each.votes_needed]
+        yield from (f"vote {answer} {each.name}" for each in voted_on for answer in _ANSWERS)
+        yield from (*_TABLE_WORDS, *table_commands.lines(model), *table_commands.mute_lines(model))
+
+
+def _spellings(piece: Piece, own: str) -> tuple[str, ...]:
+    """Return how the piece can be typed: those of the seat's own people need no letter (R3.5)."""
+    return (piece[1:], str(piece)) if piece.people == own else (str(piece),)
+
+
+def shared_start(lines: Sequence[str]) -> str:
+    """Return the longest common prefix of `lines`."""
+    shortest = min(lines, key=len)
+    same = next((at for at, letter in enumerate(shortest) if any(each[at] != letter for each in lines)), None)
+    return shortest[:same]

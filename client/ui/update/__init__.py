@@ -1,1 +1,0 @@
-"""The state of the screen, and pure functions that update it from keys, clicks, typed lines and news."""

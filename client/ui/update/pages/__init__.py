@@ -1,1 +1,0 @@
-"""What keys and clicks do, page by page."""
