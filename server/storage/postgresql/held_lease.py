@@ -5,7 +5,7 @@ import contextlib
 import logging
 import math
 import time
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from server.errors import JournalError, NotStoredNow
@@ -105,6 +105,7 @@ class HeldLease:
         """
         try:
             await self._begin(connection)
+            await self._take_up(connection)
         except Fenced as error:
             if await lease.replaced(connection, self._name, self.term):
                 raise Fenced("another server has this one's name") from error
@@ -129,7 +130,7 @@ class HeldLease:
                         if not await self._kept(connection, holder):
                             return
                     if not self._leaves and await self._tables_wait(connection):
-                        await self._taken_up(self._take_up(connection), holder)
+                        await self._taken_up(connection, holder)
                     pause = self._renewal_due - self._loop.time()
                 except (*FAILED, JournalError, ValueError, Fenced) as error:
                     self._failed(error)
@@ -205,8 +206,8 @@ class HeldLease:
         except FAILED as error:
             log.warning("the lease ends by itself", extra=about(reason=reason_of(error)))
 
-    async def _begin(self, connection: Connection) -> dict[str, list[Entry]]:
-        """Begin a new lease, and take up tables that are nobody's."""
+    async def _begin(self, connection: Connection) -> None:
+        """Begin a new lease, still without tables."""
         sent = time.monotonic()
         async with lease.begun(connection, self._name, self._address, self._seconds) as term:
             self.term = term  # or it would be taken for another server's if the answer is lost
@@ -217,7 +218,6 @@ class HeldLease:
             await line.begin(self.term)
         self.held = True
         self.leases += 1
-        return await self._take_up(connection)
 
     async def _tables_wait(self, connection: Connection) -> bool:
         """Return whether tables are to be taken up: if that is not answered, surely none are taken."""
@@ -250,7 +250,8 @@ class HeldLease:
                 log.error("another server has this one's name", extra=about(node=self._name))
                 holder.stop()
                 return False
-        await self._taken_up(self._begin(connection), holder)
+        async with asyncio.timeout(_SECONDS_TO_TAKE_UP):
+            await self._begin(connection)
         log.warning("a new lease has begun", extra=about(term=self.term))
         return True
 
@@ -280,11 +281,11 @@ class HeldLease:
         if self.held and self.lapsed and self._holder is not None:
             self._holder.send_on()
 
-    async def _taken_up(self, taking: Awaitable[dict[str, list[Entry]]], holder: TableHolder) -> None:
+    async def _taken_up(self, connection: Connection, holder: TableHolder) -> None:
         """Take up tables, all or none: what is only half taken up begins anew with another lease."""
         try:
             async with asyncio.timeout(_SECONDS_TO_TAKE_UP):
-                if tables := await taking:
+                if tables := await self._take_up(connection):
                     await holder.take_up(tables)
                     self._answer(tables)
         except Exception:
