@@ -128,10 +128,6 @@ class Stream(asyncio.Transport):
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         self._protocol = protocol
 
-    @property
-    def has_ended(self) -> bool:
-        return self._ended or self.process.dead
-
     def is_closing(self) -> bool:
         return self._closing
 
@@ -389,14 +385,6 @@ class Network:
                 self.connections[number].go_on()
 
         return heal
-
-    def ended_elsewhere(self, process: Process) -> list[int]:
-        """Return the connections that a process has, and that have ended at their other side."""
-        return [
-            number
-            for number, stream in process.transports.items()
-            if all(end is stream or end.has_ended for end in self.connections[number].ends.values())
-        ]
 
     def drop(self, process: Process, *, silently: bool) -> None:
         """Forget a process that has ended; its system ends its connections, unless that has ended too."""

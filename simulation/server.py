@@ -172,8 +172,8 @@ class Server:
         process, running = self.process, self.running
         if process is None or running is None:
             return []
-        left = [f"connection {number}" for number in self._network.ended_elsewhere(process)]
-        if not process.transports:
+        left = [f"connection {number}" for number in process.transports]
+        if not left:
             left += ["clients"] if len(running.clients) else []
             left += [f"task {task}" for task in sorted(_tasks_of(process) - self._usual_tasks)]
         return [f"{self.name} keeps what was somebody's who has gone: {each}" for each in left]

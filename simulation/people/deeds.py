@@ -143,7 +143,9 @@ class Deeds:
         for seat, summary in enumerate(state.seats):
             if summary.name is None:
                 yield "own seats changed", lambda seat=seat: connection.change_seat(seat)  # type: ignore[misc]
-        if sum(summary.here for summary in state.seats if summary.level is None) > 1:
+        others = sum(summary.here and summary.name in self.company.people for summary in state.seats) > 1
+        # A guest does nothing as host: nobody could free a seat there.
+        if others and (state.host != connection.model.seat or not self.company.guests):
             yield "players who left before the game", connection.leave
 
     def _settings(self, connection: Connection) -> Iterator[Deed]:

@@ -17,6 +17,7 @@ from simulation.people.visitors import NO_TABLE, Lost, NeverBegun, Route, Specta
 from simulation.verdict import Verdict
 
 _PAUSE: Final = 0.1  # before another table is tried
+_SECONDS_BETWEEN_TRIALS: Final = 1.0  # to take a seat that may become free
 
 
 @dataclass(slots=True)
@@ -34,6 +35,8 @@ class Party:
     guest: Guest | None = None
     tables: list[str] = field(default_factory=list)
     ended: int = 0  # games
+    tasks: asyncio.TaskGroup | None = None  # of all who play, or wait for a seat
+    spare: int = 0  # newcomers for seats that may be nobody's: a server gave them, and nobody was told
 
     @property
     def everybody(self) -> list[Player]:
@@ -125,6 +128,7 @@ class Games:
         table = party.tables[-1]
         over = asyncio.Event()
         async with asyncio.TaskGroup() as tasks:
+            party.tasks = tasks
             for spectator in party.spectators:
                 spectator.over = over
                 tasks.create_task(spectator.watch(table))
@@ -185,7 +189,10 @@ class Games:
                     self._counts[f"newcomers refused: {error.code}"] += 1
                     if error.code in NO_TABLE:
                         return None
-                await asyncio.sleep(_PAUSE)
+                elif party.spare < party.game.players and party.tasks is not None:
+                    party.spare += 1
+                    party.tasks.create_task(self._play_as_newcomer(party, over))
+                await asyncio.sleep(_SECONDS_BETWEEN_TRIALS)
             else:
                 self._counts["seats taken by newcomers"] += 1
                 return player
@@ -213,6 +220,8 @@ class Games:
 
     async def _play_again(self, party: Party) -> None:
         """Play another game with the same players; the server may be killed while they arrive."""
+        for spectator in party.spectators:
+            await spectator.disconnect()
         party.spectators.clear()
         if party.company is not None:
             party.company.people = {str(player.name) for player in party.players}
