@@ -50,6 +50,18 @@ def listed(words: Iterable[str]) -> str:
     return _("{first} and {last}").format(first=", ".join(first), last=last) if first else last
 
 
+def labelled(label: str, text: str) -> str:
+    """Return `label: text`, with the space that the language puts before a colon."""
+    return _("{label}: {text}").format(label=label, text=text)
+
+
+def parted(parts: Iterable[str]) -> str:
+    """Return the parts of a sentence with semicolons between them."""
+    form = _("{first}; {second}")
+    first, *others = list(parts) or [""]
+    return functools.reduce(lambda text, part: form.format(first=text, second=part), others, first)
+
+
 def speak(language: str) -> None:
     """Use one of LANGUAGES from here on; only its own catalogue is read."""
     global _current, _spoken  # noqa: PLW0603 - a process has one player, who reads one language

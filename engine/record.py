@@ -273,7 +273,7 @@ def _start(reader: _Reader, *, with_draws: bool) -> tuple[GameOptions, Draws | N
     """Return how the game starts, and what its draws come from if the record tells that."""
     players = reader.number(reader.words("players COUNT")[1])
     if players not in DEALS:
-        text = "{n} players cannot play. Choose {least} to {most}."
+        text = "Palatinus is for {least} to {most} players, not {n}."
         raise reader.refused(text, n=players, least=min(DEALS), most=max(DEALS))
     forms = (f"starts SEAT {_DRAWN}", f"starts SEAT {_CHOSEN}") if with_draws else ("starts SEAT",)
     words = reader.words(*forms)

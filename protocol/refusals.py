@@ -52,17 +52,15 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
             "That message cannot be sent: it is not in Unicode's composed form (NFC)."
         ),
         Code.TOO_MUCH_CHAT: Template(
-            "Too many messages were sent within a minute. Try again in {seconds} seconds."
+            "Too many messages were sent within a minute. Try again in {seconds} s."
         ),
         Code.NO_LOBBY_CHAT: Template("This server has no chat in the lobby."),
         Code.NOT_IN_LOBBY: Template("To talk in the lobby, choose a name there first."),
         Code.TOO_MANY_TABLES: Template("There are too many tables. Join one, or try again later."),
         Code.TOO_MANY_SEATS: Template("Too many players play from your address. Try again later."),
-        Code.TOO_SOON: Template(
-            "Too many tables were opened within a minute. Try again in {seconds} seconds."
-        ),
+        Code.TOO_SOON: Template("Too many tables were opened within a minute. Try again in {seconds} s."),
         Code.SERVER_STOPPING: Template(
-            "The server stops in {seconds} seconds, so it opens no more tables. Try again when it is back."
+            "The server stops in {seconds} s, so it opens no more tables. Try again when it is back."
         ),
         Code.NO_SUCH_TABLE: Template(
             "There is no table {table}. Check the code, or choose a table from the list."
@@ -72,7 +70,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
             "Table {table} is damaged on the server. Ask the people who run the server to restore it."
         ),
         Code.TOO_MANY_GUESSES: Template(
-            "Too many codes of tables that do not exist were tried. Try again in {seconds} seconds."
+            "Too many codes of tables that do not exist were tried. Try again in {seconds} s."
         ),
         Code.TABLE_CLOSED: Template("Table {table} is closed."),
         Code.CLOSED_BY_SERVER: Template("The host of the server closed table {table}."),
@@ -80,12 +78,9 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.TABLE_FULL: Template("Table {table} is full. Watch it, or join another."),
         Code.SPECTATORS_FULL: Template("Table {table} has no room for more spectators."),
         Code.NO_SPECTATORS: Template("Table {table} is closed to spectators."),
-        Code.REMOVED: Template(
-            "The host has removed you from table {table}. You can return in {seconds} seconds."
-        ),
+        Code.REMOVED: Template("The host has removed you from table {table}. You can return in {seconds} s."),
         Code.REMOVED_NEARBY: Template(
-            "The host has just removed somebody at your address from table {table}. "
-            "Try again in {seconds} seconds."
+            "The host has just removed somebody at your address from table {table}. Try again in {seconds} s."
         ),
         Code.KNOWS_ANOTHER_HAND: Template(
             "You have sat in another seat of this game and know its hand, so you cannot take this one over."
@@ -116,9 +111,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.NOT_STARTED: Template("The game has not begun. The host starts it."),
         Code.PAUSED: Template("The game is paused. It goes on when the pause is ended."),
         Code.NOT_PAUSED: Template("The game is not paused."),
-        Code.NO_PAUSES_LEFT: Template(
-            "You have paused this game {pauses} times. That is as often as you can."
-        ),
+        Code.NO_PAUSES_LEFT: Template("You have used all your pauses in this game ({pauses})."),
         Code.PAUSE_GOES_ON: Template(
             "Only the player who paused the game, or the host, can end the pause now. You can in {seconds} s."
         ),

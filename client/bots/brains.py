@@ -123,7 +123,7 @@ def _search_of(simulations: int) -> NamedBrain:
     """Return the search with so many simulations a move, which may take longer; raises NoSuchBrain."""
     if simulations not in _SIMULATIONS:
         raise NoSuchBrain(
-            _("A search cannot make {n} simulations a move. Choose {least} to {most}.").format(
+            _("A search makes {least} to {most} simulations a move, not {n}.").format(
                 n=simulations, least=_SIMULATIONS[0], most=_SIMULATIONS[-1]
             )
         )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, TextIO
 
 from client.bots.win_shares import WinShares
-from client.language import _, listed
+from client.language import _, listed, parted
 from client.tables.draws import DrawsCheck
 from client.tables.fairness import draws_in_a_word, note_on_draws
 from engine.events import DecidedBy, GameEnded
@@ -44,7 +44,7 @@ class Sentences:
             told = _("The host has ended the game: nobody wins.")
         else:
             self._shares.add(_names(state), result)
-            told = f"{result_line(state, result)}; {note_on_draws(checks)}"
+            told = parted((result_line(state, result), note_on_draws(checks)))
         self._print(_("Game {number}: {result}").format(number=number, result=told))
 
     def all_over(self) -> None:

@@ -85,7 +85,7 @@ class BotOptions:
         """Raise WrongUse unless the options make sense."""
         if self.players not in DEALS:
             raise WrongUse(
-                _("{n} players cannot play. Choose {least} to {most}.").format(
+                _("Palatinus is for {least} to {most} players, not {n}.").format(
                     n=self.players, least=min(DEALS), most=max(DEALS)
                 )
             )

@@ -224,7 +224,7 @@ class Connection(Requests):
         """Send a request and set its alarm; if the websocket breaks meanwhile, the keeper task handles it."""
         seconds = self._timeouts.answer
         error = NoAnswer(
-            _("The server did not answer within {seconds} seconds. Try again.").format(seconds=f"{seconds:g}")
+            _("The server did not answer within {seconds} s. Try again.").format(seconds=f"{seconds:g}")
         )
         waiting.silence()
         waiting.undone = False
@@ -377,9 +377,7 @@ class Connection(Requests):
                 pause = next(pauses)
             wait = share * pause
             if clock() + wait > until:
-                gave_up = _("Gave up after {seconds} seconds.").format(
-                    seconds=f"{self._timeouts.keep_trying:g}"
-                )
+                gave_up = _("Gave up after {seconds} s.").format(seconds=f"{self._timeouts.keep_trying:g}")
                 text = f"{failure} {gave_up}"
                 raise ConnectFailed(text, final=True, code=failure.code)
             if share != AT_ONCE:

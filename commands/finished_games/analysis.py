@@ -89,7 +89,7 @@ def _analyse(arguments: argparse.Namespace) -> int:
 def _effort(arguments: argparse.Namespace) -> Effort:
     simulations: int = arguments.simulations or USUAL_SIMULATIONS
     if simulations not in SIMULATIONS:
-        text = _("cannot estimate with {n} simulations: choose {least} to {most}")
+        text = _("--simulations takes {least} to {most}, not {n}")
         raise WrongUse(text.format(n=simulations, least=SIMULATIONS[0], most=SIMULATIONS[-1]))
     if arguments.cores > (most := os.cpu_count() or 1):
         text = _("cannot use {n} cores: choose 1 to {most}")

@@ -235,7 +235,7 @@ class Door:
         if identity.resembles_word(login.name):
             address, now = login.line.remote.counted_as, asyncio.get_running_loop().time()
             if (wait := self._wrong_words.wait(address, now)) > 0:
-                text = _("Too many wrong seat words were sent from your address. Wait {seconds} seconds.")
+                text = _("Too many wrong seat words were sent from your address. Wait {seconds} s.")
                 return text.format(seconds=wait)
             word = login.name.strip().lower()
             if self._book.knows(identity.of_word(word)):

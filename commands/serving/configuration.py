@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from client.language import N_, _
+from client.language import N_, _, labelled
 from commands.parsing import WrongUse
 from commands.serving.options import Option, ServeOptions, serve_options
 
@@ -121,7 +121,7 @@ def _read(file: Path, options: Sequence[Option]) -> dict[str, Setting]:
         try:
             found[key] = _setting(key, value, line, known, found.values())
         except ValueError as error:
-            mistakes.append(f"{line}: {error}" if str(error).endswith("?") else f"{line}: {error}.")
+            mistakes.append(labelled(str(line), str(error) if str(error).endswith("?") else f"{error}."))
     if mistakes:
         raise WrongUse("\n".join(mistakes))
     return found
@@ -172,7 +172,7 @@ def _read_word(option: Option, word: str, folder: Path = Path()) -> Any:
     try:
         return folder / Path(word).expanduser() if option.kind is Path else option.convert(word)
     except (argparse.ArgumentTypeError, RuntimeError) as error:  # RuntimeError: ~ of nobody
-        raise ValueError(f"{key}: {error}") from error
+        raise ValueError(labelled(key, str(error))) from error
 
 
 def _exclude(one: Setting, other: Setting) -> bool:

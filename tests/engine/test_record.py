@@ -102,7 +102,7 @@ def test_the_missing_end_is_named_with_its_line() -> None:
     [
         (LAID, r"palatinus record 1", "palatinus record 3", "version `3`; only versions 1, 2 can be read"),
         (LAID, r"palatinus record 1", "a letter", "begins with"),
-        (LAID, r"players 3", "players 6", "6 players cannot play"),
+        (LAID, r"players 3", "players 6", "2 to 5 players, not 6"),
         (LAID, r"players 3", "players three", "not a number"),
         (LAID, r"players 3", f"players {'9' * 150}", "not a number"),
         (LAID, r"starts \d", "starts 3", "Seat 3 cannot start"),

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from client.language import _
+from client.language import _, labelled
 from client.ui.frame import (
     EMPTY,
     READ_ON,
@@ -75,9 +75,10 @@ def talk_block(ui: Ui, page: TalkPage, width: int, height: int) -> tuple[Block, 
 def _rows(remark: Remark, width: int, most: int | None = None, *, whole: bool = False) -> list[Line]:
     """Return a remark with its speaker, in `most` lines; none of it if `whole` does not fit."""
     sign = EMPTY if remark.people is None else beside(chips([remark.people]), line(" "))
-    speaker = f"{remark.speaker}:"
+    text = labelled(remark.speaker, remark.text)
+    speaker = text.removesuffix(remark.text).rstrip(" ")
     indent = width_of(sign)
-    rows = wrapped(f"{speaker} {remark.text}", width - 4 - indent)
+    rows = wrapped(text, width - 4 - indent)
     if most is not None and len(rows) > most:
         if whole:
             return []

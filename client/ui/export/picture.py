@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import _, counted
+from client.language import _, counted, labelled
 from client.player.colouring import Colours
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import NOBODY, Marks, notation
@@ -76,7 +76,7 @@ class Caption:
 
 def picture(view: View, marks: Marks, caption: Caption) -> str:
     """Return the board as an SVG document of its own: no fonts, pictures or scripts from elsewhere."""
-    title = ": ".join((caption.title, *caption.lines[:1]))
+    title = labelled(caption.title, caption.lines[0]) if caption.lines else caption.title
     root = document(title, BOARD_STYLE, round(_WIDTH))
     board = _BoardDrawing(view, marks)
     board.draw_ground(root)

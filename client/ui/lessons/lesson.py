@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from msgspec import structs
 
-from client.language import _
+from client.language import _, labelled
 from client.levels import LEVELS, describe_level, describe_temper
 from client.tables.table import TableModel
 from client.ui import requests
@@ -411,8 +411,10 @@ def _levels(width: int) -> list[Line]:
     """Return the levels of bots, each with its temper."""
     rows = []
     for level in LEVELS:
-        title = f"{describe_level(level.name)}: "
-        first, *others = wrapped(f"{title}{describe_temper(level.name)}", width)
+        temper = describe_temper(level.name)
+        text = labelled(describe_level(level.name), temper)
+        title = text.removesuffix(temper)
+        first, *others = wrapped(text, width)
         rows.append(beside(line(title, "class:key"), line(first[len(title) :])))
         rows += [line(f"  {row}") for row in wrapped(" ".join(others), width - 2)]
     return [*rows, EMPTY]

@@ -5,7 +5,7 @@ from typing import Final
 
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import _
+from client.language import _, labelled
 from client.ui.frame import EMPTY, Line, beside, fitted, line, paragraphs, people_style, plain
 from client.ui.texts.scoring import bounds_text
 from engine.board import TILES
@@ -100,7 +100,7 @@ def _influences(view: View, names: Sequence[str]) -> list[tuple[Line, list[str]]
 
 def _listed(who: str, counted: Iterable[str], amounts: Iterable[str]) -> Line:
     told = (f"{each}={amount}" for each, amount in zip(counted, amounts, strict=True) if amount)
-    return line(f"{who}: {', '.join(told)}")
+    return line(labelled(who, ", ".join(told)))
 
 
 def _row(who: Line, words: Iterable[str], column: int, style: str = "") -> Line:

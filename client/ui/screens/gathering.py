@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from client.language import _, counted, listed
+from client.language import _, counted, labelled, listed, parted
 from client.levels import usual_level
 from client.tables.table import TableModel
 from client.typed.address import describe_found_as, loopback
@@ -99,7 +99,7 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
         return Block(tuple(paragraphs(["", "  " + _("Taking a seat.")], width)))
     heading = _("Table {table}").format(table=state.table)
     if state.title:
-        heading = f"{heading}: {state.title}"
+        heading = labelled(heading, state.title)
     lines: list[Line] = [EMPTY, line(f"  {heading}", "class:heading"), EMPTY]
     for seat, each in enumerate(state.seats):
         sign = glyphs.pointer if seat == model.seat else " "
@@ -128,7 +128,7 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
         lines.append(EMPTY)
     lines += [beside(line("  "), text) for text in paragraphs([_waits_for(state, model)], width - 4)]
     if special := list(_set_up(state)):
-        so = _("At this table: {settings}.").format(settings="; ".join(special))
+        so = _("At this table: {settings}.").format(settings=parted(special))
         lines += [beside(line("  "), text) for text in paragraphs([so], width - 4, "class:faint")]
     if not ui.hosting.private and any(each.name is None for each in state.seats):
         lines += _how_to_join(ui, state.table, host=model.seat == state.host)

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import structs
 
-from client.language import _, counted
+from client.language import _, counted, labelled, parted
 from client.typed.address import describe_found_as
 from client.ui import requests
 from client.ui.actions import Act, Action, ChooseLine, Pick, Way
@@ -251,10 +251,11 @@ def _details(lobby: Lobby, width: int) -> list[Line]:
         return [EMPTY] * _DETAILS
     table = lobby.tables[lobby.chosen]
     layout = _describe_layout(at_random=table.random_layout)
-    closed = f"; {describe_spectators(allowed=False)}" if table.no_spectators else ""
-    helped = f"; {describe_hints(allowed=True)}" if table.hints else ""
-    named = f"{printable(table.title)}: " if table.title else ""
-    words = (f"{named}{layout}{closed}{helped}", describe_policy(table.absence))
+    closed = [describe_spectators(allowed=False)] if table.no_spectators else []
+    helped = [describe_hints(allowed=True)] if table.hints else []
+    set_up = parted([layout, *closed, *helped])
+    named = labelled(printable(table.title), set_up) if table.title else set_up
+    words = (named, describe_policy(table.absence))
     rows = [row for each in words for row in wrapped(each, width - _INDENT)]
     return [line(f"{'':{_INDENT}}{row}", "class:faint") for row in rows]
 

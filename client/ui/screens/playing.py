@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from client.language import _
+from client.language import _, labelled
 from client.tables.table import TableModel
 from client.ui import at_table, requests
 from client.ui.actions import Act, Action, Hold, Pick, PointAt, Way
@@ -178,7 +178,7 @@ def in_hand(playing: Playing, model: TableModel, glyphs: GlyphSet, width: int) -
     if isinstance(model.legal, LegalLays) and model.view is not None:
         at = at_table.selected_position(playing, model.legal)
         words = _("TILE {tile}").format(tile=model.view.drawn)
-        return line(f" {words}: lay {at} {playing.orientation}", "class:mine")
+        return line(" " + labelled(words, f"lay {at} {playing.orientation}"), "class:mine")
     pieces = [(number, each) for number, each in enumerate(at_table.hand(model), start=1) if each.count]
     chosen = at_table.selected_piece(playing, model)
     first = next((at for at, (_number, each) in enumerate(pieces) if each.piece == chosen), 0)

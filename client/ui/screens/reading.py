@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, assert_never
 
-from client.language import N_, _
+from client.language import N_, _, labelled
 from client.tables.table import TableModel
 from client.ui.draw.chances import told_of_move
 from client.ui.frame import (
@@ -113,7 +113,8 @@ def small_reading(
     else:
         page = _page(ui, reading, model, glyphs, (_UNWRAPPED, _UNWRAPPED))
     for content in page:
-        words = re.sub(" {4,}", ": ", plain(content).strip(), count=1)  # between a key and what it does
+        key_and_use = re.split(" {4,}", plain(content).strip(), maxsplit=1)
+        words = labelled(*key_and_use) if len(key_and_use) > 1 else key_and_use[0]
         style = next((style for style, text in content if text.strip()), "")
         rows += [line(f" {row}", style) for row in wrapped(words, width - 2)] or [EMPTY]
     last_top = max(len(rows) - height, 0)

@@ -136,7 +136,7 @@ def _open(options: Sequence[str]) -> Meaning:
         if word in map(str, DEALS):
             opening = replace(opening, players=int(word))
         elif word.isdecimal():
-            hint = _("{n} players cannot play. Choose {least} to {most}.")
+            hint = _("Palatinus is for {least} to {most} players, not {n}.")
             return Misread(hint.format(n=word, least=min(DEALS), most=max(DEALS)))
         elif word == "random":
             opening = replace(opening, random_layout=True)

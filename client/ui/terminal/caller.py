@@ -5,6 +5,7 @@ from typing import Final
 from prompt_toolkit.output import Output
 from prompt_toolkit.output.vt100 import Vt100_Output
 
+from client.language import labelled
 from client.player.calling import Calling, Notices
 from client.ui.frame import cut
 
@@ -54,7 +55,7 @@ class Caller:
         title, sentence = self._clean(title), self._clean(sentence)
         match self._calling.notices:
             case Notices.OSC9:
-                self._write(self._passed_on(f"\x1b]9;{title}: {sentence}{_END}"))
+                self._write(self._passed_on(f"\x1b]9;{labelled(title, sentence)}{_END}"))
             case Notices.OSC777:
                 fields = (text.replace(";", ",") for text in (title, sentence))
                 self._write(self._passed_on(f"\x1b]777;notify;{';'.join(fields)}{_END}"))

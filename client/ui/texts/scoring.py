@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
 
-from client.language import N_, _, counted, listed
+from client.language import N_, _, counted, listed, parted
 from client.records.recording import PastGame, best_first
 from engine.board import Field
 from engine.components import LAUREL_WORTH
@@ -170,12 +170,15 @@ def describe_standings(state: TableState) -> str:
 
 def list_standings(standings: Iterable[tuple[str, Standing]]) -> str:
     """Return the players' standings in one sentence."""
-    form = _("{name}: {wins} of {games} won, {points} points")
     each_player = (
-        form.format(name=name, wins=each.wins, games=each.games, points=each.points)
+        counted(
+            "{name}: {wins} of {games} won, {points} point",
+            "{name}: {wins} of {games} won, {points} points",
+            each.points,
+        ).format(name=name, wins=each.wins, games=each.games, points=each.points)
         for name, each in standings
     )
-    return _("All games so far: {totals}.").format(totals="; ".join(each_player))
+    return _("All games so far: {totals}.").format(totals=parted(each_player))
 
 
 def describe_points(game: PastGame, names: Sequence[str] | None = None) -> str:

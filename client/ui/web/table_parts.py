@@ -6,7 +6,7 @@ from typing import Final
 from markupsafe import Markup
 from msgspec.structs import replace as with_fields
 
-from client.language import _, counted
+from client.language import _, counted, labelled, parted
 from client.tables.table import TableModel
 from client.ui.draw.board import Marks
 from client.ui.export.picture import BOARD_VIEW, board_parts
@@ -210,7 +210,7 @@ def _in_words(view: View) -> Markup:
     """Return the board for those who hear it: each hill with its laurel, and what is on its fields."""
     board, fields = view.board, set(view.layout.fields.values())
     return EMPTY.join(
-        element("li", element("strong", _hill(tile, view)), " ", "; ".join(_fields(tile, board, fields)))
+        element("li", element("strong", _hill(tile, view)), " ", parted(_fields(tile, board, fields)))
         for tile in sorted({Tile(field[0]) for field in fields})
     )
 
@@ -228,5 +228,4 @@ def _fields(tile: Tile, board: Mapping[Field, Piece | Wolf], fields: set[Field])
     for name in sorted(each for each in fields if each[0] == tile):
         piece = board.get(name)
         words = _("empty") if piece is None else piece_words(piece)
-        form = _("{field}, a spring: {words}") if has_spring(name) else "{field}: {words}"
-        yield form.format(field=name, words=words)
+        yield labelled(_("{field}, a spring").format(field=name) if has_spring(name) else name, words)

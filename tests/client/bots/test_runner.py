@@ -190,7 +190,7 @@ async def test_bots_join_a_table() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"players": 6}, "6 players cannot play. Choose 2 to 5."),
+        ({"players": 6}, "Palatinus is for 2 to 5 players, not 6."),
         ({"seats": 3}, "Bots cannot take 3 seats. Choose 1 to 2."),
         ({"seats": 0}, "Bots cannot take 0 seats. Choose 1 to 2."),
         ({"games": 0}, "Cannot play 0 games. Choose 1 or more."),
@@ -237,7 +237,7 @@ async def test_the_server_goes_away_for_good() -> None:
         await out.flushed.wait()
     async with asyncio.timeout(TIMEOUT):
         assert await bots == 1
-    assert "Gave up after 0.05 seconds." in errors.getvalue()
+    assert "Gave up after 0.05 s." in errors.getvalue()
     assert errors.getvalue().count("\n") == 1
 
 

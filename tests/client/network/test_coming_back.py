@@ -458,4 +458,4 @@ async def test_a_server_that_is_gone_for_good() -> None:
         assert (await next_update(connection, Lost)).reason == "The server stopped."
         with pytest.raises(ConnectFailed, match="Gave up after"):
             await connection.say("hello")
-        assert "Gave up after 0.05 seconds." in (await next_update(connection, Closed)).reason
+        assert "Gave up after 0.05 s." in (await next_update(connection, Closed)).reason

@@ -112,7 +112,7 @@ async def test_a_request_without_an_answer_times_out() -> None:
         connected(url, timeouts=FAST_RETRIES) as connection,
     ):
         connection._timeouts = SHORT_TIMEOUTS
-        with pytest.raises(NoAnswer, match=r"did not answer within 0\.05 seconds"):
+        with pytest.raises(NoAnswer, match=r"did not answer within 0\.05 s"):
             await connection.ping()
         connection._timeouts = FAST_RETRIES
         await connection.ping()

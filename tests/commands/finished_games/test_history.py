@@ -127,7 +127,7 @@ def test_a_board_is_exported(run: Run, tmp_path: Path) -> None:
 
 def test_a_game_is_analysed(run: Run) -> None:
     """With the options of `palatinus analyse`, and its refusals."""
-    assert "cannot estimate with 5 simulations" in run("analyse", "KRTB", "--simulations", "5", code=2)
+    assert "--simulations takes" in run("analyse", "KRTB", "--simulations", "5", code=2)
     assert "there is no game 'NONE'" in run("analyse", "NONE", code=2)
 
 

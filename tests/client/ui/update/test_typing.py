@@ -83,7 +83,7 @@ def test_a_mistyped_placement_is_quoted_as_typed(text: str, sentence: str) -> No
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("open 9", "9 players cannot play. Choose 2 to 5."),
+        ("open 9", "Palatinus is for 2 to 5 players, not 9."),
         ("open never", "'never' is not an absence policy. "),
         ("join abc", "'abc' is not a table code: "),
         ("watch 1234", "'1234' is not a table code: "),
