@@ -98,7 +98,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
                         await stop.wait()
                         server.announce_no_more()
                         await server.leave()
-                        server.lobby.stop_timers()
+                        server.lobby.stop()
                         for each in (sockets, *gateway):
                             each.close(code=CloseCode.GOING_AWAY, reason=CloseReason.STOPPING)
                         server.connections.stop()

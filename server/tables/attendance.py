@@ -3,9 +3,8 @@
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Forgotten
-from server.tables.absence.internal_messages import Unattended
+from server.tables.absence.deadlines import Unattended
 from server.tables.context import TableContext
-from server.timers import Timer
 
 
 class Attendance:
@@ -14,13 +13,12 @@ class Attendance:
     def __init__(self, context: TableContext) -> None:
         self._context = context
         self.unattended_since: float | None = None
-        self._timer: Timer | None = None
         self._stage: str | None = None  # at which the table was left
 
     def seconds_unattended(self) -> int | None:
         """Return how many seconds nobody has been here, None if somebody is."""
         since = self.unattended_since
-        return None if since is None else int(self._context.scheduler.time() - since)
+        return None if since is None else int(self._context.deadlines.time() - since)
 
     def look(self) -> None:
         """Start or stop the time after which the table is archived or forgotten, by who is here now."""
@@ -29,19 +27,14 @@ class Attendance:
         if stage == self._stage:
             return
         self._stage = stage
-        self.stop_timer()
-        self._timer = self.unattended_since = None
+        self._context.deadlines.cancel(Unattended)
+        self.unattended_since = None
         if stage is not None:
-            limits, scheduler = self._context.limits, self._context.scheduler
-            self.unattended_since = scheduler.time()
+            limits, deadlines = self._context.limits, self._context.deadlines
+            self.unattended_since = deadlines.time()
             brief = stage == "over" or not state.people  # no person is going to come back
             seconds = limits.over_seconds if brief else limits.unattended_seconds
-            self._timer = scheduler.after(seconds, Unattended())
-
-    def stop_timer(self) -> None:
-        """Stop the timer."""
-        if self._timer is not None:
-            self._timer.cancel()
+            deadlines.set(Unattended(), seconds)
 
     async def archive(self, *, attended: bool) -> bool:
         """Archive a game, for its players to come back to, or forget a table without one.

@@ -15,8 +15,8 @@ from server.net.rate_limits import RateLimiter
 from server.net.session import Session
 from server.storage.entries import Clocked, Entry, GivenToBot, SaidReady
 from server.storage.journal import Journal
-from server.tables.absence.internal_messages import AwayTooLong, Scheduler, StateDue
-from server.tables.absence.policy import AbsencePolicy, WaitingPolicy, absence_policy
+from server.tables.absence.deadlines import AwayTooLong, Deadlines, StateDue
+from server.tables.absence.policy import AbsencePolicy, ActingPolicy, absence_policy
 from server.tables.absence.stand_in import StandIn
 from server.tables.audience import Audience, catch_up
 from server.tables.chat import ChatLimits, Talk
@@ -24,7 +24,6 @@ from server.tables.owner import TableOwner
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 from server.tables.summaries import table_state
-from server.timers import Timer
 
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 PAUSE_SECONDS: Final = 600  # then a paused game goes on by itself
@@ -43,21 +42,19 @@ class TableContext:
     counts: Counts
     stand_in: StandIn
     chat: ChatLimits
-    scheduler: Scheduler
+    deadlines: Deadlines
     owner: TableOwner
     shares_draws: bool  # whether games draw from what the clients add, so that all can check it
     audience: Audience = field(default_factory=Audience)
     talk: Talk = field(default_factory=Talk)
-    policy: AbsencePolicy = field(default_factory=WaitingPolicy)
+    policy: AbsencePolicy = field(default_factory=AbsencePolicy)
     pause_asked: list[Seat] = field(default_factory=list)  # first the seat that asked
     paused_at: float = 0.0
     removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
     away_since: dict[Seat, float] = field(default_factory=dict)  # in a running game, as the table was told
     _stopped: bool = False
     _shorten_at: int = ENTRIES_BETWEEN_SHORTENINGS
-    _retry: Timer | None = None
     _states: RateLimiter = field(init=False)
-    _state_due: Timer | None = None  # until everybody is sent what has changed
 
     def __post_init__(self) -> None:
         self._states = RateLimiter(self.limits.states_at_once, _STATES_PER_SECOND)
@@ -65,14 +62,14 @@ class TableContext:
     def begin_policy(self) -> None:
         """Start the absence policy: with a game, after a restart, or because it was changed."""
         if not self._stopped:
-            self.policy.stop_timers()
-            self.policy = absence_policy(self.state, self.audience.seated, self.stand_in, self.scheduler)
+            self.policy.stop()
+            self.policy = absence_policy(self.state, self.audience.seated, self.stand_in, self.deadlines)
 
-    def stop_timers(self) -> None:
-        """Cancel all timers."""
+    def stop(self) -> None:
+        """Let nothing more fall due."""
         self._stopped = True
-        self.scheduler.stop()
-        self.policy.stop_timers()  # but moves that still come are judged, and charged, by its clock
+        self.deadlines.stop()
+        self.policy.stop()  # but moves that still come are judged, and charged, by its clock
 
     def check_lease(self) -> None:
         """Raise NotStored if another server may have the table, and know more of it."""
@@ -108,19 +105,17 @@ class TableContext:
         self.owner.table_changed(self.code)
         if at_once:
             self.send_state()
-        elif self._state_due is None:
-            if (wait := self._states.wait(self.scheduler.time())) == 0:
+        elif not self.deadlines.is_set(StateDue):
+            if (wait := self._states.wait(self.deadlines.time())) == 0:
                 self.send_state()
                 return
-            self._state_due = self.scheduler.after(wait, StateDue())
+            self.deadlines.set(StateDue(), wait)
         if newcomer is not None and not at_once and not self.journal.lapsed:
             newcomer.send(self.table_state())
 
     def send_state(self) -> None:
         """Send everyone the state of the table now."""
-        if self._state_due is not None:
-            self._state_due.cancel()
-            self._state_due = None
+        self.deadlines.cancel(StateDue)
         if self.audience and not self.journal.lapsed:
             self.audience.broadcast(self.table_state())
 
@@ -128,7 +123,7 @@ class TableContext:
         """Return what everybody at the table sees of it."""
         pause = None
         if self.state.stage == "playing" and (seat := self.state.paused) is not None:
-            seconds = int(self.scheduler.time() - self.paused_at)
+            seconds = int(self.deadlines.time() - self.paused_at)
             pause = PauseSummary(seat, seconds, max(0, PAUSE_SECONDS - seconds))
         state = table_state(self.code, self.state, self.audience, self.policy)
         seats = [self._with_removal(Seat(seat), each) for seat, each in enumerate(state.seats)]
@@ -146,7 +141,7 @@ class TableContext:
 
         They count from when the table is first told: whoever takes the seat over sees its hand.
         """
-        now = self.scheduler.time()
+        now = self.deadlines.time()
         since = self.away_since.setdefault(seat, now)
         return max(0, math.ceil(self.limits.seat_grace_seconds - (now - since)))
 
@@ -200,7 +195,7 @@ class TableContext:
 
     def bot_was_seated(self) -> None:
         """Make the stand-in play for another seat; a policy that only waits cannot."""
-        if isinstance(self.policy, WaitingPolicy):
+        if not isinstance(self.policy, ActingPolicy):
             self.begin_policy()
         else:
             self.policy.reconsider()
@@ -210,9 +205,7 @@ class TableContext:
         if not (seats := self.policy.seats_for_bots()):
             return False
         await self.store_or_log(*map(GivenToBot, seats))
-        if self._retry is not None:  # only one at a time, or each would start more
-            self._retry.cancel()
         if left := self.policy.seats_for_bots():  # the journal could not be written
-            self._retry = self.scheduler.after(RETRY_SECONDS, AwayTooLong(left[0]))
+            self.deadlines.set(AwayTooLong(left[0]), RETRY_SECONDS)
         self.policy.reconsider()
         return True

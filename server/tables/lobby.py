@@ -93,7 +93,7 @@ class Lobby:
         self._here: dict[str, frozenset[str]] = {}  # who is at a table, by its code, if that is to be told
         self._address_elsewhere: Callable[[], str | None] = lambda: None
         self._guesses = GuessLimit(config.limits, self._timers.time)
-        self._timers_stopped = False
+        self._stopped = False
         self._counts = counts
         self._stand_in = StandIn(config, tasks)
         if not only_here(config.host):
@@ -143,17 +143,17 @@ class Lobby:
     async def shorten_journal(self) -> None:
         """Drop obsolete entries that an earlier process left in the journal."""
         for table in list(self.tables.values()):
-            if self._timers_stopped:
+            if self._stopped:
                 return
             with contextlib.suppress(JournalError):  # which the journal logs; it stays as long as it is
                 await table.shorten_if_long()
 
-    def stop_timers(self) -> None:
-        """Cancel the timers of all tables, even of those that are still being opened."""
-        self._timers_stopped = True
+    def stop(self) -> None:
+        """Let nothing more fall due at any table, even at those that are still being opened."""
+        self._stopped = True
         self._lobby_chat.close()
         for table in self.tables.values():
-            table.stop_timers()
+            table.stop()
 
     def close(self) -> None:
         """Stop the brains."""
@@ -405,6 +405,6 @@ class Lobby:
             tasks=self._tasks,
             shares_draws=self._config.seed is None,
         )
-        if self._timers_stopped:
-            table.stop_timers()
+        if self._stopped:
+            table.stop()
         return table

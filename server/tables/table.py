@@ -35,12 +35,12 @@ from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Forgotten
 from server.storage.journal import Journal
-from server.tables.absence.internal_messages import (
+from server.tables.absence.deadlines import (
+    Deadlines,
     FreeIfAway,
     HostAway,
     InternalMessage,
     PauseOver,
-    Scheduler,
     SharesDue,
     StateDue,
     Unattended,
@@ -92,15 +92,15 @@ class Table:
         self._moved_to: str | None = None  # the address of another server
         self._why_closed = Code.TABLE_CLOSED
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
-        scheduler = Scheduler(timers, tasks, self._fall_due)
+        deadlines = Deadlines(timers, tasks, self._fall_due)
         self._context = TableContext(
-            code, state, journal, limits, counts, stand_in, chat, scheduler, owner, shares_draws
+            code, state, journal, limits, counts, stand_in, chat, deadlines, owner, shares_draws
         )
         self._audience = self._context.audience
         try:
             self._begin()
         except BaseException:
-            scheduler.stop()  # nobody will know the table
+            deadlines.stop()  # nobody will know the table
             raise
 
     def _begin(self) -> None:
@@ -129,32 +129,32 @@ class Table:
         match message:
             case Lay() | PlacePiece():
                 with move_span(type(message).__name__, None if self.state.private else self.code):
-                    await self._in_order(lambda: self._requests.answer(session, message))
+                    await self._do(lambda: self._requests.answer(session, message))
             case _:
-                await self._in_order(lambda: self._requests.answer(session, message))
+                await self._do(lambda: self._requests.answer(session, message))
 
     async def enter(self, session: Session, message: JoinTable | Resume | Watch) -> None:
         """Admit the session as it asks; raises Refusal or JournalError."""
         match message:
             case JoinTable():
-                await self._if_leased(lambda: self._admission.join(session, message))
+                await self._do(lambda: self._admission.join(session, message), leased=True)
             case Resume():
-                await self._if_leased(lambda: self._admission.resume(session, message))
+                await self._do(lambda: self._admission.resume(session, message), leased=True)
             case Watch():
-                await self._if_leased(lambda: self._admission.watch(session, message))
+                await self._do(lambda: self._admission.watch(session, message), leased=True)
 
     async def play_again(self, session: Session, message: Rematch) -> None:
         """Take the session to the table where its player plays again; raises Refusal or JournalError."""
-        await self._if_leased(lambda: self._requests.play_again(session, message))
+        await self._do(lambda: self._requests.play_again(session, message), leased=True)
 
     async def send_record(self, session: Session, message: GetRecord) -> None:
         """Send the session the record of the finished game; raises Refusal."""
-        await self._if_leased(lambda: self._requests.send_record(session, message))
+        await self._do(lambda: self._requests.send_record(session, message), leased=True)
 
     async def disconnected(self, session: Session) -> None:
         """Record that the session's connection is gone."""
         with contextlib.suppress(Refusal, TableLost):  # the table ended meanwhile
-            await self._at_once(lambda: self._admission.disconnected(session))
+            await self._do(lambda: self._admission.disconnected(session), urgent=True)
 
     # -- what the lobby asks ------------------------------------------------------------------------
 
@@ -211,34 +211,34 @@ class Table:
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
         """Seat a player of the previous game; raises Refusal or JournalError."""
-        await self._if_leased(lambda: self._admission.arrive(session, id, player))
+        await self._do(lambda: self._admission.arrive(session, id, player), leased=True)
 
     async def close(self, reason: str | None) -> None:
         """Close the table for good and tell everybody why, if there is a `reason`.
 
         Raises Refusal or JournalError and changes nothing.
         """
-        await self._at_once(lambda: self._close(reason))
+        await self._do(lambda: self._close(reason), urgent=True)
 
     async def remove_player(self, seat: Seat) -> bool:
         """Take the seat from its player for good, unless it is free; raises Refusal or JournalError."""
-        return await self._at_once(lambda: self._admission.remove_player(seat))
+        return await self._do(lambda: self._admission.remove_player(seat), urgent=True)
 
     async def archive(self, *, attended: bool) -> bool:
         """Archive or forget the table, `attended` or only if nobody is here; return whether it has ended."""
         with contextlib.suppress(Refusal, TableLost):  # it has ended already
-            await self._at_once(lambda: self._archive(attended=attended))
+            await self._do(lambda: self._archive(attended=attended), urgent=True)
         return self._ended
 
     async def shorten_if_long(self) -> None:
         """Drop the table's obsolete entries from the journal; raises JournalError."""
         with contextlib.suppress(Refusal, TableLost):  # it ended meanwhile
-            await self._at_once(lambda: self._context.shorten_if_long())  # noqa: PLW0108 - an ended table has none
+            await self._do(lambda: self._context.shorten_if_long(), urgent=True)  # noqa: PLW0108 - an ended table has none
 
     async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
         """Hand the table to another server with `give`, and send everybody there; else it stays as it is."""
         with contextlib.suppress(Refusal, TableLost):  # it ended meanwhile, or nobody knows where it is
-            await self._at_once(lambda: self._hand_over(give))
+            await self._do(lambda: self._hand_over(give), urgent=True)
 
     def give_up(self) -> None:
         """End without telling anybody anything, in the middle of whatever is being done: it was lost."""
@@ -257,48 +257,31 @@ class Table:
         if not self._ended:
             self._context.broadcast_state()
 
-    def stop_timers(self) -> None:
-        """Cancel all timers: the server stops, and a player whose connection ends has not left."""
+    def stop(self) -> None:
+        """Let nothing more fall due: the server stops, and a player whose connection ends has not left."""
         if not self._ended:
-            self._stop_timers()
+            self._game_start.break_off()
+            self._context.stop()
 
     # -- one thing at a time ------------------------------------------------------------------------
 
-    async def _in_order(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do `work` after all earlier requests; raises what `_do_work` raises."""
-        await self._lock.acquire()
-        try:
-            return await self._do_work(work)
-        finally:
-            self._lock.release()
+    async def _do(self, work: Callable[[], Awaitable[T]], *, urgent: bool = False, leased: bool = False) -> T:
+        """Do `work` in its turn: no other work is under way, and the table has not ended.
 
-    async def _if_leased(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do `work` after all earlier requests; raises NotStored too, as `check_lease` does."""
-        await self._lock.acquire()
+        Urgent work comes before all requests, so that no number of them can delay the server's own. `leased`
+        work is refused with NotStored if another server may have the table. If `work` fails, only this table
+        is closed. Raises Refusal or TableLost if the table has ended, and what `work` refuses.
+        """
+        await self._lock.acquire(urgent=urgent)
         try:
-            if not self._ended:
+            self._check_open()
+            if leased:
                 self._context.check_lease()
             return await self._do_work(work)
         finally:
             self._lock.release()
 
-    async def _at_once(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do `work` before all queued requests; raises what `_do_work` raises.
-
-        So no number of requests can delay the server's own work.
-        """
-        await self._lock.acquire(urgent=True)
-        try:
-            return await self._do_work(work)
-        finally:
-            self._lock.release()
-
     async def _do_work(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do `work` now that the lock is held; if it fails, only this table is closed.
-
-        Raises Refusal if the table has ended, and what `work` refuses.
-        """
-        self._check_open()
         try:
             result = await work()
             if not (self._ended or self._is_over):
@@ -326,7 +309,7 @@ class Table:
 
     async def _fall_due(self, message: InternalMessage) -> None:
         with contextlib.suppress(Refusal, TableLost):  # the table ended meanwhile
-            await self._at_once(lambda: self._do_due(message))
+            await self._do(lambda: self._do_due(message), urgent=True)
 
     async def _do_due(self, message: InternalMessage) -> None:
         match message:
@@ -379,8 +362,8 @@ class Table:
 
     def _end(self, *, failed: bool = False) -> None:
         """Send everybody away, and remove the table from the lobby."""
+        self.stop()
         self._ended = True
-        self._stop_timers()
         for session in list(self._audience):
             self._audience.remove(session)
             if self._moved_to is not None:
@@ -393,13 +376,6 @@ class Table:
         # They know the table: without this the game would stay until Python looks for cycles.
         del self._context, self._admission, self._pauses, self._moves, self._game_start
         del self._requests, self._attendance
-
-    def _stop_timers(self) -> None:
-        self._context.stop_timers()
-        self._admission.stop_timers()
-        self._pauses.stop_timers()
-        self._game_start.stop_timers()
-        self._attendance.stop_timer()
 
     @property
     def _is_over(self) -> bool:

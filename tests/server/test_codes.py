@@ -45,7 +45,7 @@ from protocol.settings import Spectators
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
-from server.tables.absence.internal_messages import TimeUp
+from server.tables.absence.deadlines import TimeUp
 from server.tables.game.pauses import PAUSES
 from tests.server.peer import (
     Peer,

@@ -4,7 +4,6 @@ import asyncio
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -16,17 +15,16 @@ from protocol.codes import Code
 from protocol.messages import SeatSummary, Substitute
 from server.net.session import Session
 from server.refusal import Refusal
-from server.tables.absence.internal_messages import AwayTooLong, MoveDue, Scheduler, TimeUp
+from server.tables.absence.deadlines import AwayTooLong, Deadlines, MoveDue, TimeUp
 from server.tables.absence.stand_in import StandIn
 from server.tables.state.persistent_state import PersistentState
-from server.timers import Timer
 
 
-class AbsencePolicy(Protocol):
-    """What a table does about players who are away or slow.
+class AbsencePolicy:
+    """What a table does about players who are away or slow: it waits for them, and nobody is replaced.
 
     The table calls it when something happens; what falls due comes back to the table as an internal
-    message.
+    message. `PausedPolicy` and `ActingPolicy` do more.
     """
 
     def turn_began(self) -> None:
@@ -47,87 +45,45 @@ class AbsencePolicy(Protocol):
     def reconsider(self) -> None:
         """Make the stand-in move if it plays for the seat on turn."""
 
-    def stop_timers(self) -> None:
-        """Cancel all timers."""
+    def stop(self) -> None:
+        """Do nothing more by itself."""
 
     def seats_for_bots(self) -> list[Seat]:
         """Return the seats that a bot is to play for from now on."""
+        return []
 
-    def plays_for(self, seat: Seat) -> bool:
+    def plays_for(self, seat: Seat) -> bool:  # noqa: ARG002 - others look at it
         """Return whether the stand-in plays for the seat while its player is away."""
+        return False
 
-    def substitute_move(self, events: int) -> "SubstituteMove | None":
+    def substitute_move(self, events: int) -> "SubstituteMove | None":  # noqa: ARG002 - others look at it
         """Return the stand-in's move for the turn after so many events, if it is still to be made.
 
         If it is not chosen yet, nobody waits for it: `MoveDue` comes again when it is.
         """
+        return None
 
     def time_taken(self) -> int:
         """Return how many milliseconds of its clock the turn has taken; 0 without a clock."""
+        return 0
 
     def time_left(self) -> int | None:
         """Return how many milliseconds are left to the seat on turn; None without a clock."""
+        return None
 
     def check_time(self, seat: Seat) -> None:
         """Raise Refusal if the seat is on turn and its time is up, by the clock as it stands now."""
 
-    def check_vote(self, voter: Seat, seat: Seat) -> None:
+    def check_vote(self, voter: Seat, seat: Seat) -> None:  # noqa: ARG002 - others look at them
         """Raise Refusal unless the voter may have a say on the seat."""
-
-    def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
-        """Return the seat's summary with what the policy adds to it."""
-
-
-class WaitingPolicy:
-    """The game waits for absent players: nothing falls due, and nobody is replaced."""
-
-    def turn_began(self) -> None:
-        pass
-
-    def player_came(self, seat: Seat) -> None:
-        pass
-
-    def player_went(self, seat: Seat) -> None:
-        pass
-
-    def mark_overdue(self, seat: Seat) -> None:
-        pass
-
-    def turn_timed_out(self, events: int) -> None:
-        pass
-
-    def reconsider(self) -> None:
-        pass
-
-    def stop_timers(self) -> None:
-        pass
-
-    def seats_for_bots(self) -> list[Seat]:
-        return []
-
-    def plays_for(self, seat: Seat) -> bool:  # noqa: ARG002 - as AbsencePolicy has it
-        return False
-
-    def substitute_move(self, events: int) -> None:
-        pass
-
-    def time_taken(self) -> int:
-        return 0
-
-    def time_left(self) -> int | None:
-        return None
-
-    def check_time(self, seat: Seat) -> None:
-        pass
-
-    def check_vote(self, voter: Seat, seat: Seat) -> None:  # noqa: ARG002 - as AbsencePolicy has it
         raise Refusal(Code.NO_VOTE)
 
-    def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:  # noqa: ARG002 - as AbsencePolicy has it
+    def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:  # noqa: ARG002 - others look at it
+        """Return the seat's summary with what the policy adds to it."""
         return summary
 
 
-class PausedPolicy(WaitingPolicy):
+class PausedPolicy(AbsencePolicy):
     """A game that is paused: all clocks stand still, and the stand-in plays for nobody."""
 
     def __init__(self, state: PersistentState, seated: Mapping[Seat, Session]) -> None:
@@ -153,15 +109,15 @@ def absence_policy(
     state: PersistentState,
     seated: Mapping[Seat, Session],
     stand_in: StandIn,
-    scheduler: Scheduler,
+    deadlines: Deadlines,
 ) -> AbsencePolicy:
     """Return the policy for the table's game; while no game is running, or it is paused, that is to wait."""
     if state.stage == "playing" and state.paused is not None:
         return PausedPolicy(state, seated)
     waits = isinstance(state.absence, Wait) and not (state.clocks.runs or state.programs or state.bot_seats)
     if state.stage == "playing" and not waits:
-        return ActingPolicy(state, seated, stand_in, scheduler)
-    return WaitingPolicy()
+        return ActingPolicy(state, seated, stand_in, deadlines)
+    return AbsencePolicy()
 
 
 def votes_needed(voters: int) -> int:
@@ -178,15 +134,7 @@ class SubstituteMove:
     command: asyncio.Future[Command]
 
 
-@dataclass(frozen=True, slots=True)
-class Absence:
-    """An absent player: how long the policy waits, and the timer for it."""
-
-    until: float
-    timer: Timer
-
-
-class ActingPolicy:
+class ActingPolicy(AbsencePolicy):
     """The policy of a running game that does not just wait.
 
     For absent people it does what the host chose; for absent programs the stand-in plays at once. Bots of the
@@ -198,17 +146,16 @@ class ActingPolicy:
         state: PersistentState,
         seated: Mapping[Seat, Session],
         stand_in: StandIn,
-        scheduler: Scheduler,
+        deadlines: Deadlines,
     ) -> None:
         self._state = state
         self._seated = seated
         self._stand_in = stand_in
-        self._scheduler = scheduler
-        self._absences: dict[Seat, Absence] = {}
+        self._deadlines = deadlines
+        self._away: dict[Seat, float] = {}  # until when the policy waits
         self._overdue: set[Seat] = set()
-        self._turn_timer: Timer | None = None
         self._substitute_move: SubstituteMove | None = None
-        self._turn_start = scheduler.time()
+        self._turn_start = deadlines.time()
         self._allowance: int | None = None
         self._stopped = False
         for seat in range(len(state.players)):
@@ -220,9 +167,9 @@ class ActingPolicy:
     def turn_began(self) -> None:
         self._stop_turn()
         if (game := self._game) is None:
-            self.stop_timers()
+            self.stop()
             return
-        self._turn_start = self._scheduler.time()
+        self._turn_start = self._deadlines.time()
         seat = _on_turn(game)
         self._allowance = None if seat in self._state.bots else self._state.clocks.allowance(seat)
         self._run_clock()
@@ -230,8 +177,8 @@ class ActingPolicy:
 
     def player_came(self, seat: Seat) -> None:
         self._overdue.discard(seat)
-        if (absence := self._absences.pop(seat, None)) is not None:
-            absence.timer.cancel()
+        self._away.pop(seat, None)
+        self._deadlines.cancel(AwayTooLong, seat)
         self._stop_unwanted_move()
         self.reconsider()
 
@@ -240,7 +187,7 @@ class ActingPolicy:
         self.reconsider()
 
     def mark_overdue(self, seat: Seat) -> None:
-        if seat in self._absences:
+        if seat in self._away:
             self._overdue.add(seat)
 
     def turn_timed_out(self, events: int) -> None:
@@ -254,12 +201,12 @@ class ActingPolicy:
         if by is not None and self._game is not None and self._substitute_move is None:
             self._prepare_move(self._game, by)
 
-    def stop_timers(self) -> None:
+    def stop(self) -> None:
         self._stopped = True
         self._stop_turn()
-        for absence in self._absences.values():
-            absence.timer.cancel()
-        self._absences.clear()
+        for seat in self._away:
+            self._deadlines.cancel(AwayTooLong, seat)
+        self._away.clear()
         self._overdue.clear()
 
     # -- what the table asks ------------------------------------------------------------------------
@@ -292,7 +239,7 @@ class ActingPolicy:
             return None
         if self._substitute_move is not None and self._substitute_move.by == "clock":
             return 0
-        return max(0, self._allowance - int((self._scheduler.time() - self._turn_start) * 1000))
+        return max(0, self._allowance - int((self._deadlines.time() - self._turn_start) * 1000))
 
     def check_time(self, seat: Seat) -> None:
         if self._game is not None and self._game.view.turn == seat and self.time_left() == 0:
@@ -305,7 +252,7 @@ class ActingPolicy:
             raise Refusal(Code.PROGRAMS_DO_NOT_VOTE)
         if self.plays_for(seat):
             return
-        if seat not in self._absences:
+        if seat not in self._away:
             raise Refusal(Code.NOT_AWAY, seat=seat)
         if seat not in self._overdue:
             raise Refusal(Code.TOO_EARLY, seat=seat, seconds=self._seconds_left(seat))
@@ -320,7 +267,7 @@ class ActingPolicy:
             return replace(summary, bot=clocks.used_up(seat) or self.plays_for(seat), clock=clock)
         if self.plays_for(seat):
             return replace(summary, bot=True)
-        if seat not in self._absences:
+        if seat not in self._away:
             return summary
         if seat not in self._overdue or isinstance(self._state.absence, ByBot):
             return replace(summary, seconds_left=self._seconds_left(seat))
@@ -358,15 +305,15 @@ class ActingPolicy:
         policy = self._state.absence
         if self._game is None or not isinstance(policy, ByVote | ByBot):
             return
-        if seat not in self._seated and seat not in self._absences and seat not in self._state.programs:
-            timer = self._scheduler.after(policy.seconds, AwayTooLong(seat))
-            self._absences[seat] = Absence(self._scheduler.time() + policy.seconds, timer)
+        if seat not in self._seated and seat not in self._away and seat not in self._state.programs:
+            self._deadlines.set(AwayTooLong(seat), policy.seconds)
+            self._away[seat] = self._deadlines.time() + policy.seconds
 
     def _run_clock(self) -> None:
         """Schedule the end of the turn for when its clock runs out."""
         if self._game is not None and self._allowance is not None:
             seconds = (self.time_left() or 0) / 1000
-            self._turn_timer = self._scheduler.after(seconds, TimeUp(len(self._game.events)))
+            self._deadlines.set(TimeUp(len(self._game.events)), seconds)
 
     def _prepare_move(self, game: Game, by: Substitute) -> None:
         """Start the stand-in's choice. It moves after a drawn time: thinking time might reveal its hand."""
@@ -377,7 +324,7 @@ class ActingPolicy:
         thought = self._stand_in.thinks(game, level, self._state.opened.origin)
         pause = self._stand_in.pace.pause(game.view, among_people=self._among_people(by))
         self._substitute_move = SubstituteMove(events, by, thought)
-        self._turn_timer = self._scheduler.after(pause, MoveDue(events))
+        self._deadlines.set(MoveDue(events), pause)
 
     def _among_people(self, by: Substitute) -> bool:
         """Return whether several people see when the stand-in moves."""
@@ -387,7 +334,7 @@ class ActingPolicy:
         if self._substitute_move is move and self._game is not None:  # else it was stopped meanwhile
             among_people = self._among_people(move.by)
             pause = self._stand_in.pace.pause_when_late(self._game.view, among_people=among_people)
-            self._turn_timer = self._scheduler.after(pause, MoveDue(move.events))
+            self._deadlines.set(MoveDue(move.events), pause)
 
     def _stop_unwanted_move(self) -> None:
         """Stop a bot in mid-move if it does not have the turn any more."""
@@ -397,15 +344,14 @@ class ActingPolicy:
             self._run_clock()
 
     def _stop_turn(self) -> None:
-        if self._turn_timer is not None:
-            self._turn_timer.cancel()
-            self._turn_timer = None
+        self._deadlines.cancel(TimeUp)
+        self._deadlines.cancel(MoveDue)
         if self._substitute_move is not None:
             self._substitute_move.command.cancel()
             self._substitute_move = None
 
     def _seconds_left(self, seat: Seat) -> int:
-        return max(0, math.ceil(self._absences[seat].until - self._scheduler.time()))
+        return max(0, math.ceil(self._away[seat] - self._deadlines.time()))
 
     def _votes(self, seat: Seat) -> set[Seat]:
         """Return which of those here agree that a bot plays for the seat."""

@@ -17,11 +17,10 @@ from server.errors import JournalError
 from server.net.session import Session
 from server.refusal import Refusal, not_stored
 from server.storage.entries import Played
-from server.tables.absence.internal_messages import SharesDue
+from server.tables.absence.deadlines import SharesDue
 from server.tables.context import TableContext
 from server.tables.game.moves import Moves
 from server.tables.state.persistent_state import PersistentState
-from server.timers import Timer
 
 SHARE_SECONDS: Final = 2.0  # for the clients to show their shares; nobody holds up a start for longer
 
@@ -41,7 +40,6 @@ class _Draw:
     seed: Bytes32 = field(repr=False)
     shares: list[Share] = field(repr=False)
     awaited: dict[Session, tuple[Seat, str]]  # with their pledges
-    timer: Timer | None = None
 
     @property
     def commitment(self) -> Bytes32:
@@ -57,10 +55,9 @@ class GameStart:
         self._draw: _Draw | None = None
         self._called = False  # for shares, at least once
 
-    def stop_timers(self) -> None:
-        """Break off what waits for shares: those whose connections end now have not failed to show them."""
-        if self._draw is not None and self._draw.timer is not None:
-            self._draw.timer.cancel()
+    def break_off(self) -> None:
+        """Wait for no more shares: those whose connections end now have not failed to show them."""
+        self._context.deadlines.cancel(SharesDue)
         self._draw = None
 
     async def start(self, session: Session, message: StartGame) -> None:
@@ -124,12 +121,12 @@ class GameStart:
             await self._begin_from(draw)
             return
         self._draw = draw
-        draw.timer = context.scheduler.after(SHARE_SECONDS, SharesDue(draw.commitment))
+        context.deadlines.set(SharesDue(draw.commitment), SHARE_SECONDS)
 
     async def _begin_or_refuse(self, draw: _Draw) -> None:
         """Begin the game of a draw, or answer the request to start it with a refusal."""
         if not self._context.audience.seated:  # nobody is there to play, or to be answered
-            self.stop_timers()
+            self.break_off()
             return
         try:
             await self._begin_from(draw)
@@ -144,7 +141,7 @@ class GameStart:
 
     async def _begin_from(self, draw: _Draw) -> None:
         """Begin the game of a draw, or draw again if it would be another game by now."""
-        self.stop_timers()
+        self.break_off()
         state, seat = self._context.state, self._seat_of(draw)
         _check_start(state, seat)
         if draw.subject == _subject(state):

@@ -19,7 +19,7 @@ from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Played, StoodIn, Voted
-from server.tables.absence.internal_messages import AwayTooLong, MoveDue, TimeUp
+from server.tables.absence.deadlines import AwayTooLong, MoveDue, TimeUp
 from server.tables.absence.policy import SubstituteMove
 from server.tables.context import TableContext
 from server.tracing import move_span, span

@@ -14,9 +14,8 @@ from server.errors import JournalError
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Paused, Unpaused
-from server.tables.absence.internal_messages import PauseOver
+from server.tables.absence.deadlines import PauseOver
 from server.tables.context import PAUSE_SECONDS, RETRY_SECONDS, TableContext
-from server.timers import Timer
 
 PAUSES: Final = 3  # that each player gets in a game
 OTHERS_WAIT_SECONDS: Final = 120  # until every player can end a pause, not only who asked for it and the host
@@ -31,15 +30,8 @@ class Pauses:
 
     def __init__(self, context: TableContext) -> None:
         self._context = context
-        self._timer: Timer | None = None
         if context.state.paused is not None:
             self._begin()
-
-    def stop_timers(self) -> None:
-        """Stop the time after which the game goes on by itself."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
     async def ask(self, session: Session, request: AskPause) -> None:
         """Pause the game, or let it go on, if the session's player may; or count its wish."""
@@ -76,7 +68,7 @@ class Pauses:
             await self._end()
         except JournalError as error:
             self._context.counts.journal_failed(error)
-            self._timer = self._context.scheduler.after(RETRY_SECONDS, PauseOver(number))
+            self._context.deadlines.set(PauseOver(number), RETRY_SECONDS)
 
     async def _agree(self, own: Seat) -> None:
         context, state = self._context, self._context.state
@@ -108,7 +100,7 @@ class Pauses:
 
     def _check_may_end(self, own: Seat, paused: Seat) -> None:
         """Raise Refusal if it is too early for this player to end the pause."""
-        left = OTHERS_WAIT_SECONDS - int(self._context.scheduler.time() - self._context.paused_at)
+        left = OTHERS_WAIT_SECONDS - int(self._context.deadlines.time() - self._context.paused_at)
         if own not in {paused, self._context.state.host} and left > 0:
             raise Refusal(Code.PAUSE_GOES_ON, seconds=left)
 
@@ -123,13 +115,13 @@ class Pauses:
 
     async def _end(self) -> None:
         await self._context.store(Unpaused())
-        self.stop_timers()
+        self._context.deadlines.cancel(PauseOver)
         self._tell()
 
     def _begin(self) -> None:
         context = self._context
-        context.paused_at = context.scheduler.time()
-        self._timer = context.scheduler.after(PAUSE_SECONDS, PauseOver(context.state.pauses.total()))
+        context.paused_at = context.deadlines.time()
+        context.deadlines.set(PauseOver(context.state.pauses.total()), PAUSE_SECONDS)
 
     def _tell(self) -> None:
         """Stop the clocks or let them go on, and tell everybody."""

@@ -3,9 +3,8 @@
 from engine.pieces import Seat
 from server.errors import JournalError
 from server.storage.entries import Hosted
-from server.tables.absence.internal_messages import HostAway
+from server.tables.absence.deadlines import HostAway
 from server.tables.context import RETRY_SECONDS, TableContext
-from server.timers import Timer
 
 
 class Hosting:
@@ -13,31 +12,26 @@ class Hosting:
 
     def __init__(self, context: TableContext) -> None:
         self._context = context
-        self._timer: Timer | None = None
         self._overdue = False  # the host has been away for long enough, but nobody was here to follow
         self.watch()
-
-    def stop_timers(self) -> None:
-        """Cancel all timers."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
     def watch(self) -> None:
         """Start or stop the time after which an absent host is followed by somebody else."""
         context, host = self._context, self._context.state.host
         if host is None or host in context.audience.seated:
-            self.stop_timers()
+            context.deadlines.cancel(HostAway)
             self._overdue = False
-        elif self._timer is None and not self._overdue:
-            self._timer = context.scheduler.after(context.limits.host_grace_seconds, HostAway())
-        elif self._timer is None and self._present_heir() is not None:
-            self._timer = context.scheduler.after(0, HostAway())
+        elif context.deadlines.is_set(HostAway):
+            return
+        elif not self._overdue:
+            context.deadlines.set(HostAway(), context.limits.host_grace_seconds)
+        elif self._present_heir() is not None:
+            context.deadlines.set(HostAway(), 0)
 
     async def follow(self) -> None:
         """Make somebody who is here host, if the host is still away."""
         context = self._context
-        self._timer = None
+        context.deadlines.cancel(HostAway)
         if context.state.host is None or context.state.host in context.audience.seated:
             return
         self._overdue = True
@@ -47,7 +41,7 @@ class Hosting:
             await context.store(Hosted(heir))
         except JournalError as error:
             context.counts.journal_failed(error)
-            self._timer = context.scheduler.after(RETRY_SECONDS, HostAway())
+            context.deadlines.set(HostAway(), RETRY_SECONDS)
             return
         context.broadcast_state()
         self.watch()

@@ -27,13 +27,12 @@ from server.storage.entries import (
     Taken,
     TokenRevoked,
 )
-from server.tables.absence.internal_messages import FreeIfAway
+from server.tables.absence.deadlines import FreeIfAway
 from server.tables.context import RETRY_SECONDS, TableContext
 from server.tables.seats.exclusions import Exclusions
 from server.tables.seats.hosting import Hosting
 from server.tables.seats.names import alike, check_name
 from server.tables.state.persistent_state import Player
-from server.timers import Timer
 
 log = logging.getLogger(__name__)
 
@@ -44,23 +43,16 @@ class SeatAdmission:
     def __init__(self, table: AttendedTable, context: TableContext) -> None:
         self._table = table
         self._context = context
-        self._kept_seats: dict[Seat, Timer] = {}
         self._gone: dict[str, tuple[str, Networks]] = {}  # by token hash: players' sessions that have ended
         limits = context.limits
         self._exclusions = Exclusions(
-            context.scheduler.time, limits.removed_seconds, limits.removed_address_seconds
+            context.deadlines.time, limits.removed_seconds, limits.removed_address_seconds
         )
         self._hands_known: WeakKeyDictionary[Session, Seat] = WeakKeyDictionary()  # in the running game
         self.hosting = Hosting(context)
         for seat, player in enumerate(context.state.players):
             if player is not None:
                 self._keep_for_a_while(Seat(seat))
-
-    def stop_timers(self) -> None:
-        """Stop the timers that free seats."""
-        self.hosting.stop_timers()
-        for timer in self._kept_seats.values():
-            timer.cancel()
 
     async def join(self, session: Session, message: JoinTable) -> None:
         """Give the session a free seat, the first one unless it names one."""
@@ -155,7 +147,7 @@ class SeatAdmission:
         if taken and seat not in context.audience.seated and context.state.stage == "gathering":
             await context.store_or_log(*self._freed(seat))
             if context.state.players[seat] is not None:  # the journal could not be written
-                self._kept_seats[seat] = context.scheduler.after(RETRY_SECONDS, FreeIfAway(seat))
+                context.deadlines.set(FreeIfAway(seat), RETRY_SECONDS)
             context.broadcast_state()
 
     async def remove_player(self, seat: Seat) -> bool:
@@ -267,7 +259,7 @@ class SeatAdmission:
                 if order[seat] != seat:
                     self._keep_for_a_while(seat)
                 continue
-            self._stop_keeping(seat)
+            context.deadlines.cancel(FreeIfAway, seat)
             audience.seated[seat] = session
             if session.seat != seat:
                 session.seat = seat
@@ -361,18 +353,14 @@ class SeatAdmission:
 
     def _keep_for_a_while(self, seat: Seat) -> None:
         """Keep an absent player's seat for a while, if the game has not begun."""
-        self._stop_keeping(seat)
+        self._context.deadlines.cancel(FreeIfAway, seat)
         player, limits = self._context.state.players[seat], self._context.limits
         if player is None or player.level is not None:  # a bot is always there
             return
         if self._context.state.stage == "gathering":
             kept = player.kept
             seconds = limits.rematch_grace_seconds if kept else limits.seat_grace_seconds
-            self._kept_seats[seat] = self._context.scheduler.after(seconds, FreeIfAway(seat))
-
-    def _stop_keeping(self, seat: Seat) -> None:
-        if (timer := self._kept_seats.pop(seat, None)) is not None:
-            timer.cancel()
+            self._context.deadlines.set(FreeIfAway(seat), seconds)
 
 
 def _chosen(wanted: int | None, to_be_had: list[int]) -> int:

@@ -101,7 +101,7 @@ async def case_in(folder: Path, seed: int = 0) -> Case:
 async def _archived(server: Running, code: str) -> None:
     table = server.lobby.tables[code]
     await server.lobby._journal.archive(code, ArchivedGame(code, played=True))
-    table.stop_timers()
+    table.stop()
     del server.lobby.tables[code]
 
 

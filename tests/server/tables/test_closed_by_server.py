@@ -96,7 +96,7 @@ async def test_a_closed_table_answers_whoever_still_knows_it() -> None:
         await table.disconnected(session)
         await table.shorten_if_long()
         assert await table.archive(attended=False)
-        table.stop_timers()
+        table.stop()
         table.tell_state()
         assert (table.players_here, table.spectators_here, table.is_here(Seat(0))) == (0, 0, False)
         assert table.seconds_unattended() is table.unattended_since is None

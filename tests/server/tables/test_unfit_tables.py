@@ -15,7 +15,7 @@ from server.storage.entries import Entry, Opened, Taken
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.sqlite.journal import SqliteJournal
 from server.tables import lobby, shared_tables
-from server.tables.absence.internal_messages import Unattended
+from server.tables.absence.deadlines import Unattended
 from server.tables.table import Table
 from tests.server.cluster.house import house
 from tests.server.peer import connected, eventually
@@ -30,7 +30,7 @@ class Unfit(Table):
 
     def summary(self) -> Any:
         if self.code == "ODDS":
-            self._context.scheduler.after(0, Unattended())
+            self._context.deadlines.set(Unattended(), 0)
             raise ZeroDivisionError("Em*")
         return super().summary()
 

@@ -183,7 +183,7 @@ async def test_a_move_while_the_server_stops_is_charged_like_any_other() -> None
     time = ManualClock()
     async with served(time=time) as server, game(server.port, 2, absence=GameClock(60)) as peers:
         time.advance(20)
-        server.lobby.stop_timers()
+        server.lobby.stop()
         await play_on(peers, random.Random(1), moves=1)
         news = next(each for each in reversed(peers[1].received) if isinstance(each, Events))
         assert news.clock == 60_000

@@ -34,7 +34,7 @@ from server.storage.entries import (
     entry_of,
     entry_text,
 )
-from server.tables.absence.policy import WaitingPolicy
+from server.tables.absence.policy import AbsencePolicy
 from server.tables.context import RETRY_SECONDS
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
@@ -68,7 +68,7 @@ async def test_a_table_with_the_waiting_policy_sends_nothing_of_policies() -> No
     """Neither the policy nor a clock is sent, nor anything about absent players."""
     async with served() as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1), moves=3)
-        assert isinstance(table_of(server, peers)._context.policy, WaitingPolicy)
+        assert type(table_of(server, peers)._context.policy) is AbsencePolicy
         await disconnect(peers[1], peers[0])
         keys = [encode_key(name) for name in ("absence", "clock", "by", "bot", "seconds_left", "votes")]
         assert not [key for key in keys for frame in peers[0].frames if key in frame]

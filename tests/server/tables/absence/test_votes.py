@@ -32,7 +32,7 @@ from server.storage.entries import (
     Taken,
     Voted,
 )
-from server.tables.absence.internal_messages import InternalMessage, Scheduler
+from server.tables.absence.deadlines import Deadlines, InternalMessage
 from server.tables.absence.policy import ActingPolicy, votes_needed
 from server.tables.absence.stand_in import StandIn
 from server.tables.state.persistent_state import PersistentState
@@ -120,7 +120,7 @@ async def test_a_stopping_server_gives_no_seat_to_bots(tmp_path: Path) -> None:
 async def test_nothing_falls_due_at_a_table_opened_while_the_server_stops() -> None:
     time = ManualClock()
     async with served(time=time) as server:
-        server.lobby.stop_timers()
+        server.lobby.stop()
         async with game(server.port, 3, absence=ByBot(0)) as peers:
             table = table_of(server, peers)
             await disconnect(peers[1], peers[0])
@@ -202,8 +202,8 @@ def test_any_sequence_of_absences_and_votes(
         here: dict[Seat, Session] = {}
         tasks = Tasks()
         stand_in = StandIn(Config(stand_in=at_random), tasks)
-        scheduler = Scheduler(asyncio.get_running_loop(), tasks, fail_if_due)
-        policy = ActingPolicy(state, here, stand_in, scheduler)
+        deadlines = Deadlines(asyncio.get_running_loop(), tasks, fail_if_due)
+        policy = ActingPolicy(state, here, stand_in, deadlines)
         overdue: set[int] = set()
         for what, number, *on in steps:
             seat = Seat(number)
@@ -231,7 +231,7 @@ def test_any_sequence_of_absences_and_votes(
             for each in due:
                 state.fold(GivenToBot(each))
             assert not policy.seats_for_bots()
-        policy.stop_timers()
+        policy.stop()
         stand_in.close()
 
     asyncio.run(check())

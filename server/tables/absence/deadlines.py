@@ -1,4 +1,4 @@
-"""Timers that fire at a table, as messages to itself."""
+"""What falls due at a table, as messages to itself."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
@@ -61,10 +61,14 @@ class StateDue(Struct, frozen=True):
 InternalMessage: TypeAlias = (
     FreeIfAway | AwayTooLong | HostAway | TimeUp | MoveDue | PauseOver | SharesDue | Unattended | StateDue
 )
+_Key: TypeAlias = tuple[type[InternalMessage], Seat | None]
 
 
-class Scheduler:
-    """Delivers a table's internal messages when they fall due, each in a task of its own."""
+class Deadlines:
+    """Delivers a table's internal messages when they fall due, each in a task of its own.
+
+    Of each kind there is one at a time; of those about a seat, one for each seat.
+    """
 
     def __init__(
         self,
@@ -76,19 +80,36 @@ class Scheduler:
         self._timers = timers
         self._tasks = tasks
         self._deliver = deliver
+        self._running: dict[_Key, Timer] = {}
         self._stopped = False
 
-    def after(self, seconds: float, message: InternalMessage) -> Timer:
-        """Deliver `message` after so many seconds, unless the timer is cancelled."""
-        timer = self._timers.call_later(seconds, self._begin, message)
-        if self._stopped:
+    def set(self, message: InternalMessage, seconds: float) -> None:
+        """Deliver `message` after so many seconds, instead of what was to come of its kind."""
+        key = _key_of(message)
+        self.cancel(*key)
+        if not self._stopped:
+            self._running[key] = self._timers.call_later(seconds, self._begin, message)
+
+    def is_set(self, kind: type[InternalMessage]) -> bool:
+        """Return whether a message of this kind is to come."""
+        return (kind, None) in self._running
+
+    def cancel(self, kind: type[InternalMessage], seat: Seat | None = None) -> None:
+        """Deliver nothing of this kind, or of this kind about a seat."""
+        if (timer := self._running.pop((kind, seat), None)) is not None:
             timer.cancel()
-        return timer
 
     def stop(self) -> None:
-        """Deliver nothing more: the task group ends with the server, and time may go on after it."""
+        """Deliver nothing more: the tasks end with the server, and time may go on after it."""
         self._stopped = True
+        for timer in self._running.values():
+            timer.cancel()
+        self._running.clear()
 
     def _begin(self, message: InternalMessage) -> None:
-        if not self._stopped:
-            self._tasks.start(self._deliver(message), type(message).__name__)
+        del self._running[_key_of(message)]
+        self._tasks.start(self._deliver(message), type(message).__name__)
+
+
+def _key_of(message: InternalMessage) -> _Key:
+    return type(message), message.seat if isinstance(message, FreeIfAway | AwayTooLong) else None
