@@ -17,7 +17,16 @@ from client.language import LANGUAGES, N_, _, language_of, speak
 from client.player.calling import CallingOptions, Notices, choose_calling
 from client.player.colouring import Colouring, Colours, Theme, choose_colouring
 from commands.display_options import add_calling, add_confirm, add_drawing, set_display_defaults
-from commands.parsing import Command, Parser, Version, WrongUse, add_language, crashed, wrong_use
+from commands.parsing import (
+    Command,
+    Parser,
+    Version,
+    WrongUse,
+    add_command,
+    add_language,
+    crashed,
+    wrong_use,
+)
 
 # Each command, the module that is imported when it is chosen, and what it is for.
 _COMMANDS = (
@@ -135,13 +144,13 @@ def _parser() -> argparse.ArgumentParser:
         parser_class=Command,
     )
     for name, module, meaning in _COMMANDS:
-        commands.add_parser(name, help=_(meaning)).declared_in = module
-    shown = commands.add_parser("help", help=_("show this help, or a command's"))
+        add_command(commands, name, _(meaning)).declared_in = module
+    shown = add_command(
+        commands, "help", _("show this help, or a command's"), functools.partial(_help, parser)
+    )
     shown.add_argument(
         "words", nargs="*", metavar=_("COMMAND"), help=_("the command, for example: tables export")
     )
-    shown.set_defaults(run=functools.partial(_help, parser))
-    add_language(shown)
     return parser
 
 

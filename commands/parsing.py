@@ -4,7 +4,7 @@ import argparse
 import difflib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
         if value in vars(action).get("moved", ()):
             text = _("{word} is a command of its own: write palatinus {word} GAME").format(word=value)
             raise argparse.ArgumentError(None, text)
-        option = next((each.option_strings[0] for each in self._actions if each.metavar == "DIR"), None)
+        option = next((each.option_strings[0] for each in self._actions if each.metavar == "FOLDER"), None)
         if option is not None and Path(value).is_dir():
             text = _("{word} is a folder: write {option} {word}").format(word=value, option=option)
         elif close := difflib.get_close_matches(value, known, 1):
@@ -66,6 +66,17 @@ class Command(Parser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self.declare()
         return super().parse_known_args(args, namespace)
+
+
+def add_command(
+    commands: Any, name: str, meaning: str, run: Callable[[argparse.Namespace], int] | None = None
+) -> Any:
+    """Add a command to others, and return its parser; without `run` its module declares it."""
+    command = commands.add_parser(name, help=meaning, description=f"{meaning[:1].upper()}{meaning[1:]}.")
+    if run is not None:
+        command.set_defaults(run=run)
+        add_language(command)
+    return command
 
 
 def add_language(parser: argparse.ArgumentParser) -> None:

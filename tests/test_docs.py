@@ -1,5 +1,6 @@
 """The documents say what the code does."""
 
+import argparse
 import ast
 import dataclasses
 import re
@@ -14,11 +15,11 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from commands.guests.limits import GuestLimits
+from commands.serving.options import serve_options
 from engine.components import DEALS, LAUREL_WORTH, SPRINGS
 from engine.errors import Fault
 from engine.final import scored_line
 from engine.pieces import FACES
-from palatinus import main
 from protocol import absence, limits, messages, settings
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.events import EVENT_TAGS
@@ -37,7 +38,6 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/*.md")))]
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 
-SERVE = "Options of `palatinus serve`"
 CODE = ("bench", "client", "commands", "engine", "environment", "protocol", "server", "tests")
 RULE = r"\bR[1-9]\d*(?:\.\d+)?\b"  # the number of a section of the rules
 ROW = r"^\| `(\w+)` \| ([\d.]+) \|"  # of a table of numbers
@@ -194,19 +194,28 @@ def test_every_limit_of_guests_is_documented_with_its_default() -> None:
         assert str(field.default).removesuffix(".0") in row, field.name
 
 
-def test_every_option_of_serve_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
-    """In the order of the help, with its defaults; the options of all commands are left out."""
-    with pytest.raises(SystemExit):
-        main(["serve", "--help", "--lang", "en"])
-    usage, _, help_text = capsys.readouterr().out.partition("\n\n")
-    known = [option for option in re.findall(r"-[-a-z]+", usage) if option not in {"-h", "--lang"}]
-    table = section(SERVE, REFERENCE)
-    documented = re.findall(r"(?<![\w-])--?[a-z][-a-z]*", "\n".join(first_column(table)))
-    assert documented == known
-    defaults = re.findall(r"(--[-a-z]+) [A-Z]+\s[^()]*\(default:\s+([\d.]+)", help_text)
-    assert len(defaults) == 10
-    for option, default in defaults:
-        assert re.search(rf"^\| `{option} [A-Z]+` \| {default}\b", table, re.MULTILINE), option
+def option_tables() -> list[str]:
+    """Return the tables of the options of `palatinus serve`, each with its heading, as the help has them."""
+    tables: list[str] = []
+    group = argparse.ArgumentParser()
+    for option in serve_options():
+        if option.heading:
+            tables.append(f"**{option.heading.capitalize()}**\n\n| option | |\n|---|---|\n")
+        action = option.add_to(group)
+        names = [f"`{name}`" for name in action.option_strings]
+        if option.kind is not bool:
+            value = "\\|".join(option.choices) or action.metavar
+            names[-1] = f"`{action.option_strings[-1]} {value if action.nargs is None else f'[{value}]'}`"
+        default = "the user's data folder" if option.key == "data" else option.default
+        meaning = option.describe().replace("%(default)s", str(default))
+        tables[-1] += f"| {', '.join(names)} | {meaning} |\n"
+    return tables
+
+
+def test_the_options_of_serve_are_documented_as_in_its_help() -> None:
+    """Copy the tables from here into docs/operator-reference.md when an option changes."""
+    for table in option_tables():
+        assert table in REFERENCE, table
 
 
 def test_every_line_of_the_log_is_documented_with_its_fields() -> None:

@@ -28,19 +28,24 @@ def add_analyse(analyse: argparse.ArgumentParser) -> None:
     analyse.add_argument(
         "--simulations",
         type=positive,
-        metavar="N",
+        metavar="NUMBER",
         default=None,
         help=_("games played out to estimate each position (default: 1000); more take longer"),
     )
     analyse.add_argument(
         "--seed",
         type=int,
-        metavar="N",
+        metavar="NUMBER",
         default=0,
         help=_("another number gives slightly different estimates"),
     )
     analyse.add_argument(
-        "-j", "--cores", type=positive, metavar="N", default=1, help=_("processor cores to use (default: 1)")
+        "-j",
+        "--cores",
+        type=positive,
+        metavar="NUMBER",
+        default=1,
+        help=_("processor cores to use (default: 1)"),
     )
     analyse.add_argument(
         "--svg",

@@ -67,7 +67,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _add_stop(command: argparse.ArgumentParser, at: str) -> None:
-    command.add_argument("--at", type=move_number, metavar="N", help=at)
+    command.add_argument("--at", type=move_number, metavar="NUMBER", help=at)
 
 
 def _add_eyes(command: argparse.ArgumentParser) -> None:

@@ -11,38 +11,30 @@ from client.ui.export.tables import games_listing, standings_listing
 from commands.arguments import positive
 from commands.confirmation import confirmed
 from commands.finished_games.past_games import add_folder, folder_of, found_game, games_of
-from commands.parsing import WrongUse, add_language
+from commands.parsing import WrongUse, add_command
 
 
 def add_history(history: argparse.ArgumentParser) -> None:
     add_folder(history, default=None)
     history.set_defaults(run=_listed, last=20, json=False)
     actions = history.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
-    listing = actions.add_parser("list", help=_("list the latest games (the default)"))
-    listing.set_defaults(run=_listed)
-    standings = actions.add_parser("standings", help=_("games, wins and points by player"))
-    standings.set_defaults(run=_standings)
     vars(actions)["moved"] = ("show", "replay", "export", "analyse")
-    removal = actions.add_parser("remove", help=_("remove games for good"))
-    removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
-    removal.set_defaults(run=_removed)
+    listing = add_command(actions, "list", _("list the latest games (the default)"), _listed)
     listing.add_argument(
-        "--last", type=positive, metavar="N", default=20, help=_("how many games (default: %(default)s)")
+        "--last", type=positive, metavar="NUMBER", default=20, help=_("how many games (default: %(default)s)")
     )
+    standings = add_command(actions, "standings", _("games, wins and points by player"), _standings)
     standings.add_argument(
-        "--last",
-        type=positive,
-        metavar="N",
-        default=None,
-        help=_("count only the latest games (default: all)"),
+        "--last", type=positive, metavar="NUMBER", help=_("count only the latest games (default: all)")
     )
     for action in (listing, standings):
         action.add_argument("--json", action="store_true", help=_("print JSON"))
+    removal = add_command(actions, "remove", _("remove games for good"), _removed)
+    removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
     which = _("a game: its number in the list, its table's code, or its file's name")
     removal.add_argument("games", nargs="+", metavar="GAME", help=which)
     for action in (listing, standings, removal):
         add_folder(action, default=argparse.SUPPRESS)  # an option before the action counts as well
-        add_language(action)
 
 
 def _listed(arguments: argparse.Namespace) -> int:

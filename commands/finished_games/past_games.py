@@ -94,7 +94,7 @@ def past_game(path: Path) -> PastGame:
 
 def add_folder(command: argparse.ArgumentParser, default: str | None) -> None:
     help_text = _("folder with the records (default: the one for games on this computer)")
-    command.add_argument("--records", type=Path, metavar="DIR", default=default, help=help_text)
+    command.add_argument("--records", type=Path, metavar="FOLDER", default=default, help=help_text)
 
 
 def folder_of(arguments: argparse.Namespace) -> Path:

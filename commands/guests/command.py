@@ -36,7 +36,7 @@ def add_guests(guests: argparse.ArgumentParser) -> None:
     guests.add_argument(
         "--data",
         type=Path,
-        metavar="DIR",
+        metavar="FOLDER",
         default=data_folder(),
         help=_("folder for the host key and the guests' seats (default: %(default)s)"),
     )
@@ -45,7 +45,7 @@ def add_guests(guests: argparse.ArgumentParser) -> None:
         ("--max-guests", 200, GUESTS_HELP),
         ("--guests-per-address", 50, GUESTS_PER_ADDRESS_HELP),
     ):
-        guests.add_argument(name, type=positive, metavar="N", default=usual, help=_(meaning))
+        guests.add_argument(name, type=positive, metavar="NUMBER", default=usual, help=_(meaning))
     guests.add_argument("-v", "--verbose", action="store_true", help=_("also log connections and departures"))
     guests.add_argument("--log-json", action="store_true", help=_("log one JSON object per line"))
     guests.set_defaults(run=_guests)

@@ -48,7 +48,7 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
         "--games",
         type=positive,
         default=100,
-        metavar="N",
+        metavar="NUMBER",
         help=_(
             "games for each combination of brains (default: 100); a few more if needed to give "
             "every brain each seat equally often"
@@ -63,7 +63,7 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
         "-j",
         "--cores",
         type=positive,
-        metavar="N",
+        metavar="NUMBER",
         help=_("games to play at the same time, each on a core of its own (default: all cores)"),
     )
     arena.add_argument(
@@ -78,7 +78,7 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
         help=_("lay the tiles at random instead of letting the players lay them"),
     )
     arena.add_argument(
-        "--records", type=Path, metavar="DIR", help=_("write the record of every game to this folder")
+        "--records", type=Path, metavar="FOLDER", help=_("write the record of every game to this folder")
     )
     arena.add_argument("--json", action="store_true", help=_("print JSON"))
     arena.add_argument(

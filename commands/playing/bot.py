@@ -30,16 +30,16 @@ def add_bot(bot: argparse.ArgumentParser) -> None:
         ).format(levels=", ".join(level.name for level in LEVELS)),
     )
     bot.add_argument(
-        "--players", type=int, default=2, metavar="N", help=_("players at a new table (default: 2)")
+        "--players", type=int, default=2, metavar="NUMBER", help=_("players at a new table (default: 2)")
     )
     bot.add_argument(
-        "--seats", type=int, default=1, metavar="N", help=_("seats for the bots to take (default: 1)")
+        "--seats", type=int, default=1, metavar="NUMBER", help=_("seats for the bots to take (default: 1)")
     )
     bot.add_argument(
         "--games",
         type=int,
         default=1,
-        metavar="N",
+        metavar="NUMBER",
         help=_("games to play, each at its own table (default: 1)"),
     )
     bot.add_argument("--seed", type=int, help=_("repeat the bots' choices; the server still draws at random"))
@@ -68,7 +68,7 @@ def add_bot(bot: argparse.ArgumentParser) -> None:
         "--cores",
         type=int,
         default=1,
-        metavar="N",
+        metavar="NUMBER",
         help=_("processor cores that a search uses (default: 1)"),
     )
     bot.add_argument("--json", action="store_true", help=_("print results as JSON, one object per line"))

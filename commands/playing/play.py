@@ -73,7 +73,7 @@ def add_game(play: argparse.ArgumentParser) -> None:
     records.add_argument(
         "--records",
         type=Path,
-        metavar="DIR",
+        metavar="FOLDER",
         help=_("write the record of the finished game to this folder (default: see palatinus history)"),
     )
     records.add_argument("--no-history", action="store_true", help=_("do not keep the finished game"))

@@ -15,9 +15,9 @@ from client.language import _, counted
 from client.ui.export.server import client_lines, node_lines, status_lines, table_lines
 from client.ui.texts.times import clock_time
 from commands.arguments import data_folder, table_code
-from commands.parsing import WrongUse, add_language
+from commands.parsing import WrongUse, add_command
 from commands.serving.asked_nodes import Gathered, add_node, of_node, of_nodes
-from commands.serving.game_record import write_record
+from commands.serving.game_record import add_record, write_record
 from commands.serving.running_server import ServedTables, add_server, asked, backed_up, socket_in
 from protocol.limits import ANNOUNCEMENT_LENGTH
 from server.admin.messages import (
@@ -49,38 +49,30 @@ def add_admin(admin: argparse.ArgumentParser) -> None:
     _add_where(admin, data=None, as_json=False)
     actions = admin.add_subparsers(title=_("commands"), metavar=_("COMMAND"), required=True)
 
-    def add(name: str, act: Act, meaning: str) -> argparse.ArgumentParser:
-        action: argparse.ArgumentParser = actions.add_parser(name, help=meaning)
-        action.set_defaults(run=functools.partial(_run, act))
+    def add(name: str, act: Act, meaning: str, *, node: bool = False, code: bool = False) -> Any:
+        action = add_command(actions, name, meaning, functools.partial(_run, act))
         _add_where(action, data=argparse.SUPPRESS, as_json=argparse.SUPPRESS)
-        add_language(action)
+        if node:
+            add_node(action)
+        if code:
+            action.add_argument("code", type=table_code, metavar="CODE", help=_("a table's code"))
         return action
 
     add("nodes", _nodes, _("show the servers that share the database"))
-    add_node(add("status", _status, _("show the server's status")))
-    add_node(add("tables", _tables, _("show the tables, and who is at them")))
-    add_node(add("who", _who, _("list the clients: address, program and where each one is")))
-    announce = add("announce", _announce, _("send an announcement to everybody"))
-    add_node(announce)
+    add("status", _status, _("show the server's status"), node=True)
+    add("tables", _tables, _("show the tables, and who is at them"), node=True)
+    add("who", _who, _("list the clients: address, program and where each one is"), node=True)
+    announce = add("announce", _announce, _("send an announcement to everybody"), node=True)
     announce.add_argument("text", metavar="TEXT", help=_("text of the announcement"))
-    close = add("close", _close, _("close a table for good"))
-    _add_code(close)
+    close = add("close", _close, _("close a table for good"), code=True)
     close.add_argument("--reason", metavar="TEXT", help=_("reason to show to the people at the table"))
-    remove = add("remove", _remove, _("take a seat from its player"))
-    _add_code(remove)
+    remove = add("remove", _remove, _("remove a player from a seat"), code=True)
     remove.add_argument("player", metavar="SEAT|NAME", help=_("a seat, counted from 1, or a player's name"))
     backup = add("backup", _backup, _("copy the journal while the server runs"))
-    backup.add_argument(
-        "file", type=Path, metavar="FILE", help=_("file to write; an existing file is overwritten")
-    )
-    export = add("export", _export, _("write a game's record"))
-    _add_code(export)
-    export.add_argument(
-        "file",
-        nargs="?",
-        help=_("file to write, or - for standard output (default: CODE.txt, if it does not exist yet)"),
-    )
-    drain = add("drain", _drain, _("take no new tables, and stop after a while"))
+    meaning = _("file to write; an existing file is overwritten")
+    backup.add_argument("file", type=Path, metavar="FILE", help=meaning)
+    add_record(add("export", _export, _("write a game's record"), code=True))
+    drain = add("drain", _drain, _("take no new tables, and stop after a while"), node=True)
     drain.add_argument(
         "time",
         nargs="?",
@@ -89,10 +81,8 @@ def add_admin(admin: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help=_("30s, 10m or 2h; off cancels the drain (default: %(default)s)"),
     )
-    add_node(drain)
-    level = add("log-level", _log_level, _("log more or less from now on"))
+    level = add("log-level", _log_level, _("log more or less from now on"), node=True)
     level.add_argument("level", choices=("info", "warning", "error"), help=_("lowest level to log"))
-    add_node(level)
 
 
 def _add_where(command: argparse.ArgumentParser, *, data: Any, as_json: Any) -> None:
@@ -100,10 +90,6 @@ def _add_where(command: argparse.ArgumentParser, *, data: Any, as_json: Any) -> 
     command.add_argument(
         "--json", action="store_true", default=as_json, help=_("print the server's answer as JSON")
     )
-
-
-def _add_code(command: argparse.ArgumentParser) -> None:
-    command.add_argument("code", type=table_code, metavar="CODE", help=_("a table's code"))
 
 
 def _span(text: str) -> str:

@@ -177,7 +177,8 @@ def _read_word(option: Option, word: str, folder: Path = Path()) -> Any:
 
 def _exclude(one: Setting, other: Setting) -> bool:
     """Return whether only one of two options can be in use; a switch left off excludes nothing."""
-    return one.option.group == other.option.group and not (one.left_off or other.left_off)
+    same = bool(one.option.only) and one.option.only == other.option.only
+    return same and not (one.left_off or other.left_off)
 
 
 def _why_not_an_option(key: str, value: object, known: Collection[str]) -> str:

@@ -1,5 +1,6 @@
 """Writing the record of a stored game to a file."""
 
+import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +10,12 @@ from client.ui.export.tables import Table
 from commands.parsing import WrongUse
 from engine.events import Event, WolvesRevealed
 from engine.record import recorded
+
+
+def add_record(command: argparse.ArgumentParser) -> None:
+    """Add the argument that says where to write the record."""
+    meaning = _("file to write, or - for standard output (default: CODE.txt, if it does not exist yet)")
+    command.add_argument("file", nargs="?", metavar="FILE", help=meaning)
 
 
 def write_record(table: Table, events: Sequence[Event], file: str | None) -> Path | None:

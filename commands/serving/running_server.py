@@ -47,7 +47,7 @@ def add_server(command: argparse.ArgumentParser, default: str | None) -> None:
     command.add_argument(
         "--data",
         type=Path,
-        metavar="DIR",
+        metavar="FOLDER",
         default=default,
         help=_("folder where the server keeps its games"),
     )

@@ -17,7 +17,7 @@ from commands.guests.command import need_asyncssh
 from commands.guests.process import DoorProcess
 from commands.parsing import WrongUse, describe_host_error
 from commands.serving.configuration import Setting, options_in, printed, settings
-from commands.serving.options import ServeOptions, add_serve_options, say_default
+from commands.serving.options import ServeOptions, add_serve_options, show_default
 from commands.serving.server_config import check, pages, server_config
 from commands.serving.start_messages import attendance_printer, print_name, print_start
 from server.errors import HostError
@@ -34,7 +34,7 @@ def add_serve(serve: argparse.ArgumentParser) -> None:
     add_serve_options(serve)
     file = serve.add_mutually_exclusive_group()
     meaning = _("read options from this TOML file (default: %(default)s, if it exists)")
-    say_default(file.add_argument("--config", type=Path, metavar="FILE", help=meaning), _usual_file())
+    show_default(file.add_argument("--config", type=Path, metavar="FILE", help=meaning), _usual_file())
     file.add_argument("--no-config", action="store_true", help=_("do not read a configuration file"))
     serve.add_argument(
         "--print-config", action="store_true", help=_("print the options in use as a TOML file, and exit")

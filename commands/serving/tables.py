@@ -2,9 +2,9 @@
 
 import argparse
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from client.language import N_, _, counted
 from client.records.recording import Recording
@@ -13,9 +13,9 @@ from client.ui.export.tables import Table, listing, progress, summary
 from commands.arguments import data_folder
 from commands.confirmation import confirmed
 from commands.display_options import add_ascii
-from commands.parsing import WrongUse, add_language, describe_host_error
+from commands.parsing import WrongUse, add_command, describe_host_error
 from commands.serving.damaged_tables import show_check, write_salvaged
-from commands.serving.game_record import write_record
+from commands.serving.game_record import add_record, write_record
 from commands.serving.running_server import ServedTables, add_server, runs, socket_in
 from commands.serving.tables_moved import copy_tables, database_tables
 from engine.view import SPECTATOR
@@ -30,57 +30,39 @@ def add_tables(tables: argparse.ArgumentParser) -> None:
     add_server(tables, default=None)
     tables.set_defaults(run=_tables_listed)
     actions = tables.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
-    listing = actions.add_parser("list", help=_("list all tables (the default)"))
-    listing.set_defaults(run=_tables_listed)
-    show = actions.add_parser("show", help=_("show one table"))
+    tables.add_argument("--database", metavar="URL", help=_(_DATABASE))
+
+    def add(name: str, run: Callable[[argparse.Namespace], int], meaning: str, codes: str = "") -> Any:
+        """Add an action; `codes` is how many codes it takes: none, 1, + or *."""
+        action = add_command(actions, name, meaning, run)
+        if codes == "1":
+            action.add_argument("code", type=str.upper, metavar="CODE", help=_("a table's code"))
+        elif codes:
+            text = _("a table's code (default: all)") if codes == "*" else _("a table's code")
+            action.add_argument("codes", type=str.upper, nargs=codes, metavar="CODE", help=text)
+        action.add_argument("--database", metavar="URL", default=argparse.SUPPRESS, help=_(_DATABASE))
+        add_server(action, default=argparse.SUPPRESS)  # an option before the action counts as well
+        return action
+
+    add("list", _tables_listed, _("list all tables (the default)"))
+    show = add("show", _table_shown, _("show one table"), "1")
     show.add_argument(
         "--open", action="store_true", help=_("reveal the wolf pieces of a game without a result")
     )
     add_ascii(show, _("draw with ASCII characters only"))
-    show.set_defaults(run=_table_shown)
-    export = actions.add_parser("export", help=_("write a game's record"))
-    export.set_defaults(run=_table_exported)
-    removal = actions.add_parser("remove", help=_("remove tables for good"))
+    add_record(add("export", _table_exported, _("write a game's record"), "1"))
+    removal = add("remove", _tables_removed, _("remove tables for good"), "+")
     removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
-    removal.set_defaults(run=_tables_removed)
-    check = actions.add_parser("check", help=_("check every table and report which are intact"))
-    check.set_defaults(run=_tables_checked)
-    salvage = actions.add_parser("salvage", help=_("write the records of all games, also of damaged tables"))
-    salvage.add_argument(
-        "codes", type=str.upper, nargs="*", metavar="CODE", help=_("a table's code (default: all)")
+    add("check", _tables_checked, _("check every table and report which are intact"))
+    salvage = add(
+        "salvage", _tables_salvaged, _("write the records of all games, even of damaged tables"), "*"
     )
-    salvage.add_argument(
-        "--to",
-        type=Path,
-        metavar="DIR",
-        required=True,
-        help=_("folder to write to; existing files are not overwritten"),
-    )
-    salvage.set_defaults(run=_tables_salvaged)
-    restoring = actions.add_parser(
-        "restore", help=_("put a damaged table back into play at its last intact move")
-    )
-    restoring.set_defaults(run=_table_restored)
-    copying = actions.add_parser("copy", help=_("copy all games to a database, or back"))
-    copying.add_argument(
-        "--back",
-        action="store_true",
-        help=_("copy from the database into a new data folder, instead of into the database"),
-    )
-    copying.set_defaults(run=_tables_copied)
-    tables.add_argument("--database", metavar="URL", help=_(_DATABASE))
-    for action in (show, export, restoring):
-        action.add_argument("code", type=str.upper, metavar="CODE", help=_("a table's code"))
-    export.add_argument(
-        "file",
-        nargs="?",
-        help=_("file to write, or - for standard output (default: CODE.txt, if it does not exist yet)"),
-    )
-    removal.add_argument("codes", type=str.upper, nargs="+", metavar="CODE", help=_("a table's code"))
-    for action in (listing, show, export, removal, check, salvage, restoring, copying):
-        action.add_argument("--database", metavar="URL", default=argparse.SUPPRESS, help=_(_DATABASE))
-        add_server(action, default=argparse.SUPPRESS)  # an option before the action counts as well
-        add_language(action)
+    meaning = _("folder to write to; existing files are not overwritten")
+    salvage.add_argument("--to", type=Path, metavar="FOLDER", required=True, help=meaning)
+    add("restore", _table_restored, _("put a damaged table back into play at its last intact move"), "1")
+    meaning = _("copy from the database into a new data folder, instead of into the database")
+    copying = add("copy", _tables_copied, _("copy all games to a database, or back"))
+    copying.add_argument("--back", action="store_true", help=meaning)
 
 
 @contextlib.contextmanager

@@ -79,8 +79,8 @@ def test_what_is_printed_is_read_as_the_same(data: st.DataObject) -> None:
         groups = set()
         words: list[str] = []
         for option in serve_options():
-            if data.draw(st.booleans(), label=f"set {option.key}") and option.group not in groups:
-                groups.add(option.group)
+            if data.draw(st.booleans(), label=f"set {option.key}") and option.only not in groups:
+                groups.update({option.only} - {""})
                 value = data.draw(values(option), label=option.key)
                 if option.kind is bool:
                     words.append(f"--{option.key}" if value else f"--no-{option.key}")
