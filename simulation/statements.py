@@ -7,19 +7,18 @@ the new one does.
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final, TypeAlias
 
-from server.storage.archive_rows import COLUMNS
 from server.storage.postgresql.signals import Signal
+from server.storage.rows import COLUMNS
 from simulation.broken.leases import NO_CHECK
 from simulation.rows import Row, Transaction, refusal
 
 _Answer: TypeAlias = list[tuple[Any, ...]]
 _Statement: TypeAlias = Callable[..., _Answer | None]
 _STATEMENTS: Final[dict[str, _Statement]] = {}
-_ARCHIVE: Final = tuple(COLUMNS.split(", "))
-_ENTRY: Final = ("code", "number", "body", "time", "chain")
-_ASIDE: Final = ("code", "since", "reason", "entries", "whole", "length")
+_COLUMNS: Final = {table: tuple(columns.split(", ")) for table, columns in COLUMNS.items()}
 _unfenced: Final = set[str]()
 
 
@@ -244,7 +243,7 @@ def _append_entries(  # noqa: PLR0917 - as the function in the schema
         if fenced and (row is None or row["term"] != term or row["place"] != "="):
             raise refusal("PL002", "another server has taken it up")
     for code, number, body, link in zip(codes, numbers, bodies, links, strict=True):
-        _insert_entry(here, code, number, body, now, link)
+        _insert_row("entry", here, code, number, body, now, link)
     for table in ("entry", "game_table") if forgotten else ():
         _delete_all(here, table, forgotten)
     for code, at in zip(finished, ended, strict=True):
@@ -254,14 +253,16 @@ def _append_entries(  # noqa: PLR0917 - as the function in the schema
             here.insert("record_due", {"code": code, "ended": at})
 
 
-def _open(here: Transaction, code: str, term: int) -> None:
+def _open(here: Transaction, code: str, term: int | None, place: str = "=") -> None:
     opened = here.rows.next_number("game_table")
-    here.insert("game_table", {"code": code, "place": "=", "opened": opened, "term": term, "offered": None})
+    here.insert("game_table", {"code": code, "place": place, "opened": opened, "term": term, "offered": None})
 
 
-@_sql("INSERT INTO entry (code, number, body, time, chain) VALUES ($1, $2, $3, $4, $5)")
-def _insert_entry(here: Transaction, *values: Any) -> None:
-    here.insert("entry", dict(zip(_ENTRY, values, strict=True)))
+def _insert_row(table: str, here: Transaction, *values: Any) -> None:
+    row = dict(zip(_COLUMNS[table], values, strict=True))
+    if table == "archive":
+        row["rank"] = here.rows.next_number(table)
+    here.insert(table, row)
 
 
 def _delete_all(here: Transaction, table: str, codes: Sequence[str]) -> None:
@@ -280,17 +281,7 @@ def _in_use(here: Transaction, codes: Sequence[str] | None) -> _Answer:
     opened = {row["code"]: row["opened"] for row in _chosen(here, "game_table", codes) if row["place"] == "="}
     rows = [row for row in here.all("entry") if row["code"] in opened]
     rows.sort(key=lambda row: (opened[row["code"]], row["number"]))
-    return _picked(rows, _ENTRY)
-
-
-@_sql(f"SELECT {COLUMNS} FROM archive WHERE code = $1")  # noqa: S608 - constants, here and below
-def _archived(here: Transaction, code: str) -> _Answer:
-    return _picked(here.all("archive", code=code), _ARCHIVE)
-
-
-@_sql(f"SELECT {COLUMNS} FROM archive WHERE $1::text[] IS NULL OR code = ANY ($1) ORDER BY rank")  # noqa: S608
-def _archive_list(here: Transaction, codes: Sequence[str] | None) -> _Answer:
-    return _picked(sorted(_chosen(here, "archive", codes), key=lambda row: row["rank"]), _ARCHIVE)
+    return _picked(rows, _COLUMNS["entry"])
 
 
 @_sql("SELECT code, origin, played FROM archive ORDER BY rank")
@@ -304,83 +295,73 @@ def _archive_state(here: Transaction) -> _Answer:
     return [(len(ranks), max(ranks, default=0))]
 
 
-@_sql(f"INSERT INTO archive ({COLUMNS}) VALUES ({', '.join(f'${number}' for number in range(1, 12))})")  # noqa: S608
-def _insert_archived(here: Transaction, *values: Any) -> None:
-    rank = here.rows.next_number("archive")
-    here.insert("archive", dict(zip(_ARCHIVE, values, strict=True)) | {"rank": rank})
+def _has_rows(table: str, order: str, key: Callable[[Row], Any]) -> None:
+    columns = _COLUMNS[table]
+
+    @_sql(
+        f"SELECT {COLUMNS[table]} FROM {table} WHERE ($1::text[] IS NULL OR code = ANY ($1)) ORDER BY {order}"
+    )
+    def _select(here: Transaction, codes: Sequence[str] | None) -> _Answer:
+        return _picked(sorted(_chosen(here, table, codes), key=key), columns)
+
+    _rows_change(table)
 
 
-@_sql("SELECT code FROM set_aside")
-def _codes_set_aside(here: Transaction) -> _Answer:
-    return _picked(here.all("set_aside"), ["code"])
+def _rows_change(table: str) -> None:
+    marks = ", ".join(f"${number}" for number in range(1, len(_COLUMNS[table]) + 1))
+    _sql(f"INSERT INTO {table} ({COLUMNS[table]}) VALUES ({marks})")(partial(_insert_row, table))
 
-
-@_sql(
-    "SELECT code, since, reason, entries, whole, length FROM set_aside"
-    " WHERE $1::text[] IS NULL OR code = ANY ($1) ORDER BY since DESC, code"
-)
-def _tables_set_aside(here: Transaction, codes: Sequence[str] | None) -> _Answer:
-    rows = sorted(_chosen(here, "set_aside", codes), key=lambda row: (-row["since"], row["code"]))
-    return _picked(rows, _ASIDE)
-
-
-@_sql("INSERT INTO set_aside (code, since, reason, entries, whole, length) VALUES ($1, $2, $3, $4, $5, $6)")
-def _insert_set_aside(here: Transaction, *values: Any) -> None:
-    here.insert("set_aside", dict(zip(_ASIDE, values, strict=True)))
-
-
-def _deletes(table: str) -> None:
-    @_sql(f"DELETE FROM {table} WHERE code = $1")  # noqa: S608
-    def _one(here: Transaction, code: str) -> None:
-        _delete_all(here, table, [code])
-
-    @_sql(f"DELETE FROM {table} WHERE code = ANY ($1)")  # noqa: S608
-    def _several(here: Transaction, codes: Sequence[str]) -> None:
+    @_sql(f"DELETE FROM {table} WHERE code = ANY ($1)")
+    def _delete(here: Transaction, codes: Sequence[str]) -> None:
         _delete_all(here, table, codes)
 
 
-for _table in ("entry", "archive", "set_aside", "record_due"):
-    _deletes(_table)
+_rows_change("entry")
+_has_rows("archive", "rank", lambda row: row["rank"])
+_has_rows("set_aside", "since DESC, code", lambda row: (-row["since"], row["code"]))
+_has_rows("record_due", "ended, code", lambda row: (row["ended"], row["code"]))
 
 
-@_sql("DELETE FROM game_table WHERE place = '~' AND code = ANY ($1)")
-def _delete_archived(here: Transaction, codes: Sequence[str]) -> None:
-    _delete_all(
-        here, "game_table", [row["code"] for row in _chosen(here, "game_table", codes) if row["place"] == "~"]
-    )
+@_sql("SELECT code FROM archive WHERE ($1::text[] IS NULL OR code = ANY ($1))")
+def _archived_codes(here: Transaction, codes: Sequence[str] | None) -> _Answer:
+    return _picked(_chosen(here, "archive", codes), ["code"])
 
 
-@_sql("DELETE FROM game_table WHERE place <> '=' AND code = ANY ($1) RETURNING code")
-def _delete_not_in_use(here: Transaction, codes: Sequence[str]) -> _Answer:
-    gone = [row for row in _chosen(here, "game_table", codes) if row["place"] != "="]
-    _delete_all(here, "game_table", [row["code"] for row in gone])
-    return _picked(gone, ["code"])
+@_sql("SELECT code FROM set_aside WHERE ($1::text[] IS NULL OR code = ANY ($1))")
+def _codes_set_aside(here: Transaction, codes: Sequence[str] | None) -> _Answer:
+    return _picked(_chosen(here, "set_aside", codes), ["code"])
 
 
-@_sql("SELECT place FROM game_table WHERE code = $1 FOR UPDATE")
-def _place(here: Transaction, code: str) -> _Answer:
-    return _locked(here, ["place"], code=code)
+@_sql("DELETE FROM game_table WHERE code = ANY ($1)")
+def _delete_tables(here: Transaction, codes: Sequence[str]) -> None:
+    _delete_all(here, "game_table", codes)
 
 
-@_sql("SELECT code FROM game_table WHERE code = $1 AND term = $2 AND place = '=' FOR UPDATE")
-def _claim_table(here: Transaction, code: str, term: int) -> _Answer:
-    return _locked(here, ["code"], code=code, term=term, place="=")
-
-
-def _locked(here: Transaction, columns: Sequence[str], **values: Any) -> _Answer:
-    rows = here.all("game_table", **values)
+@_sql(
+    "SELECT code, place = '=' AND term IS DISTINCT FROM $2 FROM game_table"
+    " WHERE code = ANY ($1) ORDER BY code FOR UPDATE"
+)
+def _claim_tables(here: Transaction, codes: Sequence[str], term: int) -> _Answer:
+    rows = sorted(_chosen(here, "game_table", codes), key=lambda row: str(row["code"]))
     for row in rows:
         here.lock("game_table", row["code"])
-    return _picked(rows, columns)
+    return [(row["code"], row["place"] == "=" and row["term"] != term) for row in rows]
 
 
-@_sql("UPDATE game_table SET place = $2, term = $3 WHERE code = $1")
+@_sql(
+    "INSERT INTO game_table (code, place, term) VALUES ($1, $2, $3)"
+    " ON CONFLICT (code) DO UPDATE SET place = EXCLUDED.place, term = EXCLUDED.term"
+)
 def _move(here: Transaction, code: str, place: str, term: int | None) -> None:
-    for row in here.all("game_table", code=code):
-        here.update("game_table", row, place=place, term=term)
+    if (row := here.get("game_table", code)) is None:
+        _open(here, code, term, place)
+    else:
+        here.update("game_table", row, place=str(place), term=term)
 
 
-@_sql("SELECT code, min(time), max(time) FROM entry WHERE code = ANY ($1) GROUP BY code")
+@_sql(
+    "SELECT code, min(time), max(time) FROM entry WHERE ($1::text[] IS NULL OR code = ANY ($1)) GROUP BY code"
+)
 def _times(here: Transaction, codes: Sequence[str]) -> _Answer:
     found = defaultdict(list)
     for row in _chosen(here, "entry", codes):
@@ -421,7 +402,7 @@ def _staying(here: Transaction) -> _Answer:
     WITH offer AS (
         UPDATE game_table SET offered = $3 WHERE code = $1 AND term = $2 AND place = '=' RETURNING code
     ) SELECT {Signal.TABLES_WAIT.notify} FROM offer
-    """  # noqa: S608
+    """
 )
 def _offer(here: Transaction, code: str, term: int, to: int) -> None:
     for row in here.all("game_table", code=code, term=term, place="="):

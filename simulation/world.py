@@ -20,8 +20,9 @@ from client.ui.web.pages import WebPages
 from protocol.messages import TableState
 from server.config import Config, Limits
 from server.errors import JournalError
+from server.storage import operations
 from server.storage.entries import Entry
-from server.storage.postgresql import tables_in_database as stored
+from server.storage.postgresql.tables_in_database import carry_out
 from simulation import machine
 from simulation.broken.making import times_made
 from simulation.database import LEASE_SECONDS, DatabaseServer, connection_to
@@ -358,12 +359,10 @@ class World:
             return await journal_in(self._folder / "data")
         self.database.weather = Weather(torn=0.0, stalled=0.0)
         async with connection_to(self.database) as connection:
-            tables = await stored.in_use(connection)
-            for code, _ in await stored.archive_index(connection):
-                tables += filter(None, [await stored.archived_table(connection, code)])
-            if aside := await stored.codes_set_aside(connection):
-                raise JournalError(f"tables are set aside: {sorted(aside)}")
-        return {table.code: table.whole_entries for table in tables}
+            house = await carry_out(connection, operations.house())
+        if house.set_aside:
+            raise JournalError(f"tables are set aside: {sorted(table.code for table in house.set_aside)}")
+        return {table.code: table.whole_entries for table in (*house.in_use, *house.archived)}
 
     # -- the verdict ------------------------------------------------------------------------------------
 

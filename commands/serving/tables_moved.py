@@ -11,8 +11,7 @@ from commands.arguments import data_folder
 from commands.parsing import WrongUse, describe_host_error
 from server.errors import JournalError
 from server.storage.postgresql.database_tables import DatabaseTables
-from server.storage.sqlite.data_folder import DataFolder
-from server.storage.sqlite.new_folder import make_folder
+from server.storage.sqlite.data_folder import DataFolder, make_folder
 from server.version import install_command
 
 

@@ -1,13 +1,12 @@
 """All that a journal holds, as values: what moves from one place to another."""
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from engine.events import Event
 from engine.game import Game, RandomChance
 from protocol.messages import Stage
-from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Played, StoodIn, events_in
 from server.storage.reasons import Misfit
 from server.storage.stored_tables import ArchivedTable, SetAside, Stored
@@ -18,10 +17,10 @@ from server.storage.table_summary import contents
 class House:
     """The tables in use, the archived and the damaged ones, and the games whose records are due."""
 
-    in_use: Sequence[Stored]
-    archived: Sequence[tuple[Stored, ArchivedGame]]
-    set_aside: Sequence[SetAside]
-    records_due: Sequence[tuple[str, int]]
+    in_use: list[Stored]
+    archived: list[Stored]
+    set_aside: list[SetAside]
+    records_due: list[tuple[str, int]]
 
     def __len__(self) -> int:
         return len(self.in_use) + len(self.archived) + len(self.set_aside)
@@ -29,8 +28,7 @@ class House:
     @property
     def damaged(self) -> list[str]:
         """Return the codes of tables that are damaged, and have not been set aside."""
-        tables = (*self.in_use, *(table for table, _ in self.archived))
-        return [table.code for table in tables if table.damage is not None]
+        return [table.code for table in (*self.in_use, *self.archived) if table.damage is not None]
 
 
 @dataclass(frozen=True, slots=True)

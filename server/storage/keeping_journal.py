@@ -1,15 +1,21 @@
 """What every journal that keeps games does in the same way, whatever stores them."""
 
 import logging
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
 
 from server.errors import TableDamaged
 from server.logs import about
+from server.storage import operations
 from server.storage.archive_index import Archived, ArchivedGame, ArchiveIndex
-from server.storage.entries import Entry
+from server.storage.entries import Entry, LiveEntries
 from server.storage.journal import Part
-from server.storage.stored_tables import Stored
+from server.storage.operations import Operation, Outcome
+from server.storage.stored_tables import ArchivedTable, Stored
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -44,8 +50,29 @@ class KeepingJournal(ABC):
     async def append_together(self, parts: Sequence[Part]) -> None:
         await self._append(parts)
 
+    async def entries(self, code: str) -> list[Entry]:
+        table = await self._read(lambda: operations.find(code))
+        return [] if not isinstance(table, Stored) or table.damage is not None else table.entries
+
+    async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:
+        return await self._read(lambda: operations.archive_list(codes))
+
+    async def times(self, codes: Sequence[str]) -> dict[str, tuple[int | None, int | None]]:
+        return await self._read(lambda: operations.times(codes))
+
+    async def tables_set_aside(self, codes: Sequence[str]) -> list[Stored]:
+        return [table.whole_part for table in await self._read(lambda: operations.tables_set_aside(codes))]
+
+    async def record_written(self, code: str) -> None:
+        await self._change(lambda: operations.record_written(code))
+
+    async def shorten(self, code: str, live_entries: LiveEntries) -> int:
+        changed = await self._change(lambda: operations.shorten(code, live_entries))
+        table = changed[code]
+        return 0 if table is None else table.standing.length
+
     async def set_aside(self, code: str, whole: int, reason: str) -> None:
-        await self._store_set_aside(code, whole, reason)
+        await self._change(lambda: operations.set_aside(code, whole, reason, int(time.time())))
         self._archive.discard(code)
         self._set_aside.add(code)
         log.warning("a damaged table is set aside", extra=about(table=code, entries=whole, reason=reason))
@@ -54,22 +81,23 @@ class KeepingJournal(ABC):
         removed: dict[str, Archived] = {}
         before: dict[str, Archived] = {}
 
-        def begins() -> list[str]:
+        def begins() -> None:
             if (archived := self._archive.discard(code)) is not None:
                 before[code] = archived
             removed.update(self._archive.make_room(code, game, self._most_archived))
-            return list(removed)
 
         try:
-            await self._store_archived(code, game, begins)
+            await self._change(
+                lambda: operations.archive(code, game, list(removed), int(time.time())), begins
+            )
         except BaseException:
             self._archive.discard(code)
             self._archive.put_back(removed | before)
             raise
 
     async def archived_entries(self, code: str) -> list[Entry]:
-        table = await self._archived_table(code)
-        if table is None:  # another server has brought it back
+        table = await self._read(lambda: operations.find(code))
+        if not isinstance(table, Stored) or table.archived is None:  # another server has brought it back
             self._archive.discard(code)
             return []
         if table.damage is not None:
@@ -80,19 +108,19 @@ class KeepingJournal(ABC):
     async def bring_back(self, code: str) -> None:
         game = self._archive.discard(code)  # so that it is not removed meanwhile
         try:
-            await self._store_brought_back(code)
+            await self._change(lambda: operations.bring_back(code))
         except BaseException:
             if game is not None:
                 self._archive.put_back({code: game})
             raise
 
     async def remove(self, code: str) -> None:
-        await self._store_removed(code)
+        await self._change(lambda: operations.remove(code))
         self._archive.discard(code)
         self._set_aside.discard(code)
 
     async def restore(self, code: str, entries: int) -> None:
-        await self._store_restored(code, entries)
+        await self._change(lambda: operations.restore(code, entries))
         self._set_aside.discard(code)
 
     @abstractmethod
@@ -100,23 +128,14 @@ class KeepingJournal(ABC):
         """Store entries of tables, all or none, and that the records of the games `ended` are due."""
 
     @abstractmethod
-    async def _archived_table(self, code: str) -> Stored | None: ...
+    async def _read(self, make: Callable[[], Operation[T]]) -> T:
+        """Carry out an operation that only reads."""
 
     @abstractmethod
-    async def _store_archived(self, code: str, game: ArchivedGame, begins: Callable[[], list[str]]) -> None:
-        """Archive a table, in the transaction in which the games go that `begins` returns.
+    async def _change(
+        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None = None
+    ) -> Outcome:
+        """Carry out an operation in a transaction; raises TableLost if the table is not where it has to be.
 
-        It is called on the event loop when all earlier work is done.
+        `begins` is called on the event loop when all earlier work is done, before the operation is made.
         """
-
-    @abstractmethod
-    async def _store_brought_back(self, code: str) -> None: ...
-
-    @abstractmethod
-    async def _store_set_aside(self, code: str, whole: int, reason: str) -> None: ...
-
-    @abstractmethod
-    async def _store_restored(self, code: str, entries: int) -> None: ...
-
-    @abstractmethod
-    async def _store_removed(self, code: str) -> None: ...

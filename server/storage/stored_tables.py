@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -11,7 +11,7 @@ from server.storage.archive_index import ArchivedGame
 from server.storage.chain import first_link, next_link
 from server.storage.entries import Entry, entry_of, entry_text
 from server.storage.reasons import Misfit
-from server.storage.standing import Place, Standing
+from server.storage.standing import SET_ASIDE, Place, Standing
 from server.storage.table_summary import Contents
 
 _INFLATED_AT_ONCE: Final = 64  # bytes
@@ -34,6 +34,7 @@ class Stored:
     entries: list[Entry]
     archived: int | None = None  # when; None: it is not archived
     damage: str | None = None
+    game: ArchivedGame | None = None  # if it is archived
 
     @property
     def standing(self) -> Standing:
@@ -66,6 +67,13 @@ class SetAside:
     def whole_part(self) -> Stored:
         """The table up to the damage; it has no entries if nothing is left."""
         return rechecked(self.code, self.rows[: self.whole])
+
+    @property
+    def standing(self) -> Standing:
+        return SET_ASIDE
+
+
+Table: TypeAlias = Stored | SetAside
 
 
 @dataclass(frozen=True, slots=True)

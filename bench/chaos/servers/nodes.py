@@ -239,7 +239,7 @@ class Nodes:
         if house.set_aside:
             raise JournalError(f"tables are set aside: {[table.code for table in house.set_aside]}")
         self._counts["games in the archive at the end"] += len(house.archived)
-        tables = [*house.in_use, *(table for table, _ in house.archived)]
+        tables = [*house.in_use, *house.archived]
         return {table.code: table.whole_entries for table in tables}
 
     async def ownership(self) -> Ownership:

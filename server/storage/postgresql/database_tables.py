@@ -4,27 +4,28 @@ Looking changes nothing, and servers may run meanwhile.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
-from engine.events import Event
 from server.errors import JournalError
-from server.storage.archive_rows import COLUMNS, archive_row, archived_from
+from server.storage import operations
 from server.storage.condition import Check, CheckedTable, Condition, Salvaged, Verdict, table_faults
-from server.storage.house import House, StoredTable, replayed_game
-from server.storage.postgresql import repair
+from server.storage.house import House, StoredTable
+from server.storage.operations import Operation, Outcome
+from server.storage.owner import OwnersTables
+from server.storage.postgresql import lease
 from server.storage.postgresql import tables_in_database as stored
 from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
 from server.storage.postgresql.inspection import inspected, listed
 from server.storage.postgresql.schema import check, prepare
-from server.storage.reasons import Misfit
+from server.storage.postgresql.signals import Signal, notify
 
 T = TypeVar("T")
 
 _SECONDS_FOR_ALL: Final = 600.0  # tables, which may be many
 
 
-class DatabaseTables:
+class DatabaseTables(OwnersTables):
     """The tables in the database at `url`, as they are at each question.
 
     What it is asked raises JournalError if the database cannot be used. Tables that a running server has are
@@ -33,38 +34,6 @@ class DatabaseTables:
 
     def __init__(self, url: str) -> None:
         self._database = Database(url)
-
-    def tables(self) -> list[StoredTable]:
-        """Return all tables, the latest changed first."""
-        found = self._looked_at(lambda connection: listed(connection, None))
-        return sorted(found, key=lambda table: (-(table.changed or 0), table.code))
-
-    def table(self, code: str) -> StoredTable | None:
-        """Return the table with this code, None if there is none."""
-        return next(iter(self._looked_at(lambda connection: listed(connection, [code]))), None)
-
-    def game(self, code: str) -> tuple[Event, ...]:
-        """Return the events of this table's game, hidden kinds included; none if it has not started.
-
-        Raises JournalError if the table is damaged.
-        """
-
-        def replayed(verdict: Verdict) -> tuple[Event, ...]:
-            try:
-                return () if verdict.since is not None else replayed_game(verdict.table.whole_entries)
-            except ValueError as error:
-                raise Misfit(f"table {code}: {reason_of(error)}") from error
-
-        return next(iter(self._looked_at(lambda connection: inspected(connection, [code], replayed))), ())
-
-    def remove(self, codes: Iterable[str]) -> None:
-        """Remove all these tables for good; if JournalError is raised, none is removed."""
-        gone = list(codes)
-        self._changed(lambda connection: repair.remove(connection, gone))
-
-    def restore(self, code: str) -> int:
-        """Put a damaged table back into play at its last whole move; return that move's number."""
-        return self._changed(lambda connection: repair.restore(connection, code))
 
     def check(self) -> Check:
         """Look at every table closely."""
@@ -83,6 +52,23 @@ class DatabaseTables:
         wanted = list(codes) or None
         return self._looked_at(lambda connection: inspected(connection, wanted, Salvaged.of))
 
+    def _listed(self, codes: Sequence[str] | None) -> list[StoredTable]:
+        return self._looked_at(lambda connection: listed(connection, codes))
+
+    def _read(self, make: Callable[[], Operation[T]]) -> T:
+        return self._looked_at(lambda connection: stored.carry_out(connection, make()))
+
+    def _change(self, codes: Sequence[str], make: Callable[[], Operation[Outcome]]) -> Outcome:
+        async def change(connection: Connection) -> Outcome:
+            await lease.end_abandoned(connection, codes)
+            async with connection.transaction():
+                await _refuse_if_owned(connection, codes)
+                outcome = await stored.change(connection, make())
+                await notify(connection, Signal.TABLES_WAIT)  # the next server that looks takes them up
+            return outcome
+
+        return self._with(change)
+
     def _looked_at(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """Return what `work` finds, all of the same moment."""
 
@@ -90,21 +76,24 @@ class DatabaseTables:
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 return await work(connection)
 
-        return self._changed(look)
+        return self._with(look)
 
-    def _changed(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        async def change(connection: Connection) -> T:
+    def _with(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        async def checked(connection: Connection) -> T:
             await check(connection, self._database)
             try:
                 return await work(connection)
             except ValueError as error:
-                raise JournalError(
-                    "the journal {file} is damaged: {reason}. See what is whole with palatinus tables check",
-                    file=self._database,
-                    reason=reason_of(error),
-                ) from error
+                raise self._damaged(reason_of(error)) from error
 
-        return _with(self._database, change)
+        return _with(self._database, checked)
+
+    def _damaged(self, what: str) -> JournalError:
+        return JournalError(
+            "the journal {file} is damaged: {reason}. See what is whole with palatinus tables check",
+            file=self._database,
+            reason=what,
+        )
 
 
 def house_in(url: str, *, alone: bool = False) -> House:
@@ -117,14 +106,7 @@ def house_in(url: str, *, alone: bool = False) -> House:
         async with connection.transaction(isolation="repeatable_read", readonly=True):
             if alone:
                 await _check_alone(connection)
-            archived = await connection.fetch(f"SELECT {COLUMNS} FROM archive ORDER BY rank")  # noqa: S608 - a constant
-            due = await connection.fetch("SELECT code, ended FROM record_due ORDER BY ended, code")
-            return House(
-                await stored.in_use(connection),
-                [archived_from(tuple(row)) for row in archived],
-                await stored.set_aside_tables(connection),
-                [(code, ended) for code, ended in due],
-            )
+            return await stored.carry_out(connection, operations.house())
 
     return _with(database, read)
 
@@ -141,7 +123,7 @@ def fill_database(url: str, house: House) -> None:
             await _check_alone(connection)
             if await connection.fetchval("SELECT count(*) FROM game_table"):
                 raise JournalError("there are tables in the database already. Choose another --database")
-            await _insert(connection, house)
+            await stored.change(connection, operations.insert(house))
 
     _with(database, write)
 
@@ -157,25 +139,23 @@ async def _check_alone(connection: Connection) -> None:
         raise JournalError("servers are using the database: {names}. Stop them first", names=", ".join(names))
 
 
-async def _insert(connection: Connection, house: House) -> None:
-    for place, codes in (
-        ("=", [table.code for table in house.in_use]),
-        ("~", [table.code for table, _ in house.archived]),
-        ("!", [table.code for table in house.set_aside]),
-    ):
-        await connection.executemany(
-            "INSERT INTO game_table (code, place) VALUES ($1, $2)", [(code, place) for code in codes]
+async def _refuse_if_owned(connection: Connection, codes: Sequence[str]) -> None:
+    """Keep servers from taking the tables up until the transaction ends; raises JournalError if one has."""
+    there = await connection.fetch(
+        "SELECT code FROM game_table WHERE code = ANY ($1) ORDER BY code FOR UPDATE", codes
+    )
+    if missing := sorted(set(codes) - {code for (code,) in there}):
+        raise JournalError("there is no table {code}", code=missing[0])
+    owned = await connection.fetchrow(
+        "SELECT code, name FROM game_table JOIN node USING (term) WHERE code = ANY ($1) ORDER BY code", codes
+    )
+    if owned is not None:
+        raise JournalError(
+            "table {code} is at the node {node}. Close it with palatinus admin close at any node, "
+            "or stop that one first",
+            code=owned["code"],
+            node=owned["name"],
         )
-    for table in house.in_use:
-        await stored.insert(connection, table.code, table.rows)
-    await connection.executemany(
-        stored.INSERT_ARCHIVED, [archive_row(table, game) for table, game in house.archived]
-    )
-    for aside in house.set_aside:
-        await stored.insert_set_aside(connection, aside)
-    await connection.executemany(
-        "INSERT INTO record_due (code, ended) VALUES ($1, $2)", list(house.records_due)
-    )
 
 
 def _with(database: Database, work: Callable[[Connection], Awaitable[T]]) -> T:

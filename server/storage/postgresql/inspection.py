@@ -7,16 +7,19 @@ cannot be told from one that never was longer.
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final, TypeVar
 
-from server.storage.archive_rows import COLUMNS, archived_from
 from server.storage.condition import Condition, Verdict
-from server.storage.house import StoredTable, described, described_archived, described_aside
+from server.storage.house import StoredTable
+from server.storage.operations import archive_rows, tables_in_use, tables_set_aside
+from server.storage.owner import describe_tables
 from server.storage.postgresql import tables_in_database as stored
 from server.storage.postgresql.database import Connection
+from server.storage.rows import COLUMNS, archived_from
 from server.storage.stored_tables import Stored
 
 T = TypeVar("T")
 
 _TABLES_AT_ONCE: Final = 500  # there may be very many
+_LENGTH: Final = COLUMNS["archive"].split(", ").index("length")
 _GONE: Final = "it has no entries"
 
 
@@ -24,11 +27,7 @@ async def listed(connection: Connection, codes: Sequence[str] | None) -> list[St
     """Return all tables, or those of them in `codes`, in a few words; raises ValueError."""
     found: list[StoredTable] = []
     async for part in _parts(connection, codes):
-        here = [
-            *map(described_archived, await stored.archive_list(connection, part)),
-            *map(described, await stored.in_use(connection, part)),
-            *map(described_aside, await stored.set_aside_tables(connection, part)),
-        ]
+        here = await stored.carry_out(connection, describe_tables(part))
         gone = set(part) - {table.code for table in here}
         found += [*here, *map(_lost, sorted(gone))]
     return found
@@ -42,7 +41,7 @@ async def inspected(
     async for part in _parts(connection, codes):
         archived += list(map(told, await _archived(connection, part)))
         rest += list(map(told, await _in_use(connection, part)))
-        tables = await stored.set_aside_tables(connection, part)
+        tables = await stored.carry_out(connection, tables_set_aside(part))
         aside += [told(Verdict.of_set_aside(table)) for table in tables]
     return archived + rest + aside
 
@@ -54,16 +53,13 @@ async def _in_use(connection: Connection, codes: Sequence[str]) -> list[Verdict]
         " GROUP BY game_table.code ORDER BY min(opened)",
         codes,
     )
-    tables = {table.code: table for table in await stored.in_use(connection, codes)}
+    tables = {table.code: table for table in await stored.carry_out(connection, tables_in_use(codes))}
     return [_verdict(tables.get(code) or Stored(code, [], [], None, _GONE), length) for code, length in rows]
 
 
 async def _archived(connection: Connection, codes: Sequence[str]) -> list[Verdict]:
-    rows = await connection.fetch(
-        f"SELECT {COLUMNS} FROM archive WHERE code = ANY ($1) ORDER BY rank",  # noqa: S608 - a constant
-        codes,
-    )
-    found = [_verdict(archived_from(tuple(row))[0], row["length"]) for row in rows]
+    rows = await stored.carry_out(connection, archive_rows(codes))
+    found = [_verdict(archived_from(row), row[_LENGTH]) for row in rows]
     gone = await connection.fetch(
         "SELECT code FROM game_table WHERE place = '~' AND code = ANY ($1)"
         " AND NOT EXISTS (SELECT FROM archive WHERE archive.code = game_table.code) ORDER BY code",

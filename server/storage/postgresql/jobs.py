@@ -10,9 +10,9 @@ import asyncpg
 from server.errors import JournalError, NotStored, TableLost
 from server.failures import start_task
 from server.storage.health import Health
+from server.storage.operations import NotOwned
 from server.storage.postgresql.database import Connection, Database, not_stored, reason_of
 from server.storage.postgresql.line import Fenced, Line
-from server.storage.postgresql.tables_in_database import NotOwned
 from server.storage.uninterrupted import Uninterrupted, completed
 
 T = TypeVar("T")

@@ -5,15 +5,17 @@ Moves have a connection of their own, and so has the lease, so that neither wait
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from server.counts import Durations
 from server.errors import JournalError, NotStoredNow
-from server.storage.archive_index import ArchivedGame, ArchiveIndex
-from server.storage.entries import Entry, LiveEntries
+from server.storage import operations
+from server.storage.archive_index import ArchiveIndex
+from server.storage.entries import Entry
 from server.storage.journal import Part, TableHolder
 from server.storage.keeping_journal import KeepingJournal
 from server.storage.node import NodeState
+from server.storage.operations import Operation, Outcome
 from server.storage.postgresql import lease
 from server.storage.postgresql import tables_in_database as stored
 from server.storage.postgresql.database import FAILED, Connection, Database, not_stored
@@ -23,7 +25,8 @@ from server.storage.postgresql.held_lease import HeldLease
 from server.storage.postgresql.jobs import Jobs
 from server.storage.postgresql.line import Fenced
 from server.storage.standing import Place, Standing
-from server.storage.stored_tables import ArchivedTable, Row, Stored
+
+T = TypeVar("T")
 
 
 class PostgresJournal(KeepingJournal):
@@ -118,13 +121,13 @@ class PostgresJournal(KeepingJournal):
         self._archive = ArchiveIndex(self._archive_share)
         for code, game in await stored.archive_index(connection):
             self._archive.add(code, game)
-        self._set_aside = await stored.codes_set_aside(connection)
+        self._set_aside = await stored.carry_out(connection, operations.codes_set_aside())
         self._lost += len(self._appended.in_use)
         self._appended.in_use.clear()
 
     async def look_at_others(self, connection: Connection) -> None:
         began = self._jobs.begun
-        aside = await stored.codes_set_aside(connection)
+        aside = await stored.carry_out(connection, operations.codes_set_aside())
         state = await stored.archive_state(connection)
         archived = None if state == self._archive_state else dict(await stored.archive_index(connection))
         if self._jobs.under_way or began != self._jobs.begun:  # the next look will do
@@ -138,12 +141,12 @@ class PostgresJournal(KeepingJournal):
                 self._archive.add(code, archived[code])
 
     async def take_in(self, connection: Connection, codes: Sequence[str]) -> dict[str, list[Entry]]:
-        found = await stored.in_use(connection, codes)
+        found = await stored.carry_out(connection, operations.tables_in_use(codes))
         for code in set(codes) - {table.code for table in found}:
             await self.set_aside(code, 0, "it has no entries")
         for table in found:
             if table.damage is None:
-                self._take_note(table.code, table.rows)
+                self._take_note(table.code, table.standing)
             else:
                 await self.set_aside(table.code, len(table.entries), table.damage)
         return {table.code: table.entries for table in found if table.damage is None}
@@ -211,40 +214,11 @@ class PostgresJournal(KeepingJournal):
 
     async def tables(self) -> dict[str, list[Entry]]:
         codes = list(self._appended.in_use)
-        found = await self._jobs.read(lambda connection: stored.in_use(connection, codes))
+        found = await self._read(lambda: operations.tables_in_use(codes))
         return {table.code: table.whole_entries for table in found}
 
     async def records_due(self) -> list[tuple[str, int]]:
         return await self._jobs.read(lambda connection: stored.records_due(connection, self._lease.term))
-
-    async def record_written(self, code: str) -> None:
-        await self._jobs.change(lambda connection: stored.record_written(connection, code))
-
-    async def entries(self, code: str) -> list[Entry]:
-        async def found(connection: Connection) -> Stored | None:
-            return await stored.table_in_use(connection, code) or await stored.archived_table(
-                connection, code
-            )
-
-        table = await self._jobs.read(found)
-        return [] if table is None or table.damage is not None else table.entries
-
-    async def shorten(self, code: str, live_entries: LiveEntries) -> int:
-        kept = await self._jobs.change(
-            lambda connection: stored.shorten(connection, self._lease.term, code, live_entries)
-        )
-        self._take_note(code, kept)
-        return len(kept)
-
-    async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:
-        return await self._jobs.read(lambda connection: stored.archive_list(connection, codes))
-
-    async def times(self, codes: Sequence[str]) -> dict[str, tuple[int | None, int | None]]:
-        return await self._jobs.read(lambda connection: stored.times_in_use(connection, codes))
-
-    async def tables_set_aside(self, codes: Sequence[str]) -> list[Stored]:
-        found = await self._jobs.read(lambda connection: stored.set_aside_tables(connection, codes))
-        return [table.whole_part for table in found]
 
     async def snapshot(self, path: Path) -> bytes:  # noqa: ARG002 - as Journal has it
         raise JournalError("a journal in a database has no file: back up the database itself")
@@ -260,38 +234,23 @@ class PostgresJournal(KeepingJournal):
     async def _append(self, parts: Sequence[Part], ended: Sequence[tuple[str, int]] = ()) -> None:
         await self._appended.append(parts, ended)
 
-    async def _archived_table(self, code: str) -> Stored | None:
-        return await self._jobs.read(lambda connection: stored.archived_table(connection, code))
+    async def _read(self, make: Callable[[], Operation[T]]) -> T:
+        return await self._jobs.read(lambda connection: stored.carry_out(connection, make()))
 
-    async def _store_archived(self, code: str, game: ArchivedGame, begins: Callable[[], list[str]]) -> None:
-        gone: list[str] = []
-        await self._jobs.change(
-            lambda connection: stored.archive(connection, self._lease.term, code, game, gone),
-            lambda: gone.extend(begins()),
+    async def _change(
+        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None = None
+    ) -> Outcome:
+        outcome = await self._jobs.change(
+            lambda connection: stored.change(connection, make(), self._lease.term), begins
         )
-        self._archive_state = ()  # or it is as before if another server brings the table back at once
-        self._appended.in_use.pop(code, None)
+        if outcome:
+            self._archive_state = ()  # or it is as before if another server brings the table back at once
+        for code, table in outcome.items():
+            self._take_note(code, None if table is None else table.standing)
+        return outcome
 
-    async def _store_brought_back(self, code: str) -> None:
-        table = await self._jobs.change(
-            lambda connection: stored.bring_back(connection, self._lease.term, code)
-        )
-        self._take_note(code, table.rows)
-
-    async def _store_set_aside(self, code: str, whole: int, reason: str) -> None:
-        await self._jobs.change(
-            lambda connection: stored.set_aside(connection, self._lease.term, code, whole, reason)
-        )
-        self._appended.in_use.pop(code, None)
-
-    async def _store_restored(self, code: str, entries: int) -> None:
-        rows = await self._jobs.change(
-            lambda connection: stored.restore(connection, self._lease.term, code, entries)
-        )
-        self._take_note(code, rows)
-
-    async def _store_removed(self, code: str) -> None:
-        await self._jobs.change(lambda connection: stored.remove(connection, code))
-
-    def _take_note(self, code: str, rows: Sequence[Row]) -> None:
-        self._appended.in_use[code] = Standing(Place.IN_USE, len(rows), rows[-1].link)
+    def _take_note(self, code: str, standing: Standing | None) -> None:
+        if standing is not None and standing.place == Place.IN_USE:
+            self._appended.in_use[code] = standing
+        else:
+            self._appended.in_use.pop(code, None)

@@ -1,69 +1,81 @@
-"""The tables in the database: those of the servers, the archive, and damaged tables that were set aside.
+"""How the rows of operations are read and written in the database, and whose tables are.
 
 What changes anything is called within a change of a Line, with the server's term: a table in use is changed
 by its owner alone.
 """
 
-import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from server.storage.archive_index import ArchivedGame
-from server.storage.archive_rows import COLUMNS, archive_row, archived_from, listed_from
-from server.storage.entries import LiveEntries
+from server.storage.operations import Claim, Delete, Insert, Operation, Outcome, Select
 from server.storage.postgresql.database import Connection
-from server.storage.reasons import Misfit
-from server.storage.stored_tables import (
-    ArchivedTable,
-    Row,
-    SetAside,
-    Stored,
-    checked,
-    packed,
-    relinked,
-    unpacked,
-)
+from server.storage.rows import COLUMNS
+from server.storage.standing import Place
 
-_VALUES: Final = ", ".join(f"${number}" for number in range(1, 12))
-INSERT_ARCHIVED: Final = f"INSERT INTO archive ({COLUMNS}) VALUES ({_VALUES})"  # noqa: S608 - constants
-_SET_ASIDE: Final = "SELECT code, since, reason, entries, whole, length FROM set_aside"
+T = TypeVar("T")
 
-
-class NotOwned(Misfit):
-    """Another server has the table."""
-
-
-async def in_use(connection: Connection, codes: Sequence[str] | None = None) -> list[Stored]:
-    """Return the tables in use, or those of them in `codes`, in the order in which they were opened."""
-    rows = await connection.fetch(
-        "SELECT code, number, body, time, chain FROM entry JOIN game_table USING (code)"
-        " WHERE place = '=' AND ($1::text[] IS NULL OR code = ANY ($1)) ORDER BY opened, number",
-        codes,
-    )
-    tables: dict[str, list[tuple[Any, Any, Any, Any]]] = {}
-    for code, number, body, when, link in rows:
-        tables.setdefault(code, []).append((number, body, when, link))
-    return [checked(code, numbered) for code, numbered in tables.items()]
+_CHOSEN: Final = "($1::text[] IS NULL OR code = ANY ($1))"
+_SELECTS: Final = {
+    "entry": f"SELECT {COLUMNS['entry']} FROM entry JOIN game_table USING (code)"
+    f" WHERE place = '=' AND {_CHOSEN} ORDER BY opened, number",
+    "archive": f"SELECT {COLUMNS['archive']} FROM archive WHERE {_CHOSEN} ORDER BY rank",
+    "set_aside": f"SELECT {COLUMNS['set_aside']} FROM set_aside WHERE {_CHOSEN} ORDER BY since DESC, code",
+    "record_due": f"SELECT {COLUMNS['record_due']} FROM record_due WHERE {_CHOSEN} ORDER BY ended, code",
+    "archived codes": f"SELECT code FROM archive WHERE {_CHOSEN}",
+    "codes set aside": f"SELECT code FROM set_aside WHERE {_CHOSEN}",
+    "times": f"SELECT code, min(time), max(time) FROM entry WHERE {_CHOSEN} GROUP BY code",
+}
+_CLAIM: Final = """
+SELECT code, place = '=' AND term IS DISTINCT FROM $2 FROM game_table
+    WHERE code = ANY ($1) ORDER BY code FOR UPDATE
+"""
+_PLACE: Final = """
+INSERT INTO game_table (code, place, term) VALUES ($1, $2, $3)
+    ON CONFLICT (code) DO UPDATE SET place = EXCLUDED.place, term = EXCLUDED.term
+"""
 
 
-async def table_in_use(connection: Connection, code: str) -> Stored | None:
-    """Return a table that is in use, None if there is none."""
-    return next(iter(await in_use(connection, [code])), None)
+async def carry_out(connection: Connection, operation: Operation[T], term: int | None = None) -> T:
+    """Return what an operation of the server with this term returns; raises what it raises, or FAILED."""
+    rows: Any = None
+    while True:
+        try:
+            statement = operation.send(rows)
+        except StopIteration as ended:
+            result: T = ended.value
+            return result
+        rows = await _rows(connection, statement, term)
 
 
-async def archived_table(connection: Connection, code: str) -> Stored | None:
-    """Return an archived table, None if there is none."""
-    row = await connection.fetchrow(f"SELECT {COLUMNS} FROM archive WHERE code = $1", code)  # noqa: S608 - a constant
-    return None if row is None else archived_from(tuple(row))[0]
+async def change(connection: Connection, operation: Operation[Outcome], term: int | None = None) -> Outcome:
+    """Carry out an operation that changes tables; those in use afterwards are the server's."""
+    outcome = await carry_out(connection, operation, term)
+    kept = [(code, table.standing.place) for code, table in outcome.items() if table is not None]
+    if kept:
+        owners = {Place.IN_USE: term}
+        await connection.executemany(_PLACE, [(code, place, owners.get(place)) for code, place in kept])
+    if gone := [code for code, table in outcome.items() if table is None]:
+        await connection.execute("DELETE FROM game_table WHERE code = ANY ($1)", gone)
+    return outcome
 
 
-async def archive_list(connection: Connection, codes: Sequence[str] | None = None) -> list[ArchivedTable]:
-    """Return what the archive says of all its tables, or of those in `codes`, oldest first."""
-    rows = await connection.fetch(
-        f"SELECT {COLUMNS} FROM archive WHERE $1::text[] IS NULL OR code = ANY ($1) ORDER BY rank",  # noqa: S608 - a constant
-        codes,
-    )
-    return [listed_from(tuple(row)) for row in rows]
+async def _rows(
+    connection: Connection, statement: Select | Insert | Delete | Claim, term: int | None
+) -> Sequence[Any]:
+    match statement:
+        case Select(rows, codes):
+            found: list[Any] = await connection.fetch(_SELECTS[rows], codes)
+            return [tuple(row) for row in found]
+        case Insert(rows, values):
+            columns = COLUMNS[rows]
+            marks = ", ".join(f"${number}" for number in range(1, len(columns.split(", ")) + 1))
+            await connection.executemany(f"INSERT INTO {rows} ({columns}) VALUES ({marks})", values)
+        case Delete(rows, codes):
+            await connection.execute(f"DELETE FROM {rows} WHERE code = ANY ($1)", codes)
+        case Claim(codes):
+            return [(code,) for code, others in await connection.fetch(_CLAIM, codes, term) if others]
+    return []
 
 
 async def archive_index(connection: Connection) -> list[tuple[str, ArchivedGame]]:
@@ -78,133 +90,6 @@ async def archive_state(connection: Connection) -> tuple[int, int]:
     return size, last
 
 
-async def archive(
-    connection: Connection, term: int, code: str, game: ArchivedGame, gone: Sequence[str]
-) -> None:
-    """Move a table's entries into the archive, and remove the tables `gone` from it.
-
-    Raises Misfit if the table has no entries, or is damaged, or another server's.
-    """
-    await _claim(connection, term, code)
-    found = await _whole(connection, code)
-    table = Stored(code, found.rows, found.entries, int(time.time()))
-    await connection.execute(INSERT_ARCHIVED, *archive_row(table, game))
-    await connection.execute("DELETE FROM entry WHERE code = $1", code)
-    await _move(connection, code, "~", None)
-    await connection.execute("DELETE FROM archive WHERE code = ANY ($1)", list(gone))
-    await connection.execute("DELETE FROM game_table WHERE place = '~' AND code = ANY ($1)", list(gone))
-
-
-async def bring_back(connection: Connection, term: int, code: str) -> Stored:
-    """Give the server an archived table; raises Misfit if there is none, or it is damaged."""
-    if await _place(connection, code) != "~" or (found := await archived_table(connection, code)) is None:
-        raise NotOwned(f"table {code} is not archived, or another server has brought it back")
-    if found.damage is not None:
-        raise Misfit(f"archived table {code}: {found.damage}")
-    await insert(connection, code, found.rows)
-    await connection.execute("DELETE FROM archive WHERE code = $1", code)
-    await _move(connection, code, "=", term)
-    return found
-
-
-async def shorten(connection: Connection, term: int, code: str, live_entries: LiveEntries) -> list[Row]:
-    """Keep only the entries of a table that `live_entries` names, with a new chain, and return them."""
-    await _claim(connection, term, code)
-    found = await _whole(connection, code)
-    kept = relinked(code, ((found.rows[at].time, found.rows[at].body) for at in live_entries(found.entries)))
-    await connection.execute("DELETE FROM entry WHERE code = $1", code)
-    await insert(connection, code, kept)
-    return kept
-
-
-async def set_aside(connection: Connection, term: int, code: str, whole: int, reason: str) -> None:
-    """Set a table aside, in use or archived, whose first `whole` entries make sense."""
-    place = await _place(connection, code)
-    if place == "=":
-        await _claim(connection, term, code)
-        found = await table_in_use(connection, code)
-    else:
-        found = await archived_table(connection, code)
-    rows = [] if found is None else found.rows
-    await insert_set_aside(
-        connection, SetAside(code, int(time.time()), reason, rows, min(whole, len(rows)), len(rows))
-    )
-    await connection.execute("DELETE FROM entry WHERE code = $1", code)
-    await connection.execute("DELETE FROM archive WHERE code = $1", code)
-    await _move(connection, code, "!", None)
-
-
-async def restore(connection: Connection, term: int, code: str, entries: int) -> list[Row]:
-    """Give the server the first `entries` of a table that was set aside; raises Misfit."""
-    if await _place(connection, code) != "!":
-        raise NotOwned(f"another server has just restored table {code}, or removed it")
-    (table,) = await set_aside_tables(connection, [code])
-    rows = table.whole_part.rows[:entries]
-    if len(rows) < entries:
-        raise Misfit(f"table {code} has only {len(rows)} whole entries")
-    await insert(connection, code, rows)
-    await connection.execute("DELETE FROM set_aside WHERE code = $1", code)
-    await _move(connection, code, "=", term)
-    return rows
-
-
-async def remove(connection: Connection, code: str) -> None:
-    """Remove a table that is archived or set aside; raises NotOwned if it is neither any more."""
-    query = "DELETE FROM game_table WHERE place <> '=' AND code = $1 RETURNING code"
-    if await connection.fetchval(query, code) is None:
-        raise NotOwned(f"another server has just brought table {code} back, or removed it")
-    await connection.execute("DELETE FROM archive WHERE code = $1", code)
-    await connection.execute("DELETE FROM set_aside WHERE code = $1", code)
-
-
-async def insert(connection: Connection, code: str, rows: Sequence[Row]) -> None:
-    """Add the entries of a table that has none."""
-    await connection.executemany(
-        "INSERT INTO entry (code, number, body, time, chain) VALUES ($1, $2, $3, $4, $5)",
-        [(code, number, body, when, link) for number, (when, body, link) in enumerate(rows)],
-    )
-
-
-async def times_in_use(
-    connection: Connection, codes: Sequence[str]
-) -> dict[str, tuple[int | None, int | None]]:
-    """Return when the first and the last entry of tables were stored, for those that are not archived."""
-    rows = await connection.fetch(
-        "SELECT code, min(time), max(time) FROM entry WHERE code = ANY ($1) GROUP BY code", codes
-    )
-    return dict.fromkeys(codes, (None, None)) | {code: (first, last) for code, first, last in rows}
-
-
-async def codes_set_aside(connection: Connection) -> set[str]:
-    """Return the codes of the tables that were set aside."""
-    return {code for (code,) in await connection.fetch("SELECT code FROM set_aside")}
-
-
-async def set_aside_tables(connection: Connection, codes: Sequence[str] | None = None) -> list[SetAside]:
-    """Return the tables that were set aside, or those of them in `codes`, the latest first."""
-    rows = await connection.fetch(
-        f"{_SET_ASIDE} WHERE $1::text[] IS NULL OR code = ANY ($1) ORDER BY since DESC, code", codes
-    )
-    return [
-        SetAside(code, since, reason, unpacked(content), whole, length)
-        for code, since, reason, content, whole, length in rows
-    ]
-
-
-async def insert_set_aside(connection: Connection, table: SetAside) -> None:
-    """Keep a damaged table, in place of an earlier one with its code."""
-    await connection.execute("DELETE FROM set_aside WHERE code = $1", table.code)
-    await connection.execute(
-        "INSERT INTO set_aside (code, since, reason, entries, whole, length) VALUES ($1, $2, $3, $4, $5, $6)",
-        table.code,
-        table.since,
-        table.reason,
-        packed(table.rows),
-        table.whole,
-        table.length,
-    )
-
-
 async def records_due(connection: Connection, term: int) -> list[tuple[str, int]]:
     """Return the finished games of the server, and of nobody, whose records are due, and when they ended."""
     rows = await connection.fetch(
@@ -213,35 +98,3 @@ async def records_due(connection: Connection, term: int) -> list[tuple[str, int]
         term,
     )
     return [(code, ended) for code, ended in rows]
-
-
-async def record_written(connection: Connection, code: str) -> None:
-    """Record that a game's record is due no longer."""
-    await connection.execute("DELETE FROM record_due WHERE code = $1", code)
-
-
-async def _claim(connection: Connection, term: int, code: str) -> None:
-    """Raise NotOwned unless the table is in use, and the server's."""
-    found = await connection.fetchval(
-        "SELECT code FROM game_table WHERE code = $1 AND term = $2 AND place = '=' FOR UPDATE", code, term
-    )
-    if found is None:
-        raise NotOwned(f"table {code} has no entries, or another server has taken it up")
-
-
-async def _whole(connection: Connection, code: str) -> Stored:
-    found = await table_in_use(connection, code)
-    if found is None or found.damage is not None:
-        raise Misfit(f"table {code}: {found.damage if found else 'it has no entries'}")
-    return found
-
-
-async def _place(connection: Connection, code: str) -> str | None:
-    place: str | None = await connection.fetchval(
-        "SELECT place FROM game_table WHERE code = $1 FOR UPDATE", code
-    )
-    return place
-
-
-async def _move(connection: Connection, code: str, place: str, term: int | None) -> None:
-    await connection.execute("UPDATE game_table SET place = $2, term = $3 WHERE code = $1", code, place, term)

@@ -9,7 +9,9 @@ import msgspec
 
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, entry_of
-from server.storage.sqlite.tables_in_file import insert_archived
+from server.storage.house import House
+from server.storage.operations import insert
+from server.storage.sqlite.tables_in_file import carry_out
 from server.storage.stored_tables import Row, Stored, inflated, relinked
 
 
@@ -42,7 +44,8 @@ def _pack_again(database: sqlite3.Connection, row: tuple[str, int, bytes, str, i
     whole = whole and len(rows) == len(lines)
     if not rows:
         rows = [Row(None, "", b"")]
-    insert_archived(database, Stored(code, rows, entries, archived), ArchivedGame(origin, bool(played)))
+    table = Stored(code, rows, entries, archived, game=ArchivedGame(origin, bool(played)))
+    carry_out(database, insert(House([], [table], [], [])))
     if not whole:
         database.execute("UPDATE archive SET seal = x'' WHERE code = ?", (code,))
 

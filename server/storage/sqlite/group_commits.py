@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 
 from server.config import Durable
 from server.counts import Durations
-from server.errors import NotStored
+from server.errors import NotStored, TableLost
 from server.storage.appends import Append
 from server.storage.entries import Entry, Forgotten
 from server.storage.health import Health
 from server.storage.journal import Part
+from server.storage.operations import NotOwned
 from server.storage.reasons import reason_of
 from server.storage.sqlite.journal_file import damaged
 from server.storage.sqlite.ledger import Ledger
@@ -211,6 +212,8 @@ class GroupCommits:
             return job.work()
         except (sqlite3.Error, OSError, NotInPlace) as error:
             return NotStored("the journal could not be used: {reason}", reason=reason_of(error))
+        except NotOwned as error:
+            return TableLost("{reason}", reason=str(error))
         except ValueError as error:
             return damaged(self._path, error)
         except Exception as error:  # noqa: BLE001 - whatever fails for one table, the journal goes on

@@ -6,16 +6,17 @@ import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from server.config import Durable
 from server.errors import JournalError
 from server.logs import about
-from server.storage.archive_index import ArchivedGame
-from server.storage.entries import Entry, LiveEntries
+from server.storage import operations
+from server.storage.entries import Entry
 from server.storage.health import Health
 from server.storage.journal import Part
 from server.storage.keeping_journal import KeepingJournal
+from server.storage.operations import Operation, Outcome
 from server.storage.reasons import reason_of
 from server.storage.sqlite.checkpoints import Checkpoints, checkpoint
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
@@ -35,25 +36,9 @@ from server.storage.sqlite.journal_file import (
 from server.storage.sqlite.ledger import Ledger
 from server.storage.sqlite.online_backup import OnlineBackup
 from server.storage.sqlite.open_files import OpenFiles
-from server.storage.sqlite.tables_in_file import archive as archive_table
-from server.storage.sqlite.tables_in_file import (
-    archive_list,
-    archived_table,
-    bring_back,
-    codes_set_aside,
-    in_use,
-    record_written,
-    records_due,
-    remove,
-    restore,
-    set_aside,
-    set_aside_tables,
-    shorten,
-    table_in_use,
-    times_in_use,
-)
-from server.storage.standing import Changes
-from server.storage.stored_tables import ArchivedTable, Stored
+from server.storage.sqlite.tables_in_file import carry_out
+
+T = TypeVar("T")
 
 _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the files, while nothing is stored
 
@@ -89,9 +74,9 @@ class SqliteJournal(KeepingJournal):
                 self._files = OpenFiles(self.path)
                 opening.callback(self._files.close)
                 opening.callback(self._database.close)
-                for table in archive_list(self._database):
+                for table in carry_out(self._database, operations.archive_list()):
                     self._archive.add(table.code, table.game)
-                self._set_aside = codes_set_aside(self._database)
+                self._set_aside = carry_out(self._database, operations.codes_set_aside())
                 self._ledger = Ledger(self._database, data, self._files.check)
                 opening.callback(self._ledger.close)
             except (sqlite3.Error, ValueError) as error:
@@ -133,45 +118,15 @@ class SqliteJournal(KeepingJournal):
 
     async def tables(self) -> dict[str, list[Entry]]:
         try:
-            return {table.code: table.whole_entries for table in in_use(self._database)}
+            return {
+                table.code: table.whole_entries
+                for table in carry_out(self._database, operations.tables_in_use())
+            }
         except (sqlite3.Error, ValueError) as error:
             raise damaged(self.path, error) from error
 
     async def records_due(self) -> list[tuple[str, int]]:
-        due: list[tuple[str, int]] = await self._done(lambda: records_due(self._database))
-        return due
-
-    async def record_written(self, code: str) -> None:
-        await self._changed(lambda database: record_written(database, code))
-
-    async def entries(self, code: str) -> list[Entry]:
-        def work() -> list[Entry]:
-            table = table_in_use(self._database, code) or archived_table(self._database, code)
-            return [] if table is None or table.damage is not None else table.entries
-
-        entries: list[Entry] = await self._done(work)
-        return entries
-
-    async def shorten(self, code: str, live_entries: LiveEntries) -> int:
-        changes = await self._changed(lambda database: shorten(database, code, live_entries))
-        standing = changes[code]
-        return 0 if standing is None else standing.length
-
-    async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:
-        found: list[ArchivedTable] = await self._done(lambda: list(archive_list(self._database, codes)))
-        return found
-
-    async def tables_set_aside(self, codes: Sequence[str]) -> list[Stored]:
-        found: list[Stored] = await self._done(
-            lambda: [table.whole_part for table in set_aside_tables(self._database, codes)]
-        )
-        return found
-
-    async def times(self, codes: Sequence[str]) -> dict[str, tuple[int | None, int | None]]:
-        found: dict[str, tuple[int | None, int | None]] = await self._done(
-            lambda: times_in_use(self._database, codes)
-        )
-        return found
+        return await self._read(operations.records_due)
 
     async def backup(self, path: Path) -> None:
         copy = OnlineBackup(self._database, path)
@@ -237,36 +192,18 @@ class SqliteJournal(KeepingJournal):
             self._checkpoints.begin()  # so that the main file has everything
         self._next_look = self._loop.call_later(_SECONDS_BETWEEN_LOOKS, self._watch)
 
-    async def _archived_table(self, code: str) -> Stored | None:
-        found: Stored | None = await self._done(lambda: archived_table(self._database, code))
-        return found
-
-    async def _store_archived(self, code: str, game: ArchivedGame, begins: Callable[[], list[str]]) -> None:
-        gone: list[str] = []
-
-        def work() -> None:  # in one transaction: with a full disk no game may be missing or in two places
-            self._ledger.change(lambda database: archive_table(database, code, game, gone))
-
-        await self._done(work, lambda: gone.extend(begins()))
-
-    async def _store_brought_back(self, code: str) -> None:
-        await self._changed(lambda database: bring_back(database, code))
-
-    async def _store_set_aside(self, code: str, whole: int, reason: str) -> None:
-        await self._changed(lambda database: set_aside(database, code, whole, reason))
-
-    async def _store_restored(self, code: str, entries: int) -> None:
-        await self._changed(lambda database: restore(database, code, entries))
-
-    async def _store_removed(self, code: str) -> None:
-        await self._changed(lambda database: remove(database, [code]))
-
     async def _append(self, parts: Sequence[Part], ended: Sequence[tuple[str, int]] = ()) -> None:
         await self._commits.append(parts, ended)
 
-    async def _changed(self, change: Callable[[sqlite3.Connection], Changes]) -> Changes:
-        changes: Changes = await self._done(lambda: self._ledger.change(change))
-        return changes
+    async def _read(self, make: Callable[[], Operation[T]]) -> T:
+        found: T = await self._done(lambda: carry_out(self._database, make()))
+        return found
+
+    async def _change(
+        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None = None
+    ) -> Outcome:
+        outcome: Outcome = await self._done(lambda: self._ledger.change(make()), begins)
+        return outcome
 
     async def _done(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Any:
         return await self._commits.done(work, begins)

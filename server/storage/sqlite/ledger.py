@@ -6,10 +6,11 @@ from pathlib import Path
 
 from server.storage.entries import Forgotten
 from server.storage.journal import Part
+from server.storage.operations import Operation, Outcome
 from server.storage.reasons import Misfit
 from server.storage.sqlite.commit_list import FILE_NAME, CommitList
 from server.storage.sqlite.identity import identity_of
-from server.storage.sqlite.tables_in_file import EntryRow, commits, insert_rows, standings
+from server.storage.sqlite.tables_in_file import EntryRow, carry_out, commits, insert_rows, standings
 from server.storage.standing import Changes, Place, Standing
 from server.storage.stored_tables import linked
 
@@ -65,17 +66,18 @@ class Ledger:
             self._before_commit()
         self._take_note(changes)
 
-    def change(self, work: Callable[[sqlite3.Connection], Changes]) -> Changes:
-        """Do a rarer piece of work in a transaction of its own, and return what it has changed."""
+    def change(self, operation: Operation[Outcome]) -> Outcome:
+        """Carry out an operation in a transaction of its own."""
         with self._database:
-            changes = work(self._database)
+            outcome = carry_out(self._database, operation)
+            changes = {code: None if table is None else table.standing for code, table in outcome.items()}
             if changes:
                 self._count()
                 self._sign(changes)
             self._before_commit()
         if changes:
             self._take_note(changes)
-        return changes
+        return outcome
 
     def shorten_list(self) -> None:
         """Begin the commit list anew if it has grown long; raises OSError if that fails."""

@@ -26,7 +26,7 @@ from server.storage.sqlite.damage.write_ahead_log import merged
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.online_backup import OnlineBackup
-from server.storage.standing import Changes, Place, Standing
+from server.storage.standing import Place, Standing
 from tests.server.peer import game, play_on
 from tests.server.storage.damage_trials import (
     DAMAGES,
@@ -301,9 +301,9 @@ async def filled(data: Path) -> dict[str, int]:
 async def test_a_list_that_ends_earlier_takes_nothing_back(damaged: bool, tmp_path: Path) -> None:
     """As a power cut leaves it. A table was shortened since, so its chain does not lead to what is listed."""
 
-    def damage(database: sqlite3.Connection) -> Changes:
-        database.execute("UPDATE entry SET body = 'x' WHERE code = 'USEE' AND number = 79")
-        return {}
+    def damage() -> None:
+        with journal._database as database:
+            database.execute("UPDATE entry SET body = 'x' WHERE code = 'USEE' AND number = 79")
 
     data, cut = tmp_path / "data", tmp_path / "cut"
     async with journal_in(data) as journal:
@@ -320,7 +320,7 @@ async def test_a_list_that_ends_earlier_takes_nothing_back(damaged: bool, tmp_pa
         await journal.append("USEE", 40, MANY)
         told = await everything(journal)
         if damaged:
-            await journal._changed(damage)
+            await journal._done(damage)
         copied(data, cut)
     assert told["USEA"] == 15
     (cut / LIST_NAME).write_bytes(listed)

@@ -19,11 +19,13 @@ from server.config import Config, Limits
 from server.errors import JournalError
 from server.logs import describe
 from server.storage.entries import Entry, Freed, Opened, Played, Taken, entry_text
+from server.storage.house import House
+from server.storage.operations import insert
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME, SCHEMA_VERSION
-from server.storage.sqlite.tables_in_file import insert
-from server.storage.stored_tables import relinked
+from server.storage.sqlite.tables_in_file import carry_out
+from server.storage.stored_tables import Stored, relinked
 from server.tables.context import RETRY_SECONDS
 from server.tables.state.persistent_state import PersistentState
 from tests.server.manual_clock import ManualClock
@@ -359,7 +361,7 @@ def replace_entry(entry: Entry) -> Callable[[Path], None]:
                 (when, entry_text(entry) if number == 3 else body) for number, (when, body) in enumerate(rows)
             ]
             database.execute("DELETE FROM entry WHERE code = ?", (code,))
-            insert(database, code, relinked(code, bodies))
+            carry_out(database, insert(House([Stored(code, relinked(code, bodies), [])], [], [], [])))
             database.commit()
         (data / LIST_NAME).unlink()
 

@@ -188,11 +188,11 @@ async def test_a_table_that_another_server_has_just_taken_is_neither_restored_no
         await one.append("ONCE", 0, ENTRIES)
         await one.archive("ONCE", ArchivedGame("", played=True))
         await two.bring_back("ONCE")
-        with pytest.raises(TableLost, match="another server has just brought table ONCE back"):
+        with pytest.raises(TableLost, match="another server has taken table ONCE up"):
             await one.remove("ONCE")
         await two.set_aside("ONCE", 1, "because")
         await two.restore("ONCE", 1)
-        with pytest.raises(TableLost, match="another server has just restored table ONCE"):
+        with pytest.raises(TableLost, match="another server has taken table ONCE up"):
             await one.restore("ONCE", 1)
         assert await two.tables() == {"ONCE": ENTRIES[:1]}
 

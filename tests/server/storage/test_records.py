@@ -11,9 +11,10 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.failures import Tasks
 from server.storage.journal import NoJournal
+from server.storage.operations import records_due
 from server.storage.records import RETRY_SECONDS, Records
 from server.storage.sqlite.journal_file import connected
-from server.storage.sqlite.tables_in_file import records_due
+from server.storage.sqlite.tables_in_file import carry_out
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, eventually, game, play_on
 from tests.server.process import serving
@@ -43,7 +44,7 @@ def check_record(records: Path, peers: list[Peer]) -> None:
 def due_now(server: Running) -> list[tuple[str, int]]:
     """Return the games whose records are due, as the journal's file has it."""
     with contextlib.closing(connected(journal_of(server).path)) as database:
-        return records_due(database)
+        return carry_out(database, records_due())
 
 
 async def finished_game(port: int, seed: int = 1) -> list[Peer]:

@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from server.storage.archive_index import ArchivedGame
-from server.storage.archive_rows import archived_from
 from server.storage.chain import first_link, next_link
+from server.storage.operations import (
+    archive_list,
+    archive_rows,
+    records_due,
+    tables_in_use,
+    tables_set_aside,
+)
 from server.storage.reasons import Misfit
+from server.storage.rows import archived_from
 from server.storage.sqlite.damage.page_scan import Value, rows_in
 from server.storage.sqlite.damage.write_ahead_log import merged
 from server.storage.sqlite.journal_file import checked_version, upgrade
 from server.storage.sqlite.journal_file import in_use as journal_in_use
-from server.storage.sqlite.tables_in_file import (
-    archive_list,
-    archived_tables,
-    commits,
-    in_use,
-    records_due,
-    set_aside_tables,
-)
+from server.storage.sqlite.tables_in_file import carry_out, commits
 from server.storage.standing import Place, Standing
 from server.storage.stored_tables import Row, SetAside, Stored, unpacked
 
@@ -88,8 +88,8 @@ def view_of(database: sqlite3.Connection, version: int) -> View:
     row = database.execute("SELECT id, commits FROM journal").fetchone()
     if row is None:
         raise Misfit("its number is missing")
-    tables = {table.code: table for table in in_use(database)}
-    archived = list(archive_list(database))
+    tables = {table.code: table for table in carry_out(database, tables_in_use())}
+    archived = carry_out(database, archive_list())
     damaged = {code for code, table in tables.items() if table.damage is not None}
     damaged |= {table.code for table in archived if not table.whole or table.code in tables}
     return View(
@@ -101,8 +101,8 @@ def view_of(database: sqlite3.Connection, version: int) -> View:
         dict(database.execute("SELECT code, max(added) FROM entry GROUP BY code")),
         {table.code: table.standing for table in archived},
         damaged,
-        {table.code: table for table in set_aside_tables(database)},
-        dict(records_due(database)),
+        {table.code: table for table in carry_out(database, tables_set_aside())},
+        dict(carry_out(database, records_due())),
     )
 
 
@@ -127,8 +127,9 @@ class Evidence:
         """Add what SQLite shows."""
         for table in view.in_use.values():
             self._add_rows(table.code, table.rows)
-        for table, game in archived_tables(database):
-            self._add_archived(table, game, view.archived[table.code])
+        for row in carry_out(database, archive_rows()):
+            table = archived_from(row)
+            self._add_archived(table, view.archived[table.code])
         self.set_aside |= view.set_aside
         self.records_due |= view.records_due
         self.journals.add(view.journal)
@@ -189,15 +190,17 @@ class Evidence:
                 self.set_aside[code] = SetAside(code, since, reason, unpacked(content), whole, length)
             case [str(), int(), bytes(), str(), int(), int(), bytes(), _, _, str(), bytes()]:
                 columns: list[Any] = row
-                self._add_archived(*archived_from(columns), Standing(Place.ARCHIVED, columns[5], columns[6]))
+                self._add_archived(archived_from(columns), Standing(Place.ARCHIVED, columns[5], columns[6]))
             case [str(code), int(ended)] if _is_code(code):
                 self.records_due[code] = ended
             case [str(journal), int()]:
                 self.journals.add(journal)
 
-    def _add_archived(self, table: Stored, game: ArchivedGame, standing: Standing) -> None:
+    def _add_archived(self, table: Stored, standing: Standing) -> None:
         """Add a row of the archive, which says how the table stood whatever is left of its entries."""
-        self.archived.setdefault(table.code, []).append((standing, table.archived or 0, game))
+        self.archived.setdefault(table.code, []).append(
+            (standing, table.archived or 0, table.game or ArchivedGame("", played=True))
+        )
         self._add_rows(table.code, table.rows)
 
     def _add_rows(self, code: str, rows: Iterable[Row]) -> None:

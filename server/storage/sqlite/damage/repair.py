@@ -12,19 +12,22 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from server.errors import JournalError
 from server.logs import about
 from server.storage.condition import Condition, Verdict
+from server.storage.house import House
+from server.storage.operations import insert
 from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import replace_file, written
 from server.storage.sqlite.damage.evidence import beside, refuse_if_in_use
 from server.storage.sqlite.damage.inspection import Findings, inspected
 from server.storage.sqlite.journal_file import FILE_NAME, upgrade
-from server.storage.sqlite.tables_in_file import insert, insert_archived, insert_set_aside, standings
+from server.storage.sqlite.tables_in_file import carry_out, standings
 from server.storage.stored_tables import SetAside
 
 _MOST_LINES: Final = 20  # about single tables
@@ -119,11 +122,7 @@ def _write(path: Path, findings: Findings) -> bytes:
         database.execute("PRAGMA synchronous = FULL")
         upgrade(database, 0)
         with database:
-            for verdict in findings.verdicts:
-                _insert(database, verdict)
-            codes = {verdict.code for verdict in findings.verdicts}
-            due = [(code, ended) for code, ended in findings.records_due.items() if code in codes]
-            database.executemany("INSERT INTO record_due (code, ended) VALUES (?, ?)", due)
+            carry_out(database, insert(_kept(findings)))
             commits = findings.commits + 1
             database.execute("UPDATE journal SET commits = ?", (commits,))
             if findings.journal is not None:
@@ -132,16 +131,22 @@ def _write(path: Path, findings: Findings) -> bytes:
         return written(journal, commits, standings(database))
 
 
-def _insert(database: sqlite3.Connection, verdict: Verdict) -> None:
-    table = verdict.table
-    if verdict.condition not in {Condition.WHOLE, Condition.SHORTER}:
-        since = int(time.time()) if verdict.since is None else verdict.since
-        aside = SetAside(table.code, since, verdict.reason, table.rows, len(table.entries), verdict.length)
-        insert_set_aside(database, aside)
-    elif verdict.game is not None:
-        insert_archived(database, table, verdict.game)
-    else:
-        insert(database, table.code, table.rows)
+def _kept(findings: Findings) -> House:
+    """Return what is put into the new journal."""
+    codes = {verdict.code for verdict in findings.verdicts}
+    kept = House([], [], [], [each for each in findings.records_due.items() if each[0] in codes])
+    for verdict in findings.verdicts:
+        table = verdict.table
+        if verdict.condition not in {Condition.WHOLE, Condition.SHORTER}:
+            since = int(time.time()) if verdict.since is None else verdict.since
+            kept.set_aside.append(
+                SetAside(table.code, since, verdict.reason, table.rows, len(table.entries), verdict.length)
+            )
+        elif verdict.game is not None:
+            kept.archived.append(replace(table, game=verdict.game))
+        else:
+            kept.in_use.append(table)
+    return kept
 
 
 def _finish(data: Path) -> None:

@@ -1,0 +1,229 @@
+"""Every operation on stored tables, once for all databases: what it reads, decides, and changes.
+
+An operation is a generator. It yields statements, which a driver carries out in one transaction, and is sent
+the rows that were read. What changes tables returns how they are stored then, None for one that is gone.
+"""
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from server.storage.archive_index import ArchivedGame
+from server.storage.entries import LiveEntries
+from server.storage.house import House
+from server.storage.reasons import Misfit
+from server.storage.rows import KEPT_IN, archived_from, listed_from, rows_of, set_aside_from, tables_from
+from server.storage.stored_tables import ArchivedTable, SetAside, Stored, Table, relinked
+
+T = TypeVar("T")
+
+
+class Select(NamedTuple):
+    """Read rows of all tables, or of those in `codes`; `rows` says which, as in COLUMNS."""
+
+    rows: str
+    codes: Sequence[str] | None = None
+
+
+class Insert(NamedTuple):
+    rows: str
+    values: Sequence[tuple[Any, ...]]
+
+
+class Delete(NamedTuple):
+    rows: str
+    codes: Sequence[str]
+
+
+class Claim(NamedTuple):
+    """Keep other servers from changing these tables for now; read which of them they have in use."""
+
+    codes: Sequence[str]
+
+
+Operation: TypeAlias = Generator[Select | Insert | Delete | Claim, Any, T]
+Outcome: TypeAlias = Mapping[str, Table | None]
+
+
+class NotOwned(Misfit):
+    """A table is not where it has to be for this: another server has it, or has moved it."""
+
+
+# -- what only reads ---------------------------------------------------------------------------------
+
+
+def tables_in_use(codes: Sequence[str] | None = None) -> Operation[list[Stored]]:
+    """Return the tables in use, in the order in which they were opened."""
+    return tables_from((yield Select("entry", codes)))
+
+
+def archive_rows(codes: Sequence[str] | None = None) -> Operation[list[tuple[Any, ...]]]:
+    """Return the rows of the archive, oldest first."""
+    rows: list[tuple[Any, ...]] = yield Select("archive", codes)
+    return rows
+
+
+def archive_list(codes: Sequence[str] | None = None) -> Operation[list[ArchivedTable]]:
+    """Return what the archive says of its tables, oldest first; raises ValueError if that makes no sense."""
+    return list(map(listed_from, (yield from archive_rows(codes))))
+
+
+def tables_set_aside(codes: Sequence[str] | None = None) -> Operation[list[SetAside]]:
+    """Return the tables that were set aside, the latest first."""
+    return list(map(set_aside_from, (yield Select("set_aside", codes))))
+
+
+def codes_set_aside() -> Operation[set[str]]:
+    """Return the codes of the tables that were set aside."""
+    return {code for (code,) in (yield Select("codes set aside"))}
+
+
+def times(codes: Sequence[str]) -> Operation[dict[str, tuple[int | None, int | None]]]:
+    """Return when the first and the last entry of tables were stored, for those that are in use."""
+    found = {code: (first, last) for code, first, last in (yield Select("times", codes))}
+    return dict.fromkeys(codes, (None, None)) | found
+
+
+def records_due() -> Operation[list[tuple[str, int]]]:
+    """Return the codes of the finished games whose records are due, and when the games ended."""
+    return [(code, ended) for code, ended in (yield Select("record_due"))]
+
+
+def find(code: str) -> Operation[Table | None]:
+    """Return a table, wherever it is; None if there is none."""
+    if found := tables_from((yield Select("entry", [code]))):
+        return found[0]
+    if rows := (yield Select("archive", [code])):
+        return archived_from(rows[0])
+    rows = yield Select("set_aside", [code])
+    return set_aside_from(rows[0]) if rows else None
+
+
+def house() -> Operation[House]:
+    """Return everything."""
+    return House(
+        (yield from tables_in_use()),
+        [archived_from(row) for row in (yield from archive_rows())],
+        (yield from tables_set_aside()),
+        (yield from records_due()),
+    )
+
+
+# -- what changes tables -----------------------------------------------------------------------------
+
+
+def insert(content: House) -> Operation[Outcome]:
+    """Store everything where nothing is."""
+    tables: list[Table] = [*content.in_use, *content.archived, *content.set_aside]
+    yield from _insert(tables)
+    yield Insert("record_due", content.records_due)
+    return {table.code: table for table in tables}
+
+
+def archive(code: str, game: ArchivedGame, gone: Sequence[str], now: int) -> Operation[Outcome]:
+    """Move a table into the archive, and remove the tables `gone` from it as far as they are there.
+
+    Raises NotOwned or Misfit.
+    """
+    found = yield from claimed(code, *gone)
+    table = replace(_intact(code, found), archived=now, game=game)
+    gone = [other for (other,) in (yield Select("archived codes", gone))] if gone else []
+    if gone:
+        yield Delete("archive", gone)
+    return {**(yield from moved(code, found, table)), **dict.fromkeys(gone)}
+
+
+def bring_back(code: str) -> Operation[Outcome]:
+    """Move an archived table back to those in use; raises NotOwned or Misfit."""
+    found = yield from claimed(code)
+    if not isinstance(found, Stored) or found.archived is None:
+        raise NotOwned(f"table {code} is not archived, or another server has brought it back")
+    if found.damage is not None:
+        raise Misfit(f"archived table {code}: {found.damage}")
+    return (yield from moved(code, found, replace(found, archived=None, game=None)))
+
+
+def shorten(code: str, live_entries: LiveEntries) -> Operation[Outcome]:
+    """Keep only the entries that `live_entries` names, with a new chain; raises NotOwned or Misfit."""
+    found = yield from claimed(code)
+    whole = _intact(code, found)
+    live = live_entries(whole.entries)
+    rows = relinked(code, ((whole.rows[at].time, whole.rows[at].body) for at in live))
+    return (yield from moved(code, found, Stored(code, rows, [whole.entries[at] for at in live])))
+
+
+def set_aside(code: str, whole: int, reason: str, now: int) -> Operation[Outcome]:
+    """Set a table aside, in use or archived, whose first `whole` entries make sense; raises NotOwned."""
+    found = yield from claimed(code)
+    if isinstance(found, SetAside):
+        return {}
+    rows = [] if found is None else found.rows
+    table = SetAside(code, now, reason, rows, min(whole, len(rows)), len(rows))
+    return (yield from moved(code, found, table))
+
+
+def restore(code: str, entries: int) -> Operation[Outcome]:
+    """Put the first `entries` of a table that was set aside back into use; raises NotOwned or Misfit."""
+    found = yield from claimed(code)
+    if not isinstance(found, SetAside):
+        raise NotOwned(f"another server has just restored table {code}, or removed it")
+    whole = found.whole_part
+    if len(whole.rows) < entries:
+        raise Misfit(f"table {code} has only {len(whole.rows)} whole entries")
+    table = Stored(code, whole.rows[:entries], whole.entries[:entries])
+    return (yield from moved(code, found, table))
+
+
+def remove(code: str) -> Operation[Outcome]:
+    """Remove a table that is archived or set aside; raises NotOwned if it is neither any more."""
+    found = yield from claimed(code)
+    if found is None or (isinstance(found, Stored) and found.archived is None):
+        raise NotOwned(f"another server has just brought table {code} back, or removed it")
+    return (yield from moved(code, found, None))
+
+
+def remove_anywhere(codes: Iterable[str]) -> Operation[Outcome]:
+    """Remove tables, wherever they are."""
+    gone = list(codes)
+    for rows in ("entry", "archive", "set_aside"):
+        yield Delete(rows, gone)
+    return dict.fromkeys(gone)
+
+
+def record_written(code: str) -> Operation[Outcome]:
+    """Store that a game's record is due no longer; the tables stay as they are."""
+    yield Delete("record_due", [code])
+    return {}
+
+
+def claimed(code: str, *others: str) -> Operation[Table | None]:
+    """Return a table that this server may change; raises NotOwned if another one has it."""
+    if code in {taken for (taken,) in (yield Claim([code, *others]))}:
+        raise NotOwned(f"another server has taken table {code} up")
+    return (yield from find(code))
+
+
+def _intact(code: str, found: Table | None) -> Stored:
+    """Return a table in use if it is intact."""
+    if not isinstance(found, Stored) or found.archived is not None:
+        raise NotOwned(f"table {code} has no entries, or another server has taken it up")
+    if found.damage is not None:
+        raise Misfit(f"table {code}: {found.damage}")
+    return found
+
+
+def moved(code: str, found: Table | None, table: Table | None) -> Operation[Outcome]:
+    """Replace what is stored of a table."""
+    if found is not None:
+        yield Delete(KEPT_IN[found.standing.place], [code])
+    yield from _insert([] if table is None else [table])
+    return {code: table}
+
+
+def _insert(tables: Iterable[Table]) -> Operation[None]:
+    values: dict[str, list[tuple[Any, ...]]] = {}
+    for table in tables:
+        rows, added = rows_of(table)
+        values.setdefault(rows, []).extend(added)
+    for rows, added in values.items():
+        yield Insert(rows, added)
