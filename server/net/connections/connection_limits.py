@@ -122,7 +122,7 @@ class ConnectionLimits:
         return None if known is None else known.address
 
     def read_in_turn(self, connection: SharingConnection, read: Callable[[], None]) -> None:
-        """Call what reads a request: a few in each turn of the loop, network by network."""
+        """Call what reads a request or a PROXY header: a few in each turn of the loop, network by network."""
         if not self._requests:
             asyncio.get_running_loop().call_soon(self._read_requests)
         self._requests.add(self.remote(connection).counted_as, read)

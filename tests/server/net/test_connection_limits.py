@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ipaddress
 import itertools
 import logging
 import socket
@@ -22,6 +23,7 @@ from server.net.access import Access
 from server.net.connections import freed_memory
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.listener import listening_socket, websocket_server
+from server.net.proxies import TrustedProxies
 from tests.server.peer import TIMEOUT, UPGRADE, Peer, connected, eventually, frame, memory_server
 
 TLS_HELLO = bytes.fromhex("16030100d2010000ce0303") + bytes(200)
@@ -243,19 +245,25 @@ def test_a_flood_of_connections_leaves_the_loop_time_for_all_else(
     assert max(accepted) <= 20
 
 
-async def test_requests_that_come_together_leave_the_loop_time_for_all_else() -> None:
+@pytest.mark.parametrize("header", [b"", b"PROXY TCP4 203.0.113.7 203.0.113.8 4711 7733\r\n"])
+async def test_requests_that_come_together_leave_the_loop_time_for_all_else(header: bytes) -> None:
     """In each turn of the loop only few are read: each costs as much as several messages."""
     connection_limits = ConnectionLimits(Limits())
+    proxies = (
+        TrustedProxies((ipaddress.ip_network("127.0.0.1"),), header=True) if header else TrustedProxies()
+    )
 
     def read() -> int:
+        if header:
+            return sum(known.forwarded for known in connection_limits._open.values())
         return sum(connection.request is not None for connection in connection_limits._open)
 
     with contextlib.ExitStack() as clients, listening_socket(Config()) as listener:
         for _ in range(60):
             client = clients.enter_context(socket.create_connection(listener.getsockname()))
-            client.sendall(UPGRADE)
+            client.sendall(header + UPGRADE)
         async with websocket_server(
-            listener, Access(None, None), Limits(), connection_limits, ServerConnection.wait_closed
+            listener, Access(None, None, proxies), Limits(), connection_limits, ServerConnection.wait_closed
         ):
             counts = [0]
             async with asyncio.timeout(TIMEOUT):
