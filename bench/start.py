@@ -13,6 +13,7 @@ from typing import Final
 
 from bench.__main__ import table
 from client.network.connection import connected
+from protocol.messages import NEW, JoinTable, Leave, OpenTable, StartGame
 from server.app import running
 from server.config import Config, Limits
 
@@ -30,14 +31,14 @@ async def starts(players: int, seed: int | None) -> float:
         url = f"ws://127.0.0.1:{server.port}"
         host, *others = [await stack.enter_async_context(connected(url)) for _ in range(players)]
         for _ in range(_GAMES):
-            code = (await host.open_table(players, "Host", random_layout=True)).table
+            code = (await host.ask(OpenTable(NEW, players, "Host", random_layout=True))).table
             for number, other in enumerate(others):
-                await other.join(code, f"Guest {number}")
+                await other.ask(JoinTable(NEW, code, f"Guest {number}"))
             began = time.perf_counter()
-            await host.start()
+            await host.ask(StartGame(NEW))
             found.append(1000 * (time.perf_counter() - began))
             for client in (host, *others):
-                await client.leave()
+                await client.ask(Leave(NEW))
     return statistics.median(found)
 
 

@@ -54,6 +54,7 @@ class FromServer(Struct, frozen=True, tag_field="t", omit_defaults=True):
 # The types of the messages' fields: what both sides check strictly.
 
 CommandId: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
+NEW: Final = 0  # the id of a message to which its connection gives one as it sends it
 Seq: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
 SeatNumber: TypeAlias = Annotated[int, Meta(ge=0, le=4)]
 PositionNumber: TypeAlias = Annotated[int, Meta(ge=1, le=6)]
@@ -772,6 +773,11 @@ class Record(FromServer, frozen=True, tag="record"):
 
     id: CommandId
     lines: list[str]
+
+    @property
+    def text(self) -> str:
+        """Return the record as the text of a file."""
+        return "".join(f"{line}\n" for line in self.lines)
 
 
 # Who sends what.

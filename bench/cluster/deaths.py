@@ -26,6 +26,8 @@ from bench.cluster.postgresql import Cluster
 from bench.cluster.relay import DatabaseRelay
 from client.bots.brains import at_random
 from client.network.connection import ConnectFailed, Connection, RequestRefused, connected
+from protocol.messages import NEW, JoinTable, OpenTable, StartGame
+from protocol.moves import move_message
 
 _BETWEEN_MOVES: Final = 1.0
 _BEFORE_THE_DEATH: Final = 4.0
@@ -50,7 +52,7 @@ async def _played(connection: Connection, table: _Table, rng: random.Random) -> 
         if model.legal is None or model.view is None:
             continue
         try:
-            await connection.play(at_random(model.view, model.legal, rng))
+            await connection.ask(move_message(NEW, at_random(model.view, model.legal, rng)))
         except (RequestRefused, ConnectFailed):
             continue
         table.moved_at = time.monotonic()
@@ -72,9 +74,9 @@ async def _after_death(
 
     async def play(table: _Table) -> None:
         async with connected(url) as host, connected(url) as other:
-            table.code = (await host.open_table(_PLAYERS, "Host", random_layout=True)).table
-            await other.join(table.code, "Other")
-            await host.start()
+            table.code = (await host.ask(OpenTable(NEW, _PLAYERS, "Host", random_layout=True))).table
+            await other.ask(JoinTable(NEW, table.code, "Other"))
+            await host.ask(StartGame(NEW))
             playing = [
                 asyncio.create_task(_played(each, table, random.Random(rng.random())))
                 for each in (host, other)

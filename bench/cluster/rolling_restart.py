@@ -29,6 +29,8 @@ from client.bots.brains import brain_named
 from client.network.connection import Closed, ConnectFailed, Connection, RequestRefused, connected
 from engine.redaction import snapshot
 from protocol.limits import NAME_LENGTH
+from protocol.messages import NEW, JoinTable, Leave, OpenTable, StartGame
+from protocol.moves import move_message
 
 _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
 _NODES: Final = ("first", "second", "third")
@@ -112,7 +114,7 @@ class Player:
         command = brain_named("random").choose(view, model.legal, self.rng)
         await asyncio.sleep(self.pace)
         moves.chosen[model.seq + 1] = time.monotonic()
-        await self.connection.play(command)
+        await self.connection.ask(move_message(NEW, command))
 
 
 async def play_at_a_table(players: list[Player], until: asyncio.Event) -> int:
@@ -120,17 +122,19 @@ async def play_at_a_table(players: list[Player], until: asyncio.Event) -> int:
     made = 0
     while not until.is_set():
         moves = Moves()
-        code = (await players[0].connection.open_table(len(players), "player-0", random_layout=True)).table
+        code = (
+            await players[0].connection.ask(OpenTable(NEW, len(players), "player-0", random_layout=True))
+        ).table
         for number, player in enumerate(players[1:], 1):
-            await player.connection.join(code, f"player-{number}"[:NAME_LENGTH])
+            await player.connection.ask(JoinTable(NEW, code, f"player-{number}"[:NAME_LENGTH]))
         with contextlib.suppress(RequestRefused):
-            await players[0].connection.start()
+            await players[0].connection.ask(StartGame(NEW))
         async with asyncio.TaskGroup() as tasks:
             for player in players:
                 tasks.create_task(player.play(moves))
         made += len(moves.chosen)
         for player in players:
-            await player.connection.leave()
+            await player.connection.ask(Leave(NEW))
     return made
 
 

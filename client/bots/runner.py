@@ -32,7 +32,18 @@ from engine.redaction import snapshot
 from protocol.absence import WAIT, Absence
 from protocol.codes import Code
 from protocol.limits import NAME_LENGTH
-from protocol.messages import SeatSummary, TableState
+from protocol.messages import (
+    NEW,
+    JoinTable,
+    Leave,
+    OpenTable,
+    Rematch,
+    Resume,
+    SeatSummary,
+    StartGame,
+    TableState,
+)
+from protocol.moves import move_message
 
 T = TypeVar("T")
 
@@ -156,7 +167,7 @@ async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, resul
     while options.rematch and await _played_again(bots):
         await _play_to_the_end(bots, number, results)
     for bot in bots:
-        await bot.connection.leave()
+        await bot.connection.ask(Leave(NEW))
 
 
 async def _played_again(bots: list["_Bot"]) -> bool:
@@ -165,7 +176,7 @@ async def _played_again(bots: list["_Bot"]) -> bool:
         return False
     try:
         for bot in bots:
-            await bot.connection.rematch()
+            await bot.connection.ask(Rematch(NEW))
             bot.keep_seat()
     except RequestRefused:  # too late
         return False
@@ -215,13 +226,16 @@ class _Bot:
     async def open(self, options: BotOptions) -> str:
         """Open a table and return its code."""
         seated = await self._asked_until_stored(
-            lambda: self.connection.open_table(
-                options.players,
-                self._name(self._number),
-                random_layout=options.random_layout,
-                starting=options.starting,
-                absence=options.absence,
-                program=True,
+            lambda: self.connection.ask(
+                OpenTable(
+                    NEW,
+                    options.players,
+                    self._name(self._number),
+                    random_layout=options.random_layout,
+                    starting=options.starting,
+                    absence=options.absence,
+                    program=True,
+                )
             )
         )
         return seated.table
@@ -233,13 +247,12 @@ class _Bot:
         """
         if (held := self._kept(table)) is not None:
             token = held.token
-            await self._asked_until_stored(lambda: self.connection.resume(table, token))
+            await self._asked_until_stored(lambda: self.connection.ask(Resume(NEW, table, token)))
             return table
         for number in range(self._number, self._number + _NAMES_TRIED):
             try:
-                seated = await self._asked_until_stored(
-                    partial(self.connection.join, table, self._name(number), program=True)
-                )
+                message = JoinTable(NEW, table, self._name(number), program=True)
+                seated = await self._asked_until_stored(partial(self.connection.ask, message))
             except RequestRefused as refusal:
                 if refusal.code != Code.NAME_TAKEN:
                     raise
@@ -318,7 +331,7 @@ class _Bot:
 
     async def _start(self) -> None:
         try:
-            await self._asked_until_stored(self.connection.start)
+            await self._asked_until_stored(lambda: self.connection.ask(StartGame(NEW)))
         except RequestRefused as refusal:
             if refusal.code not in _NOT_TO_BE_STARTED:
                 raise  # with these codes somebody left or was quicker; the table's next state will show it
@@ -326,7 +339,7 @@ class _Bot:
     async def _move(self, command: Command) -> bool:
         """Make the move; return False if it is to be made when the game is no longer paused."""
         try:
-            await self._asked_until_stored(lambda: self.connection.play(command))
+            await self._asked_until_stored(lambda: self.connection.ask(move_message(NEW, command)))
         except RequestRefused as refusal:
             if refusal.code == Code.PAUSED:
                 return False

@@ -4,15 +4,15 @@ import asyncio
 import contextlib
 import random
 import secrets
-from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Final
+from collections.abc import AsyncIterator, Iterator
+from typing import Final, overload
 
+from msgspec import structs
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from client.language import _
 from client.network.refusals import describe_refusal
-from client.network.requests import Requests
 from client.network.transport import (
     FREE_ACCESS,
     Access,
@@ -29,7 +29,7 @@ from client.network.transport import (
     received,
     why_not,
 )
-from client.network.waiting import A, NoAnswer, RequestMessage, RequestRefused, Waiting
+from client.network.waiting import ANSWERS, Answer, NoAnswer, RequestMessage, RequestRefused, Waiting
 from client.network.ways import AT_ONCE, NEXT_ROUND, Ways
 from client.tables.draws import Call
 from client.tables.news import Back, Closed, Lost, Update, news_of_server
@@ -47,10 +47,15 @@ from protocol.messages import (
     EnterLobby,
     Events,
     GetRecord,
+    InLobby,
     JoinTable,
     Leave,
+    ListTables,
     Moved,
     OpenTable,
+    Ping,
+    Pong,
+    Record,
     Refused,
     Rematch,
     Resume,
@@ -58,6 +63,7 @@ from protocol.messages import (
     Seated,
     ServerMessage,
     Sync,
+    Tables,
     Watch,
     Watching,
     Welcome,
@@ -116,7 +122,7 @@ async def connected(
             keeper.result()
 
 
-class Connection(Requests):
+class Connection:
     """One client's connection to a server; made by `connected`.
 
     `model` is what is known of the table, always up to date: `updates` tells when to look at it. `levels` are
@@ -158,27 +164,38 @@ class Connection(Requests):
         """Return the addresses at which this client's seat is known, as far as it has been told."""
         return self._ways.known
 
-    # -- requests that it keeps in mind -------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------------
 
-    async def enter_lobby(self, name: str, tokens: Sequence[str] = ()) -> None:
-        """Be listed among those who are online, and hear the lobby.
+    @overload
+    async def ask(
+        self, message: OpenTable | JoinTable | Resume | Rematch, *, call: Call | None = None
+    ) -> Seated: ...
+    @overload
+    async def ask(self, message: Watch) -> Watching: ...
+    @overload
+    async def ask(self, message: ListTables) -> Tables: ...
+    @overload
+    async def ask(self, message: GetRecord) -> Record: ...
+    @overload
+    async def ask(self, message: Ping) -> Pong: ...
+    @overload
+    async def ask(self, message: InLobby | AtTable) -> Done: ...
+    async def ask(self, message: RequestMessage, *, call: Call | None = None) -> Answer:
+        """Send a request under an id of its own, with a pledge where one belongs; return its answer.
 
-        The name may be that of a seat whose token is given, or of a lost connection that gave one of these.
+        To resume a seat is to be told the `call` in which a share was shown there.
         """
-        await self._asked(EnterLobby(self._next_id(), name, list(tokens)), Done)
-        self.listed_as = name
-
-    async def watch(self, table: str, name: str | None = None) -> Watching:
-        """Watch a table; `name` is what the others see."""
-        answer = await self._asked(Watch(self._next_id(), table, name=name), Watching)
-        self._watches_as = name
+        message = structs.replace(message, id=self._next_id())
+        if isinstance(message, OpenTable | JoinTable | Resume | Rematch):
+            message = structs.replace(message, pledge=self._pledge)
+        if isinstance(message, Resume):
+            self._tokens_sent[message.id] = message.token, call
+        answer = await self._answered(message)
+        if isinstance(message, EnterLobby):
+            self.listed_as = message.name
+        elif isinstance(message, Watch):
+            self._watches_as = message.name
         return answer
-
-    async def resume(self, table: str, token: str, after: int = 0, call: Call | None = None) -> Seated:
-        """Return to a seat with the token that came with it, and the call in which a share was shown."""
-        message = Resume(self._next_id(), table, token, after, self._pledge)
-        self._tokens_sent[message.id] = token, call
-        return await self._asked(message, Seated)
 
     async def updates(self) -> AsyncIterator[Update]:
         """Yield what changes, for one reader; the last update is Closed.
@@ -205,20 +222,19 @@ class Connection(Requests):
     def _pledge(self) -> str:
         return pledge_of(self._share)
 
-    async def _asked(self, message: RequestMessage, kind: type[A]) -> A:
+    async def _answered(self, message: RequestMessage) -> Answer:
         if self.closed is not None:
             raise ConnectFailed(self.closed.reason, final=True, code=self.closed.code)
+        kind = ANSWERS.get(type(message), Done)
         waiting = Waiting(message, kind, asyncio.get_running_loop().create_future())
         self._waiting[message.id] = waiting
         try:
             if self._websocket is not None:
                 await self._put(self._websocket, waiting)
-            answer = await waiting.answer
+            return await waiting.answer
         finally:
             waiting.silence()
             self._waiting.pop(message.id, None)
-        assert isinstance(answer, kind)  # noqa: S101 - `_answer` lets no other kind through
-        return answer
 
     async def _put(self, websocket: ClientConnection, waiting: Waiting) -> None:
         """Send a request and set its alarm; if the websocket breaks meanwhile, the keeper task handles it."""

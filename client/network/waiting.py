@@ -1,8 +1,9 @@
 """Requests that wait for their answers, and what becomes of them without one."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 from client.language import _
 from client.network.refusals import describe_refusal
@@ -49,10 +50,20 @@ class NoAnswer(ConnectFailed):
 
 
 Answer: TypeAlias = Done | Seated | Watching | Tables | Record | Pong
-A = TypeVar("A", Done, Seated, Watching, Tables, Record, Pong)
 RequestMessage: TypeAlias = (
     ListTables | InLobby | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | GetRecord | Ping
 )
+# What answers a request, unless that is Done.
+ANSWERS: Final[Mapping[type[RequestMessage], type[Answer]]] = {
+    OpenTable: Seated,
+    JoinTable: Seated,
+    Resume: Seated,
+    Rematch: Seated,
+    Watch: Watching,
+    ListTables: Tables,
+    GetRecord: Record,
+    Ping: Pong,
+}
 
 
 @dataclass(slots=True)

@@ -6,7 +6,6 @@ from typing import Final
 from msgspec import Struct
 
 from client.tables.table import TableModel
-from client.ui import requests
 from client.ui.actions import Way
 from client.ui.state import Playing
 from engine.board import HILLS, Field, Hex, LaidTile, neighbours
@@ -14,9 +13,10 @@ from engine.forecast import Forecast, forecast
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
 from engine.view import Phase
+from protocol.messages import NEW, AskPause, Vote
 
 
-def next_vote(model: TableModel) -> requests.Vote | None:
+def next_vote(model: TableModel) -> Vote | None:
     """Return the vote of the vote key: for the first player not voted on yet, or else a vote taken back."""
     if model.state is None or model.seat is None:
         return None
@@ -27,16 +27,16 @@ def next_vote(model: TableModel) -> requests.Vote | None:
     ]
     for seat in open_seats:
         if model.seat not in model.state.seats[seat].votes:
-            return requests.Vote(seat, agree=True)
-    return requests.Vote(open_seats[0], agree=False) if open_seats else None
+            return Vote(NEW, seat, agree=True)
+    return Vote(NEW, open_seats[0], agree=False) if open_seats else None
 
 
-def pause_request(model: TableModel) -> requests.AskPause | None:
+def pause_request(model: TableModel) -> AskPause | None:
     """Return what the pause key asks for: a pause or to agree, or to go on or take it back."""
     state = model.state
     if state is None or state.stage != "playing" or model.seat is None:
         return None
-    return requests.AskPause(on=state.paused is None and model.seat not in state.pause_asked)
+    return AskPause(NEW, on=state.paused is None and model.seat not in state.pause_asked)
 
 
 HEX_POSITIONS: Final[Mapping[Hex, int]] = {

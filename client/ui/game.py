@@ -32,7 +32,7 @@ from client.ui.terminal.device import own_device
 from client.ui.terminal.shell import Shell, describe_failure
 from client.ui.texts.kept import how_to_come_back
 from engine.view import Phase
-from protocol.messages import Refused, TableState
+from protocol.messages import NEW, ListTables, Refused, StartGame, TableState
 
 _LOBBY_SECONDS: Final = 3.0
 _FAREWELL_SECONDS: Final = 1.0
@@ -233,7 +233,7 @@ class Client:
                 self._shown.show(ui)
             self._call()
             if isinstance(update, TableChanged) and self._options.filled and self._fills(update):
-                self._begin(self._requests.ask(requests.Start()))
+                self._begin(self._requests.ask(StartGame(NEW)))
 
     def _keep_record(self, model: TableModel) -> None:
         """Keep the finished game at the table, once, if the player played it."""
@@ -294,7 +294,7 @@ class Client:
             if self._connection.online:
                 await self._listing.keep_up()
                 if self._connection.model.table is None:
-                    await self._requests.ask(requests.Refresh())
+                    await self._requests.ask(ListTables(NEW))
             if self._options.found_as is not None:
                 hosting = replace(self._shown.ui.hosting, found_as=self._options.found_as())
                 self._shown.show(replace(self._shown.ui, hosting=hosting))

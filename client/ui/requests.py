@@ -1,4 +1,4 @@
-"""What a player can ask for at the screen, besides the game's own commands."""
+"""What a player can ask for at the screen, besides messages to the server and the game's own commands."""
 
 from typing import TypeAlias
 
@@ -7,11 +7,7 @@ from msgspec import Struct
 from engine.events import Command
 from engine.pieces import People, Seat
 from protocol.absence import WAIT, Absence
-from protocol.settings import Setting
-
-
-class Refresh(Struct, frozen=True):
-    """Ask for the list of tables."""
+from protocol.messages import ClientMessage
 
 
 class Open(Struct, frozen=True):
@@ -38,55 +34,10 @@ class Watch(Struct, frozen=True):
     table: str
 
 
-class Start(Struct, frozen=True):
-    """Start the game (host only)."""
-
-
-class SeatBot(Struct, frozen=True):
-    """Seat a bot of the server at this table; one for beginners unless a level is named."""
-
-    level: str | None = None
-
-
-class Rematch(Struct, frozen=True):
-    """Play again with the same players."""
-
-
 class WatchNext(Struct, frozen=True):
     """Leave this table, and watch the one where its players play again."""
 
     table: str
-
-
-class Vote(Struct, frozen=True):
-    """Agree, or no longer agree, that a bot plays for a seat."""
-
-    seat: int
-    agree: bool
-
-
-class SayReady(Struct, frozen=True):
-    """Say that this player is ready for the game, or no longer."""
-
-    on: bool
-
-
-class ChangeSeat(Struct, frozen=True):
-    """Move to a free seat."""
-
-    seat: int
-
-
-class ChoosePeople(Struct, frozen=True):
-    """Choose the people that this player plays; None for one that is left."""
-
-    people: People | None
-
-
-class AskPause(Struct, frozen=True):
-    """Ask for a pause, or agree to one; or end it, or take that back."""
-
-    on: bool
 
 
 class Hint(Struct, frozen=True):
@@ -115,67 +66,11 @@ class SavePicture(Struct, frozen=True):
     """Write a picture of the finished game's board to a file."""
 
 
-class Set(Struct, frozen=True):
-    """Change a setting of the table."""
-
-    setting: Setting
-
-
-class Remove(Struct, frozen=True):
-    """Remove the player of a seat, or a bot."""
-
-    seat: int
-
-
-class Dismiss(Struct, frozen=True):
-    """Remove the spectator with this number."""
-
-    spectator: int
-
-
-class HandOver(Struct, frozen=True):
-    """Make the player of a seat the host."""
-
-    seat: int
-
-
-class Arrange(Struct, frozen=True):
-    """Give the seats in another order; without one, shuffle them."""
-
-    order: tuple[int, ...] | None
-
-
-class Substitute(Struct, frozen=True):
-    """Make a bot play for an absent player."""
-
-    seat: int
-
-
-class EndGame(Struct, frozen=True):
-    """End the game without a result."""
-
-
 class Rename(Struct, frozen=True):
     """Take another name; `then` is what was refused under the old one."""
 
     name: str
     then: "Open | Join | Watch | None" = None
-
-
-class Say(Struct, frozen=True):
-    """Say something to everybody at the table."""
-
-    text: str
-
-
-class SayInLobby(Struct, frozen=True):
-    """Say something to everybody in the lobby."""
-
-    text: str
-
-
-class Leave(Struct, frozen=True):
-    """Leave the table for the lobby."""
 
 
 class GoHome(Struct, frozen=True):
@@ -259,41 +154,20 @@ class Misread(Struct, frozen=True):
     mistyped: bool = True
 
 
-TableRequest: TypeAlias = (
-    SayReady
-    | ChangeSeat
-    | ChoosePeople
-    | AskPause
-    | Set
-    | SeatBot
-    | Remove
-    | Dismiss
-    | HandOver
-    | Arrange
-    | Substitute
-    | EndGame
-)
 Request: TypeAlias = (
     Command
-    | Refresh
+    | ClientMessage
     | Open
     | Join
     | Watch
-    | Start
-    | Rematch
     | WatchNext
-    | Vote
     | Hint
     | Review
     | Analyse
     | StopAnalysis
     | SaveRecord
     | SavePicture
-    | TableRequest
     | Rename
-    | Say
-    | SayInLobby
-    | Leave
     | TurnPage
     | Learn
     | PlayBots

@@ -14,14 +14,14 @@ from client.player.seats import KeptSeat
 from client.records.analysis import Analysis
 from client.records.recording import PastGame, Recording
 from client.tables.table import TableModel
-from client.ui.requests import Join, Leave, Open, Quit, Watch
+from client.ui.requests import Join, Open, Quit, Watch
 from client.ui.talk import Talk
 from client.ui.texts.rules import RULES
 from engine.board import HILLS, Field, Hex, neighbours
 from engine.events import Influence, LayTile, Place
 from engine.pieces import Piece
 from engine.view import Eyes, Phase
-from protocol.messages import PersonOnline, TableSummary
+from protocol.messages import Leave, PersonOnline, TableSummary
 
 
 class Asked(enum.Enum):

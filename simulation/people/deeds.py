@@ -5,12 +5,30 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from client.network.connection import ConnectFailed, Connection, RequestRefused
 from engine.pieces import People
 from protocol.absence import Absence
-from protocol.messages import SeatSummary, TableState
+from protocol.messages import (
+    NEW,
+    Arrange,
+    AskPause,
+    ChangeSeat,
+    ChangeSetting,
+    ChoosePeople,
+    Dismiss,
+    EndGame,
+    HandOver,
+    Leave,
+    Remove,
+    SayReady,
+    SeatBot,
+    SeatSummary,
+    SubstituteNow,
+    TableState,
+)
 from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting, Title
 
 # How often something is done, of the times at which a player looks around:
@@ -83,16 +101,16 @@ class Deeds:
         """Return what somebody has to do, or the game might not go on as it should."""
         if state.paused is not None:
             if own in {state.paused.seat, state.host} and self.rng.random() < _ENDS_A_PAUSE:
-                return "pauses ended", lambda: connection.ask_pause(on=False)
+                return "pauses ended", lambda: connection.ask(AskPause(NEW, on=False))
             return None
         if state.host != own or state.stage == "over":
             return None
         for seat, summary in enumerate(state.seats):
             known = summary.name in self.company.people | self.company.guests
             if (self._is_away(summary) or summary.kept) and not known:
-                return "seats freed of nobody", lambda seat=seat: connection.remove(seat)
+                return "seats freed of nobody", lambda seat=seat: connection.ask(Remove(NEW, seat))
         if self.company.quiet and not state.quiet:
-            return "settings changed", lambda: connection.change(Quiet(on=True))
+            return "settings changed", lambda: connection.ask(ChangeSetting(NEW, Quiet(on=True)))
         return None
 
     def _wish(self, connection: Connection, state: TableState, own: int) -> Deed | None:
@@ -107,10 +125,12 @@ class Deeds:
             case "playing" if state.paused is None:
                 if state.pause_asked and own not in state.pause_asked and rng.random() < _AGREES:
                     return (
-                        None if self.program else ("pauses agreed to", lambda: connection.ask_pause(on=True))
+                        None
+                        if self.program
+                        else ("pauses agreed to", lambda: connection.ask(AskPause(NEW, on=True)))
                     )
                 if state.host == own and company.may_end and rng.random() < _ENDS_IT:
-                    return "games ended by their hosts", connection.end_game
+                    return "games ended by their hosts", lambda: connection.ask(EndGame(NEW))
                 if company.during > 0:
                     wishes = self._wishes_in_the_game(connection, state, own)
                     company.during -= bool(wishes)
@@ -125,66 +145,74 @@ class Deeds:
             return []
         wishes: list[Deed] = []
         if not self.program:
-            wishes.append(("games paused, or pauses asked for", lambda: connection.ask_pause(on=True)))
+            wishes.append(
+                ("games paused, or pauses asked for", lambda: connection.ask(AskPause(NEW, on=True)))
+            )
         if state.host == own:
             wishes += self._settings(connection)
             wishes += self._handing_over(connection, state, own)
             for spectator in state.watching:
-                number = spectator.number
-                wishes.append(("spectators removed", lambda number=number: connection.dismiss(number)))  # type: ignore[misc]
+                removed = partial(connection.ask, Dismiss(NEW, spectator.number))
+                wishes.append(("spectators removed", removed))
         return wishes
 
     def _as_player(self, connection: Connection, state: TableState) -> Iterator[Deed]:
         rng = self.rng
         if not self.program:
-            yield "players ready or not", lambda: connection.say_ready(on=rng.random() < 0.7)
+            yield "players ready or not", lambda: connection.ask(SayReady(NEW, on=rng.random() < 0.7))
         people = rng.choice([*People, None])
-        yield "peoples chosen", lambda: connection.choose_people(people)
+        yield "peoples chosen", lambda: connection.ask(ChoosePeople(NEW, people))
         for seat, summary in enumerate(state.seats):
             if summary.name is None:
-                yield "own seats changed", lambda seat=seat: connection.change_seat(seat)  # type: ignore[misc]
+                yield "own seats changed", partial(connection.ask, ChangeSeat(NEW, seat))
         others = sum(summary.here and summary.name in self.company.people for summary in state.seats) > 1
         # A guest does nothing as host: nobody could free a seat there.
         if others and (state.host != connection.model.seat or not self.company.guests):
-            yield "players who left before the game", connection.leave
+            yield "players who left before the game", lambda: connection.ask(Leave(NEW))
 
     def _settings(self, connection: Connection) -> Iterator[Deed]:
         rng, model = self.rng, connection.model
         yield (
             "settings changed",
-            lambda: connection.change(Title(rng.choice(["", f"Table {rng.random():.9f}"]))),
+            lambda: connection.ask(ChangeSetting(NEW, Title(rng.choice(["", f"Table {rng.random():.9f}"])))),
         )
-        yield "settings changed", lambda: connection.change(Hints(on=rng.random() < 0.5))
-        yield "settings changed", lambda: connection.change(Quiet(on=rng.random() < 0.5))
-        yield "settings changed", lambda: connection.change(Spectators(allowed=rng.random() < 0.6))
-        yield "policies changed", lambda: connection.change(AbsencePolicy(rng.choice(self.company.policies)))
+        yield "settings changed", lambda: connection.ask(ChangeSetting(NEW, Hints(on=rng.random() < 0.5)))
+        yield "settings changed", lambda: connection.ask(ChangeSetting(NEW, Quiet(on=rng.random() < 0.5)))
+        yield (
+            "settings changed",
+            lambda: connection.ask(ChangeSetting(NEW, Spectators(allowed=rng.random() < 0.6))),
+        )
+        yield (
+            "policies changed",
+            lambda: connection.ask(ChangeSetting(NEW, AbsencePolicy(rng.choice(self.company.policies)))),
+        )
         if model.state is not None and model.state.stage == "gathering":
             starting = rng.choice([None, *range(len(model.state.seats))])
-            yield "settings changed", lambda: connection.change(Starting(starting))
+            yield "settings changed", lambda: connection.ask(ChangeSetting(NEW, Starting(starting)))
         yield "tables made private or public", lambda: self._make_private(connection, on=rng.random() < 0.6)
 
     def _as_host(self, connection: Connection, state: TableState, own: int) -> Iterator[Deed]:
         seats = list(range(len(state.seats)))
         order = self.rng.sample(seats, len(seats))
-        yield "seats in another order", lambda: connection.arrange(self.rng.choice([None, order]))
+        yield "seats in another order", lambda: connection.ask(Arrange(NEW, self.rng.choice([None, order])))
         for seat, summary in enumerate(state.seats):
             if summary.name is None:
                 level = self.rng.choice(connection.levels[:2])
-                yield "bots of the server seated", lambda level=level: connection.seat_bot(level)  # type: ignore[misc]
+                yield "bots of the server seated", partial(connection.ask, SeatBot(NEW, level))
             elif seat != own and summary.name in self.company.people and not summary.kept:
-                yield "players removed before the game", lambda seat=seat: connection.remove(seat)  # type: ignore[misc]
+                yield "players removed before the game", partial(connection.ask, Remove(NEW, seat))
         yield from self._handing_over(connection, state, own)
 
     def _handing_over(self, connection: Connection, state: TableState, own: int) -> Iterator[Deed]:
         for seat, summary in enumerate(state.seats):
             if seat != own and summary.here and summary.name in self.company.people:
-                yield "tables handed over", lambda seat=seat: connection.hand_over(seat)  # type: ignore[misc]
+                yield "tables handed over", partial(connection.ask, HandOver(NEW, seat))
 
     def _about_those_away(self, connection: Connection, state: TableState) -> Iterator[Deed]:
         for seat, summary in enumerate(state.seats):
             if self._is_away(summary) and summary.name in self.company.people:
-                yield "players removed from games", lambda seat=seat: connection.remove(seat)  # type: ignore[misc]
-                yield "bots seated for absent players", lambda seat=seat: connection.substitute(seat)  # type: ignore[misc]
+                yield "players removed from games", partial(connection.ask, Remove(NEW, seat))
+                yield "bots seated for absent players", partial(connection.ask, SubstituteNow(NEW, seat))
 
     async def _make_private(self, connection: Connection, *, on: bool) -> None:
         table = connection.model.table
@@ -192,7 +220,7 @@ class Deeds:
         self.private.discard(table)  # until it is known to be so
         if not on:
             self.once_public.add(table)
-        await connection.change(Private(on=on))
+        await connection.ask(ChangeSetting(NEW, Private(on=on)))
         if on:
             self.private.add(table)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from client.network.connection import ConnectFailed, RequestRefused
+from protocol.messages import NEW, SeatBot
 from simulation.people.deeds import Company, Deeds
 from simulation.people.guest import Guest
 from simulation.people.plan import Game, Plan
@@ -270,7 +271,7 @@ class Games:
                 host = players[0]
                 table = await host.open(game.players, random_layout=game.random_layout, private=game.private)
                 for _ in range(game.bots):
-                    await host.connection.seat_bot(self._rng.choice(host.connection.levels[:2]))
+                    await host.connection.ask(SeatBot(NEW, self._rng.choice(host.connection.levels[:2])))
                     self._counts["bots of the server seated"] += 1
                 for at, player in enumerate(players[1:], start=1):
                     await player.join(table, game.bots + at)

@@ -18,6 +18,7 @@ from engine.pieces import Seat
 from protocol.absence import Absence, ByVote, MoveClock, Wait
 from protocol.codec import encode
 from protocol.codes import Code
+from protocol.messages import NEW, GetRecord, JoinTable, Leave, OpenTable, Rematch, Resume, StartGame, Vote
 from protocol.moves import move_message
 from simulation.people.deeds import Deeds
 from simulation.people.visitors import (
@@ -105,13 +106,16 @@ class Player(Visitor):
         """Open a table and return its code; raises ConnectFailed if that is not known to have happened."""
         assert self.name is not None
         await self.connect()
-        seated = await self.connection.open_table(
-            players,
-            self.name,
-            random_layout=random_layout,
-            absence=self.absence,
-            program=self.program,
-            private=private,
+        seated = await self.connection.ask(
+            OpenTable(
+                NEW,
+                players,
+                self.name,
+                random_layout=random_layout,
+                absence=self.absence,
+                program=self.program,
+                private=private,
+            )
         )
         self.table, self.token = seated.table, seated.token or ""
         (self.way.private if private else self.way.once_public).add(self.table)
@@ -121,7 +125,7 @@ class Player(Visitor):
         """Take the seat; raises ConnectFailed if that is not known to have happened, or RequestRefused."""
         assert self.name is not None
         await self.connect()
-        seated = await self.connection.join(table, self.name, seat, program=self.program)
+        seated = await self.connection.ask(JoinTable(NEW, table, self.name, seat, program=self.program))
         self.table, self.token = seated.table, seated.token or ""
 
     async def play(self) -> End:
@@ -173,18 +177,18 @@ class Player(Visitor):
 
     async def _started(self) -> None:
         if self.connection.model.table is None:
-            await self.connection.resume(self.table, self.token)
-        await self.connection.start()
+            await self.connection.ask(Resume(NEW, self.table, self.token))
+        await self.connection.ask(StartGame(NEW))
 
     async def _asked_again(self) -> None:
         if self.connection.model.table is None:
-            await self.connection.resume(self.table, self.token)
-        await self.connection.rematch()
+            await self.connection.ask(Resume(NEW, self.table, self.token))
+        await self.connection.ask(Rematch(NEW))
         self.counts["rematches"] += 1
 
     async def _ask_for_the_record(self) -> None:
         with contextlib.suppress(ConnectFailed, RequestRefused):
-            self.records.append((self.table, await self.connection.record()))
+            self.records.append((self.table, (await self.connection.ask(GetRecord(NEW))).text))
             self.counts["records asked for"] += 1
 
     async def _come_anew(self) -> End | None:
@@ -229,12 +233,12 @@ class Player(Visitor):
         return end
 
     async def _resumed(self) -> None:
-        await self.connection.resume(self.table, self.token, self.connection.model.seq)
+        await self.connection.ask(Resume(NEW, self.table, self.token, self.connection.model.seq))
 
     async def _forge(self) -> None:
         """Try a token that no seat has."""
         try:
-            seated = await self.connection.resume(self.table, self.token[::-1])
+            seated = await self.connection.ask(Resume(NEW, self.table, self.token[::-1]))
         except ConnectFailed:
             return
         except RequestRefused:
@@ -318,7 +322,7 @@ class Player(Visitor):
         self.counts["times away"] += 1
         if self.deeds is not None and self.rng.random() < _LEAVES:
             with contextlib.suppress(ConnectFailed, RequestRefused):
-                await self.connection.leave()
+                await self.connection.ask(Leave(NEW))
         await self._open.aclose()
         await asyncio.sleep(self.rng.uniform(0, seconds) * self.way.scale)
 
@@ -356,7 +360,7 @@ class Player(Visitor):
         for seat, summary in enumerate(state.seats):
             if summary.seconds_left == 0 and own not in summary.votes and seat != own:
                 with contextlib.suppress(ConnectFailed, RequestRefused):
-                    await connection.vote(seat, agree=True)
+                    await connection.ask(Vote(NEW, seat, agree=True))
                     self.counts["votes"] += 1
 
     async def _moved(self, connection: Connection) -> bool:
@@ -367,7 +371,7 @@ class Player(Visitor):
         move = Move(self.table, model.legal.seat, at_random(model.view, model.legal, self.rng))
         self.moves.append(move)
         try:
-            await connection.play(move.command)
+            await connection.ask(move_message(NEW, move.command))
         except RequestRefused as refusal:
             if refusal.code not in WITHOUT_A_SEAT:  # else the answer is lost with the seat
                 move.outcome = "refused"

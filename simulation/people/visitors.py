@@ -17,7 +17,7 @@ from engine.events import SeenEvent
 from engine.pieces import Seat
 from engine.view import View
 from protocol.codes import SENT_AWAY, Code
-from protocol.messages import ServerMessage, Snapshot, TableState
+from protocol.messages import NEW, ListTables, Say, ServerMessage, Snapshot, TableState, Watch
 
 # Of a client, and of the listener that it came to: a connection's two, for one port can have several.
 Ports: TypeAlias = tuple[int, int]
@@ -214,7 +214,7 @@ class Visitor:
             return
         self.said += 1
         with contextlib.suppress(ConnectFailed, RequestRefused):
-            await self.connection.say(f"{self.connection.model.table} {who} {self.said}")
+            await self.connection.ask(Say(NEW, f"{self.connection.model.table} {who} {self.said}"))
             self.counts["messages said"] += 1
 
 
@@ -233,7 +233,7 @@ class Spectator(Visitor):
         while True:
             await self.connect()
             try:
-                await self.insist(lambda: self.connection.watch(table))
+                await self.insist(lambda: self.connection.ask(Watch(NEW, table)))
             except RequestRefused as refusal:
                 if refusal.code in {Code.NO_SPECTATORS, Code.REMOVED_NEARBY}:
                     self.kept_out |= refusal.code == Code.NO_SPECTATORS
@@ -264,7 +264,7 @@ class Stroller(Visitor):
         while True:
             before = set(self.way.private)
             with contextlib.suppress(ConnectFailed, RequestRefused):
-                listed = {table.table for table in await self.connection.list_tables()}
+                listed = {table.table for table in (await self.connection.ask(ListTables(NEW))).tables}
                 self.counts["lists of tables"] += 1
                 self.found += sorted(listed & before & self.way.private)
             if self.connection.closed is not None:

@@ -15,6 +15,7 @@ import pytest
 from bench.attack.proxy import nginx_command
 from client.network.connection import connected as client_at
 from client.ui.web.pages import WebPages
+from protocol.messages import NEW, JoinTable, OpenTable, Say, Watch
 from server.config import Config
 from tests.server.peer import TIMEOUT, eventually
 from tests.server.test_leaving import PATIENT, Node
@@ -91,16 +92,16 @@ async def test_players_find_their_tables_behind_one_name(
                 client_at(f"{here}/second/", timeouts=PATIENT) as bruno,
                 client_at(here, timeouts=PATIENT) as carla,
             ):
-                code = (await anna.open_table(2, "Anna")).table
+                code = (await anna.ask(OpenTable(NEW, 2, "Anna"))).table
                 assert list(first.server.lobby.tables) == [code]
-                await bruno.join(code, "Bruno")
-                await carla.watch(code)
+                await bruno.ask(JoinTable(NEW, code, "Bruno"))
+                await carla.ask(Watch(NEW, code))
                 assert (await asked(port, f"/first/watch/{code}")).status == 200
                 assert f"palatinus join {here}/first/" in (await asked(port, "/first/")).text
                 assert len(list(first.server.clients)) == 3
                 await first.stop()
-                await anna.say("still here")
+                await anna.ask(Say(NEW, "still here"))
                 await eventually(lambda: second.server.lobby.tables[code].players_here == 2)
                 await eventually(lambda: len(list(second.server.clients)) == 3)
                 async with client_at(here, timeouts=PATIENT) as late:
-                    assert (await late.open_table(2, "Late")).table in second.server.lobby.tables
+                    assert (await late.ask(OpenTable(NEW, 2, "Late"))).table in second.server.lobby.tables

@@ -24,7 +24,8 @@ from engine.pieces import Seat
 from engine.redaction import snapshot
 from protocol.absence import GameClock
 from protocol.codes import CloseCode
-from protocol.messages import Moved
+from protocol.messages import NEW, JoinTable, Moved, OpenTable, Say, StartGame
+from protocol.moves import move_message
 from server import leaving
 from server.app import running
 from server.config import Config
@@ -136,15 +137,15 @@ async def test_clients_follow_without_a_pause(database: str) -> None:
         leaves.client() as carla,
     ):
         clock = GameClock(600)
-        code = (await anna.open_table(2, "Anna", random_layout=True, absence=clock)).table
-        await bruno.join(code, "Bruno")
-        await anna.start()
+        code = (await anna.ask(OpenTable(NEW, 2, "Anna", random_layout=True, absence=clock))).table
+        await bruno.ask(JoinTable(NEW, code, "Bruno"))
+        await anna.ask(StartGame(NEW))
         await asyncio.sleep(0.01)  # for which the seat on turn is charged
         await leaves.stop()
-        await anna.say("still here")
+        await anna.ask(Say(NEW, "still here"))
         clocks = stays.server.lobby.tables[code].state.clocks
         assert min(clocks.left(Seat(seat)) or 0 for seat in (0, 1)) < 600_000
-        assert (await carla.open_table(2, "Carla")).table in stays.server.lobby.tables
+        assert (await carla.ask(OpenTable(NEW, 2, "Carla"))).table in stays.server.lobby.tables
         await eventually(lambda: stays.server.lobby.tables[code].players_here == 2)
 
 
@@ -160,10 +161,10 @@ async def test_clients_are_sent_on_over_tls(database: str, tmp_path: Path) -> No
             client_at(f"wss://127.0.0.1:{leaves.port}", timeouts=PATIENT, access=access) as anna,
             client_at(f"wss://127.0.0.1:{stays.port}", timeouts=PATIENT, access=access) as bruno,
         ):
-            code = (await anna.open_table(2, "Anna")).table
-            await bruno.join(code, "Bruno")
+            code = (await anna.ask(OpenTable(NEW, 2, "Anna"))).table
+            await bruno.ask(JoinTable(NEW, code, "Bruno"))
             await leaves.stop()
-            await anna.say("still here")
+            await anna.ask(Say(NEW, "still here"))
             await eventually(lambda: stays.server.lobby.tables[code].players_here == 2)
     wss = Address("wss://b.example", "test", Access(hosts=None))
     assert elsewhere(Moved("ws://a.example"), wss) is None
@@ -247,9 +248,9 @@ async def test_a_move_during_the_hand_over_is_made_once(database: str) -> None:
         leaves.client() as anna,
         leaves.client() as bruno,
     ):
-        code = (await anna.open_table(2, "Anna", random_layout=True)).table
-        await bruno.join(code, "Bruno")
-        await anna.start()
+        code = (await anna.ask(OpenTable(NEW, 2, "Anna", random_layout=True))).table
+        await bruno.ask(JoinTable(NEW, code, "Bruno"))
+        await anna.ask(StartGame(NEW))
         async with asyncio.timeout(TIMEOUT):
             await asyncio.gather(play_out(anna, leaves), play_out(bruno, leaves))
         table = stays.server.lobby.tables[code]
@@ -270,7 +271,7 @@ async def play_out(player: Connection, leaves: Node) -> None:
                 leaves.stop_soon()
             view = snapshot(model.view, model.view.eyes)
             with contextlib.suppress(RequestRefused):  # the update was an older one
-                await player.play(brain_named("random").choose(view, model.legal, chooser))
+                await player.ask(move_message(NEW, brain_named("random").choose(view, model.legal, chooser)))
 
 
 async def test_a_table_of_which_nobody_can_tell_is_not_held_any_more(

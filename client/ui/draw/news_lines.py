@@ -17,10 +17,10 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.requests import Leave
 from client.ui.state import Lesson, Playing, Quitting, Replay, TalkPage, Ui, in_lobby
 from client.ui.talk import Remark
 from client.ui.texts.people import describe_online
+from protocol.messages import Leave
 
 _LEAST = 2  # lines below a page with fewer are for moves and questions
 _SPARE = 6  # with as many, what has been read stays above the log

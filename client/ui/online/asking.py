@@ -28,7 +28,24 @@ from engine.events import LayTile, Place
 from engine.redaction import snapshot
 from engine.view import Phase
 from protocol.codes import Code
-from protocol.messages import Refused
+from protocol.messages import (
+    NEW,
+    AtTable,
+    ChoosePeople,
+    EnterLobby,
+    GetRecord,
+    InLobby,
+    JoinTable,
+    Leave,
+    ListTables,
+    OpenTable,
+    Refused,
+    Rematch,
+    Resume,
+    SeatBot,
+    Watch,
+)
+from protocol.moves import move_message
 
 
 class Shown:
@@ -87,46 +104,17 @@ class Listing:
 
     async def enter(self, name: str) -> None:
         """Enter the server's lobby under a name; raises RequestRefused or ConnectFailed."""
-        await self._connection.enter_lobby(name, (self._token, *self._keeper.tokens(name)))
+        await self._connection.ask(EnterLobby(NEW, name, [self._token, *self._keeper.tokens(name)]))
         self._listed = True
         if self._shown.ui.company is None or self._shown.ui.company.fault:
             self._shown.show(replace(self._shown.ui, company=Company()))
 
 
-async def put_about_table(connection: Connection, request: requests.TableRequest) -> None:
-    """Ask the server; raises RequestRefused or ConnectFailed."""
-    match request:
-        case requests.SayReady(on):
-            await connection.say_ready(on=on)
-        case requests.ChangeSeat(seat):
-            await connection.change_seat(seat)
-        case requests.ChoosePeople(people):
-            await connection.choose_people(people)
-        case requests.AskPause(on):
-            await connection.ask_pause(on=on)
-        case requests.Set(setting):
-            await connection.change(setting)
-        case requests.SeatBot(level):
-            await connection.seat_bot(_level(connection.levels, level))
-        case requests.Remove(seat):
-            await connection.remove(seat)
-        case requests.Dismiss(spectator):
-            await connection.dismiss(spectator)
-        case requests.HandOver(seat):
-            await connection.hand_over(seat)
-        case requests.Arrange(order):
-            await connection.arrange(order)
-        case requests.Substitute(seat):
-            await connection.substitute(seat)
-        case requests.EndGame():
-            await connection.end_game()
-
-
-def _level(levels: Sequence[str], wanted: str | None) -> str:
+def _level(levels: Sequence[str], wanted: str) -> str:
     """Return the level of the bot that is wanted: one for beginners, unless one is named."""
     if not levels:
         raise RequestRefused(Code.NO_BOTS, describe_refusal(Refused(Code.NO_BOTS, "")))
-    if wanted is None:
+    if not wanted:
         return usual_level(tuple(levels))
     if wanted not in levels:
         about = {"level": wanted, "levels": ", ".join(levels)}
@@ -184,7 +172,7 @@ class Requests:
         try:
             await self._put(request)
         except (RequestRefused, ConnectFailed) as failure:
-            if isinstance(request, requests.Refresh):  # another request may be under way, and its line closed
+            if isinstance(request, ListTables):  # another request may be under way, and its line closed
                 self._shown.show(replace(self._shown.ui, notice=Notice(str(failure), refusal=True)))
                 return
             again = request.then if isinstance(request, requests.Rename) else request
@@ -198,50 +186,41 @@ class Requests:
         except DamagedRecord as error:
             self._shown.show(news.refused(self._shown.ui, bad_record(error)))
         else:
-            if not isinstance(request, requests.Refresh):
+            if not isinstance(request, ListTables):
                 self._shown.show(replace(self._shown.ui, busy=False, sent=None))
 
     async def _put(self, request: Request) -> None:
         connection, talk = self._connection, self._shown.ui.talk
-        if isinstance(request, requests.TableRequest):
-            await put_about_table(connection, request)
-            return
         match request:
             case LayTile() | Place():
-                await connection.play(request)
-            case requests.Refresh():
+                await connection.ask(move_message(NEW, request))
+            case ListTables():
                 await self._list()
             case requests.Open():
                 await self._open(request)
             case requests.Join(table):
                 await self._join(table)
             case requests.Watch(table):
-                await connection.watch(table, self._listing.name)
+                await connection.ask(Watch(NEW, table, name=self._listing.name))
             case requests.WatchNext(table):
-                await connection.leave()
-                await connection.watch(table, self._listing.name)
+                await connection.ask(Leave(NEW))
+                await connection.ask(Watch(NEW, table, name=self._listing.name))
                 self._shown.show(news.at_next_table(self._shown.ui, connection.model, talk))
-            case requests.Rematch():
-                seated = await connection.rematch()
+            case Rematch():
+                seated = await connection.ask(request)
                 self._shown.show(news.at_next_table(self._shown.ui, connection.model, talk))
                 seated = structs.replace(seated, token=connection.model.token)
                 self._keeper.keep(seated, self._shown.ui.name, connection.house)
-            case requests.Vote(seat, agree):
-                await connection.vote(seat, agree=agree)
             case requests.Rename():
                 await self._rename(request)
-            case requests.Start():
-                await connection.start()
+            case SeatBot(level=level):
+                await connection.ask(SeatBot(NEW, _level(connection.levels, level)))
             case requests.SaveRecord() | requests.SavePicture() if not self._shown.ui.hosting.saves:
                 self._shown.show(news.refused(self._shown.ui, nothing_saved_here()))
             case requests.Review() | requests.SaveRecord() | requests.SavePicture():
                 if self._options.looking_back is not None:
                     await self._look_back(request, self._options.looking_back)
-            case requests.Say(text):
-                await connection.say(text)
-            case requests.SayInLobby(text):
-                await connection.say_in_lobby(text)
-            case requests.Leave():
+            case Leave():
                 await self.leave()
                 if self._options.filled:
                     self._end(home=True)
@@ -253,6 +232,8 @@ class Requests:
                 self._end(home=True)
             case requests.Quit():
                 self._end(home=False)
+            case _ if isinstance(request, InLobby | AtTable):
+                await connection.ask(request)
 
     async def _rename(self, request: requests.Rename) -> None:
         """Take another name, and ask again what was refused under the old one."""
@@ -266,23 +247,25 @@ class Requests:
 
     async def _open(self, request: requests.Open) -> None:
         name, players = self._listing.name, request.players
-        seated = await self._connection.open_table(
+        message = OpenTable(
+            NEW,
             players,
             name,
-            random_layout=request.random_layout,
-            starting=request.starting,
-            absence=request.absence,
+            request.random_layout,
+            request.starting,
+            request.absence,
             private=request.private,
             hints=request.hints,
         )
+        seated = await self._connection.ask(message)
         self._keeper.keep(seated, name, self._connection.house)
         if request.people is not None:
-            await self._connection.choose_people(request.people)
+            await self._connection.ask(ChoosePeople(NEW, request.people))
         if self._options.filled and self._options.bots is not None:
             self._options.bots(seated.table, players - 1)
 
     async def _list(self) -> None:
-        tables = await self._connection.list_tables()
+        tables = (await self._connection.ask(ListTables(NEW))).tables
         kept = self._keeper.tables()  # before the state is read: what goes wrong here is logged in it
         self._shown.show_later(news.listed(self._shown.ui, tables, self._connection.model, kept))
 
@@ -303,7 +286,8 @@ class Requests:
         self, request: requests.Review | requests.SaveRecord | requests.SavePicture, looking_back: LookingBack
     ) -> None:
         """Show or save the finished game; raises DamagedRecord if the server sends no record."""
-        table, text = self._connection.model.table, await self._connection.record()
+        table = self._connection.model.table
+        text = (await self._connection.ask(GetRecord(NEW))).text
         recording = looking_back.read_record(text)
         everything = recording.all_eyes
         match request:
@@ -322,7 +306,8 @@ class Requests:
     async def keep_record(self, table: str, keep: Callable[[str, str], None]) -> None:
         """Keep the record of the finished game at the table with `keep`; report what goes wrong."""
         try:
-            await asyncio.to_thread(keep, table, await self._connection.record())
+            record = await self._connection.ask(GetRecord(NEW))
+            await asyncio.to_thread(keep, table, record.text)
         except (RequestRefused, ConnectFailed) as failure:
             self._shown.log(str(failure))
         except OSError as error:
@@ -345,7 +330,7 @@ class Requests:
         # A client at a table cannot join another: the server says so below.
         while self._connection.model.table is None and (held := self._keeper.take(table, name)) is not None:
             try:
-                await self._connection.resume(table, held.token, call=held.call)
+                await self._connection.ask(Resume(NEW, table, held.token), call=held.call)
             except RequestRefused as refusal:
                 if refusal.code not in {Code.BAD_TOKEN, Code.NO_SUCH_TABLE, Code.TABLE_CLOSED}:
                     self._keeper.release()
@@ -359,7 +344,7 @@ class Requests:
                 self._shown.show(replace(self._shown.ui, name=held.name))
                 self._shown.log(back_in_seat(held.name))
                 return
-        seated = await self._connection.join(table, name)
+        seated = await self._connection.ask(JoinTable(NEW, table, name))
         self._keeper.keep(seated, name, self._connection.house)
         if seated.taken_over is not None:
             self._shown.log(describe_taken_over(seated.taken_over))
@@ -367,7 +352,7 @@ class Requests:
     async def leave(self) -> None:
         """Leave the table; the seat of a running game stays kept."""
         kept = running(self._connection.model)
-        await self._connection.leave()
+        await self._connection.ask(Leave(NEW))
         if kept:
             self._keeper.release()
         else:

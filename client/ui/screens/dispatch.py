@@ -50,6 +50,7 @@ from client.ui.state import (
 from client.ui.texts.events import confirmation
 from engine.board import Hex
 from engine.events import LayTile, Place
+from protocol.messages import Leave, ListTables
 
 Outcome: TypeAlias = tuple[Ui, Request | None]
 
@@ -105,16 +106,16 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         return _without_connection(after, ui.lost, request)
     if ui.busy:
         return replace(ui, notice=Notice(_("One moment: the server has not answered yet."))), None
-    return replace(after, sent=ui.entry, busy=not isinstance(request, requests.Refresh)), request
+    return replace(after, sent=ui.entry, busy=not isinstance(request, ListTables)), request
 
 
 def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:
     """Keep one request until the connection is back, and say so."""
-    if outage.until is None and isinstance(request, requests.Leave):
+    if outage.until is None and isinstance(request, Leave):
         return ui, requests.GoHome() if ui.hosting.home else requests.Quit()
     if outage.until is None:
         return replace(ui, notice=Notice(outage.reason)), None
-    if isinstance(request, requests.Refresh):
+    if isinstance(request, ListTables):
         return replace(ui, notice=Notice(_("There is no connection: the list may be out of date."))), None
     if ui.busy:
         kept = _("There is no connection. Your earlier action will be sent when it is back.")

@@ -7,7 +7,6 @@ from client.language import _, counted, labelled, listed, parted
 from client.levels import usual_level
 from client.tables.table import TableModel
 from client.typed.address import describe_found_as, loopback
-from client.ui import requests
 from client.ui.actions import Act, Action
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import ServerPage, short_list
@@ -26,22 +25,22 @@ from client.ui.texts.set_up import (
 )
 from engine.pieces import People
 from protocol.absence import WAIT
-from protocol.messages import TableState
+from protocol.messages import NEW, Leave, SayReady, SeatBot, StartGame, TableState
 
 
 def acted(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
     """Return the UI state after a key or a click, and what is asked of the server."""
     match action:
         case Act.START:
-            return ui, requests.Start()
+            return ui, StartGame(NEW)
         case Act.READY:
             return _said_ready(ui, model)
         case Act.PEOPLE:
             return _choosing_people(ui, model), None
         case Act.LEAVE if model.seat is not None and not closed_for_good(ui):  # the seat would be lost
-            return replace(ui, overlay=Quitting(requests.Leave())), None
+            return replace(ui, overlay=Quitting(Leave(NEW))), None
         case Act.LEAVE:
-            return ui, requests.Leave()
+            return ui, Leave(NEW)
         case Act.SEAT_BOT:
             return _seat_bot(ui, model)
         case _:
@@ -54,7 +53,7 @@ def _said_ready(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
         return replace(
             ui, notice=Notice(_("You are watching: only the players say that they are ready."))
         ), None
-    return ui, requests.SayReady(not model.state.seats[model.seat].ready)
+    return ui, SayReady(NEW, not model.state.seats[model.seat].ready)
 
 
 def _choosing_people(ui: Ui, model: TableModel) -> Ui:
@@ -76,7 +75,7 @@ def _seat_bot(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
     elif not free_seats(state):
         text = _("No seat is free. The table's menu removes players and bots.")
     elif len(levels) == 1:
-        return ui, requests.SeatBot(levels[0])
+        return ui, SeatBot(NEW, levels[0])
     else:
         return replace(ui, overlay=TableMenu(MenuPage.BOT, levels.index(usual_level(levels)))), None
     return replace(ui, notice=Notice(text)), None

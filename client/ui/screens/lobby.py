@@ -29,7 +29,7 @@ from client.ui.texts.set_up import (
 )
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
-from protocol.messages import TableSummary
+from protocol.messages import NEW, ListTables, TableSummary
 from protocol.text import printable
 
 # The first of each is the default.
@@ -64,7 +64,7 @@ def acted(ui: Ui, lobby: Lobby, action: Action) -> tuple[Ui, Request | None]:
         case Act.OPEN:
             return _at_line(ui, lobby, last), ui.new_table
         case Act.REFRESH:
-            return ui, requests.Refresh()
+            return ui, ListTables(NEW)
         case Act.NAME:
             return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
         case Act.REVIEW if ui.hosting.lists_games:

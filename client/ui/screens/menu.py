@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Final, TypeAlias, assert_never
 
@@ -10,7 +11,6 @@ from msgspec import Struct
 from client.language import N_, _
 from client.levels import describe_level, describe_temper
 from client.tables.table import TableModel
-from client.ui import requests
 from client.ui.actions import Act, Action, ChooseLine, Way
 from client.ui.at_table import pause_request
 from client.ui.draw.news_lines import with_news
@@ -43,7 +43,24 @@ from client.ui.texts.set_up import (
 )
 from engine.pieces import People
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
-from protocol.messages import SeatSummary, SpectatorSummary, TableState
+from protocol.messages import (
+    NEW,
+    Arrange,
+    AskPause,
+    ChangeSeat,
+    ChangeSetting,
+    ChoosePeople,
+    Dismiss,
+    EndGame,
+    HandOver,
+    Remove,
+    SayReady,
+    SeatBot,
+    SeatSummary,
+    SpectatorSummary,
+    SubstituteNow,
+    TableState,
+)
 from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting
 
 POLICIES: Final[tuple[Absence, ...]] = (
@@ -139,39 +156,39 @@ def choices(page: MenuPage, model: TableModel, levels: Sequence[str], talk: Talk
             seats = (seat for seat, each in enumerate(state.seats) if each.name is not None)
             who = [None, *seats]
             return tuple(
-                Choice(describe_starting(seat, names_of(state, 0)), requests.Set(Starting(seat)))
+                Choice(describe_starting(seat, names_of(state, 0)), ChangeSetting(NEW, Starting(seat)))
                 for seat in who
             )
         case MenuPage.ABSENCE:
             return tuple(
-                Choice(describe_policy(each), requests.Set(AbsencePolicy(each))) for each in POLICIES
+                Choice(describe_policy(each), ChangeSetting(NEW, AbsencePolicy(each))) for each in POLICIES
             )
         case MenuPage.SEAT:
-            return _of_seats(state, free_seats(state), requests.ChangeSeat)
+            return _of_seats(state, free_seats(state), partial(ChangeSeat, NEW))
         case MenuPage.PEOPLE:
             return tuple(_peoples(model, state))
         case MenuPage.BOT:
             return tuple(
-                Choice(describe_level(level), requests.SeatBot(level), about=describe_temper(level))
+                Choice(describe_level(level), SeatBot(NEW, level), about=describe_temper(level))
                 for level in levels
             )
         case MenuPage.SWAP:
             return tuple(
                 Choice(
                     _("seats {one} and {other}").format(one=_at(state, one), other=_at(state, other)),
-                    requests.Arrange(swapped(len(state.seats), one, other)),
+                    Arrange(NEW, swapped(len(state.seats), one, other)),
                 )
                 for one, other in combinations(range(len(state.seats)), 2)
             )
         case MenuPage.REMOVE:
-            return _of_seats(state, removable(model, state), requests.Remove)
+            return _of_seats(state, removable(model, state), partial(Remove, NEW))
         case MenuPage.HAND_OVER:
-            return _of_seats(state, _others(model, state), requests.HandOver)
+            return _of_seats(state, _others(model, state), partial(HandOver, NEW))
         case MenuPage.SUBSTITUTE:
-            return _of_seats(state, to_be_substituted(model, state), requests.Substitute)
+            return _of_seats(state, to_be_substituted(model, state), partial(SubstituteNow, NEW))
         case MenuPage.SPECTATORS:
             return tuple(
-                Choice(spectator_name(each.number, each.name), requests.Dismiss(each.number))
+                Choice(spectator_name(each.number, each.name), Dismiss(NEW, each.number))
                 for each in state.watching
             )
         case MenuPage.MUTE:
@@ -179,7 +196,7 @@ def choices(page: MenuPage, model: TableModel, levels: Sequence[str], talk: Talk
         case MenuPage.END:
             return (
                 Choice(_("no, play on"), MenuPage.MAIN),
-                Choice(_("yes: the game ends, and nobody wins"), requests.EndGame()),
+                Choice(_("yes: the game ends, and nobody wins"), EndGame(NEW)),
             )
         case _:
             assert_never(page)
@@ -194,19 +211,19 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
 
     title = state.title or _("none")
     yield Choice(_("name of the table: {title}").format(title=title), may(title_entry(state)))
-    yield Choice(describe_private(private=state.private), may(requests.Set(Private(not state.private))))
+    yield Choice(describe_private(private=state.private), may(ChangeSetting(NEW, Private(not state.private))))
     allowed = not state.no_spectators
-    yield Choice(describe_spectators(allowed=allowed), may(requests.Set(Spectators(not allowed))))
-    yield Choice(describe_hints(allowed=state.hints), may(requests.Set(Hints(not state.hints))))
+    yield Choice(describe_spectators(allowed=allowed), may(ChangeSetting(NEW, Spectators(not allowed))))
+    yield Choice(describe_hints(allowed=state.hints), may(ChangeSetting(NEW, Hints(not state.hints))))
     if state.stage != "over":
         yield Choice(describe_policy(state.absence), may(MenuPage.ABSENCE))
     if gathering:
         yield Choice(describe_starting(state.starting, names_of(state, 0)), may(MenuPage.STARTING))
-    yield Choice(describe_quiet(quiet=state.quiet), may(requests.Set(Quiet(not state.quiet))))
+    yield Choice(describe_quiet(quiet=state.quiet), may(ChangeSetting(NEW, Quiet(not state.quiet))))
     if gathering and model.seat is not None:
         ready = state.seats[model.seat].ready
         words = _("say that you are not ready") if ready else _("say that you are ready")
-        yield Choice(words, requests.SayReady(not ready))
+        yield Choice(words, SayReady(NEW, not ready))
         if free_seats(state):
             yield Choice(_("move to another seat"), MenuPage.SEAT)
         yield Choice(_("choose your people"), MenuPage.PEOPLE)
@@ -220,7 +237,7 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
         yield Choice(_("seat a bot"), MenuPage.BOT)
     if gathering:
         yield Choice(_("swap two seats"), MenuPage.SWAP)
-        yield Choice(_("shuffle the seats"), requests.Arrange(None))
+        yield Choice(_("shuffle the seats"), Arrange(NEW, None))
     if running and to_be_substituted(model, state):
         yield Choice(_("have a bot play for a player who is away"), MenuPage.SUBSTITUTE)
     if removable(model, state):
@@ -234,7 +251,7 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
         yield Choice(_("end the game without a result"), MenuPage.END)
 
 
-def _describe_pause(state: TableState, request: requests.AskPause) -> str:
+def _describe_pause(state: TableState, request: AskPause) -> str:
     if request.on:
         return _("agree to a pause") if state.pause_asked else _("ask for a pause")
     return _("pause no longer needed") if state.paused is None else _("end the pause")
@@ -259,7 +276,7 @@ def _peoples(model: TableModel, state: TableState) -> Iterator[Choice]:
     """Yield the peoples that can be chosen, and who has chosen the others."""
     chosen = choosers(state)
     for people in People:
-        name, request = _(PEOPLES[people]), requests.ChoosePeople(people)
+        name, request = _(PEOPLES[people]), ChoosePeople(NEW, people)
         if (seat := chosen.get(people)) is None:
             yield Choice(name, request, people)
         elif seat == model.seat:
@@ -267,7 +284,7 @@ def _peoples(model: TableModel, state: TableState) -> Iterator[Choice]:
         else:
             words = _("{people}: chosen by {name}").format(people=name, name=names_of(state, 0)[seat])
             yield Choice(words, people=people)
-    yield Choice(_("whichever is left"), requests.ChoosePeople(None))
+    yield Choice(_("whichever is left"), ChoosePeople(NEW, None))
 
 
 def speakers(model: TableModel, state: TableState) -> list[int]:
@@ -301,11 +318,11 @@ def title_entry(state: TableState) -> Entry:
     return Entry(asks=Asked.TITLE).filled(state.title)
 
 
-def swapped(seats: int, one: int, other: int) -> tuple[int, ...]:
+def swapped(seats: int, one: int, other: int) -> list[int]:
     """Return the order of the seats when two of them are swapped."""
     order = list(range(seats))
     order[one], order[other] = other, one
-    return tuple(order)
+    return order
 
 
 def removable(model: TableModel, state: TableState) -> list[int]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from client.language import _, labelled
 from client.tables.table import TableModel
-from client.ui import at_table, requests
+from client.ui import at_table
 from client.ui.actions import Act, Action, Hold, Pick, PointAt, Way
 from client.ui.at_table import HEX_POSITIONS, step
 from client.ui.draw.board import Marks
@@ -23,6 +23,7 @@ from engine.board import HILLS
 from engine.events import LayTile, Place
 from engine.legal import LegalLays
 from engine.view import View
+from protocol.messages import NEW, Leave
 
 _LOG_LINES: Final = 2  # no more than the smallest window shows, or some would never be seen
 
@@ -32,7 +33,7 @@ def acted(ui: Ui, playing: Playing, action: Action, model: TableModel) -> tuple[
     if action in {Act.PAGE_UP, Act.PAGE_DOWN}:
         return _scrolled(ui, _LOG_LINES if action is Act.PAGE_UP else -_LOG_LINES), None
     if action is Act.CANCEL and model.seat is None:
-        return ui, requests.Leave()
+        return ui, Leave(NEW)
     if isinstance(model.legal, LegalLays):
         return _laying(ui, playing, action, model.legal)
     return _placing(ui, playing, action, model)

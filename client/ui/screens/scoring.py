@@ -60,6 +60,7 @@ from engine.events import (
 from engine.pieces import Seat
 from engine.scoring import points_won
 from engine.view import View
+from protocol.messages import NEW, Leave, Rematch
 
 
 def at_step(view: View, step: int) -> Scoring | Result:
@@ -217,7 +218,7 @@ def left_or_again(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Reques
     """Return the UI state after a key at a table whose game is over."""
     match action:
         case Act.LEAVE:
-            return ui, requests.Leave()
+            return ui, Leave(NEW)
         case Act.REMATCH:
             return _playing_again(ui, model)
         case Act.REVIEW if ui.hosting.looks_back:
@@ -235,7 +236,7 @@ def left_or_again(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Reques
 def _playing_again(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
     """Play again, or watch those who do."""
     if model.seat is not None:
-        return ui, requests.Rematch()
+        return ui, Rematch(NEW)
     if model.state is not None and model.state.next is not None:
         return ui, requests.WatchNext(model.state.next)
     return replace(ui, notice=Notice(_("You are watching: the players decide whether to play again."))), None

@@ -23,6 +23,7 @@ from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import PEOPLES
 from engine.pieces import People
 from protocol.limits import TITLE_LENGTH
+from protocol.messages import NEW, ChangeSetting
 from protocol.settings import Title
 
 
@@ -110,7 +111,7 @@ def typed(ui: Ui, asked: Asked, text: str) -> tuple[Ui, Request | None]:
         if len(text) > TITLE_LENGTH:
             too_long = _("The name is too long: at most {most} characters.").format(most=TITLE_LENGTH)
             return replace(ui, notice=Notice(too_long, refusal=True)), None
-        return ui, requests.Set(Title(text))
+        return ui, ChangeSetting(NEW, Title(text))
     if asked is Asked.NAME:
         if (fault := fault_of(text)) is not None:
             return replace(ui, notice=Notice(fault, refusal=True)), None

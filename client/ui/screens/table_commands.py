@@ -1,26 +1,40 @@
 """Typed commands about the table itself: what players settle before the game, and what its host may do."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from client.language import _
 from client.tables.table import TableModel
 from client.typed.absence import BadPolicy, policy_named
-from client.ui import requests
 from client.ui.requests import Misread, Request
 from client.ui.screens.menu import choosers, free_seats, speakers, swapped
 from client.ui.talk import Mute
 from client.ui.texts.people import PEOPLES, people_named, spectator_name
 from engine.pieces import People
 from protocol.limits import TITLE_LENGTH
-from protocol.messages import TableState
+from protocol.messages import (
+    NEW,
+    Arrange,
+    AskPause,
+    ChangeSeat,
+    ChangeSetting,
+    ChoosePeople,
+    Dismiss,
+    EndGame,
+    HandOver,
+    Remove,
+    SayReady,
+    SubstituteNow,
+    TableState,
+)
 from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting, Title
 
 _ON_OR_OFF: Final = {"on": True, "off": False}
 _OF_A_SEAT: Final[Mapping[str, Callable[[int], Request]]] = {
-    "remove": requests.Remove,
-    "host": requests.HandOver,
-    "stand-in": requests.Substitute,
+    "remove": partial(Remove, NEW),
+    "host": partial(HandOver, NEW),
+    "stand-in": partial(SubstituteNow, NEW),
 }
 VERBS: Final = (
     "ready",
@@ -50,48 +64,48 @@ def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Mis
     rest = " ".join(words)
     match verb, words:
         case "ready", []:
-            return requests.SayReady(on=True)
+            return SayReady(NEW, on=True)
         case "ready", [answer] if answer in _ON_OR_OFF:
-            return requests.SayReady(_ON_OR_OFF[answer])
+            return SayReady(NEW, _ON_OR_OFF[answer])
         case "pause", []:
-            return requests.AskPause(on=True)
+            return AskPause(NEW, on=True)
         case "pause", [answer] if answer in _ON_OR_OFF:
-            return requests.AskPause(_ON_OR_OFF[answer])
+            return AskPause(NEW, _ON_OR_OFF[answer])
         case "seat", [place] if place in map(str, range(1, len(state.seats) + 1)):
-            return requests.ChangeSeat(int(place) - 1)
+            return ChangeSeat(NEW, int(place) - 1)
         case "people", ["any"]:
-            return requests.ChoosePeople(None)
+            return ChoosePeople(NEW, None)
         case "people", _words if (people := people_named(rest)) is not None:
-            return requests.ChoosePeople(people)
+            return ChoosePeople(NEW, people)
         case "title", _words if len(rest) <= TITLE_LENGTH:
-            return requests.Set(Title(rest))
+            return ChangeSetting(NEW, Title(rest))
         case "private", [answer] if answer in _ON_OR_OFF:
-            return requests.Set(Private(_ON_OR_OFF[answer]))
+            return ChangeSetting(NEW, Private(_ON_OR_OFF[answer]))
         case "spectators", [answer] if answer in _ON_OR_OFF:
-            return requests.Set(Spectators(_ON_OR_OFF[answer]))
+            return ChangeSetting(NEW, Spectators(_ON_OR_OFF[answer]))
         case "hints", [answer] if answer in _ON_OR_OFF:
-            return requests.Set(Hints(_ON_OR_OFF[answer]))
+            return ChangeSetting(NEW, Hints(_ON_OR_OFF[answer]))
         case "quiet", [answer] if answer in _ON_OR_OFF:
-            return requests.Set(Quiet(_ON_OR_OFF[answer]))
+            return ChangeSetting(NEW, Quiet(_ON_OR_OFF[answer]))
         case "starts", ["random"]:
-            return requests.Set(Starting(None))
+            return ChangeSetting(NEW, Starting(None))
         case "starts", _words if (seat := _seat(rest, state)) is not None:
-            return requests.Set(Starting(seat))
+            return ChangeSetting(NEW, Starting(seat))
         case "absence", [policy]:
             try:
-                return requests.Set(AbsencePolicy(policy_named(policy)))
+                return ChangeSetting(NEW, AbsencePolicy(policy_named(policy)))
             except BadPolicy as error:
                 return Misread(str(error))
         case "swap", [one, other] if (pair := _pair(one, other, state)) is not None:
-            return requests.Arrange(swapped(len(state.seats), *pair))
+            return Arrange(NEW, swapped(len(state.seats), *pair))
         case "shuffle", []:
-            return requests.Arrange(None)
+            return Arrange(NEW, None)
         case "end", ["game"]:
-            return requests.EndGame()
+            return EndGame(NEW)
         case "remove" | "host" | "stand-in", _words if (seat := _seat(rest, state)) is not None:
             return _OF_A_SEAT[verb](seat)
         case "remove", _words if (number := _spectator(rest, state)) is not None:
-            return requests.Dismiss(number)
+            return Dismiss(NEW, number)
     return Misread(_("Type it like this: {example}").format(example=_EXAMPLES[verb]))
 
 

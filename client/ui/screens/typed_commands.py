@@ -25,6 +25,7 @@ from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.view import SPECTATOR, Eyes, Phase, eyes_of
 from protocol.limits import LEVEL_LENGTH
+from protocol.messages import NEW, Leave, ListTables, Rematch, Say, SayInLobby, SeatBot, StartGame, Vote
 
 _LEVEL: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}")
 _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
@@ -76,18 +77,18 @@ def meaning(text: str, model: TableModel) -> Meaning:
             misplaced = _("The list of tables is in the lobby. Leave the table to see it.")
             return Misread(misplaced, mistyped=False)
         case ["refresh"]:
-            return requests.Refresh()
+            return ListTables(NEW)
         case ["start"]:
-            return requests.Start()
+            return StartGame(NEW)
         case ["bot", *_] if model.view is not None:
             too_late = _("The game has begun: no bot can take a seat. See the table's menu.")
             return Misread(too_late, mistyped=False)
         case ["bot"]:
-            return requests.SeatBot()
+            return SeatBot(NEW, "")  # at the usual level
         case ["bot", "remove", *name] if name:
             return table_commands.meaning("remove", name, model)
         case ["bot", level] if level != "remove" and _LEVEL.fullmatch(level.lower()):
-            return requests.SeatBot(level.lower())
+            return SeatBot(NEW, level.lower())
         case ["bot", *_others]:
             example = "bot senator, bot remove senator-1"
             return Misread(_("Type it like this: {example}").format(example=example))
@@ -96,7 +97,7 @@ def meaning(text: str, model: TableModel) -> Meaning:
         case [("mute" | "unmute") as verb, *who]:
             return table_commands.mute(verb, who, model)
         case ["again"]:
-            return requests.Rematch()
+            return Rematch(NEW)
         case ["review"]:
             return requests.Review()
         case ["save"]:
@@ -106,12 +107,12 @@ def meaning(text: str, model: TableModel) -> Meaning:
         case ["vote", *answer]:
             return _vote(answer, model)
         case ["leave"]:
-            return requests.Leave()
+            return Leave(NEW)
         case ["say"]:
             return Misread(_("Type what you want to say, for example: {example}").format(example="say hello"))
         case ["say", *_said]:
             said = text.split(maxsplit=1)[1].strip()
-            return requests.SayInLobby(said) if model.table is None else requests.Say(said)
+            return SayInLobby(NEW, said) if model.table is None else Say(NEW, said)
         case ["lay", *numbers]:
             return _lay(numbers, model)
         case ["place", piece, field] | [piece, field]:
@@ -180,7 +181,7 @@ def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
         for seat, summary in enumerate(model.state.seats)
         if (summary.votes_needed and not wanted) or wanted in {str(seat + 1), (summary.name or "").casefold()}
     ]
-    return requests.Vote(voted_on[0], agree) if len(voted_on) == 1 else misread
+    return Vote(NEW, voted_on[0], agree) if len(voted_on) == 1 else misread
 
 
 def _no_piece(line: str, model: TableModel) -> Misread:

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Final
 
 from client.tables.table import TableModel
-from client.ui import requests
 from client.ui.actions import Act, Action, Insert, Way
 from client.ui.requests import Misread, Request
 from client.ui.screens import replay, start
@@ -14,6 +13,7 @@ from client.ui.screens.typed_commands import Go, Read, See, completions, meaning
 from client.ui.state import Asked, Entry, Notice, Reading, Replay, Topic, Ui, record_of
 from client.ui.talk import Mute
 from protocol.limits import CHAT_LENGTH
+from protocol.messages import NEW, EndGame, Say, SayInLobby
 
 _TYPED_KEPT: Final = 100
 
@@ -78,7 +78,7 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> tuple[Ui, Request | None]:
     if entry.asks is not None:
         return start.typed(closed, entry.asks, text)
     if entry.chat:
-        said = requests.SayInLobby(text) if entry.lobby else requests.Say(text)
+        said = SayInLobby(NEW, text) if entry.lobby else Say(NEW, text)
         return replace(closed, talk=replace(ui.talk, unread=0)), said
     closed = replace(closed, typed=(*ui.typed, text)[-_TYPED_KEPT:])
     record = record_of(ui)
@@ -90,7 +90,7 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> tuple[Ui, Request | None]:
             return muted(closed, read), None
         case Misread(reason, mistyped):
             return replace(ui if mistyped else closed, notice=Notice(reason, refusal=True)), None
-        case requests.EndGame() if may_end(model):
+        case EndGame() if may_end(model):
             return asked_to_end(closed), None
         case Read("help"):
             return replace(closed, overlay=Reading(Topic.HELP)), None

@@ -25,7 +25,19 @@ from engine.pieces import Seat
 from engine.view import View
 from protocol.absence import MoveClock
 from protocol.codes import Code
-from protocol.messages import SeatSummary, TableState
+from protocol.messages import (
+    NEW,
+    AskPause,
+    EndGame,
+    JoinTable,
+    OpenTable,
+    Rematch,
+    Resume,
+    SeatSummary,
+    StartGame,
+    TableState,
+)
+from protocol.moves import move_message
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import NotStoredNow
@@ -163,7 +175,7 @@ async def test_a_person_at_the_bots_table() -> None:
             bots = tasks.create_task(run_bots(chosen, out))
             await out.flushed.wait()
             async with connected(chosen.url, timeouts=FAST_RETRIES) as person:
-                await person.join(out.getvalue().split()[1], "ann")
+                await person.ask(JoinTable(NEW, out.getvalue().split()[1], "ann"))
                 await play_randomly(person, random.Random(1))
         assert bots.result() == 0
         assert "ann" in out.getvalue().splitlines()[-1]
@@ -275,7 +287,7 @@ async def play_randomly(person: Connection, rng: random.Random) -> None:
             return
         if model.legal is not None and model.view is not None and model.seq != moved_at:
             moved_at = model.seq
-            await person.play(at_random(model.view, model.legal, rng))
+            await person.ask(move_message(NEW, at_random(model.view, model.legal, rng)))
 
 
 async def test_a_bot_that_chose_during_a_pause_moves_when_the_game_goes_on(
@@ -291,19 +303,19 @@ async def test_a_bot_that_chose_during_a_pause_moves_when_the_game_goes_on(
 
     monkeypatch.setattr(brains, "BRAINS", {"slow": NamedBrain("slow", choose, "")})
     async with running(Config()) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
-        seated = await person.open_table(2, "ann", random_layout=True, starting=1)
+        seated = await person.ask(OpenTable(NEW, 2, "ann", random_layout=True, starting=1))
         async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
             chosen = options(server, table=seated.table, brains=("slow",))
             bot = tasks.create_task(run_to_the_end(chosen))
             await everybody_is_here(person)
-            await person.start()
+            await person.ask(StartGame(NEW))
             await thinks.wait()
-            await person.ask_pause(on=True)
+            await person.ask(AskPause(NEW, on=True))
             may_choose.set()
             await eventually(lambda: server.lobby._counts.refusals[Code.PAUSED] > 0)
-            await person.ask_pause(on=False)
-            await person.ask_pause(on=True)
-            await person.ask_pause(on=False)
+            await person.ask(AskPause(NEW, on=False))
+            await person.ask(AskPause(NEW, on=True))
+            await person.ask(AskPause(NEW, on=False))
             await play_randomly(person, random.Random(1))
         assert bot.result()[0] == 0
         assert bot.result()[2] == ""
@@ -311,11 +323,11 @@ async def test_a_bot_that_chose_during_a_pause_moves_when_the_game_goes_on(
 
 async def test_bots_end_with_a_game_that_its_host_ends() -> None:
     async with running(Config()) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
-        seated = await person.open_table(2, "ann", random_layout=True, starting=0)
+        seated = await person.ask(OpenTable(NEW, 2, "ann", random_layout=True, starting=0))
         bot = asyncio.create_task(run_to_the_end(options(server, table=seated.table)))
         await everybody_is_here(person)
-        await person.start()
-        await person.end_game()
+        await person.ask(StartGame(NEW))
+        await person.ask(EndGame(NEW))
         assert await bot == (0, "Game 1: The host has ended the game: nobody wins.\n", "")
 
 
@@ -334,13 +346,13 @@ async def test_bots_play_again_when_a_person_does() -> None:
             bots = tasks.create_task(run_bots(chosen, out))
             await out.flushed.wait()
             async with connected(chosen.url, timeouts=FAST_RETRIES) as person:
-                await person.join(out.getvalue().split()[1], "ann")
+                await person.ask(JoinTable(NEW, out.getvalue().split()[1], "ann"))
                 rng, tables = random.Random(1), set()
                 for game in range(3):
                     await play_randomly(person, rng)
                     tables.add(person.model.table)
                     if game < 2:
-                        seated = await person.rematch()
+                        seated = await person.ask(Rematch(NEW))
                         assert (seated.seat, person.model.token is not None) == (2, True)
         assert bots.result() == 0
         assert len(tables) == 3
@@ -354,15 +366,15 @@ async def test_a_game_goes_on_after_its_bots_ended_with_the_server(tmp_path: Pat
     rng = random.Random(1)
     async with asyncio.timeout(TIMEOUT):
         async with running(config) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
-            seated = await person.open_table(3, "ann", random_layout=True)
+            seated = await person.ask(OpenTable(NEW, 3, "ann", random_layout=True))
             bots = asyncio.create_task(run_to_the_end(options(server, table=seated.table, seats=2)))
             await everybody_is_here(person)
-            await person.start()
+            await person.ask(StartGame(NEW))
             bots.cancel()
             await asyncio.wait([bots])
         async with running(config) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
             assert seated.token is not None
-            await person.resume(seated.table, seated.token)
+            await person.ask(Resume(NEW, seated.table, seated.token))
             await play_randomly(person, rng)
             assert person.model.state is not None
             assert [line.name for line in person.model.state.seats] == ["ann", "greedy-1", "greedy-2"]

@@ -24,8 +24,10 @@ from engine.redaction import snapshot
 from engine.view import eyes_of
 from protocol.codes import Code
 from protocol.messages import (
+    NEW,
     Done,
     Events,
+    JoinTable,
     Leave,
     ListTables,
     OpenTable,
@@ -42,6 +44,7 @@ from protocol.messages import (
     Watch,
     Watching,
 )
+from protocol.moves import move_message
 from server.app import running
 from server.config import Config
 from tests.client.network.seated import SHORT_TIMEOUTS, TOKEN, events_frame, greet_and_wait, seat_joiner
@@ -76,9 +79,9 @@ async def test_a_move_survives_a_lost_connection(game: Game) -> None:
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.join("ABCD", "ann")
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         await next_update(connection, Happened)
-        await connection.play(Place(Seat(0), Piece("Em*"), Field("C4")))
+        await connection.ask(move_message(NEW, Place(Seat(0), Piece("Em*"), Field("C4"))))
         assert sent[0] == sent[1]
         lost, back, *_ = queued_updates(connection)
         assert isinstance(lost, Lost)
@@ -99,8 +102,8 @@ async def test_events_with_the_id_of_a_request_answer_it(game: Game) -> None:
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.join("ABCD", "ann")
-        await connection.start()
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+        await connection.ask(StartGame(NEW))
         assert connection.model.seq == len(game.events)
 
 
@@ -122,8 +125,8 @@ async def test_a_spectator_watches_again(game: Game) -> None:
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.watch("ABCD")
-        await connection.ping()
+        await connection.ask(Watch(NEW, "ABCD"))
+        await connection.ask(Ping(NEW))
         await next_update(connection, Back)
         assert connection.model.seq == 1
 
@@ -179,7 +182,7 @@ async def test_a_server_that_sends_everybody_away_is_left_in_peace(hostile: Act)
         scripted(let_in, *[hostile] * attempts, end) as url,
         connected(url, timeouts=timeouts) as connection,
     ):
-        await connection.join("ABCD", "ann")
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         async with asyncio.timeout(TIMEOUT):
             pauses = [update.retry_in async for update in connection.updates() if isinstance(update, Lost)]
     assert len(pauses) == attempts + 1
@@ -200,7 +203,7 @@ async def test_in_the_lobby_nothing_is_resumed() -> None:
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        assert await connection.list_tables() == []
+        assert (await connection.ask(ListTables(NEW))).tables == []
 
 
 async def test_a_seat_is_not_asked_for_twice() -> None:
@@ -213,7 +216,7 @@ async def test_a_seat_is_not_asked_for_twice() -> None:
 
     async with scripted(act, greet_and_wait) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         with pytest.raises(NoAnswer, match="Check the list of tables"):
-            await connection.open_table(2, "ann")
+            await connection.ask(OpenTable(NEW, 2, "ann"))
         await next_update(connection, Back)
 
 
@@ -237,7 +240,7 @@ async def test_a_seat_is_not_asked_for_twice_at_another_server() -> None:
 
         async with scripted(here) as url, connected(url, timeouts=FAST_RETRIES) as connection:
             with pytest.raises(NoAnswer, match="Check the list of tables"):
-                await connection.open_table(2, "ann")
+                await connection.ask(OpenTable(NEW, 2, "ann"))
             await next_update(connection, Back)  # there
             await next_update(connection, Back)  # and there greet_and_wait
 
@@ -251,8 +254,8 @@ async def test_a_player_who_was_leaving_does_not_resume() -> None:
         peer.drop()
 
     async with scripted(act, greet_and_wait) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.join("ABCD", "ann")
-        await connection.leave()
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+        await connection.ask(Leave(NEW))
         assert connection.model.table is None
         await next_update(connection, Back)
 
@@ -267,10 +270,10 @@ async def test_leaving_clears_the_table() -> None:
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.join("ABCD", "ann")
-        await connection.leave()
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+        await connection.ask(Leave(NEW))
         assert connection.model.table is None
-        await connection.ping()
+        await connection.ask(Ping(NEW))
         assert queued_updates(connection) == []
 
 
@@ -288,9 +291,9 @@ async def test_resuming_by_hand_keeps_the_token() -> None:
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        seated = await connection.resume("ABCD", TOKEN)
+        seated = await connection.ask(Resume(NEW, "ABCD", TOKEN))
         assert seated.seat == 1
-        await connection.say("hello")
+        await connection.ask(Say(NEW, "hello"))
 
 
 async def test_a_seat_that_comes_too_late_is_still_the_clients() -> None:
@@ -313,10 +316,10 @@ async def test_a_seat_that_comes_too_late_is_still_the_clients() -> None:
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         connection._timeouts = SHORT_TIMEOUTS
         with pytest.raises(NoAnswer):
-            await connection.resume("ABCD", TOKEN)
+            await connection.ask(Resume(NEW, "ABCD", TOKEN))
         connection._timeouts = FAST_RETRIES
         seat_given.set()
-        await connection.ping()
+        await connection.ask(Ping(NEW))
 
 
 @pytest.mark.parametrize(
@@ -338,7 +341,7 @@ async def test_final_closes(code: int, reason: str, sentence: str) -> None:
         await peer.socket.close(code, reason)
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.join("ABCD", "ann")
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         assert await next_update(connection, Closed) == Closed(code, sentence)
         assert not connection.online
 
@@ -367,7 +370,7 @@ async def test_the_client_reconnects_after_other_closes(code: int) -> None:
         scripted(act, dropped, busy, again) as url,
         connected(url, timeouts=FAST_RETRIES) as connection,
     ):
-        await connection.join("ABCD", "ann")
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         await next_update(connection, Back)
         assert connection.online
 
@@ -394,7 +397,7 @@ async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) 
         await peer.until_closed()
 
     async with scripted(act, not_yet, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.join("ABCD", "ann")
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         await next_update(connection, Back)
         assert connection.online
 
@@ -415,14 +418,14 @@ async def test_a_lost_seat_leads_to_the_lobby(code: str) -> None:
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.join("ABCD", "ann")
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         with pytest.raises(NoAnswer) as unanswered:
-            await connection.say("hello")
+            await connection.ask(Say(NEW, "hello"))
         assert str(unanswered.value) == describe_refusal(Refused(code, "No.", about={"table": "ABCD"}))
         assert (await next_update(connection, TableClosed)).refused.code == code
         await next_update(connection, Back)
         assert connection.model == TableModel()
-        assert await connection.list_tables() == []
+        assert (await connection.ask(ListTables(NEW))).tables == []
 
 
 async def test_a_table_that_may_no_longer_be_watched_leads_to_the_lobby() -> None:
@@ -441,7 +444,7 @@ async def test_a_table_that_may_no_longer_be_watched_leads_to_the_lobby() -> Non
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.watch("ABCD")
+        await connection.ask(Watch(NEW, "ABCD"))
         assert (await next_update(connection, TableClosed)).refused.code == "no-spectators"
         await next_update(connection, Back)
         assert connection.online
@@ -454,8 +457,8 @@ async def test_a_server_that_is_gone_for_good() -> None:
         async with running(Config()) as server:
             peer = connected(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
             connection = await staying.enter_async_context(peer)
-            await connection.open_table(2, "ann")
+            await connection.ask(OpenTable(NEW, 2, "ann"))
         assert (await next_update(connection, Lost)).reason == "The server stopped."
         with pytest.raises(ConnectFailed, match="Gave up after"):
-            await connection.say("hello")
+            await connection.ask(Say(NEW, "hello"))
         assert "Gave up after 0.05 s." in (await next_update(connection, Closed)).reason

@@ -21,6 +21,7 @@ from engine.redaction import snapshot
 from engine.view import eyes_of
 from protocol.codes import Code
 from protocol.messages import (
+    NEW,
     Done,
     Hello,
     JoinTable,
@@ -37,6 +38,7 @@ from protocol.messages import (
     Tables,
     TableSummary,
 )
+from protocol.moves import move_message
 from tests.client.network.seated import SHORT_TIMEOUTS, TOKEN, events_frame, greet_and_wait, seat_joiner
 from tests.client.scripted import FAST_RETRIES, Peer, next_update, queued_updates, scripted
 
@@ -54,9 +56,9 @@ async def test_answers_match_their_requests() -> None:
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         async with asyncio.TaskGroup() as tasks:
-            tables = tasks.create_task(connection.list_tables())
-            tasks.create_task(connection.ping())
-        assert [peer.table for peer in tables.result()] == ["ABCD"]
+            tables = tasks.create_task(connection.ask(ListTables(NEW)))
+            tasks.create_task(connection.ask(Ping(NEW)))
+        assert [peer.table for peer in tables.result().tables] == ["ABCD"]
 
 
 async def test_a_refusal_is_raised_by_the_refused_request() -> None:
@@ -70,15 +72,15 @@ async def test_a_refusal_is_raised_by_the_refused_request() -> None:
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.join("ABCD", "ann")
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         with pytest.raises(RequestRefused) as refusal:
-            await connection.play(Place(Seat(0), Piece("Em*"), Field("C4")))
+            await connection.ask(move_message(NEW, Place(Seat(0), Piece("Em*"), Field("C4"))))
         assert (refusal.value.code, str(refusal.value), refusal.value.rule) == (
             "field-taken",
             r"C4 is taken.\x07",
             "R4.1",
         )
-        await connection.ping()
+        await connection.ask(Ping(NEW))
 
 
 @pytest.mark.parametrize(("seconds", "waits"), [("30", 30), ("0", 1), ("99999", None), ("soon", None)])
@@ -93,7 +95,7 @@ async def test_a_refusal_says_when_to_ask_again(seconds: str, waits: int | None)
 
     async with scripted(act) as url, connected(url) as connection:
         with pytest.raises(RequestRefused) as refusal:
-            await connection.open_table(2, "ann")
+            await connection.ask(OpenTable(NEW, 2, "ann"))
         assert refusal.value.retry_in == waits
 
 
@@ -113,9 +115,9 @@ async def test_a_request_without_an_answer_times_out() -> None:
     ):
         connection._timeouts = SHORT_TIMEOUTS
         with pytest.raises(NoAnswer, match=r"did not answer within 0\.05 s"):
-            await connection.ping()
+            await connection.ask(Ping(NEW))
         connection._timeouts = FAST_RETRIES
-        await connection.ping()
+        await connection.ask(Ping(NEW))
 
 
 async def test_a_request_can_be_cancelled() -> None:
@@ -128,7 +130,7 @@ async def test_a_request_can_be_cancelled() -> None:
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        asking = asyncio.create_task(connection.ping())
+        asking = asyncio.create_task(connection.ask(Ping(NEW)))
         with pytest.raises(asyncio.CancelledError):
             await asking
         assert connection._waiting == {}
@@ -146,11 +148,11 @@ async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         with pytest.raises(ConnectFailed, match="does not understand"):
-            await connection.ping()
+            await connection.ask(Ping(NEW))
         closed = await next_update(connection, Closed)
         assert closed == connection.closed
         with pytest.raises(ConnectFailed, match="does not understand"):
-            await connection.list_tables()
+            await connection.ask(ListTables(NEW))
         assert [update async for update in connection.updates()] == []
 
 
@@ -179,9 +181,9 @@ async def test_what_a_newer_server_sends_besides_is_passed_over() -> None:
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.join("ABCD", "ann")
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         await next_update(connection, Back)
-        await connection.ping()
+        await connection.ask(Ping(NEW))
 
 
 async def test_an_answer_of_the_wrong_type_closes_the_connection() -> None:
@@ -194,7 +196,7 @@ async def test_an_answer_of_the_wrong_type_closes_the_connection() -> None:
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         with pytest.raises(ConnectFailed, match="Pong is not an answer to JoinTable"):
-            await connection.join("ABCD", "ann")
+            await connection.ask(JoinTable(NEW, "ABCD", "ann"))
 
 
 async def test_a_message_that_is_too_long_closes_the_connection() -> None:
@@ -231,7 +233,7 @@ async def test_a_gap_is_filled_by_a_sync(game: Game) -> None:
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.join("ABCD", "ann")
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         while connection.model.seq < len(game.events):
             await next_update(connection, Happened)
         assert connection.model.view == snapshot(game.view, eyes_of(Seat(0)))
@@ -259,7 +261,7 @@ async def test_a_gap_that_stays_open_leads_to_a_new_connection(game: Game, answe
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.join("ABCD", "ann")
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         connection._timeouts = FAST_RETRIES if answered else SHORT_TIMEOUTS
         seated.set()
         lost = await next_update(connection, Lost)
@@ -281,8 +283,8 @@ async def test_a_slow_reader_of_updates_gets_a_refresh() -> None:
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.join("ABCD", "ann")
-        await connection.ping()
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+        await connection.ask(Ping(NEW))
         updates = queued_updates(connection)
         assert len(updates) <= 1024
         assert updates[0] == Refreshed()

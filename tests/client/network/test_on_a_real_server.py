@@ -20,18 +20,26 @@ from engine.legal import Legal
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from protocol.messages import (
+    NEW,
     Done,
     EnterLobby,
     JoinTable,
+    Leave,
+    ListTables,
     LobbyRemark,
     Online,
+    OpenTable,
     PersonOnline,
     Rematch,
     Resume,
     SaidInLobby,
+    Say,
     SayInLobby,
     Seated,
+    StartGame,
+    Watch,
 )
+from protocol.moves import move_message
 from server.app import Running, running
 from server.config import Config
 from tests.client.network.seated import greet_and_wait
@@ -44,9 +52,9 @@ async def at_one_table(server: Running, *names: str) -> AsyncIterator[list[Conne
     async with contextlib.AsyncExitStack() as stack:
         url = f"ws://127.0.0.1:{server.port}"
         players = [await stack.enter_async_context(connected(url, timeouts=FAST_RETRIES)) for _ in names]
-        seated = await players[0].open_table(len(names), names[0], starting=0)
+        seated = await players[0].ask(OpenTable(NEW, len(names), names[0], starting=0))
         for player, name in zip(players[1:], names[1:], strict=True):
-            await player.join(seated.table, name)
+            await player.ask(JoinTable(NEW, seated.table, name))
         yield players
 
 
@@ -71,7 +79,7 @@ async def play_to_the_end(connection: Connection, rng: random.Random, breaks: fl
             return
         if model.legal is not None and model.seq != moved_at:
             moved_at = model.seq
-            playing = asyncio.create_task(connection.play(random_command(model.legal, rng)))
+            playing = asyncio.create_task(connection.ask(move_message(NEW, random_command(model.legal, rng))))
             if rng.random() < breaks:
                 await asyncio.sleep(0)
                 break_connection(connection)
@@ -86,9 +94,9 @@ async def test_a_game_on_a_real_server(breaks: float) -> None:
         async with connected(url, timeouts=FAST_RETRIES) as spectator, asyncio.timeout(TIMEOUT):
             code = players[0].model.table
             assert code is not None
-            await spectator.watch(code)
-            assert [peer.taken for peer in await spectator.list_tables()] == [3]
-            await players[0].start()
+            await spectator.ask(Watch(NEW, code))
+            assert [peer.taken for peer in (await spectator.ask(ListTables(NEW))).tables] == [3]
+            await players[0].ask(StartGame(NEW))
             async with asyncio.TaskGroup() as tasks:
                 for number, each in enumerate([*players, spectator]):
                     tasks.create_task(play_to_the_end(each, random.Random(number), breaks))
@@ -107,27 +115,27 @@ async def test_a_seat_taken_over_on_a_real_server() -> None:
         assert model.table is not None
         assert model.token is not None
         async with connected(f"ws://127.0.0.1:{server.port}", timeouts=FAST_RETRIES) as elsewhere:
-            assert (await elsewhere.resume(model.table, model.token)).seat == 1
+            assert (await elsewhere.ask(Resume(NEW, model.table, model.token))).seat == 1
             assert (await next_update(bob, Closed)).code == 4000
-            await elsewhere.say("here")
+            await elsewhere.ask(Say(NEW, "here"))
             assert (await next_update(ann, Heard)).text == "here"
-            await elsewhere.leave()
+            await elsewhere.ask(Leave(NEW))
             assert elsewhere.model.table is None
-            await elsewhere.join(ann.model.table or "", "bob again")
+            await elsewhere.ask(JoinTable(NEW, ann.model.table or "", "bob again"))
 
 
 async def test_refusals_of_a_real_server() -> None:
     """The server's refusals arrive with their codes."""
     async with running(Config()) as server, at_one_table(server, "ann", "bob") as (ann, bob):
         with pytest.raises(RequestRefused) as refusal:
-            await bob.start()
+            await bob.ask(StartGame(NEW))
         assert refusal.value.code == "not-the-host"
         with pytest.raises(RequestRefused) as refusal:
-            await ann.play(LayTile(Seat(0), 1, 0))
+            await ann.ask(move_message(NEW, LayTile(Seat(0), 1, 0)))
         assert refusal.value.code == "not-started"
-        await ann.start()
+        await ann.ask(StartGame(NEW))
         with pytest.raises(RequestRefused) as refusal:
-            await bob.play(LayTile(Seat(1), 1, 0))
+            await bob.ask(move_message(NEW, LayTile(Seat(1), 1, 0)))
         assert (refusal.value.code, refusal.value.rule) == ("not-your-turn", "R3.3")
 
 
@@ -159,8 +167,8 @@ async def test_an_unanswered_rematch_is_asked_for_again() -> None:
         await peer.until_closed()
 
     async with scripted(first, second, third) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.join("KXQT", "Ann")
-        seated = await connection.rematch()
+        await connection.ask(JoinTable(NEW, "KXQT", "Ann"))
+        seated = await connection.ask(Rematch(NEW))
         assert (seated.table, connection.model.table) == ("ABCD", "ABCD")
         await next_update(connection, Back)
         await next_update(connection, Back)
@@ -195,9 +203,9 @@ async def test_after_a_lost_connection_nobody_is_listed_and_nothing_said_twice()
         peer.drop()
 
     async with scripted(first, greet_and_wait) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.enter_lobby("Ann", ["made up"])
+        await connection.ask(EnterLobby(NEW, "Ann", ["made up"]))
         assert connection.listed_as == "Ann"
         with pytest.raises(NoAnswer, match="may not have heard"):
-            await connection.say_in_lobby("hello")
+            await connection.ask(SayInLobby(NEW, "hello"))
         assert connection.listed_as is None
         await next_update(connection, Back)

@@ -13,7 +13,7 @@ from client.network.ways import AT_ONCE, NEXT_ROUND, WITHIN_A_ROUND, Ways
 from client.tables.news import Back, Closed
 from protocol.codes import CloseCode, Code
 from protocol.limits import ADDRESSES_TOLD
-from protocol.messages import Hello, JoinTable, Moved, Ping, Pong, Refused, Resume, Seated
+from protocol.messages import NEW, Hello, JoinTable, Moved, Ping, Pong, Refused, Resume, Seated
 from tests.client.scripted import FAST_RETRIES, Peer, next_update, scripted
 
 TOKEN = "a-token"
@@ -191,10 +191,10 @@ async def test_a_client_goes_to_a_server_that_it_was_told_of() -> None:
 
             async with scripted(first) as url:
                 connection = await staying.enter_async_context(connected(url, timeouts=FAST_RETRIES))
-                await connection.join("ABCD", "ann")
+                await connection.ask(JoinTable(NEW, "ABCD", "ann"))
                 await next_update(connection, Back)
         await next_update(connection, Back)
-        await connection.ping()
+        await connection.ask(Ping(NEW))
 
 
 async def test_a_table_that_moves_twice_in_a_row_is_found() -> None:
@@ -218,8 +218,8 @@ async def test_a_table_that_moves_twice_in_a_row_is_found() -> None:
         scripted(first) as url,
         connected(url, timeouts=FAST_RETRIES) as connection,
     ):
-        await connection.join("ABCD", "ann")
-        await connection.ping()
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+        await connection.ask(Ping(NEW))
 
 
 async def test_one_server_that_lets_nobody_in_does_not_end_the_game() -> None:
@@ -246,8 +246,8 @@ async def test_one_server_that_lets_nobody_in_does_not_end_the_game() -> None:
         scripted(first, drop, drop, again) as url,
         connected(url, timeouts=FAST_RETRIES) as connection,
     ):
-        await connection.join("ABCD", "ann")
-        await connection.ping()
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+        await connection.ask(Ping(NEW))
 
 
 async def test_a_seat_that_was_taken_over_is_asked_for_nowhere_else() -> None:
@@ -266,5 +266,5 @@ async def test_a_seat_that_was_taken_over_is_asked_for_nowhere_else() -> None:
             await peer.until_closed()
 
         async with scripted(first) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-            await connection.join("ABCD", "ann")
+            await connection.ask(JoinTable(NEW, "ABCD", "ann"))
             assert (await next_update(connection, Closed)).code == CloseCode.TAKEN_OVER

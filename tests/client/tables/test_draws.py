@@ -26,14 +26,20 @@ from engine.view import SPECTATOR, eyes_of
 from palatinus import main
 from protocol.events import event_map
 from protocol.messages import (
+    NEW,
     AddShare,
     Done,
     DrawBegins,
     Events,
+    GetRecord,
+    JoinTable,
     OpenTable,
+    Rematch,
     Seated,
     SeatSummary,
+    StartGame,
     TableState,
+    Watch,
 )
 from protocol.snapshot import snapshot_message
 from server.app import Running, running
@@ -241,7 +247,7 @@ async def test_no_share_is_shown_twice() -> None:
         await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.open_table(3, "Ann")
+        await connection.ask(OpenTable(NEW, 3, "Ann"))
         async with asyncio.timeout(TIMEOUT):
             while connection.model.draws._broken_off < 3:  # noqa: ASYNC110 - no update tells it
                 await asyncio.sleep(0.005)
@@ -259,9 +265,9 @@ async def two_players(server: Running) -> AsyncIterator[tuple[Connection, Connec
         connected(url, timeouts=FAST_RETRIES) as bob,
         connected(url, timeouts=FAST_RETRIES) as watching,
     ):
-        seated = await ann.open_table(2, "Ann")
-        await bob.join(seated.table, "Bob")
-        await watching.watch(seated.table)
+        seated = await ann.ask(OpenTable(NEW, 2, "Ann"))
+        await bob.ask(JoinTable(NEW, seated.table, "Bob"))
+        await watching.ask(Watch(NEW, seated.table))
         yield ann, bob, watching
 
 
@@ -284,7 +290,7 @@ async def test_clients_check_an_honest_server(tmp_path: Path, capsys: pytest.Cap
     async with running(Config(records=tmp_path)) as server, two_players(server) as (ann, bob, watching):
         commitments = set()
         for _ in range(2):
-            await ann.start()
+            await ann.ask(StartGame(NEW))
             assert ann._websocket is not None
             ann._websocket.transport.abort()
             await play(ann, bob)
@@ -300,10 +306,10 @@ async def test_clients_check_an_honest_server(tmp_path: Path, capsys: pytest.Cap
             if len(commitments) == 1:
                 await until_over(watching)
                 assert watching.model.draws.check() == DrawsCheck(draws)
-                await ann.rematch()
-                await bob.rematch()
+                await ann.ask(Rematch(NEW))
+                await bob.ask(Rematch(NEW))
         assert len(commitments) == 2
-        record = await ann.record()
+        record = (await ann.ask(GetRecord(NEW))).text
     file = tmp_path / "saved.txt"
     file.write_text(record, encoding="utf-8")
     assert main(["check", str(file)]) == 0
@@ -318,14 +324,14 @@ async def test_clients_notice_a_server_that_draws_what_it_likes(
     for module in (game_start, persistent_state):
         monkeypatch.setattr(module, "SharedChance", lambda *of: CheatingChance(thing, SharedChance(*of)))
     async with running(Config()) as server, two_players(server) as (ann, bob, watching):
-        await ann.start()
+        await ann.ask(StartGame(NEW))
         await play(ann, bob)
         await until_over(watching)
         for client in (ann, bob, watching):
             check = client.model.draws.check()
             assert check is not None
             assert check.fault == Mismatch(thing)
-        record = await ann.record()
+        record = (await ann.ask(GetRecord(NEW))).text
     file = tmp_path / "record.txt"
     file.write_text(record, encoding="utf-8")
     assert main(["check", str(file)]) == 1

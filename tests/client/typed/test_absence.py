@@ -10,6 +10,7 @@ from client.network.connection import Connection, connected
 from client.tables.table import TableModel
 from client.typed.absence import BadPolicy, policy_named
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
+from protocol.messages import NEW, JoinTable, Leave, OpenTable, StartGame, Vote
 from server.app import running
 from server.config import Config, Limits
 from tests.client.scripted import FAST_RETRIES, TIMEOUT
@@ -69,16 +70,18 @@ async def test_a_vote_through_connections() -> None:
             connected(url, timeouts=FAST_RETRIES) as anna,
             connected(url, timeouts=FAST_RETRIES) as bruno,
         ):
-            code = (await anna.open_table(2, "Anna", starting=1, random_layout=True, absence=ByVote(0))).table
-            await bruno.join(code, "Bruno")
+            code = (
+                await anna.ask(OpenTable(NEW, 2, "Anna", starting=1, random_layout=True, absence=ByVote(0)))
+            ).table
+            await bruno.ask(JoinTable(NEW, code, "Bruno"))
             await wait_until(anna, lambda model: model.state is not None and model.state.seats[1].here)
             assert anna.model.state is not None
             assert anna.model.state.absence == ByVote(0)
-            await anna.start()
-            await bruno.leave()
+            await anna.ask(StartGame(NEW))
+            await bruno.ask(Leave(NEW))
             await wait_until(
                 anna, lambda model: model.state is not None and model.state.seats[1].seconds_left == 0
             )
-            await anna.vote(1, agree=True)
+            await anna.ask(Vote(NEW, 1, agree=True))
             await wait_until(anna, lambda model: model.legal is not None)
             assert anna.model.state.seats[1].bot

@@ -26,7 +26,9 @@ from engine.record import recorded
 from engine.redaction import snapshot
 from engine.view import View, eyes_of
 from protocol.messages import (
+    NEW,
     Done,
+    EnterLobby,
     GetRecord,
     JoinTable,
     Leave,
@@ -36,6 +38,7 @@ from protocol.messages import (
     Refused,
     Resume,
     Say,
+    SayInLobby,
     Seated,
     SeatSummary,
     StartGame,
@@ -136,7 +139,7 @@ async def test_the_player_who_opens_a_table_chooses_who_starts(
         table = keys.client._connection.model.table
         async with connected(url, client="test") as bob:
             assert table is not None
-            await bob.join(table, "Bob")
+            await bob.ask(JoinTable(NEW, table, "Bob"))
             await keys.until(lambda _, model: model.state is not None and None not in model.state.seats)
             keys.press("\r")
             await keys.until(lambda _, model: model.view is not None)
@@ -466,7 +469,7 @@ async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.Monk
         running(Config(timers=FastClock)) as server,
         connected(url := f"ws://127.0.0.1:{server.port}") as other,
     ):
-        await other.enter_lobby("Ann")
+        await other.ask(EnterLobby(NEW, "Ann"))
         ann = asyncio.create_task(run(Options(url, "Ann")))
         await keys.until(lambda ui, _: ui.company is not None and "already has that name" in ui.company.fault)
         keys.press("t")
@@ -479,7 +482,7 @@ async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.Monk
         await keys.until(
             lambda ui, _: ui.entry is not None and ui.notice is not None and ui.name == "LiviaAnn"
         )
-        await other.enter_lobby("Bob")
+        await other.ask(EnterLobby(NEW, "Bob"))
         keys.press("\x15Ann\r")
         await keys.until(lambda ui, _: names_of(ui) == ["Bob", "Ann"])
         keys.press("thello\r")
@@ -487,7 +490,7 @@ async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.Monk
         assert [(each.name, each.text) for each in said.remarks] == [("Ann", "hello")]
         keys.press("o\r")
         await keys.until(is_idle)
-        await other.say_in_lobby("anybody?")
+        await other.ask(SayInLobby(NEW, "anybody?"))
         keys.press("\x1b")
         await keys.until(lambda ui, _: isinstance(ui.overlay, Quitting))
         keys.press("y")

@@ -13,7 +13,7 @@ from client.network.connection import connected as client_at
 from client.network.transport import Access, Timeouts
 from client.network.waiting import RequestRefused
 from client.ui.web.pages import WebPages
-from protocol.messages import ChangeSetting, Leave, ListTables, Tables, TableSummary
+from protocol.messages import NEW, ChangeSetting, JoinTable, Leave, ListTables, Tables, TableSummary
 from protocol.settings import Private, Spectators
 from server.app import Running, running
 from server.cluster.messages import PublicTable
@@ -158,7 +158,7 @@ async def test_who_connects_for_others_keeps_the_token_of_the_gateway(database: 
         headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": "192.0.2.7"}
         async with client_at(url, access=Access(headers=headers), timeouts=QUICK) as guest:
             with pytest.raises(RequestRefused):
-                await guest.join(code, "Bruno")
+                await guest.ask(JoinTable(NEW, code, "Bruno"))
     assert b"X-Forwarded-For: 192.0.2.7" in requests[0]
     assert b"uthorization" not in b"".join(requests)
 

@@ -8,7 +8,7 @@ import pytest
 from client.network.connection import connected as client_at
 from client.network.transport import Timeouts
 from protocol.codes import Code
-from protocol.messages import OpenTable
+from protocol.messages import NEW, OpenTable
 from server.app import Running
 from tests.server.cluster.house import house
 from tests.server.peer import connected, eventually, game, rematch
@@ -37,7 +37,7 @@ async def test_newcomers_open_their_tables_at_a_server_that_does_not_drain(datab
     """They go there by themselves; if all drain, they are told how long they do."""
     async with one_drains(database) as (one, two):
         async with client_at(f"ws://127.0.0.1:{one.port}", timeouts=PATIENT) as anna:
-            assert (await anna.open_table(2, "Anna")).table in two.lobby.tables
+            assert (await anna.ask(OpenTable(NEW, 2, "Anna"))).table in two.lobby.tables
         async with game(two.port, 2), connected(one.port) as peer:
             two.drain.begin(600)
             await eventually(lambda: "address" not in stopping(one))

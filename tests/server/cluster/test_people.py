@@ -9,7 +9,7 @@ import pytest
 from bench.cluster.relay import DatabaseRelay
 from client.network.connection import RequestRefused
 from client.network.connection import connected as client_at
-from protocol.messages import ChangeSetting, EnterLobby, Leave, PersonOnline
+from protocol.messages import NEW, ChangeSetting, EnterLobby, Leave, PersonOnline, SayInLobby
 from protocol.settings import Private
 from server.app import running
 from server.cluster.channel import Channel
@@ -88,7 +88,7 @@ async def test_whoever_goes_on_to_another_server_takes_the_name_along(database: 
         client_at(f"ws://127.0.0.1:{one.port}") as before,
         client_at(f"ws://127.0.0.1:{two.port}") as after,
     ):
-        await before.enter_lobby("Anna", ["of Anna's client"])
+        await before.ask(EnterLobby(NEW, "Anna", ["of Anna's client"]))
         people = one.lobby._lobby_chat._people
         for person in people:
             person.since += 3600.0
@@ -96,11 +96,11 @@ async def test_whoever_goes_on_to_another_server_takes_the_name_along(database: 
         await eventually(
             lambda: any(each.since > time.time() + 60 for each in two.lobby._lobby_chat._elsewhere.people)
         )
-        await after.enter_lobby("Anna", ["of Anna's client"])
+        await after.ask(EnterLobby(NEW, "Anna", ["of Anna's client"]))
         await eventually(lambda: not list(people))
-        await after.say_in_lobby("hello")
+        await after.ask(SayInLobby(NEW, "hello"))
         with pytest.raises(RequestRefused):
-            await before.say_in_lobby("hello")
+            await before.ask(SayInLobby(NEW, "hello"))
         assert (before.listed_as, after.listed_as) == (None, "Anna")
 
 

@@ -23,16 +23,22 @@ from engine.pieces import Seat
 from protocol.absence import ByBot
 from protocol.codes import CloseCode, Code
 from protocol.messages import (
+    NEW,
     AskTurn,
+    EndGame,
     Events,
     JoinTable,
     Leave,
     ListTables,
+    OpenTable,
     Refused,
+    Rematch,
     Remove,
     Resume,
+    Say,
     Seated,
     ServerMessage,
+    StartGame,
     Tables,
     Watch,
     Watching,
@@ -236,7 +242,7 @@ async def test_a_server_that_cannot_reach_the_database_in_time_loses_its_tables(
             while not await addresses_told(server.port):  # as soon as it has heard of the other one
                 pass
         carla = await stack.enter_async_context(client_at(f"ws://127.0.0.1:{server.port}", timeouts=QUICK))
-        await carla.watch(peers[0].code)
+        await carla.ask(Watch(NEW, peers[0].code))
         await play_on(peers, random.Random(3), moves=2)
         before = table_facts(table_of(server, peers).state)
         relay.refuses = True
@@ -246,7 +252,7 @@ async def test_a_server_that_cannot_reach_the_database_in_time_loses_its_tables(
             resume = Resume(late.next_id(), peers[0].code, peers[0].token)
             assert (await late.refused(resume)).code == Code.NOT_STORED
         dario = await stack.enter_async_context(client_at(f"ws://127.0.0.1:{server.port}", timeouts=QUICK))
-        await dario.open_table(2, "Dario")
+        await dario.ask(OpenTable(NEW, 2, "Dario"))
         assert other.lobby.tables[dario.model.table or ""].state.names == ["Dario", ""]
         async with resumed(other.port, *peers) as again:
             assert table_facts(table_of(other, peers).state) == before
@@ -272,12 +278,12 @@ async def test_clients_come_back_when_no_server_could_reach_the_database(
             while not await addresses_told(one.port):
                 pass
         async with client_at(f"ws://127.0.0.1:{one.port}", timeouts=QUICK) as anna:
-            await anna.open_table(2, "Anna")
+            await anna.ask(OpenTable(NEW, 2, "Anna"))
             relay.refuses = True
             relay.cut()
             await eventually(lambda: not anna.online)
             relay.refuses = False
-            await anna.say("still here")
+            await anna.ask(Say(NEW, "still here"))
 
 
 @pytest.mark.slow
@@ -519,15 +525,15 @@ async def test_clients_go_where_the_table_is(database: str) -> None:
         client_at(f"ws://127.0.0.1:{two.port}") as bruno,
         client_at(f"ws://127.0.0.1:{two.port}") as carla,
     ):
-        code = (await anna.open_table(2, "Anna")).table
-        await bruno.join(code, "Bruno")
-        await carla.watch(code)
+        code = (await anna.ask(OpenTable(NEW, 2, "Anna"))).table
+        await bruno.ask(JoinTable(NEW, code, "Bruno"))
+        await carla.ask(Watch(NEW, code))
         assert bruno.model.table == carla.model.table == code
         assert table_at(one, code).players_here == 2
         token = bruno.model.token
         assert token is not None
         async with client_at(f"ws://127.0.0.1:{two.port}") as again:
-            await again.resume(code, token)
+            await again.ask(Resume(NEW, code, token))
             assert table_at(one, code).players_here == 2
             assert again.model.token == token  # or it would come back as a spectator
 
@@ -588,11 +594,11 @@ async def test_a_rematch_is_one_table_wherever_it_is(database: str) -> None:
         client_at(f"ws://127.0.0.1:{one.port}") as anna,
         client_at(f"ws://127.0.0.1:{one.port}") as bruno,
     ):
-        code = (await anna.open_table(2, "Anna", random_layout=True)).table
-        seated = await bruno.join(code, "Bruno")
-        await anna.start()
-        await anna.end_game()
-        again = (await anna.rematch()).table
+        code = (await anna.ask(OpenTable(NEW, 2, "Anna", random_layout=True))).table
+        seated = await bruno.ask(JoinTable(NEW, code, "Bruno"))
+        await anna.ask(StartGame(NEW))
+        await anna.ask(EndGame(NEW))
+        again = (await anna.ask(Rematch(NEW))).table
         journal = one.lobby._journal
         assert isinstance(journal, PostgresJournal)
         journal._lease.take_no_more()
@@ -601,7 +607,7 @@ async def test_a_rematch_is_one_table_wherever_it_is(database: str) -> None:
         assert isinstance(two.lobby._journal, PostgresJournal)
         two.lobby._journal._lease._wake.set()
         await eventually(lambda: again in two.lobby.tables)
-        assert (await bruno.rematch()).table == again
+        assert (await bruno.ask(Rematch(NEW))).table == again
         assert table_at(two, again).is_here(Seat(1))
         assert bruno.model.token == seated.token
         assert one.lobby.tables.keys() == {code}
@@ -617,11 +623,11 @@ async def test_a_client_finds_its_table_when_its_server_is_gone(database: str) -
             running(Config(database=database, node="one", lease_seconds=LONG_LEASE)) as one,
             client_at(f"ws://127.0.0.1:{one.port}") as anna,
         ):
-            code = (await anna.open_table(2, "Anna")).table
-            await bruno.join(code, "Bruno")
+            code = (await anna.ask(OpenTable(NEW, 2, "Anna"))).table
+            await bruno.ask(JoinTable(NEW, code, "Bruno"))
         await eventually(lambda: code in two.lobby.tables and table_at(two, code).players_here == 1)
         await eventually(lambda: bruno.online)
-        await bruno.say("still here")
+        await bruno.ask(Say(NEW, "still here"))
 
 
 @pytest.mark.slow
@@ -635,13 +641,13 @@ async def test_who_comes_for_a_table_whose_server_has_died_waits_for_it(database
         client_at(f"ws://127.0.0.1:{lives.port}", timeouts=PATIENT) as carla,
         client_at(f"ws://127.0.0.1:{lives.port}", timeouts=PATIENT) as again,
     ):
-        seated = await anna.open_table(3, "Anna")
+        seated = await anna.ask(OpenTable(NEW, 3, "Anna"))
         assert seated.token is not None
         os.kill(dies.process.pid, signal.SIGKILL)
         await asyncio.gather(
-            bruno.join(seated.table, "Bruno"),
-            carla.watch(seated.table),
-            again.resume(seated.table, seated.token),
+            bruno.ask(JoinTable(NEW, seated.table, "Bruno")),
+            carla.ask(Watch(NEW, seated.table)),
+            again.ask(Resume(NEW, seated.table, seated.token)),
         )
         assert again.model.token == seated.token
 
@@ -658,7 +664,7 @@ async def test_a_client_is_not_sent_on_for_ever(database: str) -> None:
                 with pytest.raises(
                     RequestRefused, match=f"Table {code} cannot be reached at {there} now"
                 ) as refused:
-                    await bruno.join(code, "Bruno")
+                    await bruno.ask(JoinTable(NEW, code, "Bruno"))
                 assert refused.value.code == Code.TABLE_ELSEWHERE
     told = Refused(Code.TABLE_ELSEWHERE, "", about={"table": code, "address": "ws://a.example"})
     assert elsewhere(told, Address("wss://b.example", "test")) is None

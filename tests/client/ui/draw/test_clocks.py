@@ -6,7 +6,6 @@ import pytest
 from prompt_toolkit.utils import get_cwidth
 
 from client.tables.table import TableModel
-from client.ui import requests
 from client.ui.at_table import next_vote
 from client.ui.draw.clocks import describe_outage, seat_note, vote_question
 from client.ui.screens.autoplay import counting
@@ -18,7 +17,7 @@ from client.ui.texts.set_up import describe_policy
 from engine.game import GameOptions
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
-from protocol.messages import SeatSummary, TableState
+from protocol.messages import NEW, SeatSummary, TableState, Vote
 from tests.client.ui.seen import assert_screen, model_of, played_until_turn_of, text_of, typed, ui_of
 from tests.games import played
 
@@ -89,10 +88,10 @@ def test_one_key_votes_and_withdraws_the_vote() -> None:
     question = "Bob is away. Let a bot play until they are back? v: yes (1 of 2 agree)"
     assert vote_question(model) == question
     assert question in text_of(drawn(ui, model, UNICODE, 80, 24))
-    assert pressed(ui, "v", model)[1] == requests.Vote(1, agree=True)
+    assert pressed(ui, "v", model)[1] == Vote(NEW, 1, agree=True)
     agreed = SeatSummary("Bob", seconds_left=0, votes_needed=2, votes=[0])
     ui, model = playing(ANN, agreed, COSIMA)
-    assert pressed(ui, "v", model)[1] == requests.Vote(1, agree=False)
+    assert pressed(ui, "v", model)[1] == Vote(NEW, 1, agree=False)
     ui, model = playing(ANN, BOB, COSIMA)
     assert (next_vote(model), vote_question(model)) == (None, "")
     assert pressed(ui, "v", model)[0].notice is not None
@@ -102,9 +101,9 @@ def test_votes_are_typed_by_name_or_seat() -> None:
     away = SeatSummary("Bob", seconds_left=0, votes_needed=1)
     ui, model = playing(ANN, away, COSIMA)
     for text, vote in (
-        ("vote yes bob", requests.Vote(1, agree=True)),
-        ("vote no 2", requests.Vote(1, agree=False)),
-        ("vote yes", requests.Vote(1, agree=True)),
+        ("vote yes bob", Vote(NEW, 1, agree=True)),
+        ("vote no 2", Vote(NEW, 1, agree=False)),
+        ("vote yes", Vote(NEW, 1, agree=True)),
     ):
         shown, request = ui, None
         for key in typed(text):

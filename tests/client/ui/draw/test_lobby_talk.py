@@ -16,7 +16,16 @@ from client.ui.state import Company, Hosting, Lobby, TalkPage, Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.pieces import Seat
 from protocol.limits import TITLE_LENGTH
-from protocol.messages import LobbyRemark, PersonOnline, SeatSummary, TableState, TableSummary
+from protocol.messages import (
+    NEW,
+    LobbyRemark,
+    PersonOnline,
+    Say,
+    SayInLobby,
+    SeatSummary,
+    TableState,
+    TableSummary,
+)
 from tests.client.ui.draw.sample_pages import TABLES
 from tests.client.ui.seen import ADDRESS, after, assert_screen, request_after, text_of, typed
 
@@ -118,13 +127,13 @@ def test_the_lobbys_talk_waits_while_the_player_is_at_a_table() -> None:
 def test_keys_and_typed_lines_say_things_in_the_lobby() -> None:
     """A line begun at a table never gets to the lobby, whatever happens meanwhile."""
     ui = in_lobby()
-    assert request_after(ui, NOWHERE, "t", *"hello", "enter") == requests.SayInLobby("hello")
-    assert request_after(ui, NOWHERE, *typed("say hello")) == requests.SayInLobby("hello")
+    assert request_after(ui, NOWHERE, "t", *"hello", "enter") == SayInLobby(NEW, "hello")
+    assert request_after(ui, NOWHERE, *typed("say hello")) == SayInLobby(NEW, "hello")
     assert "say in the lobby:" in shown(after(ui, NOWHERE, "t"))
     state = TableState("KXQT", "gathering", [SeatSummary("Ann", here=True)], 0)
     table = TableModel(table="KXQT", seat=Seat(0), state=state)
     typing = after(ui, table, "t", *"between us")
-    assert request_after(typing, NOWHERE, "enter") == requests.Say("between us")
+    assert request_after(typing, NOWHERE, "enter") == Say(NEW, "between us")
 
 
 def test_people_online_are_muted_by_name() -> None:

@@ -23,7 +23,17 @@ from client.ui.state import (
 from client.ui.texts.glyphs import UNICODE
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
-from protocol.messages import SeatSummary, TableState, TableSummary
+from protocol.messages import (
+    NEW,
+    Leave,
+    ListTables,
+    Remove,
+    SeatBot,
+    SeatSummary,
+    StartGame,
+    TableState,
+    TableSummary,
+)
 from tests.client.ui.seen import (
     after,
     lobby_of,
@@ -51,7 +61,7 @@ def test_the_lobby_opens_a_table_with_the_chosen_options() -> None:
     assert request_after(ui, LOBBY, "down", "down", "enter") == requests.Open(3)
     assert request_after(ui, LOBBY, "5", "x", "enter") == requests.Open(5, random_layout=True)
     assert request_after(ui, LOBBY, "2", "o") == requests.Open(2)
-    assert request_after(ui, LOBBY, "r") == requests.Refresh()
+    assert request_after(ui, LOBBY, "r") == ListTables(NEW)
 
 
 def test_the_lobby_chooses_who_starts() -> None:
@@ -151,12 +161,12 @@ def test_the_host_seats_bots() -> None:
     free = [SeatSummary("Ann", here=True), SeatSummary("Bob", here=True), SeatSummary()]
     model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", free, 0))
     one, two = (Ui("Ann", hosting=Hosting(levels=levels)) for levels in (("greedy",), ("random", "greedy")))
-    assert request_after(one, model, "b") == requests.SeatBot("greedy")
-    assert request_after(two, model, "b", "enter") == requests.SeatBot("greedy")
-    assert request_after(two, model, "b", "up", "enter") == requests.SeatBot("random")
+    assert request_after(one, model, "b") == SeatBot(NEW, "greedy")
+    assert request_after(two, model, "b", "enter") == SeatBot(NEW, "greedy")
+    assert request_after(two, model, "b", "up", "enter") == SeatBot(NEW, "random")
     levels = Ui("Ann", hosting=Hosting(levels=("slave", "plebeian", "citizen")))
-    assert request_after(levels, model, "b", "enter") == requests.SeatBot("plebeian")
-    assert request_after(levels, model, "b", "down", "enter") == requests.SeatBot("citizen")
+    assert request_after(levels, model, "b", "enter") == SeatBot(NEW, "plebeian")
+    assert request_after(levels, model, "b", "down", "enter") == SeatBot(NEW, "citizen")
     full = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", free[:2], 0))
     guest = TableModel("KXQT", Seat(1), state=model.state)
     notices = {after(ui, at, "b").notice for ui, at in ((Ui("Ann"), model), (two, full), (two, guest))}
@@ -167,10 +177,10 @@ def test_the_host_seats_bots() -> None:
 @pytest.mark.parametrize(
     ("line", "request_made"),
     [
-        ("bot", requests.SeatBot()),
-        ("bot greedy", requests.SeatBot("greedy")),
-        ("bot Greedy", requests.SeatBot("greedy")),
-        ("bot remove greedy-1", requests.Remove(1)),
+        ("bot", SeatBot(NEW, "")),
+        ("bot greedy", SeatBot(NEW, "greedy")),
+        ("bot Greedy", SeatBot(NEW, "greedy")),
+        ("bot remove greedy-1", Remove(NEW, 1)),
     ],
 )
 def test_bots_are_seated_and_removed_by_typed_commands(line: str, request_made: Request) -> None:
@@ -183,8 +193,8 @@ def test_bots_are_seated_and_removed_by_typed_commands(line: str, request_made: 
 
 def test_keys_while_gathering() -> None:
     model = TableModel("KXQT")
-    assert request_after(Ui("Ann"), model, "enter") == requests.Start()
-    assert request_after(Ui("Ann"), model, "escape") == requests.Leave()
+    assert request_after(Ui("Ann"), model, "enter") == StartGame(NEW)
+    assert request_after(Ui("Ann"), model, "escape") == Leave(NEW)
 
 
 def test_a_player_is_asked_before_the_seat_is_given_up() -> None:
@@ -194,10 +204,10 @@ def test_a_player_is_asked_before_the_seat_is_given_up() -> None:
         followed(Ui("Ann"), TableModel("KXQT", Seat(0), state=state)),
         TableModel("KXQT", Seat(0), state=state),
     )
-    for answer, request in (("y", requests.Leave()), ("n", None), ("escape", None)):
+    for answer, request in (("y", Leave(NEW)), ("n", None), ("escape", None)):
         assert request_after(ui, model, "escape") is None
         assert request_after(ui, model, "escape", answer) == request
-    assert request_after(ui, TableModel("KXQT", state=state), "escape") == requests.Leave()
+    assert request_after(ui, TableModel("KXQT", state=state), "escape") == Leave(NEW)
     _ui, playing = laying()
     asked = after(ui, model, "escape")
     assert asked.overlay is not None

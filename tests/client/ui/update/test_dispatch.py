@@ -32,7 +32,7 @@ from engine.game import GameOptions
 from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
 from engine.view import free_fields
-from protocol.messages import PauseSummary, TableState
+from protocol.messages import NEW, Leave, PauseSummary, Rematch, Say, TableState
 from tests.client.ui.seen import (
     after,
     model_of,
@@ -72,7 +72,7 @@ def test_escape_lets_a_spectator_leave() -> None:
     """While tiles are laid and while pieces are placed; a player's puts back what was chosen."""
     for game in (played(GameOptions(3), 1, 1), played(GameOptions(3, random_layout=True), 1, 6)):
         model = model_of(game, None)
-        assert request_after(ui_of(game, model), model, "escape") == requests.Leave()
+        assert request_after(ui_of(game, model), model, "escape") == Leave(NEW)
     ui, model = placing()
     assert playing_of(after(ui, model, "2", "escape")).piece is None
 
@@ -329,7 +329,7 @@ def test_the_log_scrolls_within_its_length() -> None:
 
 def test_chat() -> None:
     ui, model = placing()
-    assert request_after(ui, model, "t", *"hello q", "enter") == requests.Say("hello q")
+    assert request_after(ui, model, "t", *"hello q", "enter") == Say(NEW, "hello q")
     assert after(ui, model, "t", "enter").entry is None
 
 
@@ -367,8 +367,8 @@ def test_scoring_goes_on_back_and_to_the_end() -> None:
     assert shown_step(after(ui, model, "s", "left"), model) == last - 1
     assert shown_step(after(ui, model, "s", "home"), model) == 0
     assert after(ui, model, "s", "enter", "enter", " ") == after(ui, model, "s")
-    assert request_after(ui, model, "s", "escape") == requests.Leave()
-    assert request_after(ui, model, "s", "m") == requests.Rematch()
+    assert request_after(ui, model, "s", "escape") == Leave(NEW)
+    assert request_after(ui, model, "s", "m") == Rematch(NEW)
 
 
 def test_scoring_skips_hill_by_hill() -> None:

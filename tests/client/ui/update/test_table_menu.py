@@ -23,10 +23,25 @@ from engine.game import GameOptions
 from engine.pieces import People, Seat
 from protocol.absence import ByBot, MoveClock
 from protocol.messages import (
+    NEW,
+    Arrange,
+    AskPause,
+    ChangeSeat,
+    ChangeSetting,
+    ChoosePeople,
+    Dismiss,
+    EndGame,
+    HandOver,
+    Leave,
     PauseSummary,
+    Rematch,
+    Remove,
+    SayReady,
+    SeatBot,
     SeatSummary,
     SpectatorSummary,
     Stage,
+    SubstituteNow,
     TableState,
     TableSummary,
 )
@@ -61,7 +76,7 @@ def test_a_bot_is_no_player_in_the_menu() -> None:
     """It can be removed before the game, but not made host, and it is never away."""
     seats = [SeatSummary("Ann", here=True), SeatSummary("greedy-1", here=True, level="greedy")]
     cases: tuple[tuple[Stage, list[object]], ...] = (
-        ("gathering", [requests.Remove(1)]),
+        ("gathering", [Remove(NEW, 1)]),
         ("playing", []),
     )
     for stage, removed in cases:
@@ -69,7 +84,7 @@ def test_a_bot_is_no_player_in_the_menu() -> None:
         model = TableModel("KXQT", Seat(0), state=state)
         assert effects(MenuPage.REMOVE, model) == removed
         assert effects(MenuPage.HAND_OVER, model) == effects(MenuPage.SUBSTITUTE, model) == []
-        assert effects(MenuPage.BOT, model) == [requests.SeatBot("random"), requests.SeatBot("greedy")]
+        assert effects(MenuPage.BOT, model) == [SeatBot(NEW, "random"), SeatBot(NEW, "greedy")]
         assert MenuPage.BOT not in effects(MenuPage.MAIN, model)
 
 
@@ -83,17 +98,17 @@ def test_the_host_finds_everything_in_the_menu() -> None:
     assert {MenuPage.SUBSTITUTE, MenuPage.REMOVE, MenuPage.HAND_OVER, MenuPage.ABSENCE, MenuPage.END} <= set(
         effects(MenuPage.MAIN, model)
     )
-    assert effects(MenuPage.SUBSTITUTE, model) == [requests.Substitute(2)]
-    assert effects(MenuPage.REMOVE, model) == [requests.Remove(2)]
-    assert effects(MenuPage.HAND_OVER, model) == [requests.HandOver(1)]
-    assert requests.EndGame() in effects(MenuPage.END, model)
+    assert effects(MenuPage.SUBSTITUTE, model) == [SubstituteNow(NEW, 2)]
+    assert effects(MenuPage.REMOVE, model) == [Remove(NEW, 2)]
+    assert effects(MenuPage.HAND_OVER, model) == [HandOver(NEW, 1)]
+    assert EndGame(NEW) in effects(MenuPage.END, model)
 
 
 @pytest.mark.parametrize("seat", [1, None])
 def test_others_only_see_how_the_table_is_set_up(seat: int | None) -> None:
     """A player can be ready, sit elsewhere and choose a people besides."""
     _, model = gathering(seat)
-    own = [] if seat is None else [requests.SayReady(on=True), MenuPage.SEAT, MenuPage.PEOPLE]
+    own = [] if seat is None else [SayReady(NEW, on=True), MenuPage.SEAT, MenuPage.PEOPLE]
     assert effects(MenuPage.MAIN, model) == [None] * 7 + own + [MenuPage.MUTE]
 
 
@@ -114,11 +129,11 @@ def test_ready_is_said_and_taken_back() -> None:
     """By a key, in the menu, and typed; a spectator is told why not."""
     ui, model = gathering(1)
     assert model.state is not None
-    assert request_after(ui, model, "r") == requests.SayReady(on=True)
+    assert request_after(ui, model, "r") == SayReady(NEW, on=True)
     ann, bob, free = model.state.seats
     model.state = structs.replace(model.state, seats=[ann, structs.replace(bob, ready=True), free])
-    assert request_after(ui, model, "r") == requests.SayReady(on=False)
-    assert requests.SayReady(on=False) in effects(MenuPage.MAIN, model)
+    assert request_after(ui, model, "r") == SayReady(NEW, on=False)
+    assert SayReady(NEW, on=False) in effects(MenuPage.MAIN, model)
     model.seat = None
     watching = after(ui, model, "r")
     assert watching.notice is not None
@@ -134,13 +149,13 @@ def test_a_people_is_chosen() -> None:
     bob = structs.replace(bob, people="S")
     model.state = structs.replace(model.state, seats=[ann, bob, free])
     assert after(ui, model, "p").overlay == TableMenu(MenuPage.PEOPLE, 1)
-    assert request_after(ui, model, "p", "down", "enter") == requests.ChoosePeople(People.LATINS)
+    assert request_after(ui, model, "p", "down", "enter") == ChoosePeople(NEW, People.LATINS)
     assert request_after(ui, model, "p", "down", "down", "enter") is None
     assert effects(MenuPage.PEOPLE, model) == [
-        *(requests.ChoosePeople(People(letter)) if letter != "M" else None for letter in "ESLMA"),
-        requests.ChoosePeople(None),
+        *(ChoosePeople(NEW, People(letter)) if letter != "M" else None for letter in "ESLMA"),
+        ChoosePeople(NEW, None),
     ]
-    assert request_after(ui, model, *typed("people a")) == requests.ChoosePeople(People.ARCADIANS)
+    assert request_after(ui, model, *typed("people a")) == ChoosePeople(NEW, People.ARCADIANS)
     assert {"people Sabines", "people any"} <= set(completions("people ", model))
     assert "people Marsi" not in completions("people ", model)
     model.seat = None
@@ -152,23 +167,23 @@ def test_a_people_is_chosen() -> None:
 def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
     """By the same key, in the menu, and typed; everybody reads whose pause it is, and clocks stand still."""
     ui, model = running()
-    assert request_after(ui, model, "p") == requests.AskPause(on=True)
-    assert request_after(ui, model, *typed("pause off")) == requests.AskPause(on=False)
+    assert request_after(ui, model, "p") == AskPause(NEW, on=True)
+    assert request_after(ui, model, *typed("pause off")) == AskPause(NEW, on=False)
     before = model.state
     assert before is not None
     model.state = structs.replace(before, pause_asked=[1])
-    assert request_after(ui, model, "p") == requests.AskPause(on=True)
+    assert request_after(ui, model, "p") == AskPause(NEW, on=True)
     ui = heard(ui, TableChanged(model.state, before), model)
     assert "asks for a pause" in ui.log[-1]
     assert "p: agree" in pause_question(ui, model)
     model.state = structs.replace(before, pause_asked=[1, 0])
-    assert request_after(ui, model, "p") == requests.AskPause(on=False)
+    assert request_after(ui, model, "p") == AskPause(NEW, on=False)
     assert "p: take it back" in pause_question(ui, model)
     asked, model.state = model.state, structs.replace(before, paused=PauseSummary(1, 20, 580))
     ui = heard(ui, TableChanged(model.state, asked), model)
     assert "has paused the game" in ui.log[-1]
     assert "9:40" in pause_question(ui, model)
-    assert requests.AskPause(on=False) in effects(MenuPage.MAIN, model)
+    assert AskPause(NEW, on=False) in effects(MenuPage.MAIN, model)
     model.clock = 60_000
     assert seat_note(replace(ui, now=ui.now + 30), model, Seat(0)) == "1:00"
     paused, model.state = model.state, before
@@ -181,7 +196,7 @@ def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
 
 def test_a_player_moves_to_a_free_seat() -> None:
     _, model = gathering(1)
-    assert effects(MenuPage.SEAT, model) == [requests.ChangeSeat(2)]
+    assert effects(MenuPage.SEAT, model) == [ChangeSeat(NEW, 2)]
     assert model.state is not None
     seats = [SeatSummary("Ann", here=True), SeatSummary("Bob", here=True)]
     model.state = structs.replace(model.state, seats=seats)
@@ -191,16 +206,16 @@ def test_a_player_moves_to_a_free_seat() -> None:
 def test_the_menu_is_walked_and_closed() -> None:
     """A choice without a target is made at once; one with a target has a page, from which Esc leads back."""
     ui, model = gathering()
-    assert request_after(ui, model, "o", "down", "enter") == requests.Set(Private(on=True))
+    assert request_after(ui, model, "o", "down", "enter") == ChangeSetting(NEW, Private(on=True))
     on_page = after(ui, model, "o", *["down"] * 5, "enter")
     assert on_page.overlay == TableMenu(MenuPage.STARTING)
-    assert request_after(on_page, model, "down", "down", "enter") == requests.Set(Starting(1))
+    assert request_after(on_page, model, "down", "down", "enter") == ChangeSetting(NEW, Starting(1))
     assert after(on_page, model, "escape").overlay == TableMenu()
     assert after(on_page, model, "escape", "escape").overlay is None
     assert after(ui, model, "o", "o").overlay is None
     titled = after(ui, model, "o", "enter", *"Friday")
-    assert request_after(titled, model, "enter") == requests.Set(Title("Friday"))
-    assert request_after(after(ui, model, "o", "enter"), model, "enter") == requests.Set(Title(""))
+    assert request_after(titled, model, "enter") == ChangeSetting(NEW, Title("Friday"))
+    assert request_after(after(ui, model, "o", "enter"), model, "enter") == ChangeSetting(NEW, Title(""))
 
 
 def test_a_line_that_is_gone_meanwhile_asks_for_nothing() -> None:
@@ -214,30 +229,30 @@ def test_a_line_that_is_gone_meanwhile_asks_for_nothing() -> None:
 @pytest.mark.parametrize(
     ("line", "request_"),
     [
-        ("ready", requests.SayReady(on=True)),
-        ("ready off", requests.SayReady(on=False)),
-        ("pause", requests.AskPause(on=True)),
-        ("seat 3", requests.ChangeSeat(2)),
-        ("people Sabines", requests.ChoosePeople(People.SABINES)),
-        ("people any", requests.ChoosePeople(None)),
-        ("title The Friday game", requests.Set(Title("The Friday game"))),
-        ("title", requests.Set(Title(""))),
-        ("private on", requests.Set(Private(on=True))),
-        ("quiet on", requests.Set(Quiet(on=True))),
-        ("spectators off", requests.Set(Spectators(allowed=False))),
-        ("hints on", requests.Set(Hints(on=True))),
-        ("hints off", requests.Set(Hints(on=False))),
-        ("starts Bob", requests.Set(Starting(1))),
-        ("starts random", requests.Set(Starting(None))),
-        ("absence bot:60s", requests.Set(AbsencePolicy(ByBot(60)))),
-        ("swap 1 3", requests.Arrange((2, 1, 0))),
-        ("swap ann bob", requests.Arrange((1, 0, 2))),
-        ("shuffle", requests.Arrange(None)),
-        ("remove bob", requests.Remove(1)),
-        ("remove zoe", requests.Dismiss(1)),
-        ("remove spectator 7", requests.Dismiss(7)),
-        ("host 2", requests.HandOver(1)),
-        ("stand-in Bob", requests.Substitute(1)),
+        ("ready", SayReady(NEW, on=True)),
+        ("ready off", SayReady(NEW, on=False)),
+        ("pause", AskPause(NEW, on=True)),
+        ("seat 3", ChangeSeat(NEW, 2)),
+        ("people Sabines", ChoosePeople(NEW, People.SABINES)),
+        ("people any", ChoosePeople(NEW, None)),
+        ("title The Friday game", ChangeSetting(NEW, Title("The Friday game"))),
+        ("title", ChangeSetting(NEW, Title(""))),
+        ("private on", ChangeSetting(NEW, Private(on=True))),
+        ("quiet on", ChangeSetting(NEW, Quiet(on=True))),
+        ("spectators off", ChangeSetting(NEW, Spectators(allowed=False))),
+        ("hints on", ChangeSetting(NEW, Hints(on=True))),
+        ("hints off", ChangeSetting(NEW, Hints(on=False))),
+        ("starts Bob", ChangeSetting(NEW, Starting(1))),
+        ("starts random", ChangeSetting(NEW, Starting(None))),
+        ("absence bot:60s", ChangeSetting(NEW, AbsencePolicy(ByBot(60)))),
+        ("swap 1 3", Arrange(NEW, [2, 1, 0])),
+        ("swap ann bob", Arrange(NEW, [1, 0, 2])),
+        ("shuffle", Arrange(NEW, None)),
+        ("remove bob", Remove(NEW, 1)),
+        ("remove zoe", Dismiss(NEW, 1)),
+        ("remove spectator 7", Dismiss(NEW, 7)),
+        ("host 2", HandOver(NEW, 1)),
+        ("stand-in Bob", SubstituteNow(NEW, 1)),
     ],
 )
 def test_the_host_can_type_it(line: str, request_: requests.Request) -> None:
@@ -251,9 +266,9 @@ def test_the_host_who_types_that_a_game_ends_is_asked() -> None:
     asked = after(ui, model, *typed("end game"))
     assert asked.overlay == TableMenu(MenuPage.END)
     assert request_after(ui, model, *typed("end game"), "enter") is None
-    assert request_after(ui, model, *typed("end game"), "down", "enter") == requests.EndGame()
+    assert request_after(ui, model, *typed("end game"), "down", "enter") == EndGame(NEW)
     for ui, model in (running(1), gathering()):
-        assert request_after(ui, model, *typed("end game")) == requests.EndGame()
+        assert request_after(ui, model, *typed("end game")) == EndGame(NEW)
 
 
 @pytest.mark.parametrize(
@@ -304,8 +319,8 @@ def test_a_game_that_was_ended_has_a_page_of_its_own() -> None:
     assert isinstance(followed(ui, model).page, Ended)
     assert "nobody wins" in ui.log[-1]
     assert text_of(drawn(ui, model, UNICODE, 80, 24)).count("nobody wins") == 1
-    assert request_after(ui, model, "m") == requests.Rematch()
-    assert request_after(ui, model, "escape") == requests.Leave()
+    assert request_after(ui, model, "m") == Rematch(NEW)
+    assert request_after(ui, model, "escape") == Leave(NEW)
 
 
 def test_the_log_tells_what_the_host_did() -> None:

@@ -17,6 +17,7 @@ from engine.errors import Fault
 from engine.events import LayTile, Place
 from engine.pieces import Piece, Seat
 from protocol.codes import Code
+from protocol.messages import NEW, Leave, Say, StartGame
 from tests.client.ui.seen import (
     after,
     request_after,
@@ -35,9 +36,9 @@ from tests.client.ui.update.positions import laying, placing
         ("es g6", Place(Seat(0), Piece("Es"), "G6")),  # type: ignore[arg-type]
         ("lay 3 2", LayTile(Seat(0), 3, 2)),
         ("lay 3", LayTile(Seat(0), 3, 0)),
-        ("say  m* C4 ", requests.Say("m* C4")),
-        ("leave", requests.Leave()),
-        ("start", requests.Start()),
+        ("say  m* C4 ", Say(NEW, "m* C4")),
+        ("leave", Leave(NEW)),
+        ("start", StartGame(NEW)),
         ("join kxqt", requests.Join("KXQT")),
         ("watch KXQT", requests.Watch("KXQT")),
         ("open 4", requests.Open(4)),
