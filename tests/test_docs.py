@@ -25,7 +25,7 @@ from protocol.codes import CloseCode, CloseReason, Code
 from protocol.events import EVENT_TAGS
 from server.app import running
 from server.config import Config, Limits
-from server.node_metrics import node_metrics
+from server.metrics import node_metrics
 from server.storage.node import NodeState
 from simulation.broken.mistakes import MISTAKES
 from tests.server.peer import connected, http_get

@@ -29,8 +29,8 @@ from engine.legal import Legal
 from engine.view import View
 from server.logs import about
 from server.net.connections.open_files import make_room_for
-from server.net.rate_limits import PerMinuteLimit
 from server.networks import Networks, shares, who_gives_way
+from server.rate_limits import PerMinuteLimit
 from server.thinking.turns import InTurn
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ import asyncssh
 
 from commands.guests.limits import GuestLimits
 from server.net.addresses import UNKNOWN, Remote, remote_of
-from server.net.rate_limits import RateLimiter
+from server.rate_limits import RateLimiter
 
 _OVERHEAD: Final = 96  # bytes that ssh adds to a message at most
 

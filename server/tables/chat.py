@@ -1,43 +1,15 @@
-"""What is said at a table, and how much may be: everyone is sent it, so table and address pay for it."""
+"""What was said at a table."""
 
 import zlib
 from collections import Counter, deque
-from collections.abc import Callable
 from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from protocol.codes import Code
 from protocol.limits import LARGEST_ID, REMARKS_REPEATED
 from protocol.messages import Said, TableRemark
-from server.config import Limits
-from server.net.rate_limits import PerMinuteLimit, SharedPerMinuteLimit
-from server.net.session import Session
-from server.refusal import Refusal
 
 _Kind: TypeAlias = tuple[bool, bool, bool]  # of a player, for players, for spectators
-
-
-class ChatLimits:
-    """What all tables of a server have in common about chat."""
-
-    def __init__(self, limits: Limits, now: Callable[[], float]) -> None:
-        self._now = now
-        self._by_table = SharedPerMinuteLimit(limits.chat_per_table)
-        self._by_address = PerMinuteLimit(limits.chat_per_address)
-
-    def count(self, session: Session, table: str) -> None:
-        """Count what the session says at a table; raises Refusal if it was too much lately.
-
-        Spectators have a share of their own: they cannot silence the players, nor one address all others.
-        """
-        now = self._now()
-        share = f"{table} {'players' if session.seat is not None else 'spectators'}"
-        wait = self._by_address.wait(session.address, now) or self._by_table.wait(share, session.address, now)
-        if wait > 0:
-            raise Refusal(Code.TOO_MUCH_CHAT, seconds=wait)
-        self._by_table.count(share, session.address, now)
-        self._by_address.count(session.address, now)
 
 
 class Talk:

@@ -11,16 +11,17 @@ from protocol.messages import PauseSummary, SaidBefore, SeatSummary, TableState
 from server.config import Limits
 from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
-from server.net.rate_limits import RateLimiter
 from server.net.session import Session
+from server.rate_limits import RateLimiter
 from server.storage.entries import Clocked, Entry, GivenToBot, SaidReady
 from server.storage.journal import Journal
 from server.tables.absence.deadlines import AwayTooLong, Deadlines, StateDue
 from server.tables.absence.policy import AbsencePolicy, ActingPolicy, absence_policy
 from server.tables.absence.stand_in import StandIn
 from server.tables.audience import Audience, catch_up
-from server.tables.chat import ChatLimits, Talk
+from server.tables.chat import Talk
 from server.tables.owner import TableOwner
+from server.tables.rates import Rates
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 from server.tables.summaries import table_state
@@ -41,7 +42,7 @@ class TableContext:
     limits: Limits
     counts: Counts
     stand_in: StandIn
-    chat: ChatLimits
+    rates: Rates
     deadlines: Deadlines
     owner: TableOwner
     shares_draws: bool  # whether games draw from what the clients add, so that all can check it

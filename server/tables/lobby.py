@@ -35,9 +35,8 @@ from server.refusal import Refusal
 from server.storage.entries import Changed, Entry, Opened, Taken
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
-from server.tables.chat import ChatLimits
 from server.tables.online.lobby_chat import LobbyChat
-from server.tables.registry.limits import GuessLimit
+from server.tables.rates import Rates
 from server.tables.registry.public_tables import PublicTables
 from server.tables.registry.table_registry import TableRegistry
 from server.tables.rematch import entries_to_play_again, options_to_play_again
@@ -79,11 +78,12 @@ class Lobby:
         self._tasks = tasks
         self._timers = config.timers()
         self._on_game_over = on_game_over
+        self._rates = Rates(config.limits, self._timers.time)
         self._registry = TableRegistry(
-            config.limits,
+            config.limits.tables,
             journal,
+            self._rates,
             chances=chances,
-            time=self._timers.time,
             new_table=self._new_table,
             changed=self.table_changed,
             stopping=stopping,
@@ -92,20 +92,19 @@ class Lobby:
         self.public = PublicTables(self.tables)
         self._here: dict[str, frozenset[str]] = {}  # who is at a table, by its code, if that is to be told
         self._address_elsewhere: Callable[[], str | None] = lambda: None
-        self._guesses = GuessLimit(config.limits, self._timers.time)
         self._stopped = False
         self._counts = counts
         self._stand_in = StandIn(config, tasks)
         if not only_here(config.host):
             read_list()
-        self._chat = ChatLimits(config.limits, self._timers.time)
         self._lobby_chat = LobbyChat(
-            config.limits,
+            self._rates,
             self._timers,
             tasks,
             place_of=self.public.place_of,
             name_held=self.public.name_held,
             seed=config.seed,
+            most_remarks=config.limits.chat_in_lobby,
             is_open=config.lobby_chat,
         )
 
@@ -227,7 +226,7 @@ class Lobby:
     def count_code(self, address: Networks, code: str) -> None:
         """Count a wrong code, unless it is in the list; raise Refusal if there were too many from there."""
         if not self.public.is_listed(code):
-            self._guesses.count(address)
+            self._rates.count_wrong_code(address)
 
     def talk(self, session: Session, message: InLobby) -> None:
         """List the session among those who are online, or say something in the lobby; raises Refusal."""
@@ -364,7 +363,7 @@ class Lobby:
         self._check_lease()
         if not self.public.is_listed(code):
             try:
-                self._guesses.check(session.address)
+                self._rates.check_codes(session.address)
             except Refusal:
                 if self._seat_held(code, wanted) is None:
                     raise
@@ -399,7 +398,7 @@ class Lobby:
             self._config.limits,
             self._counts,
             stand_in=self._stand_in,
-            chat=self._chat,
+            rates=self._rates,
             owner=self,
             timers=self._timers,
             tasks=self._tasks,

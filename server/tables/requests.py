@@ -144,7 +144,7 @@ class Requests:
             case Say():
                 if (reason := unsafe(message.text)) is not None:
                     raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
-                self._context.chat.count(session, self._context.code)
+                self._context.rates.count_remark(session, self._context.code)
                 self._say(session, message.text)
             case Vote():
                 await self._moves.vote(session, message)

@@ -47,13 +47,13 @@ from server.tables.absence.deadlines import (
 )
 from server.tables.absence.stand_in import StandIn
 from server.tables.attendance import Attendance
-from server.tables.chat import ChatLimits
 from server.tables.context import TableContext
 from server.tables.game.game_start import GameStart
 from server.tables.game.moves import Moves
 from server.tables.game.pauses import Pauses
 from server.tables.owner import TableOwner
 from server.tables.priority_lock import PriorityLock
+from server.tables.rates import Rates
 from server.tables.requests import Requests
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state.persistent_state import PersistentState, Player
@@ -78,7 +78,7 @@ class Table:
         counts: Counts,
         *,
         stand_in: StandIn,
-        chat: ChatLimits,
+        rates: Rates,
         owner: TableOwner,
         timers: Timers,
         tasks: Tasks,
@@ -94,7 +94,7 @@ class Table:
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
         deadlines = Deadlines(timers, tasks, self._fall_due)
         self._context = TableContext(
-            code, state, journal, limits, counts, stand_in, chat, deadlines, owner, shares_draws
+            code, state, journal, limits, counts, stand_in, rates, deadlines, owner, shares_draws
         )
         self._audience = self._context.audience
         try:

@@ -10,7 +10,7 @@ from typing import Final
 
 from server.failures import Tasks
 from server.logs import about
-from server.thinking.cpu_share import CpuShare
+from server.rate_limits import RateLimiter
 from server.thinking.messages import Answer, Question
 from server.thinking.turns import Turns
 from server.thinking.worker_process import WorkerProcess
@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 
 _ATTEMPTS: Final = 2  # to answer a question, each in another process
 _IDLE_SECONDS: Final = 300.0  # after which a process without questions ends
+_SAVED_SECONDS: Final = 60.0  # what the share was not used for so long may be used at once
 _SECONDS_BETWEEN_LINES: Final = 60.0
 
 
@@ -43,7 +44,7 @@ class ThinkingProcesses:
         self, tasks: Tasks, share: float, seconds: float, idle_seconds: float = _IDLE_SECONDS
     ) -> None:
         self._tasks = tasks
-        self._share = CpuShare(share, asyncio.get_running_loop().time)
+        self._processor = RateLimiter(_SAVED_SECONDS * share, share)
         self._most = math.ceil(share)
         self._seconds = seconds
         self._idle_seconds = idle_seconds
@@ -86,7 +87,7 @@ class ThinkingProcesses:
         try:
             while (asked := await self._next()) is not None:
                 worker = await self._answered(asked, worker)
-                await asyncio.sleep(self._share.seconds_to_rest())
+                await asyncio.sleep(self._processor.wait(asyncio.get_running_loop().time(), 0.0))
         finally:
             if (task := asyncio.current_task()) is not None:
                 self._working.discard(task)  # before anything is asked again
@@ -125,7 +126,7 @@ class ThinkingProcesses:
                         worker = await WorkerProcess.started()
                     answer = await worker.answer(asked.question)
             except Exception as error:  # noqa: BLE001 - no question may end the task that answers all of them
-                self._share.use(time() - begun)
+                self._processor.wait(time(), time() - begun)
                 self._warn(error)
                 if worker is not None:
                     await worker.end()
@@ -135,7 +136,7 @@ class ThinkingProcesses:
                     await worker.end()
                 raise
             else:
-                self._share.use(answer.seconds)
+                self._processor.wait(time(), answer.seconds)
                 if not asked.answer.done():
                     asked.answer.set_result(answer)
                 return worker

@@ -24,8 +24,8 @@ from server.net.addresses import Remote
 from server.net.clients import Clients
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.plain_http import Asked, Page
-from server.net.rate_limits import PerMinuteLimit
 from server.networks import Networks
+from server.rate_limits import PerMinuteLimit
 from server.refusal import Refusal
 from server.tables.lobby import Lobby
 from server.thinking.fair_thread import FairThread

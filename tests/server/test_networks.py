@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from server.net.rate_limits import PerMinuteLimit, SharedPerMinuteLimit
 from server.networks import Networks, Origins, networks_in, networks_of, shares, who_gives_way
+from server.rate_limits import PerMinuteLimit, SharedPerMinuteLimit
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.thinking.turns import InTurn, Turns
 

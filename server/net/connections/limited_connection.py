@@ -15,7 +15,7 @@ from server.net.connections.fair_rate import SharingConnection
 from server.net.connections.frame_heads import bytes_of_first_frame, content_of_short, is_short_message
 from server.net.connections.plain_http import bad_request
 from server.net.connections.tracebacks import drop_traceback
-from server.net.rate_limits import RateLimiter
+from server.rate_limits import RateLimiter
 
 log = logging.getLogger(__name__)
 

@@ -13,15 +13,14 @@ from protocol.codes import Code
 from protocol.messages import Online
 from protocol.text import unsafe
 from server.cluster.messages import Person as PersonTold
-from server.config import Limits
 from server.failures import Tasks
 from server.net.session import Session, framed
 from server.net.tokens import token_hash
 from server.refusal import Refusal
-from server.tables.online.limits import LobbyLimits
 from server.tables.online.people import People, Person, Place
 from server.tables.online.people_elsewhere import PeopleElsewhere
 from server.tables.online.remarks import Remarks
+from server.tables.rates import Rates
 from server.tables.seats.names import check_name, looks
 from server.timers import Timer, Timers
 
@@ -44,13 +43,14 @@ class LobbyChat:
 
     def __init__(
         self,
-        limits: Limits,
+        rates: Rates,
         timers: Timers,
         tasks: Tasks,
         *,
         place_of: Callable[[Session], Place],
         name_held: Callable[[Session, str, Collection[str]], bool],
         seed: int | None,
+        most_remarks: int,
         is_open: bool,
     ) -> None:
         self.is_open = is_open
@@ -58,10 +58,10 @@ class LobbyChat:
         self._tasks = tasks
         self._place_of = place_of
         self._name_held = name_held
-        self._limits = LobbyLimits(limits, timers.time)
+        self._rates = rates
         self._people = People()
         self._elsewhere = PeopleElsewhere()
-        self._remarks = Remarks(timers.time, seed, limits.chat_in_lobby)
+        self._remarks = Remarks(timers.time, seed, most_remarks)
         self._tell_others: Callable[[], None] | None = None
         self._list = framed(Online([]))
         self._list_number = 1  # another one for another list
@@ -80,7 +80,7 @@ class LobbyChat:
         if person is not None and person.name == name:
             return
         check_name(name)
-        self._limits.count_name(session)
+        self._rates.count_name(session)
         proofs = frozenset(map(token_hash, tokens))
         holders = self._people.holders(name, session, proofs)
         self._elsewhere.check_name(name, proofs)
@@ -115,7 +115,7 @@ class LobbyChat:
             raise Refusal(Code.AT_A_TABLE)
         if (reason := unsafe(text)) is not None:
             raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
-        self._limits.count_remark(session)
+        self._rates.count_remark_in_lobby(session)
         self._remarks.say(person.name, text)
         self._begin_soon()
 

@@ -12,7 +12,6 @@ from engine.game import RandomChance
 from protocol.codes import Code
 from protocol.messages import Stage
 from protocol.settings import Private
-from server.config import Limits
 from server.errors import CodeTaken, TableDamaged, TableLost
 from server.logs import about
 from server.net.session import Session
@@ -32,8 +31,8 @@ from server.storage.entries import (
 )
 from server.storage.journal import Journal, Part
 from server.storage.table_summary import contents
+from server.tables.rates import Rates
 from server.tables.registry.folding import folded, folded_as_far_as_possible
-from server.tables.registry.limits import OpeningLimits
 from server.tables.state.persistent_state import PersistentState
 from server.tables.table import Table
 
@@ -50,23 +49,23 @@ class TableRegistry:
 
     def __init__(
         self,
-        limits: Limits,
+        most_tables: int,
         journal: Journal,
+        rates: Rates,
         *,
         chances: Iterator[RandomChance],
-        time: Callable[[], float],
         new_table: Callable[[str, PersistentState], Table],
         changed: Callable[[str], None],
         stopping: Callable[[], Mapping[str, object] | None],
     ) -> None:
         self.tables: dict[str, Table] = {}
-        self._most_tables = limits.tables
+        self._most_tables = most_tables
         self._journal = journal
         self._chances = chances
         self._new_table = new_table
         self._changed = changed
         self._stopping = stopping
-        self._openings = OpeningLimits(limits, time)
+        self._rates = rates
         self._origins = Origins()
         self._failed: set[str] = set()  # codes whose entries wait for the next start
         self._moving: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by table codes
@@ -101,7 +100,7 @@ class TableRegistry:
         Raises Refusal or JournalError and changes nothing.
         """
         self._check_not_stopping(continues=before is not None)
-        self._openings.count(session)
+        self._rates.count_opening(session)
         await self._make_room(self._origins.of(session.address))
         entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *others]
         while (code := await self._stored(entries, before)) is None:
@@ -142,7 +141,7 @@ class TableRegistry:
             self._check_not_stopping()
             if (entries := await self._archived_entries(code, wanted)) is None:
                 return None
-            self._openings.count(session)  # it costs no less than a new table
+            self._rates.count_opening(session)  # it costs no less than a new table
             await self._make_room(self._origins.of(session.address))
             self._coming.add(code)
             try:
@@ -167,7 +166,7 @@ class TableRegistry:
             return None
         if (entries := await self._archived_entries(code, wanted)) is None:
             return None
-        self._openings.count(session)  # reading it costs most of what bringing it back does
+        self._rates.count_opening(session)  # reading it costs most of what bringing it back does
         return contents(entries).stage
 
     async def _archived_entries(self, code: str, wanted: str) -> list[Entry] | None:

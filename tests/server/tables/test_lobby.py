@@ -34,7 +34,7 @@ from protocol.settings import Spectators
 from protocol.text import unsafe
 from server.app import running
 from server.config import Config, Limits
-from server.net.rate_limits import PerMinuteLimit
+from server.rate_limits import PerMinuteLimit
 from server.tables.lobby import Lobby
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, eventually, full_table, game, memory_server, play_on, table_of

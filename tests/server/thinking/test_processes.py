@@ -22,8 +22,8 @@ from protocol.moves import command_of
 from protocol.snapshot import view_of
 from server.config import Choose, InProcess
 from server.failures import Tasks
+from server.rate_limits import RateLimiter
 from server.tables.absence.stand_in import question_about
-from server.thinking.cpu_share import CpuShare
 from server.thinking.messages import Answer, Question
 from server.thinking.processes import NoAnswer, ThinkingProcesses
 from server.thinking.turns import Turns
@@ -125,17 +125,11 @@ def test_askers_take_turns() -> None:
 
 def test_what_was_not_used_lately_may_be_used_at_once() -> None:
     """Up to what 60 seconds save; after that everything has to be waited for."""
-    now = [100.0]
-    share = CpuShare(0.5, lambda: now[0], saved=60.0)
-    share.use(30.0)
-    assert share.seconds_to_rest() == 0.0
-    share.use(2.0)
-    assert share.seconds_to_rest() == pytest.approx(4.0)
-    now[0] += 4.0
-    assert share.seconds_to_rest() == 0.0
-    now[0] += 1000.0
-    share.use(31.0)
-    assert share.seconds_to_rest() == pytest.approx(2.0)
+    processor = RateLimiter(30.0, 0.5)
+    assert processor.wait(100.0, 30.0) == 0.0
+    assert processor.wait(100.0, 2.0) == pytest.approx(4.0)
+    assert processor.wait(104.0, 0.0) == 0.0
+    assert processor.wait(1104.0, 31.0) == pytest.approx(2.0)
 
 
 @pytest.mark.slow

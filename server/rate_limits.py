@@ -12,16 +12,16 @@ _MINUTE: Final = 60.0  # seconds
 
 
 class RateLimiter:
-    """A token bucket: `burst` messages at once, and `rate` a second after that."""
+    """A token bucket: `burst` messages, or whatever is counted, at once, and `rate` a second after that."""
 
-    def __init__(self, burst: int, rate: float) -> None:
-        self._burst = float(burst)
+    def __init__(self, burst: float, rate: float) -> None:
+        self._burst = burst
         self._rate = rate
-        self._left = float(burst)
+        self._left = burst
         self._last: float | None = None
 
     def wait(self, now: float, amount: float = 1.0) -> float:
-        """Count a message, or another `amount`, at time `now` in seconds; return how many seconds to wait."""
+        """Count one, or another `amount`, at time `now` in seconds; return how many seconds to wait."""
         if self._last is not None:
             self._left = min(self._burst, self._left + (now - self._last) * self._rate)
         self._last = now

@@ -1,0 +1,96 @@
+"""How often connections and addresses may do within a minute what others pay for."""
+
+from collections.abc import Callable
+from typing import Final
+
+from protocol.codes import Code
+from server.config import Limits
+from server.net.session import Session
+from server.networks import Networks
+from server.rate_limits import Key, PerMinuteLimit, SharedPerMinuteLimit
+from server.refusal import Refusal
+
+_LOBBY: Final = "the lobby"  # what everybody in it shares; no table is called so
+
+
+class Rates:
+    """The limits per minute that all tables of a server and its lobby have in common.
+
+    What is one too many raises Refusal and is not counted.
+    """
+
+    def __init__(self, limits: Limits, now: Callable[[], float]) -> None:
+        self._now = now
+        self._openings = _limits(limits.tables_per_connection, limits.tables_per_address)
+        self._wrong_codes = PerMinuteLimit(limits.wrong_codes_per_address)
+        self._said_at_table = SharedPerMinuteLimit(limits.chat_per_table)
+        self._said_at_tables = PerMinuteLimit(limits.chat_per_address)
+        self._said_in_lobby = SharedPerMinuteLimit(limits.chat_in_lobby)
+        self._said = _limits(limits.chat_in_lobby_per_connection, limits.chat_in_lobby_per_address)
+        self._named = _limits(limits.lobby_names_per_connection, limits.lobby_names_per_address)
+
+    def count_opening(self, session: Session) -> None:
+        """Count a table that the session opens or brings back."""
+        self._count(Code.TOO_SOON, *_uses(self._openings, session))
+
+    def check_codes(self, address: Networks) -> None:
+        """Raise Refusal if there were too many wrong codes from what an address counts as lately."""
+        if (wait := self._wrong_codes.wait(address, self._now())) > 0:
+            raise Refusal(Code.TOO_MANY_GUESSES, seconds=wait)
+
+    def count_wrong_code(self, address: Networks) -> None:
+        """Count a code that is wrong, or that nobody there has business with, by whatever message or page."""
+        self._count(Code.TOO_MANY_GUESSES, (self._wrong_codes, address))
+
+    def count_remark(self, session: Session, table: str) -> None:
+        """Count what the session says at a table.
+
+        Spectators have a share of their own: they cannot silence the players, nor one address all others.
+        """
+        share = f"{table} {'players' if session.seat is not None else 'spectators'}"
+        self._count_shared(
+            self._said_at_table, share, session.address, (self._said_at_tables, session.address)
+        )
+
+    def count_remark_in_lobby(self, session: Session) -> None:
+        """Count what the session says in the lobby."""
+        self._count_shared(self._said_in_lobby, _LOBBY, session.address, *_uses(self._said, session))
+
+    def count_name(self, session: Session) -> None:
+        """Count a name that the session wants in the lobby."""
+        self._count(Code.TOO_MUCH_CHAT, *_uses(self._named, session))
+
+    def _count(self, code: Code, *uses: tuple[PerMinuteLimit, Key]) -> None:
+        now = self._now()
+        _check(code, *(limit.wait(key, now) for limit, key in uses))
+        for limit, key in uses:
+            limit.count(key, now)
+
+    def _count_shared(
+        self,
+        shared: SharedPerMinuteLimit,
+        share: str,
+        address: Networks,
+        *uses: tuple[PerMinuteLimit, Key],
+    ) -> None:
+        now = self._now()
+        _check(Code.TOO_MUCH_CHAT, *(limit.wait(key, now) for limit, key in uses))
+        _check(Code.TOO_MUCH_CHAT, shared.wait(share, address, now))
+        shared.count(share, address, now)
+        for limit, key in uses:
+            limit.count(key, now)
+
+
+def _limits(per_connection: int, per_address: int) -> tuple[PerMinuteLimit, PerMinuteLimit]:
+    return PerMinuteLimit(per_connection), PerMinuteLimit(per_address)
+
+
+def _uses(
+    limits: tuple[PerMinuteLimit, PerMinuteLimit], session: Session
+) -> list[tuple[PerMinuteLimit, Key]]:
+    return [(limits[0], session.id), (limits[1], session.address)]
+
+
+def _check(code: Code, *waits: int) -> None:
+    if (wait := max(waits)) > 0:
+        raise Refusal(code, seconds=wait)
