@@ -71,43 +71,39 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
     gc.set_threshold(*_COLLECTIONS)
     sys.setswitchinterval(_SECONDS_BEFORE_GIVING_WAY)
     access = Access.of(config)
-    listener = listening_socket(config)
-    with listener:
+    async with contextlib.AsyncExitStack() as parts:
+        listener = parts.enter_context(listening_socket(config))
         journal = await _journal(config, listener)
-        try:
-            _prepare_records(config)
-            with _admin_endpoint(config) as endpoint:
-                fresh = chances(config.seed)
-                kept = await kept_tables(journal, fresh)
-                async with Tasks() as tasks:
-                    server = ServerParts(config, access, journal, tasks, fresh, stop=stop)
-                    await server.lobby.restore(kept)
-                    server.share_tables(stop.set)
-                    listening = websocket_server(
-                        listener, access, config.limits, server.connections, server.converse
-                    )
-                    address, port = listener.getsockname()[:2]
-                    async with (
-                        listening as sockets,
-                        server.entered_by_gateway() as gateway,
-                        server.administered(endpoint, port),
-                    ):
-                        started(Running(port, server.lobby, server.clients, server.drain, server.renew))
-                        server.announce_at(address, port)
-                        if kept:
-                            tasks.start(server.lobby.shorten_journal(), "shortening the journal")
-                        await stop.wait()
-                        server.announce_no_more()
-                        await server.leave()
-                        server.lobby.stop()
-                        for each in (sockets, *gateway):
-                            each.close(code=CloseCode.GOING_AWAY, reason=CloseReason.STOPPING)
-                        server.connections.stop()
-                        for each in (sockets, *gateway):
-                            await each.wait_closed()
-                    server.close()
-        finally:
-            await journal.close()
+        parts.push_async_callback(journal.close)
+        _prepare_records(config)
+        endpoint = parts.enter_context(_admin_endpoint(config))
+        fresh = chances(config.seed)
+        kept = await kept_tables(journal, fresh)
+        tasks = await parts.enter_async_context(Tasks())
+        server = ServerParts(config, access, journal, tasks, fresh, ends=parts, stop=stop)
+        await server.lobby.restore(kept)
+        server.share_tables(stop.set)
+        sockets = [
+            await parts.enter_async_context(
+                websocket_server(listener, access, config.limits, server.connections, server.converse)
+            ),
+            *await parts.enter_async_context(server.entered_by_gateway()),
+        ]
+        address, port = listener.getsockname()[:2]
+        await parts.enter_async_context(server.administered(endpoint, port))
+        started(Running(port, server.lobby, server.clients, server.drain, server.renew))
+        server.announce_at(address, port)
+        if kept:
+            tasks.start(server.lobby.shorten_journal(), "shortening the journal")
+        await stop.wait()
+        server.announce_no_more()
+        await server.leave()
+        server.lobby.stop()
+        for each in sockets:
+            each.close(code=CloseCode.GOING_AWAY, reason=CloseReason.STOPPING)
+        server.connections.stop()
+        for each in sockets:
+            await each.wait_closed()
 
 
 @contextlib.contextmanager

@@ -25,7 +25,6 @@ from server.storage.journal import Journal, SharedJournal
 from server.storage.records import Records
 from server.tables.lobby import Lobby
 from server.tables.shared_tables import SharedTables
-from server.timers import Timer
 
 if TYPE_CHECKING:
     from server.admin.endpoint import Endpoint
@@ -37,7 +36,7 @@ _SECONDS_BETWEEN_WARNINGS: Final = 86_400.0  # that the certificate ends
 
 
 class ServerParts:
-    """The parts of one server; those that wait for something run as `tasks`."""
+    """The parts of one server: those that wait for something run as `tasks`, and all end with `ends`."""
 
     def __init__(
         self,
@@ -47,6 +46,7 @@ class ServerParts:
         tasks: Tasks,
         fresh: Iterator[RandomChance],
         *,
+        ends: contextlib.AsyncExitStack,
         stop: asyncio.Event,
     ) -> None:
         self.counts = Counts()
@@ -58,6 +58,8 @@ class ServerParts:
             stop=stop.set,
             changed=self._drain_changed,
         )
+        ends.callback(self.drain.close)
+        self._ends = ends
         self._announcing: Announcing | None = None
         self._leaving: Leaving | None = None
         self.lobby = Lobby(
@@ -69,20 +71,17 @@ class ServerParts:
             on_game_over=self._on_game_over,
             stopping=self._stopping,
         )
+        ends.callback(self.lobby.close)
         self.connections = ConnectionLimits(config.limits)
         self._access = access
         self._timers = config.timers()
-        self._next_warning: Timer | None = None
-        self._watching: asyncio.Task[None] | None = None
-        self._sharing: list[asyncio.Task[None]] = []
         self._newcomers: Newcomers | None = None
         self.channel: Channel | None = None  # to the servers that use the same journal
         self._fresh = fresh
-        self._records = (
-            None
-            if config.records is None
-            else Records(config.records, config.most_records, journal, tasks, self._timers)
-        )
+        self._records: Records | None = None
+        if config.records is not None:
+            self._records = Records(config.records, config.most_records, journal, tasks, self._timers)
+            ends.callback(self._records.close)
         self._config = config
         self._journal = journal
         self._tasks = tasks
@@ -91,6 +90,7 @@ class ServerParts:
         self._site = None if config.pages is None else self._shown_site(config.pages)
         self._write_missing_records()
         self._warn_daily()
+        ends.callback(self._warn_no_more)
 
     def _write_missing_records(self) -> None:
         if self._records is not None:
@@ -115,10 +115,8 @@ class ServerParts:
             self.channel = Channel(Database(self._config.database), lambda: journal.term)
             self._newcomers = Newcomers(self.channel)
             self.lobby.share(self.channel, self._newcomers.address)
-            self._sharing = [
-                self._tasks.keep(lambda: journal.keep(holder), "keeping the lease"),
-                self._tasks.keep(self.channel.run, "hearing other servers"),
-            ]
+            self._ends.callback(self._tasks.keep(lambda: journal.keep(holder), "keeping the lease").cancel)
+            self._ends.callback(self._tasks.keep(self.channel.run, "hearing other servers").cancel)
             self._leaving = Leaving(self.lobby, self.clients, journal)
 
     async def leave(self) -> None:
@@ -209,30 +207,18 @@ class ServerParts:
                 await stack.enter_async_context(admin_server(endpoint, self._tasks, do))
             yield
 
-    def close(self) -> None:
-        """End everything that would run on; accepted moves are in the journal."""
-        self.lobby.close()
-        self.drain.close()
-        if self._site is not None:
-            self._site.close()
-        if self._records is not None:
-            self._records.close()
-        if self._next_warning is not None:
-            self._next_warning.cancel()
-        for task in (self._watching, *self._sharing):
-            if task is not None:
-                task.cancel()
-
     def renew(self, access: Access) -> None:
         """Use another certificate and password from the next connection on; nobody is disconnected."""
         self._access.renew(access)
+        self._warn_no_more()
         self._warn_daily()
 
     def _warn_daily(self) -> None:
-        if self._next_warning is not None:
-            self._next_warning.cancel()
         self._access.warn()
         self._next_warning = self._timers.call_later(_SECONDS_BETWEEN_WARNINGS, self._warn_daily)
+
+    def _warn_no_more(self) -> None:
+        self._next_warning.cancel()
 
     def _begin_watching(self, journal: Journal) -> None:
         from server.metrics import Gauges  # noqa: PLC0415 - Prometheus' library takes long to load
@@ -253,7 +239,7 @@ class ServerParts:
             "/readyz": gauges.ready,
             "/metrics": gauges.metrics,
         }
-        self._watching = self._tasks.start(gauges.watch_the_loop(), "watching the event loop")
+        self._ends.callback(self._tasks.start(gauges.watch_the_loop(), "watching the event loop").cancel)
 
     def _shown_site(self, pages: Pages) -> "Site":
         from server.web.site import Site  # noqa: PLC0415 - a game against bots starts without it
@@ -268,6 +254,7 @@ class ServerParts:
             counts=self.counts,
         )
         self.connections.site = site
+        self._ends.callback(site.close)
         return site
 
     def _news(self) -> Stopping | None:
