@@ -265,6 +265,20 @@ except SystemExit:
     assert set(told.stdout.splitlines()[-1].split()) == {"commands.parsing", "commands.display_options"}
 
 
+def test_no_command_needs_a_package_that_is_an_extra() -> None:
+    """Unless an option asks for it."""
+    code = f"""
+import sys; sys.path.insert(0, {str(ROOT)!r})
+from importlib import import_module
+from palatinus import _COMMANDS
+extras = "asyncpg", "asyncssh", "gymnasium", "opentelemetry", "pettingzoo", "uvloop"
+sys.modules.update(dict.fromkeys(extras))
+for _name, module, _meaning in _COMMANDS:
+    import_module(f"commands.{{module}}")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 _RUN_BARE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from palatinus import main; sys.exit(main())"
 
 

@@ -71,12 +71,12 @@ def _analyse(arguments: argparse.Namespace) -> int:
     found: Analysis | None = None
     code = 0
     moments = 1 + sum(isinstance(event, Placed) for event in recording.events)
-    with progress(_("Moves"), moments) as step:
+    with progress(_("Moves"), moments) as bar:
 
         def told(analysis: Analysis) -> None:
             nonlocal found
             for _moment in range(analysis.judged - (0 if found is None else found.judged)):
-                step()
+                bar.update()
             found = analysis
 
         try:

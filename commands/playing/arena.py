@@ -137,12 +137,12 @@ class _Games:
     def play(self, processes: int) -> int:
         """Play the games until the last, a failure or Ctrl-C; return the exit code."""
         self._make_folder()
-        with progress(_("Games"), self.schedule.games) as step:
+        with progress(_("Games"), self.schedule.games) as bar:
 
             def finished(outcome: GameOutcome) -> None:
                 self._keep(outcome.number, outcome.record)
                 self.outcomes.append(outcome)
-                step()
+                bar.update()
 
             try:
                 asyncio.run(

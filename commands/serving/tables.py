@@ -2,26 +2,29 @@
 
 import argparse
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 from client.language import N_, _, counted
 from client.records.recording import Recording
 from client.ui.export.moment import as_text
-from client.ui.export.tables import Table, listing, progress, summary
+from client.ui.export.tables import Table, check_lines, listing, progress, salvage_line, summary
 from commands.arguments import data_folder
 from commands.confirmation import confirmed
 from commands.display_options import add_ascii
 from commands.parsing import WrongUse, add_command, describe_host_error
-from commands.serving.damaged_tables import show_check, write_salvaged
 from commands.serving.game_record import add_record, write_record
 from commands.serving.running_server import ServedTables, add_server, runs, socket_in
-from commands.serving.tables_moved import copy_tables, database_tables
+from engine.record import recorded
 from engine.view import SPECTATOR
 from server.errors import JournalError, JournalInUse
-from server.storage.postgresql.database_tables import DatabaseTables
-from server.storage.sqlite.data_folder import DataFolder
+from server.storage.owner import OwnersTables
+from server.storage.sqlite.data_folder import DataFolder, make_folder
+from server.version import install_command
 
 _DATABASE: Final = N_("the PostgreSQL database that keeps the games, instead of a data folder")
 
@@ -66,37 +69,21 @@ def add_tables(tables: argparse.ArgumentParser) -> None:
 
 
 @contextlib.contextmanager
-def _opened(arguments: argparse.Namespace) -> Iterator[DataFolder | ServedTables | DatabaseTables]:
+def _opened(arguments: argparse.Namespace) -> Iterator[OwnersTables | ServedTables]:
     """Open the database or the data folder, or ask the server that is using that folder.
 
     Raises WrongUse if that fails.
     """
-    if arguments.database is not None:
-        with database_tables(arguments.database) as tables:
-            yield tables
-        return
-    data = arguments.data or data_folder()
+    data = _folder(arguments)
     path = arguments.admin_socket or socket_in(data)
-    if runs(path):
-        yield ServedTables(path, data)
-        return
-    with _opened_alone(arguments) as folder:
-        yield folder
-
-
-@contextlib.contextmanager
-def _opened_closely(arguments: argparse.Namespace) -> Iterator[DataFolder | DatabaseTables]:
-    """Open it, or a copy from the server that is using it; raises WrongUse if that fails."""
-    with _opened(arguments) as folder, contextlib.ExitStack() as copy:
-        yield copy.enter_context(folder.snapshot()) if isinstance(folder, ServedTables) else folder
-
-
-@contextlib.contextmanager
-def _opened_alone(arguments: argparse.Namespace) -> Iterator[DataFolder]:
-    """Open the data folder; raises WrongUse if that fails."""
     try:
-        with DataFolder(arguments.data or data_folder()) as folder:
-            yield folder
+        if arguments.database is not None:
+            yield _database_module().DatabaseTables(arguments.database)
+        elif runs(path):
+            yield ServedTables(path, data)
+        else:
+            with DataFolder(data) as folder:
+                yield folder
     except JournalInUse as error:
         text = _("{reason}. If the server listens somewhere else, name its socket with --admin-socket")
         raise WrongUse(text.format(reason=describe_host_error(error))) from error
@@ -104,16 +91,53 @@ def _opened_alone(arguments: argparse.Namespace) -> Iterator[DataFolder]:
         raise WrongUse(describe_host_error(error)) from error
 
 
-def _stored(folder: DataFolder | ServedTables | DatabaseTables, code: str) -> Table:
+@contextlib.contextmanager
+def _opened_closely(arguments: argparse.Namespace) -> Iterator[OwnersTables]:
+    """Open it, or a copy from the server that is using it; raises WrongUse if that fails."""
+    with _opened(arguments) as folder, contextlib.ExitStack() as copy:
+        yield copy.enter_context(folder.snapshot()) if isinstance(folder, ServedTables) else folder
+
+
+def _folder(arguments: argparse.Namespace) -> Path:
+    return Path(arguments.data or data_folder())
+
+
+def _database_module() -> ModuleType:
+    """Return the module for tables in a database; raises WrongUse without the package that it needs."""
+    if find_spec("asyncpg") is None:
+        text = _("--database needs the package {package}: install it with {command}")
+        raise WrongUse(text.format(package="asyncpg", command=install_command("cluster")))
+    from server.storage.postgresql import database_tables
+
+    return database_tables
+
+
+def _stored(folder: OwnersTables | ServedTables, code: str) -> Table:
     if (table := folder.table(code)) is None:
         raise WrongUse(_("there is no table {code}").format(code=code))
     return table
 
 
 def _tables_copied(arguments: argparse.Namespace) -> int:
+    """Copy everything from a data folder to a database, or back, and say how much that was."""
     if arguments.database is None:
         raise WrongUse(_("name the database with --database"))
-    return copy_tables(arguments)
+    database, data = _database_module(), _folder(arguments)
+    try:
+        if arguments.back:
+            house = database.house_in(arguments.database, alone=True)
+            if damaged := house.damaged:
+                text = _("these tables are damaged: {codes}. Start the server once: it will set them aside")
+                raise WrongUse(text.format(codes=", ".join(damaged)))
+            make_folder(data, house)
+        else:
+            with DataFolder(data) as folder:
+                house = folder.house()
+                database.fill_database(arguments.database, house)
+    except JournalError as error:
+        raise WrongUse(describe_host_error(error)) from error
+    print(counted("{n} table was copied.", "{n} tables were copied.", len(house)).format(n=len(house)))
+    return 0
 
 
 def _tables_listed(arguments: argparse.Namespace) -> int:
@@ -159,13 +183,41 @@ def _tables_removed(arguments: argparse.Namespace) -> int:
 
 
 def _tables_checked(arguments: argparse.Namespace) -> int:
-    with _opened_closely(arguments) as folder:
-        return show_check(folder)
+    """Print what is intact and what is damaged; return 1 if anything is."""
+    with _opened_closely(arguments) as tables:
+        found = tables.check()
+    for fault in found.faults:
+        print(_("Damaged: {reason}.").format(reason=describe_host_error(fault)))
+    print(*check_lines(found.tables), sep="\n")
+    return 0 if found.whole else 1
 
 
 def _tables_salvaged(arguments: argparse.Namespace) -> int:
-    with _opened_closely(arguments) as folder:
-        return write_salvaged(folder, arguments.codes, arguments.to)
+    """Write the records of all games that can be had.
+
+    Return 1 if any is incomplete, or none was found.
+    """
+    codes = arguments.codes
+    with _opened_closely(arguments) as tables:
+        found = tables.salvaged(codes)
+    if missing := [code for code in codes if code not in {game.code for game in found}]:
+        raise WrongUse(_("no trace of table {code} was found").format(code=", ".join(missing)))
+    if not found:
+        print(_("No game was found."))
+        return 1
+    for game in found:
+        path = arguments.to / f"{game.code}.txt"
+        if game.events:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("xb") as out:
+                    out.write(recorded(game.events, game.names).encode())
+            except OSError as error:
+                text = _("cannot write {file}: {reason}").format(file=path, reason=error.strerror)
+                raise WrongUse(text) from error
+        print(salvage_line(game, str(path)))
+    print(_("The records of running games reveal all wolf pieces."), file=sys.stderr)
+    return 0 if all(game.complete for game in found) else 1
 
 
 def _table_restored(arguments: argparse.Namespace) -> int:
