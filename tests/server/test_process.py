@@ -204,7 +204,7 @@ def test_the_help_shows_the_defaults(capsys: pytest.CaptureFixture[str]) -> None
         ("--connections-per-address", f"{limits.connections_per_address}"),
         ("--rate", f"{limits.rate:g}"),
     ):
-        text = help_text.rpartition(f"{option} N ")[2]
+        text = help_text.rpartition(f"{option} ")[2]
         assert text[: text.index(")")].endswith(f"(default: {default}"), option
 
 
