@@ -5,6 +5,7 @@ Texts are marked with `_` where they are made, with `counted` where a number dec
 """
 
 import contextlib
+import errno
 import functools
 import gettext
 import os
@@ -37,6 +38,39 @@ def counted(singular: str, plural: str, number: int) -> str:
 def N_(text: str) -> str:  # noqa: N802 - gettext's own name for it
     """Mark a text that is translated when it is shown."""
     return text
+
+
+_SYSTEM_ERRORS: Final = {
+    os.strerror(code): text
+    for code, text in (
+        (errno.ENOENT, N_("there is no such file or folder")),
+        (errno.EACCES, N_("permission denied")),
+        (errno.EPERM, N_("the system does not allow it")),
+        (errno.EISDIR, N_("it is a folder")),
+        (errno.ENOTDIR, N_("part of the path is not a folder")),
+        (errno.EEXIST, N_("it exists already")),
+        (errno.ENOSPC, N_("the disk is full")),
+        (errno.EROFS, N_("it is read-only")),
+        (errno.EIO, N_("the disk reports an error")),
+        (errno.EMFILE, N_("too many files are open")),
+        (errno.ENAMETOOLONG, N_("the name is too long")),
+        (errno.EADDRINUSE, N_("another program is using this address")),
+        (errno.EADDRNOTAVAIL, N_("this computer does not have this address")),
+        (errno.ECONNREFUSED, N_("nothing answers there")),
+        (errno.ENETUNREACH, N_("the network cannot be reached")),
+    )
+} | {
+    "Name or service not known": N_("no computer has this name"),
+    "Temporary failure in name resolution": N_("no name server answers"),
+}
+
+
+def describe_reason(reason: object) -> str:
+    """Return why something failed, in the language in use; the system's own words if unknown."""
+    if isinstance(reason, OSError):
+        reason = os.strerror(reason.errno) if reason.errno and reason.errno > 0 else reason.strerror or reason
+    text = str(reason)
+    return _(_SYSTEM_ERRORS.get(text, text))
 
 
 def yes_letters() -> frozenset[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from client.language import N_, _
+from client.language import N_, _, describe_reason
 from client.network.transport import Access
 from client.typed.address import BadAddress, server_url
 from commands.parsing import WrongUse
@@ -46,7 +46,7 @@ def password_of(file: Path | None) -> str | None:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].strip()
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or _("it is not UTF-8 text")
+            reason = describe_reason(error) if isinstance(error, OSError) else _("it is not UTF-8 text")
             raise WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=reason)) from error
         if not password:
             raise WrongUse(_("{file} contains no password: write one on its first line").format(file=file))
@@ -65,7 +65,7 @@ def access_of(arguments: argparse.Namespace) -> Access:
             raise WrongUse(_("{file} contains no certificate (PEM)").format(file=file)) from error
         except OSError as error:
             raise WrongUse(
-                _("cannot read {file}: {reason}").format(file=file, reason=error.strerror)
+                _("cannot read {file}: {reason}").format(file=file, reason=describe_reason(error))
             ) from error
     return Access(tls, password_of(arguments.password_file), frozenset(map(_host_in, arguments.other_host)))
 

@@ -4,12 +4,12 @@ import argparse
 import difflib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from client.language import LANGUAGES, _
+from client.language import LANGUAGES, _, describe_reason
 from server.errors import HostError
 
 WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})  # types of terminals
@@ -85,7 +85,12 @@ def add_language(parser: argparse.ArgumentParser) -> None:
 
 def describe_host_error(error: HostError) -> str:
     """Return the host's error in the current language, without a full stop."""
-    return _(error.text).format(**error.about)
+    return _(error.text).format(**translated_facts(error.about))
+
+
+def translated_facts(about: Mapping[str, object]) -> dict[str, str]:
+    """Return the facts of an error with its reason in the language in use."""
+    return {name: describe_reason(fact) if name == "reason" else str(fact) for name, fact in about.items()}
 
 
 def need_terminal() -> None:

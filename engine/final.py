@@ -17,7 +17,12 @@ _TOKENS: Final = {worth: laurel for laurel, worth in LAUREL_WORTH.items()}
 
 
 class BadPosition(ValueError):
-    """The line is not a final position; the text says where, what is wrong, and what is allowed."""
+    """The line is not a final position: `text` with the facts `about` says where, and what is allowed."""
+
+    def __init__(self, text: str, **about: object) -> None:
+        super().__init__(text.format(**about))
+        self.text = text
+        self.about = about
 
 
 def scored_line(line: str) -> str:
@@ -54,7 +59,7 @@ def scoring_outcome(events: Iterable[ScoringEvent]) -> dict[str, Any]:
 
 def final_position(line: str) -> tuple[Board, dict[Tile, Laurel], int]:
     """Return the board, the laurels and the number of players in `line`; raises BadPosition."""
-    content = _object("the position", _parsed(line), _KEYS)
+    content = _object("position", _parsed(line), _KEYS)
     players = _integer("players", content["players"], DEALS)
     layout = layout_of(_tiles(content["tiles"]))
     worths = _object("laurels", content["laurels"], TILES)
@@ -62,8 +67,8 @@ def final_position(line: str) -> tuple[Board, dict[Tile, Laurel], int]:
     pieces, owners = {}, {}
     for name, value in _object("board", content["board"], (), optional=FIELDS).items():
         owner, kind = _pair(f"board.{name}", value, "owner", "kind")
-        seat = _integer(f"the owner in board.{name}", owner, range(players))
-        letter = _word(f"the kind in board.{name}", kind, _KINDS)
+        seat = _integer(f"board.{name}[0]", owner, range(players))
+        letter = _word(f"board.{name}[1]", kind, _KINDS)
         owners[Field(name)] = Seat(seat)
         pieces[Field(name)] = Piece.of(PEOPLES[seat], _KINDS[letter])  # any people will do
     return Board(layout, pieces, owners), laurels, players
@@ -71,15 +76,14 @@ def final_position(line: str) -> tuple[Board, dict[Tile, Laurel], int]:
 
 def _tiles(content: Any) -> tuple[LaidTile, ...]:
     if not isinstance(content, list) or len(content) != len(TILES):
-        found = f"{len(content)} entries" if isinstance(content, list) else _shown(content)
-        _refuse("tiles", found, f'a list of {len(TILES)} pairs in position order, like ["C", 0]')
+        raise BadPosition('tiles: not a list of {n} pairs in position order, like ["C", 0]', n=len(TILES))
     laid: dict[str, LaidTile] = {}
     for position, value in enumerate(content):
         letter, orientation = _pair(f"tiles[{position}]", value, "tile", "orientation")
-        tile = _word(f"the tile in tiles[{position}]", letter, TILES)
+        tile = _word(f"tiles[{position}][0]", letter, TILES)
         if tile in laid:
-            _refuse(f"the tile in tiles[{position}]", f"{_shown(tile)} again", "every tile once")
-        turns = _integer(f"the orientation in tiles[{position}]", orientation, ORIENTATIONS)
+            raise BadPosition("{where}: the tile {tile} appears twice", where=f"tiles[{position}]", tile=tile)
+        turns = _integer(f"tiles[{position}][1]", orientation, ORIENTATIONS)
         laid[tile] = LaidTile(Tile(tile), turns)
     return tuple(laid.values())
 
@@ -93,42 +97,47 @@ def _parsed(line: str) -> Any:
     except BadPosition:
         raise
     except RecursionError:
-        raise BadPosition("not a position: it is nested too deeply") from None
+        raise BadPosition("it is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise BadPosition(f"not JSON: {error}") from error
+        raise BadPosition("it is not JSON from column {column} on", column=error.colno) from error
     except ValueError:
-        raise BadPosition("a number in it has too many digits") from None
+        raise BadPosition("it contains a number with too many digits") from None
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for key, value in pairs:
         if key in content:
-            raise BadPosition(f"the key {_shown(key)} appears twice in one object; write it once")
+            raise BadPosition("the key {key} appears twice: write it once", key=_shown(key))
         content[key] = value
     return content
 
 
 def _no_number(name: str) -> NoReturn:
-    raise BadPosition(f"{name} is not a JSON number; only whole numbers are allowed")
+    raise BadPosition("{number} is not a whole number", number=name)
 
 
 def _object(where: str, content: Any, keys: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Any]:
     if not isinstance(content, dict):
-        _refuse(where, _shown(content), "an object")
+        _refuse(where, _shown(content), "{...}")
     missing = [key for key in keys if key not in content]
     if missing:
-        raise BadPosition(f"{where}: {', '.join(map(_shown, missing))} missing")
+        raise BadPosition("{where}: missing: {keys}", where=where, keys=", ".join(map(_shown, missing)))
     allowed = [*keys, *optional]
     for key in content:
         if key not in allowed:
-            _refuse(where, f"the unknown key {_shown(key)}", _listed(allowed))
+            raise BadPosition(
+                "{where}: there is no key {key}, allowed: {allowed}",
+                where=where,
+                key=_shown(key),
+                allowed=_listed(allowed),
+            )
     return content
 
 
 def _pair(where: str, content: Any, first: str, second: str) -> tuple[Any, Any]:
     if not isinstance(content, list) or len(content) != 2:
-        _refuse(where, _shown(content), f"a pair [{first}, {second}]")
+        _refuse(where, _shown(content), f"[{first}, {second}]")
     return content[0], content[1]
 
 
@@ -145,17 +154,17 @@ def _word(where: str, content: Any, allowed: Iterable[str]) -> str:
 
 
 def _refuse(where: str, found: str, allowed: str) -> NoReturn:
-    raise BadPosition(f"{where}: found {found}, allowed: {allowed}")
+    raise BadPosition("{where}: found {found}, allowed: {allowed}", where=where, found=found, allowed=allowed)
 
 
 def _listed(allowed: Iterable[int | str]) -> str:
     values = list(allowed)
-    return f"{values[0]} to {values[-1]}" if len(values) > 5 else ", ".join(map(str, values))
+    return f"{values[0]}-{values[-1]}" if len(values) > 5 else ", ".join(map(str, values))
 
 
 def _shown(content: Any) -> str:
-    """Return scalars as JSON, cut short; containers only by name, since they may be of any depth."""
+    """Return scalars as JSON, cut short; of containers, which may be of any depth, only the brackets."""
     if isinstance(content, dict | list):
-        return "an object" if isinstance(content, dict) else "a list"
+        return "{...}" if isinstance(content, dict) else "[...]"
     shown = json.dumps(content)
     return shown if len(shown) <= 40 else f"{shown[:40]}..."

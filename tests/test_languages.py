@@ -28,6 +28,7 @@ KEYWORDS = {
     "JournalError": None,
     "JournalInUse": None,
     "DamagedRecord": (2,),
+    "BadPosition": None,
     "refused": None,
     "Template": None,
 }
@@ -251,7 +252,9 @@ def test_what_is_wrong_with_a_record_is_told_in_the_language(
 
 @pytest.mark.usefixtures("english_again")
 @pytest.mark.parametrize("language", TRANSLATED)
-def test_lang_is_heard_before_anything_is_said(language: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lang_is_heard_before_anything_is_said(
+    language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Help, complaints and argparse's own words are in the language asked for, wherever it stands."""
     said = {text: form[0] for _, (text, *_), form in messages(language)}
     with pytest.raises(SystemExit):
@@ -267,7 +270,12 @@ def test_lang_is_heard_before_anything_is_said(language: str, capsys: pytest.Cap
         main(["bot", f"--lang={language}"])
     assert said["the following arguments are required: %s"] % "server" in capsys.readouterr().err
     assert main(["check", "/", "--lang", language]) == 2
-    assert said["cannot read {file}: {reason}"].partition("{")[0] in capsys.readouterr().err
+    why = said["cannot read {file}: {reason}"].format(file="/", reason=said["it is a folder"])
+    assert why in capsys.readouterr().err
+    (tmp_path / "positions").write_text("{}")
+    assert main(["score", str(tmp_path / "positions"), "--lang", language]) == 2
+    missing = said["{where}: missing: {keys}"].partition("{keys}")[0].format(where="position")
+    assert missing in capsys.readouterr().err
 
 
 def test_another_language_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

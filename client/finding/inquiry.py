@@ -11,6 +11,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from client.finding.found import Answer, Gone, Listed, Locked, SeatAnswer, Silent
+from client.language import N_
 from client.network.refusals import describe_refusal
 from client.network.transport import (
     Access,
@@ -153,7 +154,7 @@ async def _answer(websocket: ClientConnection, question: ClientMessage, *kinds: 
         message = await received(websocket)
         if isinstance(message, kinds):
             return message
-    raise BadMessage("no answer")
+    raise BadMessage(N_("no answer"))
 
 
 def open_tables(tables: list[TableSummary]) -> Listed:

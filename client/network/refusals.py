@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from client.language import _
+from client.language import _, describe_reason
 from protocol.messages import Refused
 from protocol.refusals import CLOSING_TEXTS, refusal_template, sentence
 from protocol.text import Unsafe, printable
@@ -31,6 +31,7 @@ def _described(code: str, about: Mapping[str, str]) -> str:
     """Return the sentence for a code, empty if there is none."""
     try:
         template = refusal_template(code, about)
-        return sentence(_(template), {name: printable(fact) for name, fact in about.items()})
+        facts = {name: describe_reason(fact) if name == "reason" else fact for name, fact in about.items()}
+        return sentence(_(template), {name: printable(fact) for name, fact in facts.items()})
     except KeyError:
         return ""

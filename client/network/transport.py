@@ -21,7 +21,7 @@ from websockets.exceptions import (
 )
 from websockets.http11 import Response
 
-from client.language import _
+from client.language import N_, _, describe_reason
 from client.network.refusals import describe_closing, describe_refusal
 from protocol.codec import BadMessage, UnknownMessage, decode_server, encode, readable
 from protocol.codes import CloseCode, Code
@@ -44,6 +44,16 @@ _FINAL_CODES: Final = frozenset(
 _THIS_COMPUTER: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _TOO_MANY_REQUESTS: Final = 429
 _UNAVAILABLE: Final = 503
+_CERTIFICATE_FAULTS: Final = {  # by OpenSSL's codes
+    9: N_("it is not valid yet"),
+    10: N_("it has expired"),
+    18: N_("the server has signed it itself"),
+    19: N_("the server has signed it itself"),
+    20: N_("who issued it is not known here"),
+    21: N_("who issued it is not known here"),
+    62: N_("it is for another name"),
+    64: N_("it is for another address"),
+}
 _PROXY_STATUSES: Final = frozenset({502, _UNAVAILABLE, 504})  # of a proxy that gets no answer from the server
 
 
@@ -222,7 +232,7 @@ async def _greeted(websocket: ClientConnection, address: Address, timeouts: Time
             await websocket.send(encode(Hello(list(VERSIONS), address.client, address.access.password)))
             welcome = await received(websocket)
     except BadMessage as error:
-        raise not_a_server(address.url, str(error)) from error
+        raise not_a_server(address.url, describe_reason(error)) from error
     except ConnectionClosed as error:
         raise ending(error) from error
     except TimeoutError as error:
@@ -248,14 +258,16 @@ async def received(websocket: ClientConnection) -> ServerMessage:
     while True:
         frame = await websocket.recv()
         if isinstance(frame, str):
-            raise BadMessage("a text frame instead of a binary one")
+            raise BadMessage(N_("a text frame instead of a binary one"))
         with contextlib.suppress(UnknownMessage):
             return decode_server(frame)
 
 
 def not_understood(error: BadMessage) -> ConnectFailed:
     return ConnectFailed(
-        _("The server sent something this client does not understand: {error}.").format(error=error),
+        _("The server sent something this client does not understand: {reason}.").format(
+            reason=describe_reason(error)
+        ),
         final=True,
         only_here=True,
     )
@@ -293,7 +305,12 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
                 "The certificate of {url} is not trusted: {reason}. If the host made it, ask them for "
                 "the file and pass it with --tls-ca."
             )
-            return ConnectFailed(text.format(url=url, reason=error.verify_message), final=True)
+            return ConnectFailed(
+                text.format(
+                    url=url, reason=_(_CERTIFICATE_FAULTS.get(error.verify_code, error.verify_message))
+                ),
+                final=True,
+            )
         case ssl.SSLError():
             text = _("{url} does not speak TLS. Try ws:// instead of wss://.")
             return ConnectFailed(text.format(url=url), final=True)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import assert_never
 
+from client.language import N_
 from engine.board import TILES, Field
 from engine.components import DEALS
 from engine.events import (
@@ -32,38 +33,38 @@ def check_table(state: TableState | None, view: View | None, seat: Seat | None) 
         pauses = (*state.pause_asked, 0 if state.paused is None else state.paused.seat)
         named = (state.host, state.starting or 0, *votes, *pauses)
         if len(state.seats) not in DEALS or max(named) >= len(state.seats):
-            raise BadMessage("no table has such seats")
+            raise BadMessage(N_("no table has such seats"))
         if seats not in {None, len(state.seats)}:
-            raise BadMessage("the table has other seats than its game")
+            raise BadMessage(N_("the table and its game have different seats"))
         seats = len(state.seats)
     if seats is not None and seat is not None and seat >= seats:
-        raise BadMessage("this client's seat is not at the table")
+        raise BadMessage(N_("this client's seat is not at the table"))
 
 
 def check_speaker(seat: int | None, state: TableState | None, view: View | None) -> None:
     """Raise BadMessage if somebody speaks from a seat that the table does not have."""
     seats = view.seats if view is not None else max(DEALS) if state is None else len(state.seats)
     if seat is not None and seat >= seats:
-        raise BadMessage("nobody sits where this was said")
+        raise BadMessage(N_("nobody sits where this was said"))
 
 
 def check_view(view: View) -> None:
     """Raise BadMessage if a started game cannot be as it is in `view`."""
     started = view.start
     if not _is_dealt(started):
-        raise BadMessage("no game starts like that")
+        raise BadMessage(N_("no game starts like this"))
     laid = [each.tile for each in view.tiles if each is not None]
     if len(laid) != len(set(laid)):
-        raise BadMessage("no tile is laid twice")
+        raise BadMessage(N_("a tile is laid twice"))
     if not _can_be_placed(view):
-        raise BadMessage("such pieces cannot be on the board")
+        raise BadMessage(N_("pieces are on the board that cannot be there"))
     if view.turn is not None and view.turn >= view.seats:
-        raise BadMessage("nobody has that turn")
+        raise BadMessage(N_("nobody has the seat whose turn it is"))
     if view.phase is not Phase.LAYING and (None in view.tiles or set(view.laurels) != set(TILES)):
-        raise BadMessage("the territory is not complete")
+        raise BadMessage(N_("the territory is not complete"))
     scored = view.scoring != ()
     if scored != (view.phase is Phase.OVER) or not all(_can_be_scored(event, view) for event in view.scoring):
-        raise BadMessage("such a scoring cannot be")
+        raise BadMessage(N_("the scoring contradicts the board"))
 
 
 def _is_dealt(started: GameStarted) -> bool:

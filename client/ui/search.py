@@ -6,6 +6,7 @@ from typing import Final
 
 from client.finding.found import Found, SeatAnswer, Silent
 from client.finding.inquiry import follow_seat
+from client.language import describe_reason
 from client.network.transport import FREE_ACCESS, Access
 from client.player.seats import KeptSeat
 from client.ui.requests import Request
@@ -39,7 +40,7 @@ async def run(
         try:
             await search(show, access)
         except Exception as error:  # noqa: BLE001 - whatever fails there, an address can be typed
-            show(Found(deaf=str(error) or type(error).__name__))
+            show(Found(deaf=describe_reason(error) or type(error).__name__))
 
     async def follow(seat: KeptSeat) -> None:
         def stands(answer: SeatAnswer) -> None:
@@ -48,7 +49,7 @@ async def run(
         try:
             await follow_seat(seat.server, seat.table, seat.proof, access, stands)
         except Exception as error:  # noqa: BLE001 - whatever fails there, the seat can be taken
-            stands(Silent(str(error) or type(error).__name__))
+            stands(Silent(describe_reason(error) or type(error).__name__))
 
     tasks = [asyncio.create_task(each) for each in (look(), *map(follow, seats))]
     waiting = asyncio.get_running_loop().call_later(_PATIENCE, program.change, give_up_hope)

@@ -5,7 +5,7 @@ import argparse
 import msgspec
 from msgspec.structs import asdict
 
-from client.language import _, counted
+from client.language import _, counted, describe_reason
 from client.records.recording import standings
 from client.ui.export.tables import games_listing, standings_listing
 from commands.arguments import positive
@@ -75,6 +75,6 @@ def _removed(arguments: argparse.Namespace) -> int:
         try:
             (folder_of(arguments) / game.file).unlink(missing_ok=True)
         except OSError as error:
-            text = _("cannot remove {file}: {reason}").format(file=game.file, reason=error.strerror)
+            text = _("cannot remove {file}: {reason}").format(file=game.file, reason=describe_reason(error))
             raise WrongUse(text) from error
     return 0

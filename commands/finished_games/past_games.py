@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from client.language import _
+from client.language import _, describe_reason
 from client.records.recording import PastGame, shown_name
 from commands.arguments import data_folder
 from commands.parsing import WrongUse
@@ -37,7 +37,10 @@ def kept_here(folder: Path | None = None) -> Config:
         prepare_folder(records_folder())
     except OSError as error:
         text = _("finished games are not kept: cannot write into {folder}: {reason}")
-        print(f"palatinus: {text.format(folder=records_folder(), reason=error.strerror)}", file=sys.stderr)
+        print(
+            f"palatinus: {text.format(folder=records_folder(), reason=describe_reason(error))}",
+            file=sys.stderr,
+        )
         return Config()
     return Config(records=records_folder(), most_records=MOST_KEPT)
 
@@ -106,7 +109,7 @@ def games_of(arguments: argparse.Namespace) -> list[PastGame]:
     try:
         return past_games(folder)
     except OSError as error:
-        text = _("cannot read {file}: {reason}").format(file=folder, reason=error.strerror)
+        text = _("cannot read {file}: {reason}").format(file=folder, reason=describe_reason(error))
         raise WrongUse(text) from error
 
 

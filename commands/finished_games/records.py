@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from client.language import _, counted, listed
+from client.language import _, counted, describe_reason, listed
 from client.records.recording import Recording
 from client.tables.fairness import describe_recorded_draws
 from commands.parsing import WrongUse
@@ -84,7 +84,9 @@ def _replayed(file: str) -> tuple[Game, Recording]:
         game = replayed(text)
         return game, Recording.of(game.events, names_in(text))
     except OSError as error:
-        raise WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=error.strerror)) from error
+        raise WrongUse(
+            _("cannot read {file}: {reason}").format(file=file, reason=describe_reason(error))
+        ) from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise WrongUse(
@@ -118,7 +120,7 @@ def _writing(out: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        text = _("cannot write {file}: {reason}").format(file=out, reason=error.strerror)
+        text = _("cannot write {file}: {reason}").format(file=out, reason=describe_reason(error))
         raise WrongUse(text) from error
 
 

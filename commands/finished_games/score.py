@@ -4,9 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from client.language import _
+from client.language import _, describe_reason
 from commands.parsing import wrong_use
-from engine.final import scored_line
+from engine.final import BadPosition, scored_line
 
 
 def add_score(score: argparse.ArgumentParser) -> None:
@@ -18,7 +18,9 @@ def _score(arguments: argparse.Namespace) -> int:
     try:
         content = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
     except OSError as error:
-        return wrong_use(_("cannot read {file}: {reason}").format(file=arguments.file, reason=error.strerror))
+        return wrong_use(
+            _("cannot read {file}: {reason}").format(file=arguments.file, reason=describe_reason(error))
+        )
     if not content.strip():
         return wrong_use(_("{file} is empty: write one position per line").format(file=arguments.file))
     for number, line in enumerate(content.rstrip().split(b"\n"), start=1):
@@ -27,6 +29,7 @@ def _score(arguments: argparse.Namespace) -> int:
         except UnicodeDecodeError:
             text = _("{file}: line {number}: it is not UTF-8 text")
             return wrong_use(text.format(file=arguments.file, number=number))
-        except ValueError as error:
-            return wrong_use(_("line {number}: {reason}").format(number=number, reason=error))
+        except BadPosition as error:
+            reason = _(error.text).format(**error.about)
+            return wrong_use(_("line {number}: {reason}").format(number=number, reason=reason))
     return 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import asyncssh
 
-from client.language import _
+from client.language import _, describe_reason
 from commands.parsing import WrongUse
 
 
@@ -20,7 +20,7 @@ def host_key(path: Path) -> asyncssh.SSHKey:
             path.chmod(0o600)
         return asyncssh.read_private_key(path)
     except OSError as error:
-        reason = error.strerror
+        reason = describe_reason(error)
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError):
         reason = _(
             "it is not an ssh key, or it has a passphrase. Move it out of the way, and a new one "

@@ -11,7 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
-from client.language import N_, _
+from client.language import N_, _, describe_reason
 from client.network.transport import Access
 from client.typed.address import BadAddress, same_server, server_url
 from commands.access import access_of
@@ -42,7 +42,7 @@ def let_guests_in(arguments: argparse.Namespace) -> int:
     try:
         book = GuestBook(folder / "seats")
     except OSError as error:
-        text = _("cannot use {file}: {reason}").format(file=folder, reason=error.strerror)
+        text = _("cannot use {file}: {reason}").format(file=folder, reason=describe_reason(error))
         raise WrongUse(text) from error
     limits = GuestLimits(guests=arguments.max_guests, guests_per_address=arguments.guests_per_address)
     with _listening(arguments.host, arguments.ssh) as listener:
@@ -84,7 +84,9 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return listening_socket(Config(host=host, port=port))
     except StartError as error:
-        reason = str(error.about.get("reason", describe_host_error(error)))
+        reason = (
+            describe_reason(error.about["reason"]) if "reason" in error.about else describe_host_error(error)
+        )
         text = _("cannot listen on {host} port {port}: {reason}. Choose another --host or --ssh")
         raise WrongUse(text.format(host=host, port=port, reason=reason)) from error
 

@@ -17,7 +17,7 @@ from client.bots.arena.schedule import LEAST_ENTRANTS, Schedule
 from client.bots.arena.standings import standings
 from client.bots.arena.table import as_json, lines
 from client.bots.brains import NoSuchBrain, brain_named
-from client.language import _
+from client.language import _, describe_reason
 from commands.arguments import positive
 from commands.parsing import WrongUse
 from commands.progress import progress
@@ -181,7 +181,7 @@ class _Games:
 
 
 def _cannot_write(error: OSError) -> str:
-    return _("cannot write {file}: {reason}").format(file=error.filename, reason=error.strerror)
+    return _("cannot write {file}: {reason}").format(file=error.filename, reason=describe_reason(error))
 
 
 def _say_lost(number: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from client.bots.runner import BotOptions, run_bots
-from client.language import _, spoken
+from client.language import _, describe_reason, spoken
 from client.player.preferences import WaysIn
 from client.player.seats import Seats, seats_folder
 from client.typed.address import DEFAULT_PORT
@@ -45,7 +45,7 @@ async def against_bots(
         try:
             game = held.enter_context(new_game(brains, players))
         except OSError as error:
-            reason = error.strerror
+            reason = describe_reason(error)
         else:
             try:
                 return await _at_game(there, game, config)
@@ -61,14 +61,14 @@ async def going_on(options: Options, game: KeptGame, config: Config) -> Visit:
         with continued(game):
             return await _at_game(replace(options, table=game.table), game, config)
     except OSError as error:
-        return Visit(1, game_not_continued(game.folder, error.strerror or str(error)))
+        return Visit(1, game_not_continued(game.folder, describe_reason(error)))
     except JournalError as error:
         return Visit(1, game_not_continued(game.folder, _reason(error)))
 
 
 def _reason(error: JournalError) -> str:
     """Return why a journal cannot be used, without the advice for those who run palatinus serve."""
-    return str(error.about.get("reason", _("its journal cannot be read")))
+    return describe_reason(error.about.get("reason", _("its journal cannot be read")))
 
 
 def _unusable(error: JournalError) -> str:

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from client.language import N_, _, labelled
+from client.language import N_, _, describe_reason, labelled
 from commands.parsing import WrongUse
 from commands.serving.options import Option, ServeOptions, serve_options
 
@@ -232,7 +232,7 @@ def _text_of(file: Path) -> str:
         else:
             return data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or _("it is not UTF-8 text")
+        reason = describe_reason(error) if isinstance(error, OSError) else _("it is not UTF-8 text")
         raise WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=reason)) from error
     raise WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=reason))
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from client.language import _
+from client.language import _, describe_reason
 from client.ui.export.tables import Table
 from commands.parsing import WrongUse
 from engine.events import Event, WolvesRevealed
@@ -35,7 +35,7 @@ def write_record(table: Table, events: Sequence[Event], file: str | None) -> Pat
             with path.open("wb" if file else "xb") as out:
                 out.write(content)
         except OSError as error:
-            text = _("cannot write {file}: {reason}").format(file=path, reason=error.strerror)
+            text = _("cannot write {file}: {reason}").format(file=path, reason=describe_reason(error))
             raise WrongUse(text) from error
     if not any(isinstance(event, WolvesRevealed) for event in events):
         print(_("This game has no result: its record reveals all wolf pieces."), file=sys.stderr)

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Self, TypeVar
 
-from client.language import _
-from commands.parsing import WrongUse
+from client.language import _, describe_reason
+from commands.parsing import WrongUse, translated_facts
 from engine.events import Event
 from protocol.refusals import sentence
 from server.admin.client import ask, copied
@@ -88,12 +88,12 @@ def _worded(path: Path, work: Callable[[], R]) -> R:
         raise WrongUse(describe_failure(error)) from error
     except OSError as error:
         text = _("cannot ask the server at {file}: {reason}")
-        raise WrongUse(text.format(file=path, reason=error.strerror or error)) from error
+        raise WrongUse(text.format(file=path, reason=describe_reason(error))) from error
 
 
 def describe_failure(error: AdminFailure) -> str:
     """Return why a server did not do something, in a line without a full stop."""
-    return sentence(_(error.text), {name: str(fact) for name, fact in error.about.items()}).rstrip(".")
+    return sentence(_(error.text), translated_facts(error.about)).rstrip(".")
 
 
 class ServedTables:
@@ -169,7 +169,7 @@ def backed_up(path: Path, file: Path) -> CopyReport:
         try:
             unfinished.replace(file)
         except OSError as error:
-            text = _("cannot write {file}: {reason}").format(file=file, reason=error.strerror)
+            text = _("cannot write {file}: {reason}").format(file=file, reason=describe_reason(error))
             raise WrongUse(text) from error
     finally:
         unfinished.unlink(missing_ok=True)
@@ -207,7 +207,7 @@ def _private(file: Path) -> int:
         file.unlink(missing_ok=True)
         return os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     except OSError as error:
-        text = _("cannot write {file}: {reason}").format(file=file, reason=error.strerror)
+        text = _("cannot write {file}: {reason}").format(file=file, reason=describe_reason(error))
         raise WrongUse(text) from error
 
 

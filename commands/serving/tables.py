@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from client.language import N_, _, counted
+from client.language import N_, _, counted, describe_reason
 from client.records.recording import Recording
 from client.ui.export.moment import as_text
 from client.ui.export.tables import Table, check_lines, listing, progress, salvage_line, summary
@@ -213,7 +213,7 @@ def _tables_salvaged(arguments: argparse.Namespace) -> int:
                 with path.open("xb") as out:
                     out.write(recorded(game.events, game.names).encode())
             except OSError as error:
-                text = _("cannot write {file}: {reason}").format(file=path, reason=error.strerror)
+                text = _("cannot write {file}: {reason}").format(file=path, reason=describe_reason(error))
                 raise WrongUse(text) from error
         print(salvage_line(game, str(path)))
     print(_("The records of running games reveal all wolf pieces."), file=sys.stderr)

@@ -6,21 +6,22 @@ A library's own text may repeat a value of a row, and so a hidden piece. It is n
 import sqlite3
 from typing import Final
 
+from engine.errors import Template
 from server.errors import HostError
 
 # What SQLite's codes mean. Its texts may quote the file, and those of the module that calls it do.
 _SQLITE: Final = {
-    sqlite3.SQLITE_PERM: "access permission denied",
-    sqlite3.SQLITE_BUSY: "database is locked",
-    sqlite3.SQLITE_LOCKED: "database table is locked",
-    sqlite3.SQLITE_NOMEM: "out of memory",
-    sqlite3.SQLITE_READONLY: "attempt to write a readonly database",
-    sqlite3.SQLITE_IOERR: "disk I/O error",
-    sqlite3.SQLITE_CORRUPT: "database disk image is malformed",
-    sqlite3.SQLITE_FULL: "database or disk is full",
-    sqlite3.SQLITE_CANTOPEN: "unable to open database file",
-    sqlite3.SQLITE_CONSTRAINT: "constraint failed",
-    sqlite3.SQLITE_NOTADB: "file is not a database",
+    sqlite3.SQLITE_PERM: Template("permission denied"),
+    sqlite3.SQLITE_BUSY: Template("another program has locked it"),
+    sqlite3.SQLITE_LOCKED: Template("another program has locked it"),
+    sqlite3.SQLITE_NOMEM: Template("there is not enough memory"),
+    sqlite3.SQLITE_READONLY: Template("it is read-only"),
+    sqlite3.SQLITE_IOERR: Template("the disk reports an error"),
+    sqlite3.SQLITE_CORRUPT: Template("the file is malformed"),
+    sqlite3.SQLITE_FULL: Template("the disk is full"),
+    sqlite3.SQLITE_CANTOPEN: Template("the file cannot be opened"),
+    sqlite3.SQLITE_CONSTRAINT: Template("it contradicts what is stored"),
+    sqlite3.SQLITE_NOTADB: Template("it is not a database"),
 }
 _PRIMARY: Final = 0xFF  # the part of a code that is not about details
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from client.finding.found import Asking, Found, FoundServer, Gone, Listed, Locked, SeatAnswer, Silent
-from client.language import _, counted
+from client.language import _, counted, describe_reason
 from client.player.seats import KeptSeat
 from client.ui import requests
 from client.ui.actions import Act, Action, ChooseLine, Way
@@ -169,7 +169,7 @@ def _deaf(reason: str) -> str:
         "This computer cannot look for servers ({reason}). Ask the host for the address on their screen, and "
         "type it here: ws://HOST:PORT."
     )
-    return text.format(reason=printable(reason))
+    return text.format(reason=printable(describe_reason(reason)))
 
 
 def _seat_text(seat: KeptSeat, answer: SeatAnswer | None) -> str:

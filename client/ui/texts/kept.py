@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from client.language import _, listed
+from client.language import _, describe_reason, listed
 from engine.errors import DamagedRecord
 
 
@@ -13,7 +13,7 @@ def saved_as(path: Path) -> str:
 
 
 def not_saved(path: Path, error: OSError) -> str:
-    return _("Cannot write {file}: {reason}.").format(file=path, reason=error.strerror or error)
+    return _("Cannot write {file}: {reason}.").format(file=path, reason=describe_reason(error))
 
 
 def nothing_saved_here() -> str:
@@ -39,12 +39,14 @@ def seat_lost(table: str) -> str:
 
 def seat_not_kept(error: OSError) -> str:
     return _("Your seat cannot be saved for later ({error}): stay until the game is over.").format(
-        error=error.strerror
+        error=describe_reason(error)
     )
 
 
 def seats_not_read(error: OSError) -> str:
-    return _("The seats saved on this computer cannot be read ({error}).").format(error=error.strerror)
+    return _("The seats saved on this computer cannot be read ({error}).").format(
+        error=describe_reason(error)
+    )
 
 
 def seat_damaged(path: Path) -> str:

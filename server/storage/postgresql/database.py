@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
+from engine.errors import Template
 from server.config import Durable
 from server.errors import JournalError, NotStored, NotStoredNow
 from server.storage import reasons
@@ -166,13 +167,13 @@ def _nobody_answers(error: BaseException) -> bool:
 def reason_of(error: BaseException) -> str:
     """Return why something failed, in a line that may be shown and holds nothing of what is stored."""
     if isinstance(error, TimeoutError):
-        return "it does not answer in time"
+        return Template("it does not answer in time")
     if isinstance(error, socket.gaierror):
-        return "no computer with its name is known here"
+        return Template("no computer has this name")
     if _nobody_answers(error):
-        return "nothing answers there"
+        return Template("nothing answers there")
     if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
-        return "none of its hosts is what target_session_attrs asks for"
+        return Template("none of its hosts is what target_session_attrs asks for")
     if isinstance(error, asyncpg.InterfaceError | asyncpg.InternalClientError):
         return f"the connection cannot be used ({type(error).__name__})"
     if not isinstance(error, asyncpg.PostgresError):

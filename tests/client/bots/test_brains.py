@@ -223,7 +223,7 @@ def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
         ("json:mine", rf"The module 'json' \({re.escape(json.__file__)}\) has no 'mine'"),
         ("sys:mine", r"The module 'sys' \(built-in\) has no 'mine'"),
         ("my_brains:number", "cannot be called"),
-        ("search:99", "Choose 100 to 1000000"),
+        ("search:99", "A search makes 100 to 1000000"),
     ):
         with pytest.raises(NoSuchBrain, match=reason):
             brain_named(text)

@@ -103,7 +103,7 @@ def test_a_game_is_found_by_number_code_or_file(run: Run, records: Path) -> None
     for wanted in ("0", "9", "KRTZ", "²"):
         assert "there is no game" in run("show", wanted, code=2)
     for wanted in ("nowhere/x", "x.txt"):
-        assert f"cannot read {wanted}: No such file" in run("show", wanted, code=2)
+        assert f"cannot read {wanted}: there is no such file" in run("show", wanted, code=2)
 
 
 def test_a_file_may_be_meant_instead(

@@ -121,7 +121,7 @@ def test_records_are_exported(
     record = (tmp_path / f"{over}.txt").read_text(encoding="utf-8")
     assert replayed(record).over
     assert names_in(record) == {0: "Player 0", 1: "Player 1"}
-    assert "File exists" in complaint(capsys, tmp_path, "export", over)
+    assert "it exists already" in complaint(capsys, tmp_path, "export", over)
     for _ in range(2):
         assert told(capsys, tmp_path, "export", over, "mine.txt") == ("", "")
     assert (tmp_path / "mine.txt").read_text(encoding="utf-8") == record
@@ -215,7 +215,7 @@ async def test_a_damaged_table_is_told_salvaged_and_restored(
     assert f"Table {over}: complete up to move 32, in " in out
     assert replayed((tmp_path / "out" / f"{over}.txt").read_text(encoding="utf-8")).over
     assert not replayed((tmp_path / "out" / f"{code}.txt").read_text(encoding="utf-8")).over
-    assert "File exists" in complaint(capsys, tmp_path, "salvage", over, "--to", str(tmp_path / "out"))
+    assert "it exists already" in complaint(capsys, tmp_path, "salvage", over, "--to", str(tmp_path / "out"))
     assert "no trace of table AAAA was found" in complaint(
         capsys, tmp_path, "salvage", "AAAA", "--to", str(tmp_path)
     )

@@ -162,7 +162,7 @@ async def test_a_url_that_makes_no_sense_is_not_repeated(url: str) -> None:
         (OSError("Multiple exceptions: [Errno 111] Connect call failed"), "nothing answers at", "there"),
         (FileNotFoundError(2, "No such file"), "nothing answers at", "there"),
         (TimeoutError(), "does not answer in time", "does not answer in time"),
-        (socket.gaierror(-2, "Name or service not known"), "cannot find the database", "is known here"),
+        (socket.gaierror(-2, "Name or service not known"), "cannot find the database", "has this name"),
         (PermissionError(13, "Permission denied"), "cannot use the database", "Permission denied"),
     ],
 )
