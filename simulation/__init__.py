@@ -12,6 +12,7 @@
   has servers that are broken on purpose, to prove that they notice.
 - `world` puts all of them together. `running` has each world in a
   process of its own, and leaves out of a failing one what the failure does not need.
+- `real` plays with real processes, to see that all of this is true to life.
 
 Needs Linux: processes that fork, and files in /dev/shm.
 """

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from simulation.mistakes import MISTAKES
+from simulation.broken.mistakes import MISTAKES
 from simulation.plan import Choice, plan_of
 from simulation.running import outcomes, shrunk
 from simulation.world import Outcome

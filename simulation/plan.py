@@ -5,9 +5,8 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from simulation.mistakes import MISTAKES
+from simulation.broken.mistakes import MISTAKES
 from simulation.network import Weather
-from simulation.people.plan import Disturbance
 from simulation.people.plan import Plan as People
 
 
@@ -133,8 +132,12 @@ _GRACES: Final = (0.1, 0.1, 60.0)
 
 
 # What a mistake asks for (`Mistake.plan`), in faults of ours.
-_WANTED: Final = {"kills": Kind.KILL, "full_disks": Kind.FULL_DISK}
-_OF_NODES: Final = {Disturbance.SLEEP: Kind.SLEEP, Disturbance.SILENCE: Kind.LINE_SILENT}
+_WANTED: Final = {
+    "kills": Kind.KILL,
+    "full_disks": Kind.FULL_DISK,
+    "sleeps": Kind.SLEEP,
+    "silences": Kind.LINE_SILENT,
+}
 
 
 def plan_of(choice: Choice) -> Plan:
@@ -148,7 +151,6 @@ def plan_of(choice: Choice) -> Plan:
     shares = _SHARES_OF_NODES if nodes > 1 else _SHARES
     kinds = [kind for kind in shares if durable or kind is not Kind.POWER_CUT]
     struck = rng.choices(kinds, [shares[kind] for kind in kinds], k=rng.choice([0, 1, 2, 4, 8]))
-    struck += [_OF_NODES[each] for each in wanted.pop("faults", ())]
     if choice.broken is not None and nodes == 1:
         struck += [Kind.POWER_CUT if wanted.pop("power_cuts", False) else Kind.KILL] * 3
     for name, kind in _WANTED.items():
@@ -198,7 +200,6 @@ def _people(rng: random.Random, seed: str) -> dict[str, Any]:
     return {
         "seed": seed,
         "games": games,
-        "kills": 0,
         "tables": rng.randint(1, games),
         "longest_hold": rng.choice([0.5, 2.0, 6.0]),
         "patience": 150.0,
@@ -208,5 +209,4 @@ def _people(rng: random.Random, seed: str) -> dict[str, Any]:
         "played_again": rng.choice([0.0, 0.3, 1.0]),
         "talk": rng.choice([0.0, 0.01, 0.1]),
         "quiet": rng.random() < 0.2,
-        "operated": False,
     }

@@ -7,7 +7,6 @@ import random
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -70,7 +69,7 @@ class Bots:
         self._begin = begin
         self._number = 0
 
-    async def joined(self, url: str, table: str, _certificate: Path | None) -> Bot:
+    async def joined(self, url: str, table: str) -> Bot:
         """Start a bot that joins the table."""
         self._number += 1
         process, said = self._new_process(f"bot {self._number}"), io.StringIO()

@@ -5,7 +5,7 @@ import gc
 import logging
 import random
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,17 +25,15 @@ from server.storage.entries import Entry
 from server.storage.postgresql.tables_in_database import carry_out
 from simulation import machine
 from simulation.broken.making import times_made
+from simulation.broken.mistakes import MISTAKES
 from simulation.database import LEASE_SECONDS, DatabaseServer, connection_to
 from simulation.disk import Disks
 from simulation.disturbing import Disturbing
 from simulation.judging.tables import Tables
-from simulation.judging.wire_checks import catch_ups, check_catching_up, check_lobby
 from simulation.loop import EPOCH, Clock, Process, Stuck
-from simulation.mistakes import MISTAKES
 from simulation.network import Connection, Network, Weather
 from simulation.people import games as people_games
 from simulation.people.games import Games
-from simulation.people.operator import Operator
 from simulation.people.plan import games
 from simulation.people.visitors import Route, Stroller
 from simulation.plan import Plan
@@ -81,8 +79,6 @@ class World:
 
     One Python process has one world, and does nothing else.
     """
-
-    operator: Operator | None = None
 
     def __init__(self, plan: Plan, folder: Path, trace: Trace) -> None:
         self.outcome = Outcome()
@@ -269,7 +265,6 @@ class World:
             counts,
             verdict,
             between_games=self._disturbing.at_rematch,
-            authority=None,
         )
         strange = Stranger(self._host, _PORT, random.Random(f"{plan.seed} stranger"), counts)
         others = [begin(self._stranger, strange.break_rules()), begin(self._browser, self._browse())]
@@ -383,21 +378,12 @@ class World:
                 for table in self._stroller.found
                 if table not in late
             ]
-        taps: dict[str, list[Wiretap]] = defaultdict(list)
-        for tap in self.taps:
-            check_catching_up(tap, verdict)
-            check_lobby(tap, verdict)
-            verdict.different += [f"the server sent what is no message: {what}" for what in tap.damaged]
-            counts.update(catch_ups(tap))
-            for table in tap.tables:
-                taps[table].append(tap)
         parties = [] if self._games is None else self._games.parties
         ownership = None if self.database is None else self.database.ownership()
         if ownership is not None:
             counts["tables that went to another node"] += ownership.changes
         tables = Tables(self._plan.people, self, journal, ownership, counts=counts, verdict=verdict)
-        for party in parties:
-            tables.judge(party, party.tables, taps)
+        tables.judge_all(parties, self.taps)
         tokens = {player.token for party in parties for player in party.everybody if player.token}
         self._judge_strangers({table for party in parties for table in party.tables}, tokens)
         self._judge_log(tokens)

@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess
@@ -131,26 +131,6 @@ async def started(
     return ForkedProgram(process, await _reader(out), await _reader(err))
 
 
-async def started_with_log(
-    words: Sequence[str], log: Path, environment: Mapping[str, str], run: Callable[[], int] = main
-) -> ForkedProgram | None:
-    """Start `run` with these arguments, its output in a pipe and its errors added to the log.
-
-    Return None where no process can be forked.
-    """
-    context = _fork_server()
-    if context is None:
-        return None
-    out, to_out = context.Pipe(duplex=False)
-    start = _Start(list(words), dict(os.environ | environment), PROGRAM.parent, (to_out, str(log)), run=run)
-    process = context.Process(target=start.main)
-    process.start()
-    to_out.close()
-    nothing = asyncio.StreamReader()
-    nothing.feed_eof()
-    return ForkedProgram(process, await _reader(out), nothing)
-
-
 def started_in_terminal(
     words: Sequence[str], device: str, environment: Mapping[str, str], folder: Path | None
 ) -> ForkServerProcess:
@@ -197,10 +177,8 @@ class _Start:
     words: list[str]
     environment: dict[str, str]
     folder: Path
-    # For output and errors, of which the latter may be a file's path; or a terminal's path for all.
-    streams: tuple[Connection, Connection | str] | str
+    streams: tuple[Connection, Connection] | str  # for output and errors; or a terminal's path for all
     uvloop: bool = True
-    run: Callable[[], int] = main
 
     def main(self) -> None:
         """Be the program."""
@@ -219,7 +197,7 @@ class _Start:
         if not self.uvloop:
             sys.modules["uvloop"] = None  # type: ignore[assignment]
         sys.argv = [str(PROGRAM), *self.words]
-        sys.exit(self.run())
+        sys.exit(main())
 
     @staticmethod
     def _take_terminal(device: str) -> None:
@@ -234,8 +212,7 @@ class _Start:
         os.close(terminal)
 
     @staticmethod
-    def _take_pipes(out: Connection, err: Connection | str) -> None:
-        errors = Path(err).open("ab") if isinstance(err, str) else err  # noqa: SIM115 - closed below
-        with Path(os.devnull).open("rb") as nothing, out, errors:
-            for number, file in enumerate((nothing.fileno(), out.fileno(), errors.fileno())):
+    def _take_pipes(out: Connection, err: Connection) -> None:
+        with Path(os.devnull).open("rb") as nothing, out, err:
+            for number, file in enumerate((nothing.fileno(), out.fileno(), err.fileno())):
                 os.dup2(file, number)

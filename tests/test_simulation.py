@@ -7,8 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from engine.pieces import Seat
+from protocol.messages import Done, PlacePiece, Refused, ServerMessage
+from server.storage.entries import Played
+from simulation.broken.mistakes import MISTAKES
+from simulation.judging.answers import check_answers
+from simulation.verdict import Verdict
+from simulation.wiretap import Asked, Heard, Wiretap
+
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the simulation needs Linux")
 ROOT = Path(__file__).parents[1]
+SEAT = Seat(1)
 
 
 def simulate(*options: str, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
@@ -56,3 +65,73 @@ def test_the_simulation_finds_a_broken_server(name: str) -> None:
     """Some of the mistakes here; `python -m simulation --broken all` tries all of them."""
     done = simulate("--first", "1", "--broken", name)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("stored", "answer", "found"),
+    [
+        (1, Done(7), set()),
+        (0, Done(7), {"lost"}),
+        (0, Refused("not-stored", "", 7), set()),
+        (1, Refused("not-stored", "", 7), {"invented"}),
+        (1, Refused("not-at-a-table", "", 7), set()),
+        (2, Done(7), {"doubled"}),
+    ],
+)
+def test_what_a_mover_was_told_is_compared_with_the_journal(
+    stored: int, answer: ServerMessage, found: set[str]
+) -> None:
+    """A refusal says that the move was not made, unless the mover has no seat any more."""
+    move = PlacePiece(7, "Em", "A1")
+    tap = Wiretap(1)
+    tap.asked.append(Asked(move, 0, 0.0, "ROMA", SEAT))
+    tap.heard.append(Heard("ROMA", SEAT, b"", answer, 0.0, 0))
+    verdict = Verdict()
+    check_answers("ROMA", [Played(SEAT, move, [])] * stored, [tap], verdict)
+    assert {kind for kind, cases in verdict.kinds().items() if cases} == found
+
+
+def test_a_refusal_on_a_connection_that_is_lost_may_be_followed_by_the_move() -> None:
+    """The client has sent it again, and has not heard that it was refused."""
+    move = PlacePiece(7, "Em", "A1")
+    before, after = Wiretap(1), Wiretap(1)
+    for time, tap in enumerate((before, after)):
+        tap.asked.append(Asked(move, 0, float(time), "ROMA", SEAT))
+    refused = Heard("ROMA", SEAT, b"", Refused("not-stored", "", 7), 0.5, 0)
+    before.heard.append(refused)
+    verdict = Verdict()
+    check_answers("ROMA", [Played(SEAT, move, [])], [before, after], verdict)
+    assert not verdict
+    after.heard.append(refused)
+    check_answers("ROMA", [Played(SEAT, move, [])], [before, after], verdict)
+    assert verdict.invented
+
+
+@pytest.mark.parametrize(("table", "seat"), [("ROMA", Seat(2)), ("ROMA", None), ("ALBA", Seat(1))])
+def test_a_stored_move_was_sent_by_its_seat(table: str, seat: Seat | None) -> None:
+    """And not by another one, a spectator, or at another table."""
+    move = PlacePiece(7, "Em", "A1")
+    tap = Wiretap(1)
+    tap.asked.append(Asked(move, 0, 0.0, table, seat))
+    verdict = Verdict()
+    check_answers("ROMA", [Played(SEAT, move, [])], [tap], verdict)
+    assert verdict.kinds().pop("invented")
+
+
+def test_what_is_no_message_is_found() -> None:
+    """Whatever the server sends is judged, or said to be no message."""
+    tap = Wiretap(1)
+    tap.feed(b"HTTP/1.1 101 Switching Protocols\r\n\r\n" + b"\x82\x02{}" + b"\x81\x02{}")
+    assert len(tap.damaged) == 2
+    assert not tap.heard
+    page = Wiretap(1)
+    page.feed(b"HTTP/1.1 426 Upgrade Required\r\n\r\n\x82\x02{}")
+    assert not page.damaged
+
+
+def test_every_mistake_can_be_made() -> None:
+    """What the mistakes replace is still there."""
+    make = "from simulation.broken.mistakes import MISTAKES as m\nfor each in m.values(): each.make()"
+    done = subprocess.run([sys.executable, "-c", make], cwd=ROOT, check=False)
+    assert done.returncode == 0
+    assert len(MISTAKES) >= 12

@@ -10,18 +10,22 @@ from simulation.judging.answers import check_answers
 from simulation.judging.history import History
 from simulation.judging.judge import Judge
 from simulation.judging.ownership import Ownership
-from simulation.judging.wire_checks import check_chat, check_kept_seats, check_quiet
+from simulation.judging.wire_checks import (
+    catch_ups,
+    check_catching_up,
+    check_chat,
+    check_kept_seats,
+    check_lobby,
+    check_quiet,
+)
 from simulation.people.games import Party
-from simulation.people.operator import Operator
 from simulation.people.plan import Plan
 from simulation.verdict import Verdict
 from simulation.wiretap import Wiretap
 
 
 class Evidence(Protocol):
-    """What servers have left besides a journal; `Servers` says more of these attributes."""
-
-    operator: Operator | None
+    """What servers have left besides a journal; `long_tables` may have been shortened in it."""
 
     @property
     def long_tables(self) -> set[str]:
@@ -51,13 +55,21 @@ class Tables:
         self._counts = counts
         self._verdict = verdict
 
-    def judge(self, party: Party, tables: Sequence[str], taps: dict[str, list[Wiretap]]) -> None:
+    def judge_all(self, parties: Sequence[Party], every_tap: Sequence[Wiretap]) -> None:
+        """Judge what was heard on all connections, and the tables where these parties have played."""
+        taps: dict[str, list[Wiretap]] = defaultdict(list)
+        for tap in every_tap:
+            check_catching_up(tap, self._verdict)
+            check_lobby(tap, self._verdict)
+            self._verdict.different += [f"the server sent what is no message: {what}" for what in tap.damaged]
+            self._counts.update(catch_ups(tap))
+            for table in tap.tables:
+                taps[table].append(tap)
+        for party in parties:
+            self._judge(party, party.tables, taps)
+
+    def _judge(self, party: Party, tables: Sequence[str], taps: dict[str, list[Wiretap]]) -> None:
         """Judge these of the tables where a party has played; `taps` are by tables."""
-        operator = self._servers.operator
-        if party.closed and operator is not None:
-            back = set(tables) & operator.closed & self._journal.keys()
-            self._verdict.lost += [f"{table}: it was closed for good, and is there again" for table in back]
-            return
         if party.ended < len(tables):
             where = _where_it_stands(self._journal.get(party.tables[-1], []), party)
             self._verdict.unfinished.append(f"{party.tables[-1]}: the game did not end: {where}")

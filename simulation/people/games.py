@@ -5,7 +5,6 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from client.network.connection import ConnectFailed, RequestRefused
@@ -43,11 +42,6 @@ class Party:
     def everybody(self) -> list[Player]:
         return [*self.players, *self.former]
 
-    @property
-    def closed(self) -> bool:
-        """Return whether those who run the server have closed the table, or may have."""
-        return self.company is not None and self.company.closed
-
     def has_seen(self, table: str) -> int:
         """Return the last event that any player has seen there."""
         return max((model.seen[table].seq for each in self.everybody for model in each.models), default=0)
@@ -59,10 +53,7 @@ class Party:
 
 
 class Games:
-    """Plays the games of a plan; `parties` are those who play, `between_games` is called before a rematch.
-
-    `authority` is the certificate that programs of their own are to trust.
-    """
+    """Plays the games of a plan; `parties` are those who play, `between_games` is called before a rematch."""
 
     def __init__(
         self,
@@ -73,7 +64,6 @@ class Games:
         verdict: Verdict,
         *,
         between_games: Callable[[], None],
-        authority: Path | None,
     ) -> None:
         self.parties: list[Party] = []
         self._plan = plan
@@ -82,7 +72,6 @@ class Games:
         self._counts = counts
         self._verdict = verdict
         self._between_games = between_games
-        self._authority = authority
         self._rng = random.Random(f"{plan.seed} games")
         self._newcomers = 0
 
@@ -105,7 +94,7 @@ class Games:
         begun = True
         try:
             await self._play_here(party)
-            if party.game.again and party.guest is None and not party.closed:
+            if party.game.again and party.guest is None:
                 await self._play_again(party)
         except* NeverBegun:
             if party.has_seen(party.tables[-1]):
@@ -143,13 +132,11 @@ class Games:
             await asyncio.wait(playing)
             over.set()
         ends = {task.result() for task in playing}
-        if End.OVER not in ends and not party.closed:
+        if End.OVER not in ends:
             raise NeverBegun
         party.ended += 1
         self._counts["games"] += 1
-        self._counts["games closed by operators" if party.closed else "games with a result"] += (
-            party.closed or party.has_result(table)
-        )
+        self._counts["games with a result"] += party.has_result(table)
 
     async def _play_seat(self, party: Party, player: Player, over: asyncio.Event) -> End:
         """Play to the end; if the player is removed or leaves before the game, somebody else comes."""
@@ -276,7 +263,7 @@ class Games:
                 for at, player in enumerate(players[1:], start=1):
                     await player.join(table, game.bots + at)
                 if game.guests:
-                    guest = await Guest.joined(self._way.url, table, self._authority)
+                    guest = await Guest.joined(self._way.url, table)
                     guests.add(await guest.seated(host.connection))
             except (ConnectFailed, RequestRefused):
                 await asyncio.sleep(_PAUSE)

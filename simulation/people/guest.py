@@ -10,7 +10,7 @@ from typing import Final
 
 from client.network.connection import ConnectFailed, Connection
 
-_PROGRAM: Final = Path(__file__).parents[3] / "palatinus.py"
+_PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
 _SECONDS_TO_COME: Final = 15.0
 _SECONDS_BETWEEN: Final = 2.0  # two pauses
 
@@ -22,12 +22,11 @@ class Guest:
         self._process = process
 
     @classmethod
-    async def joined(cls, url: str, table: str, certificate: Path | None) -> "Guest":
+    async def joined(cls, url: str, table: str) -> "Guest":
         """Start a bot that joins the table."""
-        trust = () if certificate is None else ("--tls-ca", str(certificate))
         return cls(
             await asyncio.create_subprocess_exec(
-                *(sys.executable, str(_PROGRAM), "bot", url, table, "--brain", "random", *trust),
+                *(sys.executable, str(_PROGRAM), "bot", url, table, "--brain", "random"),
                 stdout=DEVNULL,
                 stderr=DEVNULL,
             )

@@ -1,1 +1,0 @@
-"""Chaos: games on a bad network with a server that is killed, and a check of what is left."""

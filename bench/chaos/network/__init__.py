@@ -1,1 +1,0 @@
-"""The network between clients, servers and database."""

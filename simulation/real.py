@@ -1,0 +1,411 @@
+"""Real servers, a real PostgreSQL and real clients, for about a minute: is the simulation true to life?
+
+    python -m simulation.real [--games N] [--faults F] [--seed S]
+
+Half of the games are played on one server with its own file, the others on three nodes that share a
+database. In the meantime servers are killed (kill -9) and started again, PostgreSQL is restarted or killed,
+the lines between it and the nodes are cut, and so are those of the clients. The judges of the simulation
+compare what everybody received with what was stored. It exits with 1 if anything is wrong. The seed repeats
+who plays what, and which faults come; when they come depends on the real clock.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import random
+import re
+import secrets
+import sys
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from bench.cluster.postgresql import CARELESS, Cluster
+from bench.cluster.relay import DatabaseRelay
+from client.network.transport import Access
+from protocol.absence import WAIT, ByBot
+from server.errors import JournalError
+from server.storage.entries import Entry
+from server.storage.postgresql.database import Database
+from server.storage.postgresql.database_tables import house_in
+from server.storage.postgresql.schema import prepare
+from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
+from simulation.judging.ownership import NOTES, SAID_BY_NODES, Ownership, noted
+from simulation.judging.tables import Tables
+from simulation.machine import NAMES_A_PIECE
+from simulation.people.games import Games
+from simulation.people.plan import Plan, games
+from simulation.people.visitors import Ports, Route
+from simulation.verdict import Verdict, journal_in
+from simulation.wiretap import Wiretap
+
+_PROGRAM: Final = Path(__file__).parents[1] / "palatinus.py"
+_LEASE: Final = 3.0  # seconds
+_BYTES_BEFORE_A_CUT: Final = 6000  # on average: a game is some 8,000 to each seat, and a greeting 700
+_PATIENCE: Final = 60.0  # seconds without a move, after which some game will not end
+_SECONDS: Final = 60.0  # to start, and to write the last records
+_LOOK: Final = 0.1
+_LIMITS: Final = (
+    *("--max-connections", "5000"),
+    *("--connections-per-address", "5000"),
+    *("--tables-per-minute", "5000"),
+)
+_LENGTH: Final = re.compile(r"\b([A-Z]{4,8})[=~](\d+):")
+
+
+class Server:
+    """A process of `palatinus serve`, which keeps its port from start to start."""
+
+    def __init__(self, name: str, folder: Path, *options: str) -> None:
+        self.name = name
+        self.records = folder / f"records-{name}"
+        self.port = self.life = 0
+        self._log = folder / f"{name}.log"
+        self._options = [*_LIMITS, "--no-admin", "--records", str(self.records), *options]
+        self._process: Process | None = None
+
+    @property
+    def runs(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    async def start(self, *options: str) -> None:
+        """Start it, and again until it can use its database, and wait until it accepts connections."""
+        self._options += options
+        async with asyncio.timeout(_SECONDS):
+            while not self.runs:
+                self.life += 1
+                command = [str(_PROGRAM), "serve", "--host", "127.0.0.1", "--port", str(self.port)]
+                with self._log.open("ab") as log:
+                    self._process = await asyncio.create_subprocess_exec(
+                        sys.executable, *command, *self._options, stdout=PIPE, stderr=log
+                    )
+                assert self._process.stdout is not None
+                while line := await self._process.stdout.readline():
+                    if found := re.search(rb":(\d+)$", line):
+                        self.port = int(found[1])
+                        return
+                await self._process.wait()
+                await asyncio.sleep(_LOOK)
+
+    async def kill(self) -> None:
+        """Kill it with SIGKILL: it cannot do anything more."""
+        if self.runs and self._process is not None:
+            self._process.kill()
+            await self._process.communicate()
+
+    def logged(self) -> list[str]:
+        """Return what it has logged, by lines."""
+        return self._log.read_text(encoding="utf-8").splitlines() if self._log.exists() else []
+
+
+class Proxy:
+    """The network between clients and servers: it takes down what passes, and cuts each connection."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.taps: list[Wiretap] = []
+        self.cuts = 0
+        self._rng = rng
+        self._gates: dict[Ports, asyncio.Event] = {}
+
+    def hold(self, ports: Ports) -> Callable[[], None]:
+        """Pass nothing more on to the server from a client's connection; return what lets it pass again."""
+        gate = self._gates.get(ports, asyncio.Event())
+        gate.clear()
+        return gate.set
+
+    @contextlib.asynccontextmanager
+    async def door(self, choose: Callable[[], Server]) -> AsyncIterator[int]:
+        """Accept connections while the context lasts, each to the server that `choose` names then."""
+        links: set[asyncio.Task[None]] = set()
+
+        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            link = asyncio.create_task(self._link(choose(), reader, writer))
+            links.add(link)
+            link.add_done_callback(links.discard)
+
+        listener = await asyncio.start_server(accepted, "127.0.0.1", 0)
+        try:
+            yield listener.sockets[0].getsockname()[1]
+        finally:
+            listener.close()
+            for link in links:
+                link.cancel()
+            await asyncio.gather(*links, return_exceptions=True)
+
+    async def _link(self, server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ports = writer.get_extra_info("peername")[1], writer.get_extra_info("sockname")[1]
+        tap = Wiretap(server.life, server.name)
+        try:
+            from_server, to_server = await asyncio.open_connection("127.0.0.1", server.port)
+        except OSError:  # the server is dead just now
+            writer.transport.abort()
+            return
+        self.taps.append(tap)
+        gate, opened = asyncio.Event(), asyncio.Event()
+        gate.set()
+        opened.set()
+        self._gates[ports] = gate
+        room = self._rng.expovariate(1 / _BYTES_BEFORE_A_CUT)
+        ways = [
+            asyncio.create_task(_carry(reader, to_server, tap.feed_request, gate, room)),
+            asyncio.create_task(_carry(from_server, writer, tap.feed, opened, room)),
+        ]
+        try:
+            done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            self.cuts += (cut := any(way.result() for way in done))
+            for end in (writer, to_server):
+                end.transport.abort() if cut else end.close()
+        finally:
+            self._gates.pop(ports, None)
+            for way in ways:
+                way.cancel()
+
+
+def _itself(server: Server) -> Server:
+    return server
+
+
+async def _carry(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    feed: Callable[[bytes], None],
+    gate: asyncio.Event,
+    room: float,
+) -> bool:
+    """Carry bytes one way; return False when they end, and True when there is no room for more."""
+    with contextlib.suppress(OSError):
+        while data := await reader.read(4096):
+            await gate.wait()
+            feed(data)
+            writer.write(data[: max(0, int(room))])
+            room -= len(data)
+            if room < 0:
+                return True
+            await writer.drain()
+    return False
+
+
+class Round:
+    """Plays the games of a plan on one server, or on nodes that share a database, and judges them."""
+
+    def __init__(self, plan: Plan, folder: Path, nodes: int, faults: int) -> None:
+        self.counts: Counter[str] = Counter()
+        self.verdict = Verdict()
+        self.long_tables: set[str] = set()
+        self._plan = plan
+        self._rng = random.Random(f"{plan.seed} faults")
+        self._faults = faults
+        kinds = ["kill", "restart", "cut", "crash", "kill"]
+        self._rng.shuffle(kinds)
+        self._kinds = itertools.cycle(kinds)
+        self._proxy = Proxy(random.Random(f"{plan.seed} network"))
+        self._folder = folder
+        self._data = folder / "data"
+        self._cluster = Cluster(folder / "postgresql") if nodes > 1 else None
+        self._relays: list[DatabaseRelay] = []
+        self._servers = [Server(f"node{number}", folder) for number in range(1, nodes + 1)]
+
+    def records_of(self, table: str) -> list[Path]:
+        return [path for server in self._servers for path in server.records.glob(f"*-{table}.txt")]
+
+    async def run(self) -> None:
+        """Play everything to its end, kill the servers a last time, and judge what is left."""
+        async with contextlib.AsyncExitStack() as open_until_judged:
+            if self._cluster is not None:
+                await self._start_database(open_until_judged)
+            parties: Games
+            try:
+                async with contextlib.AsyncExitStack() as doors:
+                    port = await self._start_servers(doors)
+                    parties = self._games(port)
+                    await self._play(parties)
+                for server in self._servers:
+                    await server.kill()
+                    await server.start()
+                await self._wait_for_records(parties)
+            finally:
+                for server in self._servers:
+                    await server.kill()
+            await self._judge(parties)
+
+    async def _start_database(self, stack: contextlib.AsyncExitStack) -> None:
+        cluster = self._cluster
+        assert cluster is not None
+        await asyncio.to_thread(cluster.make)
+        await asyncio.to_thread(cluster.start, *CARELESS)
+        stack.callback(cluster.stop)
+        database = Database(cluster.url)
+        connection = await database.connect()
+        try:
+            await prepare(connection, database)
+            await connection.execute(NOTES)
+        finally:
+            await connection.close()
+        for server in self._servers:
+            sockets = self._folder / server.name
+            sockets.mkdir()
+            relay = await stack.enter_async_context(DatabaseRelay(cluster.url, sockets).running())
+            self._relays.append(relay)
+
+    async def _start_servers(self, doors: contextlib.AsyncExitStack) -> int:
+        """Start all servers; return the port that leads to any of them."""
+        if self._cluster is None:
+            await self._servers[0].start("--data", str(self._data), "--durable", "normal")
+        for server, relay in zip(self._servers, self._relays, strict=False):
+            own = await doors.enter_async_context(self._proxy.door(partial(_itself, server)))
+            data = self._folder / f"data-{server.name}"
+            options = ["--database", relay.url, "--node", server.name, "--lease", f"{_LEASE:g}"]
+            await server.start(*options, "--address", f"ws://127.0.0.1:{own}", "--data", str(data))
+        return await doors.enter_async_context(self._proxy.door(self._any))
+
+    def _any(self) -> Server:
+        """Return where a newcomer comes to, as with a name that leads to all nodes that can be reached."""
+        return self._rng.choice([server for server in self._servers if server.runs] or self._servers)
+
+    # -- playing ------------------------------------------------------------------------------------
+
+    def _games(self, port: int) -> Games:
+        plan = self._plan
+        url = f"ws://127.0.0.1:{port}"
+        way = Route(url, Access(), self._proxy.hold, plan.longest_hold, plan.talk)
+        return Games(plan, games(plan), way, self.counts, self.verdict, between_games=lambda: None)
+
+    async def _play(self, parties: Games) -> None:
+        """Play all games, with a fault after every few moves; stop if nobody moves for too long."""
+        playing = asyncio.create_task(parties.play_all())
+        loop = asyncio.get_running_loop()
+        moves, since, next_fault = 0, loop.time(), 10
+        try:
+            while not playing.done() and loop.time() < since + _PATIENCE:
+                await asyncio.wait((playing,), timeout=_LOOK)
+                if self.counts["moves"] > moves:
+                    moves, since = self.counts["moves"], loop.time()
+                if moves >= next_fault and self.counts["faults"] < self._faults:
+                    self.counts["faults"] += 1
+                    await self._fail()
+                    next_fault = self.counts["moves"] + self._rng.randrange(5, 15)
+        finally:
+            playing.cancel()  # the verdict lists the games that have not ended
+            with contextlib.suppress(asyncio.CancelledError):
+                await playing
+
+    async def _fail(self) -> None:
+        """Kill a server or two, or let database or lines fail, each as long as it lasts."""
+        cluster, seconds = self._cluster, self._rng.choice([0.0, 0.3, 1.5]) * _LEASE
+        kind = "kill" if cluster is None else next(self._kinds)
+        self.counts[f"faults: {kind}"] += 1
+        at = self._rng.randrange(len(self._servers))
+        if kind == "kill":
+            await self._servers[at].kill()
+            await asyncio.sleep(0 if cluster is None else seconds)
+            await self._servers[at].start()
+        elif kind == "cut":
+            relay = self._relays[at]
+            relay.refuses = True
+            relay.cut()
+            await asyncio.sleep(seconds)
+            relay.refuses = False
+        elif cluster is not None:
+            await asyncio.to_thread(cluster.stop, "fast" if kind == "restart" else "immediate")
+            await asyncio.sleep(seconds)
+            await asyncio.to_thread(cluster.start, *CARELESS)
+
+    async def _wait_for_records(self, parties: Games) -> None:
+        """Wait for records that kills have prevented; the verdict lists those that are missing."""
+        ended = {table: party for party in parties.parties for table in party.tables[: party.ended]}
+        missing = {table for table, party in ended.items() if party.has_result(table)}
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_SECONDS):
+                while missing := {table for table in missing if not self.records_of(table)}:
+                    await asyncio.sleep(_LOOK)
+
+    # -- judging ------------------------------------------------------------------------------------
+
+    async def _journal(self) -> tuple[dict[str, list[Entry]], Ownership | None]:
+        """Return the entries of every table, and which node had which table when; raises JournalError."""
+        if self._cluster is None:
+            listed = (self._data / LIST_NAME).read_text(encoding="ascii")
+            most = ENTRIES_BETWEEN_SHORTENINGS
+            self.long_tables = {code for code, length in _LENGTH.findall(listed) if int(length) >= most}
+            return await journal_in(self._data), None
+        house = await asyncio.to_thread(house_in, self._cluster.url)
+        if house.set_aside:
+            raise JournalError(f"tables are set aside: {[table.code for table in house.set_aside]}")
+        connection = await Database(self._cluster.url).connect()
+        try:
+            ownership, self.long_tables = await noted(connection)
+        finally:
+            await connection.close()
+        self.counts["tables that went to another node"] += ownership.changes
+        tables = [*house.in_use, *house.archived]
+        return {table.code: table.whole_entries for table in tables}, ownership
+
+    async def _judge(self, parties: Games) -> None:
+        verdict = self.verdict
+        self.counts["connections"] += len(self._proxy.taps)
+        self.counts["connections cut"] += self._proxy.cuts
+        try:
+            journal, ownership = await self._journal()
+        except JournalError as error:
+            verdict.lost.append(str(error))
+            return
+        Tables(self._plan, self, journal, ownership, counts=self.counts, verdict=verdict).judge_all(
+            parties.parties, self._proxy.taps
+        )
+        tokens = {player.token for party in parties.parties for player in party.everybody if player.token}
+        for server in self._servers:
+            for line in server.logged():
+                expected = SAID_BY_NODES.search(line) or "cannot use the database" in line
+                if self._cluster is None or not expected:
+                    verdict.different.append(f"{server.name} logged: {line}")
+                if NAMES_A_PIECE.search(line) or any(token in line for token in tokens):
+                    verdict.leaked.append(f"{server.name} logged: {line}")
+
+
+async def run(count: int, faults: int, seed: str) -> tuple[Counter[str], Verdict]:
+    """Play half of the games on one server, half on three nodes; return what was counted and found wrong."""
+    counts, verdict = Counter[str](), Verdict()
+    for nodes in (1, 3):
+        plan = Plan(
+            f"{seed}/{nodes}",
+            games=count // 2,
+            tables=count // 2,
+            longest_hold=0.5,
+            policies=(WAIT, ByBot(0)),
+        )
+        with tempfile.TemporaryDirectory(prefix="palatinus-real-") as folder:
+            one = Round(plan, Path(folder), nodes, faults // 2)
+            await one.run()
+        counts.update(one.counts)
+        verdict.add(one.verdict)
+    return counts, verdict
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m simulation.real",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--games", type=int, default=12)
+    parser.add_argument("--faults", type=int, default=12)
+    parser.add_argument("--seed", default=secrets.token_hex(4))
+    options = parser.parse_args()
+    print(f"playing {options.games} games with seed {options.seed}; this takes about a minute", flush=True)
+    counts, verdict = asyncio.run(run(options.games, options.faults, options.seed))
+    for name, number in sorted(counts.items()):
+        print(f"{name:50}{number:>8,}")
+    for kind, cases in verdict.kinds().items():
+        for case in cases:
+            print(f"{kind}: {case}")
+    return int(bool(verdict))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
