@@ -1,12 +1,13 @@
 """The lobby: what clients, the host of the server and tables ask of all tables."""
 
+import asyncio
 import contextlib
+import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from engine.components import DEALS
 from engine.game import Game, RandomChance
 from engine.pieces import Seat
 from protocol.codes import Code
@@ -50,8 +51,8 @@ if TYPE_CHECKING:
 
 # Refusals that tell whether there is a table with a code, to somebody who has no seat there.
 _OF_CODES: Final = {Code.NO_SUCH_TABLE, Code.BAD_TOKEN, Code.TABLE_DAMAGED}
-_NOBODYS: Final = "-" * 64  # no token has this hash
 _NO_TOKEN: Final = token_hash("")
+_MOST_SECONDS_TO_REFUSE: Final = 0.05  # a code after too many wrong ones
 
 
 class Lobby:
@@ -357,8 +358,8 @@ class Lobby:
         """Raise Refusal if a table is another server's, NotStored if this one cannot say.
 
         Raise Refusal, too, after too many wrong codes from one address, whether there is such a table or not:
-        private ones are not to be found by trying codes. So the archive is not looked at before, which takes
-        longer, and at a table that is here a seat's token is looked for at as many seats as if it were none.
+        private ones are not to be found by trying codes. So the archive is not searched before, which takes
+        longer, and the refusal is delayed at random, because a table that is here takes microseconds longer.
         """
         self._check_lease()
         if not self.public.is_listed(code):
@@ -366,20 +367,25 @@ class Lobby:
                 self._rates.check_codes(session.address)
             except Refusal:
                 if self._seat_held(code, wanted) is None:
+                    due = asyncio.Event()
+                    self._timers.call_later(random.uniform(0.0, _MOST_SECONDS_TO_REFUSE), due.set)
+                    await due.wait()
                     raise
         if not self._is_known(code):
             await self._check_not_elsewhere(code)
 
     def _seat_held(self, code: str, wanted: str) -> Seat | None:
-        """Return the seat that the token with this hash holds at a table that is here.
-
-        If there is no such table, that takes as long.
-        """
+        """Return the seat that the token with this hash holds at a table that is here, None if none."""
         table = self.tables.get(code)
         players = [] if table is None else table.state.players
-        hashes = [player.token_hash if player else _NOBODYS for player in players]
-        hashes += [_NOBODYS] * (max(DEALS) - len(hashes))
-        return next((Seat(seat) for seat, each in enumerate(hashes) if hash_fits(wanted, each)), None)
+        return next(
+            (
+                Seat(seat)
+                for seat, player in enumerate(players)
+                if player is not None and hash_fits(wanted, player.token_hash)
+            ),
+            None,
+        )
 
     def _is_known(self, code: str) -> bool:
         """Return whether this server knows the table: here, in the archive, or set aside."""

@@ -24,6 +24,11 @@ class ManualClock:
         self._calls: list[tuple[float, int, _Call]] = []
         self._numbers = itertools.count()
 
+    @property
+    def waiting(self) -> int:
+        """Return how many calls are to come."""
+        return len(self._calls)
+
     def time(self) -> float:
         return self._now
 

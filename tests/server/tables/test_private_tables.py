@@ -1,5 +1,6 @@
 """Private tables: in no list, and found by their code alone."""
 
+import asyncio
 import random
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from protocol.settings import Private, Title
 from server.app import running
 from server.config import Config, Limits
 from server.net.tokens import token_hash
+from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     Peer,
     connected,
@@ -85,6 +87,22 @@ async def test_codes_of_private_tables_cannot_be_found_by_trying() -> None:
         await host.socket.close()
         async with connected(server.port) as back:
             await back.resume(private, host.token)
+
+
+async def test_how_long_it_takes_to_refuse_a_code_says_nothing() -> None:
+    """A refusal after too many wrong codes is delayed at random, by more than it takes to find a table."""
+    clock = ManualClock()
+    config = Config(timers=lambda: clock, limits=Limits(wrong_codes_per_address=1))
+    async with running(config) as server, connected(server.port) as host, connected(server.port) as stranger:
+        private = (await host.open(2, private=True)).table
+        assert (await stranger.refused(Watch(1, "AAAA"))).code == Code.NO_SUCH_TABLE
+        before = clock.waiting
+        for code in (private, "AAAA"):
+            refused = asyncio.create_task(stranger.refused(Watch(2, code)))
+            await eventually(lambda: clock.waiting == before + 1)
+            assert not refused.done()
+            clock.advance(1.0)
+            assert (await refused).code == Code.TOO_MANY_GUESSES
 
 
 async def test_the_archive_is_not_looked_at_for_codes_that_are_tried(tmp_path: Path) -> None:
