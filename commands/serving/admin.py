@@ -19,8 +19,7 @@ from commands.parsing import WrongUse, add_command
 from commands.serving.asked_nodes import Gathered, add_node, of_node, of_nodes
 from commands.serving.game_record import add_record, write_record
 from commands.serving.running_server import ServedTables, add_server, asked, backed_up, socket_in
-from protocol.limits import ANNOUNCEMENT_LENGTH
-from server.admin.messages import (
+from protocol.admin import (
     LONGEST_DRAIN,
     Announce,
     ClientReport,
@@ -37,6 +36,7 @@ from server.admin.messages import (
     Told,
     Who,
 )
+from protocol.limits import ANNOUNCEMENT_LENGTH
 from server.storage.entries import whole_events
 
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}

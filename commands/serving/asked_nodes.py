@@ -12,21 +12,10 @@ from msgspec.structs import replace
 from client.language import _
 from commands.parsing import WrongUse
 from commands.serving.running_server import asked, describe_failure
-from server.admin.failures import AdminFailure, FailureCode, failure
-from server.admin.messages import NodeAnswer, NodeRequest, OfNodes
+from protocol.admin import Failure, NodeAnswer, NodeRequest, OfNodes
+from server.admin.failures import FAILURE_TEXTS, AdminFailure, FailureCode
 
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class AskedNode:
-    """A server that was asked; `report` is None if it has not answered: `code` and `reason` say why."""
-
-    name: str
-    address: str
-    report: Any
-    code: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +24,11 @@ class Gathered:
 
     reports: Any
     failures: Sequence[str]
-    nodes: Sequence[AskedNode] = ()
+    nodes: Sequence[NodeAnswer] = ()
 
     def flat(self) -> "Gathered":
         """Return the lists of all servers as one, in which each says where it is."""
-        found = [replace(each, node=node.name) for node in self.nodes for each in node.report or ()]
+        found = [replace(each, node=node.node) for node in self.nodes for each in node.ok or ()]
         return Gathered(found, self.failures)
 
 
@@ -52,13 +41,9 @@ def add_node(command: argparse.ArgumentParser) -> None:
 
 def of_nodes(path: Path, request: NodeRequest, kind: type[R], node: str | None) -> Gathered:
     """Return what the servers answer, or the one that is called `node`; raises WrongUse."""
-    answers = asked(path, OfNodes(request, node), list[NodeAnswer])
-    nodes = [_asked_node(answer, kind) for answer in answers]
-    return Gathered(
-        [each.report for each in nodes if not each.reason],
-        [each.reason for each in nodes if each.reason],
-        nodes,
-    )
+    nodes = [_converted(answer, kind) for answer in asked(path, OfNodes(request, node), list[NodeAnswer])]
+    failures = [_describe(each.error) for each in nodes if each.error is not None]
+    return Gathered([each.ok for each in nodes if each.error is None], failures, nodes)
 
 
 def of_node(path: Path, request: NodeRequest, kind: type[R], node: str | None) -> R:
@@ -66,22 +51,23 @@ def of_node(path: Path, request: NodeRequest, kind: type[R], node: str | None) -
     if node is None:
         return asked(path, request, kind)
     (found,) = of_nodes(path, request, kind, node).nodes
-    if found.reason:
-        raise WrongUse(found.reason)
-    report: R = found.report
+    if found.error is not None:
+        raise WrongUse(_describe(found.error))
+    report: R = found.ok
     return report
 
 
-def _asked_node(answer: NodeAnswer, kind: type[R]) -> AskedNode:
-    error: AdminFailure | None = None
-    report = None
+def _converted(answer: NodeAnswer, kind: type[R]) -> NodeAnswer:
+    """Return the answer with a report of this kind, or the failure of a server that speaks otherwise."""
     if answer.error is not None:
-        error = AdminFailure(answer.error.code, answer.error.text, **answer.error.about)
-    else:
-        try:
-            report = msgspec.convert(answer.ok, kind)
-        except msgspec.ValidationError:
-            error = failure(FailureCode.NODE_OTHER_VERSION, node=answer.node)
-    if error is None:
-        return AskedNode(answer.node, answer.address, report, "", "")
-    return AskedNode(answer.node, answer.address, None, error.code, describe_failure(error))
+        return answer
+    try:
+        return replace(answer, ok=msgspec.convert(answer.ok, kind))
+    except msgspec.ValidationError:
+        code = FailureCode.NODE_OTHER_VERSION
+        error = Failure(code, FAILURE_TEXTS[code], {"node": answer.node})
+        return replace(answer, ok=None, error=error)
+
+
+def _describe(error: Failure) -> str:
+    return describe_failure(AdminFailure(error.code, error.text, **error.about))

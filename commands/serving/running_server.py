@@ -13,11 +13,7 @@ from typing import BinaryIO, Final, Self, TypeVar
 from client.language import _, describe_reason
 from commands.parsing import WrongUse, translated_facts
 from engine.events import Event
-from protocol.refusals import sentence
-from server.admin.client import ask, copied
-from server.admin.endpoint import SOCKET_NAME, NoServer, connected
-from server.admin.failures import AdminFailure
-from server.admin.messages import (
+from protocol.admin import (
     Backup,
     Close,
     CopyReport,
@@ -30,6 +26,10 @@ from server.admin.messages import (
     Stored,
     StoredReport,
 )
+from protocol.refusals import sentence
+from server.admin.client import ask, copied
+from server.admin.endpoint import SOCKET_NAME, NoServer, connected
+from server.admin.failures import AdminFailure
 from server.storage.entries import whole_events
 from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME

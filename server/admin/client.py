@@ -6,9 +6,9 @@ from typing import BinaryIO, Final, TypeVar
 
 import msgspec
 
+from protocol.admin import VERSION, Answered, Envelope, Request, line_with
 from server.admin.endpoint import connected
 from server.admin.failures import AdminFailure, FailureCode, failure
-from server.admin.messages import VERSION, Answered, Envelope, Request, line_with
 
 _SECONDS: Final = 60.0  # for the server to begin or to go on with an answer
 _ANSWER_BYTES: Final = 64 * 1024 * 1024

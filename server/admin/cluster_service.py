@@ -4,10 +4,7 @@ from typing import Final, get_args
 
 import msgspec
 
-from protocol.codec import readable
-from server.admin.failures import AdminFailure, FailureCode, failure
-from server.admin.listener import Answer, answer_line, carried_out
-from server.admin.messages import (
+from protocol.admin import (
     VERSION,
     Answered,
     Close,
@@ -24,6 +21,9 @@ from server.admin.messages import (
     line_with,
     request_in,
 )
+from protocol.codec import readable
+from server.admin.failures import AdminFailure, FailureCode, failure
+from server.admin.listener import Answer, answer_line, carried_out
 from server.admin.other_nodes import OtherNodes
 from server.admin.service import AdminService
 from server.cluster.channel import Channel

@@ -9,11 +9,11 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
+from protocol.admin import LINE_BYTES, VERSION, Failure, Request, line_with, request_in
 from protocol.codec import readable
 from protocol.refusals import REFUSAL_TEXTS
 from server.admin.endpoint import Endpoint
 from server.admin.failures import FAILURE_TEXTS, AdminFailure, FailureCode, failure
-from server.admin.messages import LINE_BYTES, VERSION, Failure, Request, line_with, request_in
 from server.errors import JournalError
 from server.failures import Tasks
 from server.logs import about

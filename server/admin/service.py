@@ -15,13 +15,7 @@ from engine.events import Event, Placed, TileLaid
 from engine.game import Game as PlayedGame
 from engine.game import RandomChance
 from engine.pieces import Seat
-from protocol.codes import Code
-from protocol.events import event_map
-from protocol.messages import Announced, Stage
-from protocol.text import unsafe
-from server.admin.failures import FailureCode, failure
-from server.admin.listener import Answer
-from server.admin.messages import (
+from protocol.admin import (
     Announce,
     Backup,
     ClientReport,
@@ -49,6 +43,12 @@ from server.admin.messages import (
     Told,
     Who,
 )
+from protocol.codes import Code
+from protocol.events import event_map
+from protocol.messages import Announced, Stage
+from protocol.text import unsafe
+from server.admin.failures import FailureCode, failure
+from server.admin.listener import Answer
 from server.config import Config
 from server.drain import Drain as ServerDrain
 from server.logs import about

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol.admin import LINE_BYTES
 from server.admin import listener
 from server.admin.endpoint import SOCKET_NAME, listening
 from server.admin.listener import admin_server
-from server.admin.messages import LINE_BYTES
 from server.app import Running, running
 from server.config import Config
 from server.failures import Tasks
