@@ -60,10 +60,20 @@ def padded(text: str, width: int) -> str:
     return short + " " * (width - get_cwidth(short))
 
 
-def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return a line for each row, with the words of all but the last column below each other."""
-    widths = [max(map(get_cwidth, column)) for column in zip(*rows, strict=True)][:-1]
-    return ["  ".join([*map(padded, row, widths), row[-1]]) for row in rows]
+def columns(rows: Sequence[Sequence[str]], *, numbers: bool = False) -> list[str]:
+    """Return a line for each row, with the words of each column below each other.
+
+    With `numbers`, all but the first column end below each other.
+    """
+    widths = [max(map(get_cwidth, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        spaces = [" " * (width - get_cwidth(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [cell + space for cell, space in zip(row, spaces, strict=True)]
+        if numbers:
+            cells[1:] = [space + cell for cell, space in zip(row[1:], spaces[1:], strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 def fitted(content: Line, width: int, fill: str = "") -> Line:

@@ -15,9 +15,10 @@ from client.bots.arena.outcomes import GameOutcome
 from client.bots.arena.running import GameNotPlayed, play_all
 from client.bots.arena.schedule import LEAST_ENTRANTS, Schedule
 from client.bots.arena.standings import standings
-from client.bots.arena.table import as_json, lines
+from client.bots.arena.table import as_json, tables
 from client.bots.brains import NoSuchBrain, brain_named
 from client.language import _, describe_reason
+from client.ui.frame import columns
 from commands.arguments import positive
 from commands.parsing import WrongUse
 from commands.progress import progress
@@ -196,4 +197,7 @@ def _print_table(arguments: argparse.Namespace, games: _Games) -> None:
         told = as_json(schedule, played, found, times=arguments.times)
         print(json.dumps(told, ensure_ascii=False, indent=2))
     else:
-        print(*lines(schedule, played, found, times=arguments.times), sep="\n")
+        for number, (above, rows) in enumerate(tables(schedule, played, found, times=arguments.times)):
+            print(
+                *([""] if number else []), *([above] if above else []), *columns(rows, numbers=True), sep="\n"
+            )

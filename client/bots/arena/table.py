@@ -1,24 +1,28 @@
 """The standings of an arena as tables for people, and as JSON for programs."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-from wcwidth import wcswidth
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from client.bots.arena.schedule import Schedule
 from client.bots.arena.standings import Share, Standing
 from client.language import _, counted
 
+Rows: TypeAlias = list[list[str]]  # the first has the headings
 
-def lines(schedule: Schedule, played: int, found: Sequence[Standing], *, times: bool) -> list[str]:
-    """Return all tables, in the language in use; without `times` the same seed gives the same text."""
-    told = [_heading(schedule, played)]
+
+def tables(
+    schedule: Schedule, played: int, found: Sequence[Standing], *, times: bool
+) -> list[tuple[str, Rows]]:
+    """Return each table after what is said above it; without `times` the same seed gives the same text."""
+    above = _heading(schedule, played)
     if not found:
-        return told
-    told += ["", *_overall(found, times=times)]
-    told += ["", _("Wins by seat, seat 1 starting:"), *_by_seat(schedule, found)]
-    told += ["", _("How often the row's brain finishes ahead of the column's:"), *_pairs(found)]
-    return told
+        return [(above, [])]
+    return [
+        (above, []),
+        ("", _overall(found, times=times)),
+        (_("Wins by seat, seat 1 starting:"), _by_seat(schedule, found)),
+        (_("How often the row's brain finishes ahead of the column's:"), _pairs(found)),
+    ]
 
 
 def as_json(schedule: Schedule, played: int, found: Sequence[Standing], *, times: bool) -> dict[str, Any]:
@@ -47,7 +51,7 @@ def _heading(schedule: Schedule, played: int) -> str:
     return " ".join(sentences)
 
 
-def _overall(found: Sequence[Standing], *, times: bool) -> list[str]:
+def _overall(found: Sequence[Standing], *, times: bool) -> Rows:
     heads = [_("brain"), _("games"), _("wins"), "", _("points"), _("rating"), ""]
     rows = [
         [
@@ -65,18 +69,18 @@ def _overall(found: Sequence[Standing], *, times: bool) -> list[str]:
         heads += [_("ms a move"), _("longest")]
         for row, standing in zip(rows, found, strict=True):
             row += [f"{1000 * standing.mean_seconds:.2f}", f"{1000 * standing.longest:.1f}"]
-    return _aligned([heads, *rows])
+    return [heads, *rows]
 
 
-def _by_seat(schedule: Schedule, found: Sequence[Standing]) -> list[str]:
+def _by_seat(schedule: Schedule, found: Sequence[Standing]) -> Rows:
     heads = [_("brain"), *(str(seat) for seat in range(1, schedule.players + 1))]
-    return _aligned([heads, *([each.name, *map(_short, each.seats)] for each in found)])
+    return [heads, *([each.name, *map(_short, each.seats)] for each in found)]
 
 
-def _pairs(found: Sequence[Standing]) -> list[str]:
+def _pairs(found: Sequence[Standing]) -> Rows:
     names = [standing.name for standing in found]
     rows = [[each.name, *(_short(each.against.get(name)) for name in names)] for each in found]
-    return _aligned([["", *names], *rows])
+    return [["", *names], *rows]
 
 
 def _short(share: Share | None) -> str:
@@ -88,18 +92,6 @@ def _short(share: Share | None) -> str:
 def _interval(share: Share, form: str) -> str:
     low, high = share.interval
     return f"[{format(100 * low, form)}, {format(100 * high, form)}]"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as lines: the first column to the left, the others to the right."""
-    widths = [max(map(wcswidth, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(_padded(row, widths)).rstrip() for row in rows]
-
-
-def _padded(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
-    for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
-        space = " " * (width - wcswidth(cell))
-        yield space + cell if column else cell + space
 
 
 def _brain_json(standing: Standing, *, times: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from client.bots.arena.outcomes import GameOutcome, SeatOutcome
 from client.bots.arena.ratings import rated
 from client.bots.arena.schedule import Schedule
 from client.bots.arena.standings import standings
-from client.bots.arena.table import as_json, lines
+from client.bots.arena.table import as_json, tables
 
 
 def outcome(number: int, *seats: tuple[int, int], items: tuple[int, ...] = ()) -> GameOutcome:
@@ -82,10 +82,10 @@ def test_a_brain_that_has_not_played_yet_is_in_no_table() -> None:
     """An arena may be interrupted at any time, also before the first game has ended."""
     schedule = Schedule(("a", "b", "c"), 2, 1, seed=4)
     none: list[GameOutcome] = []
-    assert len(lines(schedule, 0, standings(schedule.names, 2, none), times=True)) == 1
+    assert len(tables(schedule, 0, standings(schedule.names, 2, none), times=True)) == 1
     found = standings(schedule.names, 2, [outcome(1, (0, 9), (1, 5))])
-    told = "\n".join(lines(schedule, 1, found, times=False))
-    assert told.startswith("1 of 6 games, seed 4. Equal brains would win 50.0%.")
-    assert "ms" not in told
+    (above, _), (_, overall), *_ = tables(schedule, 1, found, times=False)
+    assert above.startswith("1 of 6 games, seed 4. Equal brains would win 50.0%.")
+    assert "ms a move" not in overall[0]
     assert [brain["name"] for brain in as_json(schedule, 1, found, times=True)["brains"]] == ["a", "b"]
     assert as_json(schedule, 1, found, times=True)["brains"][0]["seconds"] == {"mean": 2.0, "longest": 3.0}
