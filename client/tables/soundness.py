@@ -19,7 +19,7 @@ from engine.events import (
     SoldierFled,
     WolvesRevealed,
 )
-from engine.pieces import Piece, Seat, Wolf
+from engine.pieces import People, Piece, Seat, Wolf
 from engine.view import Phase, View, seat_of
 from protocol.codec import BadMessage
 from protocol.messages import TableState
@@ -88,14 +88,12 @@ def _can_be_placed(view: View) -> bool:
     dealt = Counter[Piece]()
     for hand in view.start.hands:
         dealt.update(hand)
+    wolves = Counter[People]()  # without those whose kinds are known
+    for each, count in dealt.items():
+        if each.wolf:
+            wolves[each.people] += count - placed[each]
     for piece, count in placed.items():
-        if isinstance(piece, Wolf):
-            known = sum(placed[each] for each in dealt if each.wolf and each.people == piece.people)
-            if count + known > sum(
-                dealt[each] for each in dealt if each.wolf and each.people == piece.people
-            ):
-                return False
-        elif count > dealt[piece]:
+        if count > (wolves[piece.people] if isinstance(piece, Wolf) else dealt[piece]):
             return False
     for field, piece in view.placed.items():
         if view.owners.get(field) != seat_of(view.start, piece.people):
