@@ -189,8 +189,7 @@ def plan_of(choice: Choice) -> Plan:
         # The lease of a node is safe as long as clocks go equally fast.
         drift=rng.choice([1.0, 1.0, 1.001, 0.999]) if nodes == 1 else 1.0,
         nodes=nodes,
-        # Where everybody's seat is free again immediately, the next game of a table is opened more than once.
-        grace=60.0 if people["played_again"] else random.Random(f"grace {choice.seed}").choice(_GRACES),
+        grace=random.Random(f"grace {choice.seed}").choice(_GRACES),
         broken=None if choice.control else choice.broken,
     )
 

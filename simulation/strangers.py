@@ -85,7 +85,7 @@ async def browse(
     `hidden` has the tables, and whether the kinds of their wolves are secrets just now.
     """
     while True:
-        await asyncio.sleep(rng.uniform(0.0, 8.0))
+        await asyncio.sleep(rng.uniform(0.0, 24.0))
         table = rng.choice(["", *sorted(hidden())])
         try:
             async with connect(
@@ -116,7 +116,7 @@ class Stranger:
     async def break_rules(self) -> None:
         """Go on until cancelled."""
         while True:
-            await asyncio.sleep(self._rng.expovariate(1.0))
+            await asyncio.sleep(self._rng.expovariate(0.5))
             with contextlib.suppress(OSError, TimeoutError, WebSocketException):
                 if self._rng.random() < 0.3:
                     await self._send_bytes()

@@ -245,7 +245,7 @@ class Spectator(Visitor):
                     return
                 raise Lost(f"a spectator was refused: {refusal}") from refusal
             while not is_over(self.connection):
-                update = await next_update(self.connection, PAUSE)
+                update = await next_update(self.connection, 5 * PAUSE)
                 if isinstance(update, Closed | TableClosed):
                     break
                 await self.talk("a spectator")
@@ -269,7 +269,7 @@ class Stroller(Visitor):
                 self.found += sorted(listed & before & self.way.private)
             if self.connection.closed is not None:
                 await self.connect()
-            await asyncio.sleep(self.rng.uniform(0, 5 * PAUSE))
+            await asyncio.sleep(self.rng.uniform(0, 20 * PAUSE))
 
 
 def is_over(connection: Connection) -> bool:
