@@ -88,7 +88,7 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
         Watch,
         Welcome,
     )
-    from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting, Title
+    from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting, Title
     from protocol.snapshot import snapshot_message
 
 Message = TypeVar("Message", ClientMessage, ServerMessage)
@@ -196,7 +196,7 @@ def from_clients() -> Iterator[ClientMessage]:
     yield Lay(4, 6, 5)
     yield PlacePiece(5, "Em*", "C4")
     yield Say(6, "well played")
-    yield ChangeSetting(7, AbsencePolicy(GameClock(600)))
+    yield ChangeSetting(7, AbsenceSetting(GameClock(600)))
     yield ChangeSetting(8, Starting(2))
     yield ChangeSetting(9, Title("Friday"))
     yield ChangeSetting(9, Hints(on=True))

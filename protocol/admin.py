@@ -21,83 +21,83 @@ AnnouncedText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ANNOUNCE
 LogLevel: TypeAlias = Literal["info", "warning", "error"]
 
 
-class _Asked(Struct, frozen=True, tag_field="do", forbid_unknown_fields=True):
+class _HostRequest(Struct, frozen=True, tag_field="do", forbid_unknown_fields=True):
     """What the host wants."""
 
 
-class Status(_Asked, frozen=True, tag="status"):
+class ShowStatus(_HostRequest, frozen=True, tag="status"):
     """How the server is; answered by StatusReport."""
 
 
-class Tables(_Asked, frozen=True, tag="tables"):
+class ListTables(_HostRequest, frozen=True, tag="tables"):
     """The tables in memory as everybody at them sees them; answered by a list of TableReport."""
 
 
-class Who(_Asked, frozen=True, tag="who"):
+class ListClients(_HostRequest, frozen=True, tag="who"):
     """The clients; answered by a list of ClientReport."""
 
 
-class Announce(_Asked, frozen=True, tag="announce"):
+class SendAnnouncement(_HostRequest, frozen=True, tag="announce"):
     """Send an announcement to everybody; answered by Told."""
 
     text: AnnouncedText
 
 
-class Close(_Asked, frozen=True, tag="close"):
+class CloseTables(_HostRequest, frozen=True, tag="close"):
     """Close tables for good, and tell those who are there why; answered by nil."""
 
     tables: Annotated[list[TableCode], Meta(min_length=1, max_length=MOST_CODES)]
     reason: AnnouncedText | None = None
 
 
-class Remove(_Asked, frozen=True, tag="remove"):
+class RemovePlayer(_HostRequest, frozen=True, tag="remove"):
     """Take a seat, counted from 0, from its player; answered by nil."""
 
     table: TableCode
     seat: Annotated[int, Meta(ge=0, le=4)]
 
 
-class Restore(_Asked, frozen=True, tag="restore"):
+class RestoreTable(_HostRequest, frozen=True, tag="restore"):
     """Put a damaged table back into play at its last whole move; answered by StoredReport."""
 
     table: TableCode
 
 
-class Stored(_Asked, frozen=True, tag="stored"):
+class ListStored(_HostRequest, frozen=True, tag="stored"):
     """All tables, archived and damaged ones too; answered by a list of StoredReport."""
 
 
-class Game(_Asked, frozen=True, tag="game"):
+class ShowGame(_HostRequest, frozen=True, tag="game"):
     """One table with its whole game, hidden pieces too; answered by GameReport."""
 
     table: TableCode
 
 
-class Backup(_Asked, frozen=True, tag="backup"):
+class CopyJournal(_HostRequest, frozen=True, tag="backup"):
     """A copy of the journal as it is at one moment; answered by CopyReport, and then its bytes."""
 
 
-class Snapshot(_Asked, frozen=True, tag="snapshot"):
+class CopyFiles(_HostRequest, frozen=True, tag="snapshot"):
     """What the disk holds of the journal at one moment, damage too; answered by SnapshotReport and bytes."""
 
 
-class Drain(_Asked, frozen=True, tag="drain"):
+class SetDrain(_HostRequest, frozen=True, tag="drain"):
     """Take no new tables, and stop after so many seconds; nil takes that back. Answered by DrainReport."""
 
     seconds: Annotated[int, Meta(ge=1, le=LONGEST_DRAIN)] | None
 
 
-class SetLogLevel(_Asked, frozen=True, tag="log-level"):
+class SetLogLevel(_HostRequest, frozen=True, tag="log-level"):
     """Log events of this level and above from here on; answered by nil."""
 
     level: LogLevel
 
 
 # What several servers of a database can be asked at once.
-NodeRequest: TypeAlias = Status | Tables | Who | Announce | Drain | SetLogLevel
+NodeRequest: TypeAlias = ShowStatus | ListTables | ListClients | SendAnnouncement | SetDrain | SetLogLevel
 
 
-class OfNodes(_Asked, frozen=True, tag="of-nodes"):
+class AskNodes(_HostRequest, frozen=True, tag="of-nodes"):
     """Ask the servers that share a database, or the one that is called `node`.
 
     Answered by a list of NodeAnswer. A server that shares nothing is one without a name.
@@ -108,20 +108,20 @@ class OfNodes(_Asked, frozen=True, tag="of-nodes"):
 
 
 Request: TypeAlias = (
-    Status
-    | Tables
-    | Who
-    | Announce
-    | Close
-    | Remove
-    | Restore
-    | Stored
-    | Game
-    | Backup
-    | Snapshot
-    | Drain
+    ShowStatus
+    | ListTables
+    | ListClients
+    | SendAnnouncement
+    | CloseTables
+    | RemovePlayer
+    | RestoreTable
+    | ListStored
+    | ShowGame
+    | CopyJournal
+    | CopyFiles
+    | SetDrain
     | SetLogLevel
-    | OfNodes
+    | AskNodes
 )
 
 
@@ -240,7 +240,7 @@ class GameReport(Struct, frozen=True):
     events: list[EventMap]
 
 
-class Told(Struct, frozen=True):
+class ToldReport(Struct, frozen=True):
     """How many clients were told."""
 
     clients: int

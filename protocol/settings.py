@@ -48,10 +48,10 @@ class Starting(_Setting, frozen=True, tag="starting"):
     seat: Annotated[int, Meta(ge=0, le=4)] | None
 
 
-class AbsencePolicy(_Setting, frozen=True, tag="absence"):
+class AbsenceSetting(_Setting, frozen=True, tag="absence"):
     """What happens from now on when a player is away or slow."""
 
     policy: Absence
 
 
-Setting: TypeAlias = Title | Private | Spectators | Hints | Quiet | Starting | AbsencePolicy
+Setting: TypeAlias = Title | Private | Spectators | Hints | Quiet | Starting | AbsenceSetting

@@ -21,20 +21,20 @@ from commands.serving.game_record import add_record, write_record
 from commands.serving.running_server import ServedTables, add_server, asked, backed_up, socket_in
 from protocol.admin import (
     LONGEST_DRAIN,
-    Announce,
     ClientReport,
-    Close,
-    Drain,
+    CloseTables,
     DrainReport,
-    Remove,
+    ListClients,
+    ListTables,
+    RemovePlayer,
     Request,
+    SendAnnouncement,
+    SetDrain,
     SetLogLevel,
-    Status,
+    ShowStatus,
     StatusReport,
     TableReport,
-    Tables,
-    Told,
-    Who,
+    ToldReport,
 )
 from protocol.limits import ANNOUNCEMENT_LENGTH
 from server.storage.entries import whole_events
@@ -134,25 +134,25 @@ def _changed(request: Request, path: Path) -> None:
 
 
 def _status(path: Path, arguments: argparse.Namespace) -> Any:
-    report = of_node(path, Status(), StatusReport, arguments.node)
+    report = of_node(path, ShowStatus(), StatusReport, arguments.node)
     _say(arguments, *status_lines(report))
     return report
 
 
 def _nodes(path: Path, arguments: argparse.Namespace) -> Any:
-    gathered = of_nodes(path, Status(), StatusReport, None)
+    gathered = of_nodes(path, ShowStatus(), StatusReport, None)
     _say(arguments, *node_lines(gathered.nodes))
     return gathered
 
 
 def _tables(path: Path, arguments: argparse.Namespace) -> Any:
-    found = of_nodes(path, Tables(), list[TableReport], arguments.node).flat()
+    found = of_nodes(path, ListTables(), list[TableReport], arguments.node).flat()
     _say(arguments, *table_lines(found.reports))
     return found
 
 
 def _who(path: Path, arguments: argparse.Namespace) -> Any:
-    found = of_nodes(path, Who(), list[ClientReport], arguments.node).flat()
+    found = of_nodes(path, ListClients(), list[ClientReport], arguments.node).flat()
     _say(arguments, *client_lines(found.reports))
     return found
 
@@ -161,11 +161,11 @@ def _who(path: Path, arguments: argparse.Namespace) -> Any:
 
 
 def _announce(path: Path, arguments: argparse.Namespace) -> Any:
-    found = of_nodes(path, Announce(_announced(arguments.text)), Told, arguments.node)
+    found = of_nodes(path, SendAnnouncement(_announced(arguments.text)), ToldReport, arguments.node)
     clients = sum(report.clients for report in found.reports)
     form = counted("{n} client was told.", "{n} clients were told.", clients)
     _say(arguments, form.format(n=clients))
-    return Gathered(Told(clients), found.failures)
+    return Gathered(ToldReport(clients), found.failures)
 
 
 def _announced(text: str) -> str:
@@ -180,13 +180,13 @@ def _announced(text: str) -> str:
 
 def _close(path: Path, arguments: argparse.Namespace) -> Any:
     reason = None if arguments.reason is None else _announced(arguments.reason)
-    _changed(Close([arguments.code], reason), path)
+    _changed(CloseTables([arguments.code], reason), path)
     _say(arguments, _("Table {code} is closed.").format(code=arguments.code))
 
 
 def _remove(path: Path, arguments: argparse.Namespace) -> Any:
     seat = _seat(path, arguments.code, arguments.player)
-    _changed(Remove(arguments.code, seat), path)
+    _changed(RemovePlayer(arguments.code, seat), path)
     text = _("Seat {seat} at table {code} no longer has a player.")
     _say(arguments, text.format(seat=seat + 1, code=arguments.code))
 
@@ -195,7 +195,7 @@ def _seat(path: Path, code: str, player: str) -> int:
     """Return the seat that its number or its player's name stands for; raises WrongUse."""
     if len(player) == 1 and player in "12345":
         return int(player) - 1
-    everywhere = of_nodes(path, Tables(), list[TableReport], None).flat()
+    everywhere = of_nodes(path, ListTables(), list[TableReport], None).flat()
     tables = {table.table: table for table in everywhere.reports}
     if code not in tables:
         raise WrongUse(_("there is no table {code}").format(code=code))
@@ -220,7 +220,7 @@ def _export(path: Path, arguments: argparse.Namespace) -> Any:
 
 def _drain(path: Path, arguments: argparse.Namespace) -> Any:
     seconds = None if arguments.time == _OFF else _seconds(arguments.time)
-    report = of_node(path, Drain(seconds), DrainReport, arguments.node)
+    report = of_node(path, SetDrain(seconds), DrainReport, arguments.node)
     if report.stops_in is None:
         _say(arguments, _("The server keeps running."))
     elif report.stops_in == 0:  # a server without clients does not wait

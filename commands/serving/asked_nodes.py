@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from client.language import _
 from commands.parsing import WrongUse
 from commands.serving.running_server import asked, describe_failure
-from protocol.admin import Failure, NodeAnswer, NodeRequest, OfNodes
+from protocol.admin import AskNodes, Failure, NodeAnswer, NodeRequest
 from server.admin.failures import FAILURE_TEXTS, AdminFailure, FailureCode
 
 R = TypeVar("R")
@@ -41,7 +41,7 @@ def add_node(command: argparse.ArgumentParser) -> None:
 
 def of_nodes(path: Path, request: NodeRequest, kind: type[R], node: str | None) -> Gathered:
     """Return what the servers answer, or the one that is called `node`; raises WrongUse."""
-    nodes = [_converted(answer, kind) for answer in asked(path, OfNodes(request, node), list[NodeAnswer])]
+    nodes = [_converted(answer, kind) for answer in asked(path, AskNodes(request, node), list[NodeAnswer])]
     failures = [_describe(each.error) for each in nodes if each.error is not None]
     return Gathered([each.ok for each in nodes if each.error is None], failures, nodes)
 

@@ -14,16 +14,16 @@ from client.language import _, describe_reason
 from commands.parsing import WrongUse, translated_facts
 from engine.events import Event
 from protocol.admin import (
-    Backup,
-    Close,
+    CloseTables,
+    CopyFiles,
+    CopyJournal,
     CopyReport,
-    Game,
     GameReport,
+    ListStored,
     Request,
-    Restore,
-    Snapshot,
+    RestoreTable,
+    ShowGame,
     SnapshotReport,
-    Stored,
     StoredReport,
 )
 from protocol.refusals import sentence
@@ -116,7 +116,7 @@ class ServedTables:
 
     def tables(self) -> list[StoredReport]:
         """Return all tables, the latest changed first."""
-        return asked(self._path, Stored(), list[StoredReport])
+        return asked(self._path, ListStored(), list[StoredReport])
 
     def table(self, code: str) -> StoredReport | None:
         """Return the table with this code, None if there is none."""
@@ -128,11 +128,11 @@ class ServedTables:
 
     def with_game(self, code: str) -> GameReport:
         """Return the table with this code and its game."""
-        return asked(self._path, Game(code), GameReport)
+        return asked(self._path, ShowGame(code), GameReport)
 
     def restore(self, code: str) -> int:
         """Put a damaged table back into play at its last whole move; return that move's number."""
-        return asked(self._path, Restore(code), StoredReport).moves
+        return asked(self._path, RestoreTable(code), StoredReport).moves
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[DataFolder]:
@@ -141,7 +141,7 @@ class ServedTables:
             folder = Path(name)
             file = folder / FILE_NAME
             report = _worded(
-                self._path, lambda: ask(self._path, Snapshot(), SnapshotReport, _writer_into(file))
+                self._path, lambda: ask(self._path, CopyFiles(), SnapshotReport, _writer_into(file))
             )
             (folder / LIST_NAME).write_bytes(report.listed)
             with DataFolder(folder, kept=self._data) as opened:
@@ -149,7 +149,7 @@ class ServedTables:
 
     def remove(self, codes: Iterable[str]) -> None:
         """Remove all these tables for good; people who are there are told."""
-        asked(self._path, Close(list(codes)), type(None))
+        asked(self._path, CloseTables(list(codes)), type(None))
 
 
 def backed_up(path: Path, file: Path) -> CopyReport:
@@ -164,7 +164,7 @@ def backed_up(path: Path, file: Path) -> CopyReport:
         raise WrongUse(_("a server is using {file}: write the backup to another file").format(file=file))
     unfinished = file.with_name(f"{file.name}{_UNFINISHED}")
     try:
-        report = _worded(path, lambda: ask(path, Backup(), CopyReport, _writer_into(unfinished)))
+        report = _worded(path, lambda: ask(path, CopyJournal(), CopyReport, _writer_into(unfinished)))
         _check_copy(unfinished)
         try:
             unfinished.replace(file)

@@ -7,17 +7,17 @@ import msgspec
 from protocol.admin import (
     VERSION,
     Answered,
-    Close,
-    Drain,
+    AskNodes,
+    CloseTables,
     DrainReport,
     Envelope,
     Failure,
-    Game,
     NodeAnswer,
     NodeRequest,
-    OfNodes,
-    Remove,
+    RemovePlayer,
     Request,
+    SetDrain,
+    ShowGame,
     line_with,
     request_in,
 )
@@ -32,7 +32,7 @@ from server.storage.journal import SharedJournal
 from server.storage.postgresql.telling import Node
 from server.tables.lobby import Lobby
 
-_FOR_OTHERS: Final = (*get_args(NodeRequest), Close, Remove)
+_FOR_OTHERS: Final = (*get_args(NodeRequest), CloseTables, RemovePlayer)
 
 
 class ClusterService:
@@ -57,15 +57,15 @@ class ClusterService:
     async def do(self, request: Request) -> Answer:
         """Carry out a request of this server's host."""
         match request:
-            case OfNodes(asked, name):
+            case AskNodes(asked, name):
                 return await self._of_nodes(asked, name), None
-            case Close(codes, reason):
+            case CloseTables(codes, reason):
                 for code in codes:
-                    await self._at_its_node(Close([code], reason), code)
+                    await self._at_its_node(CloseTables([code], reason), code)
                 return None, None
-            case Remove(code):
+            case RemovePlayer(code):
                 return await self._at_its_node(request, code)
-            case Game(code) if (node := await self._elsewhere(code)) is not None:
+            case ShowGame(code) if (node := await self._elsewhere(code)) is not None:
                 raise failure(FailureCode.AT_NODE, table=code, node=node.name)  # it has hidden pieces
             case _:
                 return await self._here(request)
@@ -97,12 +97,12 @@ class ClusterService:
         lines = await self._others.ask(line_with(Envelope(VERSION, asked)), others)
         for node in others:
             line = lines.get(node.term)
-            if line is None and isinstance(asked, Drain) and node.term not in self._others.nodes:
+            if line is None and isinstance(asked, SetDrain) and node.term not in self._others.nodes:
                 line = line_with(Answered(VERSION, DrainReport(0)))  # nobody was there: it has stopped
             answers.append(_told(node.name, node.address, line, self._others.why_silent(node)))
         return sorted(answers, key=lambda answer: answer.node)
 
-    async def _at_its_node(self, request: Close | Remove, code: str) -> Answer:
+    async def _at_its_node(self, request: CloseTables | RemovePlayer, code: str) -> Answer:
         """Carry out a request at the server that has the table."""
         if (node := await self._elsewhere(code)) is None:
             return await self._here(request)

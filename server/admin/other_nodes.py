@@ -11,7 +11,7 @@ from typing import Final
 
 from server.admin.failures import FailureCode
 from server.cluster.channel import Channel
-from server.cluster.messages import ANSWER_BYTES, ANSWER_PARTS, Answer, Question
+from server.cluster.messages import ANSWER_BYTES, ANSWER_PARTS, AnswerPart, NodeQuestion
 from server.failures import Tasks
 from server.storage.postgresql.telling import Node
 
@@ -26,7 +26,7 @@ class _Coming:
     whole: asyncio.Future[bytes]
     parts: dict[int, bytes] = field(default_factory=dict)
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: AnswerPart) -> None:
         self.parts[answer.part] = answer.line
         if len(self.parts) == answer.parts and not self.whole.done():
             self.whole.set_result(b"".join(line for _, line in sorted(self.parts.items())))
@@ -44,8 +44,8 @@ class OtherNodes:
         self._numbers = itertools.count(1)
         self._coming: dict[tuple[int, int], _Coming] = {}
         self._answering: set[asyncio.Task[None]] = set()
-        channel.on_message(Question, self._asked)
-        channel.on_message(Answer, self._told)
+        channel.on_message(NodeQuestion, self._asked)
+        channel.on_message(AnswerPart, self._told)
 
     @property
     def nodes(self) -> Mapping[int, Node]:
@@ -64,7 +64,7 @@ class OtherNodes:
         loop = asyncio.get_running_loop()
         coming = {node.term: _Coming(loop.create_future()) for node in nodes if node.runs}
         for term, each in coming.items():
-            if self._channel.hears and self._channel.send(Question(number, line), term):
+            if self._channel.hears and self._channel.send(NodeQuestion(number, line), term):
                 self._coming[term, number] = each
         try:
             waited_for = [coming[term].whole for term, asked in self._coming if asked == number]
@@ -80,20 +80,20 @@ class OtherNodes:
         for task in self._answering:
             task.cancel()
 
-    def _told(self, node: Node, answer: Answer) -> None:
+    def _told(self, node: Node, answer: AnswerPart) -> None:
         if (coming := self._coming.get((node.term, answer.number))) is not None:
             coming.add(answer)
 
-    def _asked(self, node: Node, question: Question) -> None:
+    def _asked(self, node: Node, question: NodeQuestion) -> None:
         if len(self._answering) < _AT_ONCE:  # else it asks in vain
             task = self._tasks.start(self._carry_out(node, question), "admin command")
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
 
-    async def _carry_out(self, node: Node, question: Question) -> None:
+    async def _carry_out(self, node: Node, question: NodeQuestion) -> None:
         line = await self._answer(node.name, question.line)
         parts = [line[start : start + ANSWER_BYTES] for start in range(0, len(line), ANSWER_BYTES)]
         if len(parts) > ANSWER_PARTS:
             return
         for part, each in enumerate(parts):
-            self._channel.send(Answer(question.number, part, len(parts), each), node.term)
+            self._channel.send(AnswerPart(question.number, part, len(parts), each), node.term)

@@ -12,36 +12,35 @@ from pathlib import Path
 from typing import BinaryIO, Final, TypeVar, get_args
 
 from engine.events import Event, Placed, TileLaid
-from engine.game import Game as PlayedGame
-from engine.game import RandomChance
+from engine.game import Game, RandomChance
 from engine.pieces import Seat
 from protocol.admin import (
-    Announce,
-    Backup,
+    AskNodes,
     ClientReport,
-    Close,
+    CloseTables,
+    CopyFiles,
+    CopyJournal,
     CopyReport,
-    Drain,
     DrainReport,
-    Game,
     GameReport,
+    ListClients,
+    ListStored,
+    ListTables,
     NodeAnswer,
-    OfNodes,
-    Remove,
+    RemovePlayer,
     Request,
-    Restore,
+    RestoreTable,
     SeatReport,
+    SendAnnouncement,
+    SetDrain,
     SetLogLevel,
-    Snapshot,
+    ShowGame,
+    ShowStatus,
     SnapshotReport,
-    Status,
     StatusReport,
-    Stored,
     StoredReport,
     TableReport,
-    Tables,
-    Told,
-    Who,
+    ToldReport,
 )
 from protocol.codes import Code
 from protocol.events import event_map
@@ -50,7 +49,7 @@ from protocol.text import unsafe
 from server.admin.failures import FailureCode, failure
 from server.admin.listener import Answer
 from server.config import Config
-from server.drain import Drain as ServerDrain
+from server.drain import Drain
 from server.logs import about
 from server.net.clients import Clients
 from server.net.connections.connection_limits import ConnectionLimits
@@ -59,8 +58,7 @@ from server.refusal import Refusal
 from server.storage.entries import Entry, Played, StoodIn, events_in
 from server.storage.journal import Journal, SharedJournal
 from server.storage.sqlite.journal_file import FILE_NAME
-from server.storage.stored_tables import ArchivedTable
-from server.storage.stored_tables import Stored as StoredTable
+from server.storage.stored_tables import ArchivedTable, Stored
 from server.storage.table_summary import contents
 from server.tables.lobby import Lobby
 from server.tables.table import Table
@@ -88,7 +86,7 @@ class AdminService:
         lobby: Lobby,
         clients: Clients,
         connections: ConnectionLimits,
-        drain: ServerDrain,
+        drain: Drain,
     ) -> None:
         self._config = config
         self._port = port
@@ -107,52 +105,52 @@ class AdminService:
     async def do(self, request: Request) -> Answer:
         """Carry out a request; return what to answer, and the file that follows, if one does."""
         match request:
-            case Backup():
+            case CopyJournal():
                 return await self._backup()
-            case Snapshot():
+            case CopyFiles():
                 return await self._snapshot()
-            case Status():
+            case ShowStatus():
                 return await self._status(), None
-            case Tables():
+            case ListTables():
                 return [self._table_report(table) for table in self._lobby.tables.values()], None
-            case Who():
+            case ListClients():
                 return [self._client_report(session) for session in self._clients], None
-            case Stored():
+            case ListStored():
                 return await self._stored(), None
-            case Game(code):
+            case ShowGame(code):
                 return await self._game(code), None
-            case OfNodes(asked, None):
+            case AskNodes(asked, None):
                 report, _ = await self.do(asked)
                 return [NodeAnswer("", "", report)], None
-            case OfNodes(_, node):
+            case AskNodes(_, node):
                 raise failure(FailureCode.NO_SUCH_NODE, node=node)
             case _:
                 return await self._changed(request), None
 
     async def _changed(
-        self, request: Announce | Close | Remove | Restore | Drain | SetLogLevel
-    ) -> Told | StoredReport | DrainReport | None:
+        self, request: SendAnnouncement | CloseTables | RemovePlayer | RestoreTable | SetDrain | SetLogLevel
+    ) -> ToldReport | StoredReport | DrainReport | None:
         """Carry out a request that changes something."""
         match request:
-            case Announce(text):
+            case SendAnnouncement(text):
                 _check_text(text)
                 self._clients.broadcast(Announced(text))
                 log.warning("announced", extra=about(clients=len(self._clients)))
-                return Told(len(self._clients))
-            case Close(codes, reason):
+                return ToldReport(len(self._clients))
+            case CloseTables(codes, reason):
                 if reason is not None:
                     _check_text(reason)
                 for code in codes:
                     await self._lobby.close_table(code, reason)
                 return None
-            case Remove(code, seat):
+            case RemovePlayer(code, seat):
                 await self._remove(code, seat)
                 return None
-            case Restore(code):
+            case RestoreTable(code):
                 return await self._restored(code)
-            case Drain(None):
+            case SetDrain(None):
                 self._drain.cancel()
-            case Drain(seconds):
+            case SetDrain(seconds):
                 self._drain.begin(seconds or 0)
             case SetLogLevel(level):
                 logging.getLogger().setLevel(level.upper())
@@ -293,9 +291,7 @@ def _events(table: Table) -> Sequence[Event]:
 
 def _events_of(entries: Sequence[Entry]) -> Sequence[Event]:
     moves = [entry for entry in entries if isinstance(entry, Played | StoodIn)]
-    return PlayedGame(
-        [event for move in moves for event in events_in(move)], RandomChance(random.Random())
-    ).events
+    return Game([event for move in moves for event in events_in(move)], RandomChance(random.Random())).events
 
 
 def _moves(events: Sequence[Event]) -> int:
@@ -321,7 +317,7 @@ def _archived_report(table: ArchivedTable) -> StoredReport:
     )
 
 
-def _set_aside_report(table: StoredTable) -> StoredReport:
+def _set_aside_report(table: Stored) -> StoredReport:
     found, rows = contents(table.entries), table.rows
     return StoredReport(
         table.code,

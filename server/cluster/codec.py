@@ -10,7 +10,15 @@ import msgspec
 
 from protocol.limits import NAME_LENGTH
 from protocol.text import unsafe
-from server.cluster.messages import Answer, Draining, Message, Person, PublicTable, Question, Remark
+from server.cluster.messages import (
+    AnswerPart,
+    Draining,
+    Message,
+    NodeQuestion,
+    PersonElsewhere,
+    PublicTable,
+    RemarkElsewhere,
+)
 
 MOST_BYTES: Final = 65_536
 
@@ -52,11 +60,11 @@ def _texts(message: Message) -> tuple[str, ...]:
     match message:
         case PublicTable(summary):
             return summary.host, summary.title
-        case Person(name):
+        case PersonElsewhere(name):
             return (name,)
-        case Remark(_, name, text):
+        case RemarkElsewhere(_, name, text):
             return name, text
         case Draining():
             return ()
-        case Question() | Answer():
+        case NodeQuestion() | AnswerPart():
             return ()  # which the admin command makes fit to be shown

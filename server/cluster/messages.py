@@ -36,7 +36,7 @@ class PublicTable(Struct, frozen=True, tag_field="t", tag="table", omit_defaults
     holders: Annotated[list[Holder], Meta(max_length=5)] = []
 
 
-class Person(Struct, frozen=True, tag_field="t", tag="person", omit_defaults=True):
+class PersonElsewhere(Struct, frozen=True, tag_field="t", tag="person", omit_defaults=True):
     """Somebody who is online, since then; `proofs` are the hashes of the tokens that came with the name."""
 
     name: Name
@@ -46,7 +46,7 @@ class Person(Struct, frozen=True, tag_field="t", tag="person", omit_defaults=Tru
     proofs: Annotated[list[Hash], Meta(max_length=TOKENS_SHOWN)] = []
 
 
-class Remark(Struct, frozen=True, tag_field="t", tag="remark", omit_defaults=True):
+class RemarkElsewhere(Struct, frozen=True, tag_field="t", tag="remark", omit_defaults=True):
     """What somebody has said in the lobby."""
 
     number: RemarkNumber
@@ -59,14 +59,14 @@ class Draining(Struct, frozen=True, tag_field="t", tag="draining"):
     """The server takes no new tables: it is going to stop."""
 
 
-class Question(Struct, frozen=True, tag_field="t", tag="question"):
+class NodeQuestion(Struct, frozen=True, tag_field="t", tag="question"):
     """What the host of one server asks another: a request of the admin socket."""
 
     number: Annotated[int, Meta(ge=1)]
     line: Annotated[bytes, Meta(max_length=QUESTION_BYTES)]
 
 
-class Answer(Struct, frozen=True, tag_field="t", tag="answer"):
+class AnswerPart(Struct, frozen=True, tag_field="t", tag="answer"):
     """A part of the answer to a question of the server that it is sent to."""
 
     number: Annotated[int, Meta(ge=1)]
@@ -75,7 +75,7 @@ class Answer(Struct, frozen=True, tag_field="t", tag="answer"):
     line: Annotated[bytes, Meta(max_length=ANSWER_BYTES)]
 
 
-Message: TypeAlias = PublicTable | Person | Remark | Draining | Question | Answer
+Message: TypeAlias = PublicTable | PersonElsewhere | RemarkElsewhere | Draining | NodeQuestion | AnswerPart
 
 # Seconds after which a message is not delivered any more: who asked has given up, and expects nothing.
-VALID_FOR: Final[Mapping[type[Struct], float]] = MappingProxyType({Question: 10.0})
+VALID_FOR: Final[Mapping[type[Struct], float]] = MappingProxyType({NodeQuestion: 10.0})

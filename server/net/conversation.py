@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 _WEIGHT_OF_A_WRONG_TOKEN: Final = 2  # in malformed messages: nobody mistypes a token
 
 
-class Lobby(Protocol):
+class LobbyOfSessions(Protocol):
     """The tables, as far as a conversation knows them; what cannot be done raises Refusal or JournalError."""
 
     @property
@@ -96,7 +96,7 @@ class Conversation:
         self,
         connection: LimitedConnection,
         session: Session,
-        lobby: Lobby,
+        lobby: LobbyOfSessions,
         clients: Clients,
         *,
         access: Access,

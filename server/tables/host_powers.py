@@ -18,7 +18,7 @@ from protocol.messages import (
     SeatBot,
     SubstituteNow,
 )
-from protocol.settings import AbsencePolicy, Hints, Private, Setting, Spectators, Starting, Title
+from protocol.settings import AbsenceSetting, Hints, Private, Setting, Spectators, Starting, Title
 from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
@@ -79,13 +79,13 @@ class HostPowers:
                 entries += context.nobody_ready()
             case Hints():
                 entries += context.nobody_ready()
-            case AbsencePolicy():
+            case AbsenceSetting():
                 self._check_not_over()
                 if state.game is not None and (turn := state.game.view.turn) is not None:
                     entries.insert(0, context.stopped_clock(turn))
                 entries += context.nobody_ready()
         await context.store(*entries)
-        if isinstance(setting, AbsencePolicy):
+        if isinstance(setting, AbsenceSetting):
             context.begin_policy()
             context.send_turn()
         if isinstance(setting, Spectators) and not setting.allowed:

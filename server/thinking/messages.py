@@ -9,7 +9,7 @@ FRAME_HEAD: Final = 4  # bytes, which say how many bytes of content follow
 MOST_BYTES: Final = 1024 * 1024
 
 
-class Question(Struct, frozen=True):
+class Position(Struct, frozen=True):
     """What a seat is to do.
 
     `snapshot` is the frame with which the seat's own player would come back to the table: what the seat sees
@@ -22,7 +22,7 @@ class Question(Struct, frozen=True):
     snapshot: bytes
 
 
-class Answer(Struct, frozen=True):
+class Thought(Struct, frozen=True):
     """What came of a question: the frame of a move, or what kind of error the brain raised.
 
     `seconds` says how much of a processor's time the process has used since its last answer, or its start.
@@ -33,21 +33,21 @@ class Answer(Struct, frozen=True):
     seconds: float
 
 
-_QUESTIONS: Final = msgspec.msgpack.Decoder(Question)
-_ANSWERS: Final = msgspec.msgpack.Decoder(Answer)
+_QUESTIONS: Final = msgspec.msgpack.Decoder(Position)
+_ANSWERS: Final = msgspec.msgpack.Decoder(Thought)
 
 
-def framed(message: Question | Answer) -> bytes:
+def framed(message: Position | Thought) -> bytes:
     """Return the message as a frame."""
     content = msgspec.msgpack.encode(message)
     return len(content).to_bytes(FRAME_HEAD) + content
 
 
-def question_in(content: bytes) -> Question:
+def question_in(content: bytes) -> Position:
     """Return the question in a frame's content."""
     return _QUESTIONS.decode(content)
 
 
-def answer_in(content: bytes) -> Answer:
+def answer_in(content: bytes) -> Thought:
     """Return the answer in a frame's content; raises msgspec.DecodeError."""
     return _ANSWERS.decode(content)

@@ -20,7 +20,7 @@ from protocol.messages import Snapshot
 from protocol.moves import move_message
 from protocol.snapshot import view_of
 from server.config import Choose
-from server.thinking.messages import FRAME_HEAD, Answer, Question, framed, question_in
+from server.thinking.messages import FRAME_HEAD, Position, Thought, framed, question_in
 
 _NICE: Final = 10  # below the server, which then never waits for this process to have the processor
 
@@ -30,14 +30,14 @@ def main() -> None:
     if sys.platform != "win32":  # there the server starts it below its own priority
         os.nice(_NICE)
     answers = _answers()
-    questions: queue.SimpleQueue[Question] = queue.SimpleQueue()
+    questions: queue.SimpleQueue[Position] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(sys.stdin.buffer, questions), daemon=True).start()
     used = 0.0
     while True:
         move, error = _thought(questions.get())
         before, used = used, time.process_time()
         try:
-            answers.write(framed(Answer(move, error, used - before)))
+            answers.write(framed(Thought(move, error, used - before)))
             answers.flush()
         except OSError:
             os._exit(0)
@@ -50,14 +50,14 @@ def _answers() -> IO[bytes]:
     return answers
 
 
-def _read(frames: IO[bytes], questions: "queue.SimpleQueue[Question]") -> None:
+def _read(frames: IO[bytes], questions: "queue.SimpleQueue[Position]") -> None:
     """Read questions until the input ends, and then end the process, whatever it is thinking about."""
     while len(head := frames.read(FRAME_HEAD)) == FRAME_HEAD:
         questions.put(question_in(frames.read(int.from_bytes(head))))
     os._exit(0)
 
 
-def _thought(question: Question) -> tuple[bytes, str]:
+def _thought(question: Position) -> tuple[bytes, str]:
     """Return the frame of the move, and which error there was instead."""
     try:
         snapshot = decode_server(question.snapshot)

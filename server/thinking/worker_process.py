@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from server.thinking.messages import FRAME_HEAD, MOST_BYTES, Answer, Question, answer_in, framed
+from server.thinking.messages import FRAME_HEAD, MOST_BYTES, Position, Thought, answer_in, framed
 
 # -P: a module in the current folder must not stand in for one of these.
 _COMMAND: Final = (sys.executable, "-P", "-m", "server.thinking.worker")
@@ -45,7 +45,7 @@ class WorkerProcess:
         """Return the system's number of the process."""
         return self._process.pid
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: Position) -> Thought:
         """Return the answer; raises WorkerLost."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None  # noqa: S101 - both are pipes

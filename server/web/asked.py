@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from websockets.datastructures import Headers
 
 from protocol.limits import CODE_LENGTH, PRIVATE_CODE_LENGTH
-from server.net.connections.plain_http import Asked
+from server.net.connections.plain_http import PageRequest
 
 _TABLE: Final = re.compile(rf"/watch/([A-Za-z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}})")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?")
@@ -68,7 +68,7 @@ def _weighted(accepted: str) -> Iterator[_Wanted]:
         yield _Wanted(language.strip(), 1.0 if weight is None else float(weight[1]))
 
 
-def address_asked(asked: Asked) -> str:
+def address_asked(asked: PageRequest) -> str:
     """Return the address of the front page as the browser knows it: only a trusted proxy may say another."""
     scheme, host, prefix = "https" if asked.secure else "http", _one(asked, "Host"), ""
     if asked.proxied:
@@ -82,7 +82,7 @@ def address_asked(asked: Asked) -> str:
     return f"{scheme}://{host.lower()}{folder}/"
 
 
-def from_own_page(asked: Asked) -> bool:
+def from_own_page(asked: PageRequest) -> bool:
     """Return whether a websocket is asked for by a page of this server, and not by a page from anywhere."""
     origin = _one(asked, "Origin").lower()
     scheme, _, host = origin.partition("://")
@@ -105,7 +105,7 @@ def _without_default_port(host: str, scheme: str) -> str:
     return host.removesuffix(":443" if scheme == "https" else ":80")
 
 
-def _one(asked: Asked, header: str) -> str:
+def _one(asked: PageRequest, header: str) -> str:
     """Return the value of a header, the last one where proxies have added theirs."""
     values = asked.headers.get_all(header)
     return values[-1].rpartition(",")[2].strip() if values else ""

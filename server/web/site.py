@@ -23,7 +23,7 @@ from server.net.access import Access
 from server.net.addresses import Remote
 from server.net.clients import Clients
 from server.net.connections.limited_connection import LimitedConnection
-from server.net.connections.plain_http import Asked, Page
+from server.net.connections.plain_http import Page, PageRequest
 from server.networks import Networks
 from server.rate_limits import PerMinuteLimit
 from server.refusal import Refusal
@@ -103,7 +103,7 @@ class Site:
         """Stop drawing."""
         self._thread.close()
 
-    async def page(self, asked: Asked) -> Page:
+    async def page(self, asked: PageRequest) -> Page:
         """Return the answer to a request for a page."""
         if asked.method not in _METHODS:
             allowed = {"Allow": ", ".join(_METHODS)}
@@ -130,7 +130,7 @@ class Site:
         status = http.HTTPStatus.FORBIDDEN if refused else http.HTTPStatus.NOT_FOUND
         return await self._drawn_page(asked, absent, status)
 
-    def admits(self, asked: Asked) -> bool:
+    def admits(self, asked: PageRequest) -> bool:
         """Return whether a browser may open a websocket here: one of our own pages asks for it."""
         return (
             (asked.path == TABLES or table_asked(asked.path) is not None)
@@ -219,7 +219,7 @@ class Site:
                 del self._live[code]
 
     async def _drawn_page(
-        self, asked: Asked, draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK
+        self, asked: PageRequest, draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK
     ) -> Page:
         return Page(status, _HTML, await self._drawn(draw, asked.counted_as), self._headers)
 
@@ -238,7 +238,7 @@ class Site:
         drawn: T = await self._thread.do(draw, asker)
         return drawn
 
-    def _counted(self, asked: Asked) -> int:
+    def _counted(self, asked: PageRequest) -> int:
         """Count a request; return how many seconds its address has to wait first, 0 for none."""
         now = asyncio.get_running_loop().time()
         if (wait := self._asked_by_address.wait(asked.counted_as, now)) == 0:

@@ -29,7 +29,7 @@ from protocol.messages import (
     SubstituteNow,
     TableState,
 )
-from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting, Title
+from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting, Title
 
 # How often something is done, of the times at which a player looks around:
 _BEFORE_THE_GAME: Final = 0.4
@@ -184,7 +184,7 @@ class Deeds:
         )
         yield (
             "policies changed",
-            lambda: connection.ask(ChangeSetting(NEW, AbsencePolicy(rng.choice(self.company.policies)))),
+            lambda: connection.ask(ChangeSetting(NEW, AbsenceSetting(rng.choice(self.company.policies)))),
         )
         if model.state is not None and model.state.stage == "gathering":
             starting = rng.choice([None, *range(len(model.state.seats))])

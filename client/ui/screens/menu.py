@@ -61,7 +61,7 @@ from protocol.messages import (
     SubstituteNow,
     TableState,
 )
-from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting
+from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting
 
 POLICIES: Final[tuple[Absence, ...]] = (
     WAIT,
@@ -161,7 +161,7 @@ def choices(page: MenuPage, model: TableModel, levels: Sequence[str], talk: Talk
             )
         case MenuPage.ABSENCE:
             return tuple(
-                Choice(describe_policy(each), ChangeSetting(NEW, AbsencePolicy(each))) for each in POLICIES
+                Choice(describe_policy(each), ChangeSetting(NEW, AbsenceSetting(each))) for each in POLICIES
             )
         case MenuPage.SEAT:
             return _of_seats(state, free_seats(state), partial(ChangeSeat, NEW))

@@ -28,7 +28,7 @@ from protocol.messages import (
     SubstituteNow,
     TableState,
 )
-from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting, Title
+from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting, Title
 
 _ON_OR_OFF: Final = {"on": True, "off": False}
 _OF_A_SEAT: Final[Mapping[str, Callable[[int], Request]]] = {
@@ -93,7 +93,7 @@ def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Mis
             return ChangeSetting(NEW, Starting(seat))
         case "absence", [policy]:
             try:
-                return ChangeSetting(NEW, AbsencePolicy(policy_named(policy)))
+                return ChangeSetting(NEW, AbsenceSetting(policy_named(policy)))
             except BadPolicy as error:
                 return Misread(str(error))
         case "swap", [one, other] if (pair := _pair(one, other, state)) is not None:

@@ -20,7 +20,14 @@ from server.net.addresses import UNKNOWN, Remote, remote_of
 from server.net.connections.address import Address
 from server.net.connections.fair_rate import SharingConnection
 from server.net.connections.freed_memory import FreedMemory
-from server.net.connections.plain_http import Asked, Page, Site, over_tls, page_response, upgrade_required
+from server.net.connections.plain_http import (
+    Page,
+    PageRequest,
+    WatchedSite,
+    over_tls,
+    page_response,
+    upgrade_required,
+)
 from server.net.proxies import TrustedProxies
 from server.networks import Networks, shares
 from server.thinking.turns import Turns
@@ -71,7 +78,7 @@ class ConnectionLimits:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self.pages: Mapping[str, Callable[[], Awaitable[Page]]] = {}
-        self.site: Site | None = None
+        self.site: WatchedSite | None = None
         self._open: dict[SharingConnection, _Open] = {}
         self._widest: dict[str, Address] = {}  # addresses, and networks with those inside them
         self._freed_memory = FreedMemory()
@@ -244,11 +251,11 @@ class ConnectionLimits:
             return RefusedFor.ADDRESS_FULL
         return known.refusal
 
-    def _asked(self, connection: ServerConnection, request: Request, known: _Open) -> Asked:
+    def _asked(self, connection: ServerConnection, request: Request, known: _Open) -> PageRequest:
         path, _, query = request.path.partition("?")
         transport = known.transport
         host, port = (transport.get_extra_info("sockname") or ("localhost", 0))[:2]
-        return Asked(
+        return PageRequest(
             request.method,
             path,
             query,

@@ -29,7 +29,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """A request of a browser, and how it came: over TLS, or by way of a trusted proxy.
 
     `local` is the server's own end of the connection, `counted_as` what the browser's address counts as.
@@ -45,13 +45,13 @@ class Asked:
     counted_as: Networks
 
 
-class Site(Protocol):
+class WatchedSite(Protocol):
     """What browsers are shown."""
 
-    async def page(self, asked: Asked) -> Page:
+    async def page(self, asked: PageRequest) -> Page:
         """Return the answer to a request for a page."""
 
-    def admits(self, asked: Asked) -> bool:
+    def admits(self, asked: PageRequest) -> bool:
         """Return whether a browser may open a websocket here."""
 
 

@@ -21,7 +21,7 @@ from server.logs import about
 from server.networks import networks_in
 from server.tables.absence.pace import Pace
 from server.thinking.fair_thread import FairThread
-from server.thinking.messages import Answer, Question
+from server.thinking.messages import Position, Thought
 from server.thinking.processes import NoAnswer, ThinkingProcesses
 
 log = logging.getLogger(__name__)
@@ -120,10 +120,10 @@ class StandIn:
             log.warning("a bot failed and a simpler one moves for it", extra=about(reason=why))
 
 
-def question_about(brain: InProcess, view: View, legal: Legal, seed: int) -> Question:
+def question_about(brain: InProcess, view: View, legal: Legal, seed: int) -> Position:
     """Return all that a process is told: what the seat on turn sees and may do."""
     frame = encode(snapshot_message(view, 0, legal))
-    return Question(pickle.dumps(brain.choose), legal.seat, seed, frame)
+    return Position(pickle.dumps(brain.choose), legal.seat, seed, frame)
 
 
 def _simple(*brains: Brain | None) -> Choose | None:
@@ -131,7 +131,7 @@ def _simple(*brains: Brain | None) -> Choose | None:
     return next((brain for brain in brains if brain is not None and not isinstance(brain, InProcess)), None)
 
 
-def _command_in(answer: Answer, legal: Legal) -> Command | None:
+def _command_in(answer: Thought, legal: Legal) -> Command | None:
     """Return the answer's command, if it is a legal one."""
     if answer.error:
         return None

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 from protocol.codes import Code
 from protocol.messages import Online
 from protocol.text import unsafe
-from server.cluster.messages import Person as PersonTold
+from server.cluster.messages import PersonElsewhere as PersonTold
 from server.failures import Tasks
 from server.net.session import Session, framed
 from server.net.tokens import token_hash
 from server.refusal import Refusal
-from server.tables.online.people import People, Person, Place
+from server.tables.online.people import PeopleOnline, Person, Place
 from server.tables.online.people_elsewhere import PeopleElsewhere
 from server.tables.online.remarks import Remarks
 from server.tables.rates import Rates
@@ -59,7 +59,7 @@ class LobbyChat:
         self._place_of = place_of
         self._name_held = name_held
         self._rates = rates
-        self._people = People()
+        self._people = PeopleOnline()
         self._elsewhere = PeopleElsewhere()
         self._remarks = Remarks(timers.time, seed, most_remarks)
         self._tell_others: Callable[[], None] | None = None

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from protocol.codes import Code
 from protocol.limits import PEOPLE_LISTED
 from protocol.messages import Online, PersonOnline, Whereabouts
-from server.cluster.messages import Person as Elsewhere
+from server.cluster.messages import PersonElsewhere as Elsewhere
 from server.net.session import Session
 from server.refusal import Refusal
 from server.tables.seats.names import looks
@@ -42,7 +42,7 @@ class Person:
         return self.session.table is None
 
 
-class People:
+class PeopleOnline:
     """The people who are online, in the order of their coming."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from protocol.codes import Code
-from server.cluster.messages import Person
+from server.cluster.messages import PersonElsewhere
 from server.refusal import Refusal
 from server.tables.seats.names import NamesInUse, looks
 
@@ -16,12 +16,15 @@ class PeopleElsewhere:
     """What the other servers tell of who is online there."""
 
     def __init__(self) -> None:
-        self.people: list[Person] = []
-        self._by_name: dict[str, list[Person]] = {}
+        self.people: list[PersonElsewhere] = []
+        self._by_name: dict[str, list[PersonElsewhere]] = {}
         self._names = NamesInUse()  # each is its own place
 
     def share(
-        self, channel: "Channel", own: Callable[[], Mapping[str, Person]], changed: Callable[[], None]
+        self,
+        channel: "Channel",
+        own: Callable[[], Mapping[str, PersonElsewhere]],
+        changed: Callable[[], None],
     ) -> Callable[[], None]:
         """Send the others what `own` returns, and receive theirs, calling `changed`.
 
@@ -29,7 +32,7 @@ class PeopleElsewhere:
         """
 
         def learn() -> None:
-            self.people = [person for _node, person in channel.holding(Person)]
+            self.people = [person for _node, person in channel.holding(PersonElsewhere)]
             for name in self._by_name.keys() - {person.name for person in self.people}:
                 self._names.put(name, ())
             self._by_name = {}
@@ -38,10 +41,10 @@ class PeopleElsewhere:
                 self._names.put(person.name, (person.name,))
             changed()
 
-        channel.on_change(Person, learn)
+        channel.on_change(PersonElsewhere, learn)
         return channel.keep_all(lambda: {f"person:{name}": person for name, person in own().items()})
 
-    def alike(self, wanted: frozenset[str]) -> Iterator[Person]:
+    def alike(self, wanted: frozenset[str]) -> Iterator[PersonElsewhere]:
         """Yield those whose names may be mistaken for one of these looks."""
         for place in self._names.places(wanted):
             yield from self._by_name[place]

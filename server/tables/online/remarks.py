@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from protocol.limits import LARGEST_ID, REMARKS_REPEATED
 from protocol.messages import LobbyRemark, SaidInLobby
-from server.cluster.messages import Remark
+from server.cluster.messages import RemarkElsewhere
 from server.net.session import framed
 from server.rate_limits import PerMinuteLimit
 
@@ -57,7 +57,7 @@ class Remarks:
             if self._learn(channel):
                 changed()
 
-        channel.on_change(Remark, learn)
+        channel.on_change(RemarkElsewhere, learn)
 
     def say(self, name: str, text: str) -> None:
         """Add a remark of this server."""
@@ -65,7 +65,7 @@ class Remarks:
         self._add(LobbyRemark(number, name, text), self._now())
         if self._channel is not None:
             self._told.append(f"remark:{number}")
-            self._channel.keep(self._told[-1], Remark(number, name, text, time.time()))
+            self._channel.keep(self._told[-1], RemarkElsewhere(number, name, text, time.time()))
             if len(self._told) > _KEPT:
                 self._channel.keep(self._told.popleft(), None)
 
@@ -86,7 +86,7 @@ class Remarks:
         oldest = time.time() - _REPEATED_SECONDS
         new = [
             (node, remark)
-            for node, remark in channel.holding(Remark)
+            for node, remark in channel.holding(RemarkElsewhere)
             if remark.number not in self._numbers and remark.time >= oldest
         ]
         before, now = self.count, self._now()

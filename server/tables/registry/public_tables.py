@@ -13,7 +13,7 @@ from server.cluster.messages import Holder, PublicTable
 from server.net.session import Session
 from server.net.tokens import hash_fits
 from server.tables.online.people import Place
-from server.tables.registry.tables_elsewhere import Elsewhere, TablesElsewhere
+from server.tables.registry.tables_elsewhere import TableElsewhere, TablesElsewhere
 from server.tables.seats.names import NamesInUse, alike, looks
 from server.tables.state.persistent_state import Player
 from server.tables.table import Table
@@ -144,7 +144,7 @@ class PublicTables:
         found += ((table.opened, table.summary) for table in self._other_tables())
         yield from (summary for _opened, summary in sorted(found, key=lambda each: -each[0]))
 
-    def _other_tables(self) -> Iterator[Elsewhere]:
+    def _other_tables(self) -> Iterator[TableElsewhere]:
         return (table for table in self._elsewhere if table.summary.table not in self._tables)
 
     def _own(self) -> Mapping[str, PublicTable]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MOST_TIMES: Final = 5000  # of tables that have gone
 
 
-class Elsewhere(NamedTuple):
+class TableElsewhere(NamedTuple):
     """A table of another server, at whose `address` it is."""
 
     summary: TableSummary
@@ -32,7 +32,7 @@ class TablesElsewhere:
 
     def __init__(self, changed: Callable[[Collection[str]], None]) -> None:
         self._changed = changed
-        self._tables: dict[str, Elsewhere] = {}
+        self._tables: dict[str, TableElsewhere] = {}
         # Also of tables that this server may take up; those told latest come last.
         self._opened: dict[str, float] = {}
 
@@ -46,7 +46,7 @@ class TablesElsewhere:
             before = self._tables.keys()
             found = sorted(channel.holding(PublicTable), key=lambda each: each[0].term)
             self._tables = {
-                table.summary.table: Elsewhere(
+                table.summary.table: TableElsewhere(
                     replace(table.summary, elsewhere=True), node.address, table.opened, table.holders
                 )
                 for node, table in found  # of two servers the latest one has it
@@ -65,9 +65,9 @@ class TablesElsewhere:
         """Return when another server's table was opened, as far as that is known, or now: in s since 1970."""
         return self._opened.get(code) or time.time()
 
-    def __iter__(self) -> Iterator[Elsewhere]:
+    def __iter__(self) -> Iterator[TableElsewhere]:
         return iter(self._tables.values())
 
-    def get(self, code: str) -> Elsewhere | None:
+    def get(self, code: str) -> TableElsewhere | None:
         """Return the table with this code, None if no other server lists it."""
         return self._tables.get(code)

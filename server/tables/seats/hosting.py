@@ -7,7 +7,7 @@ from server.tables.absence.deadlines import HostAway
 from server.tables.context import RETRY_SECONDS, TableContext
 
 
-class Hosting:
+class HostSuccession:
     """Watches whether a table's host is here; the table calls `watch` whenever somebody came or went."""
 
     def __init__(self, context: TableContext) -> None:

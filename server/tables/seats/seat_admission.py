@@ -30,7 +30,7 @@ from server.storage.entries import (
 from server.tables.absence.deadlines import FreeIfAway
 from server.tables.context import RETRY_SECONDS, TableContext
 from server.tables.seats.exclusions import Exclusions
-from server.tables.seats.hosting import Hosting
+from server.tables.seats.hosting import HostSuccession
 from server.tables.seats.names import alike, check_name
 from server.tables.state.persistent_state import Player
 
@@ -49,7 +49,7 @@ class SeatAdmission:
             context.deadlines.time, limits.removed_seconds, limits.removed_address_seconds
         )
         self._hands_known: WeakKeyDictionary[Session, Seat] = WeakKeyDictionary()  # in the running game
-        self.hosting = Hosting(context)
+        self.hosting = HostSuccession(context)
         for seat, player in enumerate(context.state.players):
             if player is not None:
                 self._keep_for_a_while(Seat(seat))

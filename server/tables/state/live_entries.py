@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from protocol.settings import AbsencePolicy, Setting
+from protocol.settings import AbsenceSetting, Setting
 from server.storage.entries import (
     BotSeated,
     Changed,
@@ -71,8 +71,8 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
             case Returned(seat):
                 bots.pop(seat, None)
                 votes.pop(seat, None)
-            case Changed(AbsencePolicy()):
-                settings[AbsencePolicy, moves] = number
+            case Changed(AbsenceSetting()):
+                settings[AbsenceSetting, moves] = number
             case Changed(setting):
                 settings[type(setting), 0] = number
             case Clocked() | Continued() | Unpaused():

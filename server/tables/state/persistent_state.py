@@ -16,7 +16,7 @@ from engine.peoples import peoples_by_seat
 from engine.pieces import People, Seat
 from protocol.absence import WAIT, Absence, kept
 from protocol.messages import NEWCOMER, Done, Stage, Standing, StartGame
-from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Setting, Spectators, Starting, Title
+from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Setting, Spectators, Starting, Title
 from server.storage.entries import (
     BotSeated,
     Changed,
@@ -317,7 +317,7 @@ class PersistentState:
                 self.quiet = on
             case Starting(seat):
                 self.options = replace(self.options, starting=None if seat is None else Seat(seat))
-            case AbsencePolicy(policy):
+            case AbsenceSetting(policy):
                 self.absence = kept(policy)
                 self.clocks.change_policy(policy, in_game=self._game is not None)
 

@@ -17,7 +17,7 @@ from server.admin import cluster_service, other_nodes
 from server.admin.endpoint import SOCKET_NAME
 from server.admin.failures import FailureCode
 from server.app import Running, running
-from server.cluster.messages import Answer, Question
+from server.cluster.messages import AnswerPart, NodeQuestion
 from server.config import Config
 from server.storage.postgresql.telling import Node
 from tests.server.admin.admin_peer import answer, failure_of
@@ -131,7 +131,7 @@ async def test_a_node_that_is_gone_at_once_has_stopped(
     async with node(database, tmp_path, "first"), shared_house(database) as house:
         async with house.node("stranger") as channel:
             gone = asyncio.Event()
-            channel.on_message(Question, lambda *_: gone.set())
+            channel.on_message(NodeQuestion, lambda *_: gone.set())
             monkeypatch.setattr(other_nodes, "SECONDS", 0.2)
             await eventually_known(tmp_path / "first", 2)
             monkeypatch.setattr(other_nodes, "SECONDS", 3.0)
@@ -157,11 +157,11 @@ async def stranger(house: House, line: bytes | None) -> AsyncIterator[None]:
 
     async with house.node("stranger") as channel:
 
-        def asked(node: Node, question: Question) -> None:
+        def asked(node: Node, question: NodeQuestion) -> None:
             if line is not None:
-                channel.send(Answer(question.number, 0, 1, line), node.term)
+                channel.send(AnswerPart(question.number, 0, 1, line), node.term)
 
-        channel.on_message(Question, asked)
+        channel.on_message(NodeQuestion, asked)
         yield
 
 
@@ -253,14 +253,14 @@ async def test_others_are_not_told_everything(database: str, tmp_path: Path) -> 
     """No game, nothing that makes no sense, and nothing at all with --no-admin."""
     answers: list[bytes] = []
     async with shared_house(database) as house, house.node("stranger") as channel:
-        channel.on_message(Answer, lambda _, answer: answers.append(answer.line))
+        channel.on_message(AnswerPart, lambda _, answer: answers.append(answer.line))
 
         async def asked(name: str, line: bytes) -> str:
             await eventually(lambda: any(node.name == name for node in channel.nodes.values()))
             term = next(node.term for node in channel.nodes.values() if node.name == name)
             async with asyncio.timeout(TIMEOUT):
                 while not answers:  # the server may not hear yet
-                    channel.send(Question(1, line), term)
+                    channel.send(NodeQuestion(1, line), term)
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(1.0):
                             while not answers:  # noqa: ASYNC110 - it does not announce this

@@ -6,9 +6,18 @@ from hypothesis import strategies as st
 
 from protocol.messages import TableSummary
 from protocol.text import unsafe
-from server.cluster.messages import Answer, Draining, Holder, Message, Person, PublicTable, Question, Remark
+from server.cluster.messages import (
+    AnswerPart,
+    Draining,
+    Holder,
+    Message,
+    NodeQuestion,
+    PersonElsewhere,
+    PublicTable,
+    RemarkElsewhere,
+)
 
-REMARK: Final = Remark(7, "Anna", "hello", 12.5)
+REMARK: Final = RemarkElsewhere(7, "Anna", "hello", 12.5)
 
 
 def table(code: str, taken: int = 1) -> PublicTable:
@@ -44,17 +53,17 @@ def messages() -> st.SearchStrategy[Message]:
         st.lists(st.builds(Holder, names(), hashes), max_size=5),
     )
     people = st.builds(
-        Person,
+        PersonElsewhere,
         names(),
         times,
         st.sampled_from(["lobby", "playing", "watching"]),
         st.none() | codes(),
         st.lists(hashes, max_size=3),
     )
-    remarks = st.builds(Remark, st.integers(1, 2**31 - 1), names(), names(), times)
+    remarks = st.builds(RemarkElsewhere, st.integers(1, 2**31 - 1), names(), names(), times)
     numbers = st.integers(1, 2**40)
-    questions = st.builds(Question, numbers, st.binary(max_size=100))
-    answers = st.builds(Answer, numbers, st.integers(0, 63), st.integers(1, 64), st.binary(max_size=100))
+    questions = st.builds(NodeQuestion, numbers, st.binary(max_size=100))
+    answers = st.builds(AnswerPart, numbers, st.integers(0, 63), st.integers(1, 64), st.binary(max_size=100))
     kinds = tables, people, remarks, st.just(Draining()), questions, answers
     assert len(kinds) == len(get_args(Message))
     return st.one_of(*kinds)

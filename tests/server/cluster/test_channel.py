@@ -11,7 +11,7 @@ import pytest
 from bench.cluster.relay import DatabaseRelay
 from server.cluster.channel import Channel
 from server.cluster.codec import encode
-from server.cluster.messages import PublicTable, Question, Remark
+from server.cluster.messages import NodeQuestion, PublicTable, RemarkElsewhere
 from server.cluster.same_address import SameAddress
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import Connection, Database
@@ -63,10 +63,10 @@ def tables(channel: Channel) -> dict[str, int]:
     return {told.summary.table: told.summary.taken for _node, told in channel.holding(PublicTable)}
 
 
-def hearing(told: list[tuple[str, int]]) -> Callable[[Node, Remark], None]:
+def hearing(told: list[tuple[str, int]]) -> Callable[[Node, RemarkElsewhere], None]:
     """Return what takes note of who has sent which remarks."""
 
-    def heard(node: Node, remark: Remark) -> None:
+    def heard(node: Node, remark: RemarkElsewhere) -> None:
         told.append((node.name, remark.number))
 
     return heard
@@ -95,15 +95,15 @@ async def test_messages_reach_all_or_the_one_they_are_for(database: str) -> None
     async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
         by_two: list[tuple[str, int]] = []
         by_three: list[tuple[str, int]] = []
-        two.on_message(Remark, hearing(by_two))
+        two.on_message(RemarkElsewhere, hearing(by_two))
         one.send(REMARK)
         await eventually(lambda: by_two == [("one", REMARK.number)])
         async with shared.node("three") as three:
-            three.on_message(Remark, hearing(by_three))
+            three.on_message(RemarkElsewhere, hearing(by_three))
             for number in range(1, 4):
-                one.send(Remark(number, "Anna", "hello", 1.0))
-            one.send(Remark(4, "Anna", "hello", 1.0), to=shared.terms["two"])
-            three.send(Remark(5, "Bruno", "hello", 1.0))
+                one.send(RemarkElsewhere(number, "Anna", "hello", 1.0))
+            one.send(RemarkElsewhere(4, "Anna", "hello", 1.0), to=shared.terms["two"])
+            three.send(RemarkElsewhere(5, "Bruno", "hello", 1.0))
             await eventually(lambda: len(by_two) == 6 and len(by_three) == 3)
         from_one = [("one", number) for number in range(1, 5)]
         assert [each for each in by_two[1:] if each[0] == "one"] == from_one
@@ -278,14 +278,14 @@ async def test_a_question_that_comes_late_is_not_delivered(database: str) -> Non
     """As to a server that slept: whoever asked has given up."""
     heard: list[int] = []
     async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
-        two.on_message(Question, lambda _, question: heard.append(question.number))
+        two.on_message(NodeQuestion, lambda _, question: heard.append(question.number))
         await shared.connection.execute(
             "INSERT INTO told (term, number, body, time)"
             " VALUES ($1, 1, $2, clock_timestamp() - interval '1 minute')",
             one.term,
-            encode(Question(1, b"")),
+            encode(NodeQuestion(1, b"")),
         )
         one._number = 1
-        one.send(Question(2, b""))
+        one.send(NodeQuestion(2, b""))
         await eventually(lambda: bool(heard))
         assert heard == [2]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from protocol.text import unsafe
 from server.cluster.codec import MOST_BYTES, NotUnderstood, decode, encode
-from server.cluster.messages import Message, Person, PublicTable, Remark
+from server.cluster.messages import Message, PersonElsewhere, PublicTable, RemarkElsewhere
 from tests.server.cluster.messages import REMARK, messages
 
 
@@ -27,7 +27,7 @@ def test_bytes_are_a_message_or_not_understood(body: bytes) -> None:
         message = decode(body)
     except NotUnderstood:
         return
-    assert isinstance(message, PublicTable | Person | Remark)
+    assert isinstance(message, PublicTable | PersonElsewhere | RemarkElsewhere)
 
 
 @given(messages(), st.data())
@@ -39,7 +39,7 @@ def test_a_damaged_message_is_another_one_or_not_understood(message: Message, da
         found = decode(bytes(body))
     except NotUnderstood:
         return
-    if isinstance(found, Remark):
+    if isinstance(found, RemarkElsewhere):
         assert unsafe(found.text) is None
 
 

@@ -45,7 +45,7 @@ from protocol.messages import (
     Watch,
     Watching,
 )
-from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting, Title
+from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting, Title
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
@@ -176,7 +176,7 @@ def host_requests(peer: Peer, rng: random.Random) -> list[ClientMessage]:
     )
     return [
         ChangeSetting(peer.next_id(), rng.choice(settings)),
-        ChangeSetting(peer.next_id(), AbsencePolicy(rng.choice(POLICIES))),
+        ChangeSetting(peer.next_id(), AbsenceSetting(rng.choice(POLICIES))),
         ChangeSetting(peer.next_id(), Starting(rng.choice((None, seat)))),
         SeatBot(peer.next_id(), "random", seat),
         Remove(peer.next_id(), seat),

@@ -36,7 +36,7 @@ from protocol.messages import (
     TableState,
     Watch,
 )
-from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Setting, Spectators, Starting, Title
+from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Setting, Spectators, Starting, Title
 from server.app import running
 from server.config import Config, Limits
 from server.tables.state.live_entries import live_entries
@@ -66,7 +66,7 @@ SETTINGS: tuple[Setting, ...] = (
     Hints(on=True),
     Quiet(on=True),
     Starting(1),
-    AbsencePolicy(ByBot(60)),
+    AbsenceSetting(ByBot(60)),
 )
 REQUESTS: tuple[Callable[[int], ClientMessage], ...] = (
     *(lambda number, each=each: ChangeSetting(number, each) for each in SETTINGS),
@@ -213,7 +213,7 @@ async def test_the_policy_changes_in_a_running_game() -> None:
     async with served() as server, game(server.port, 2) as peers:
         await peers[1].socket.close()
         await state_where(peers[0], lambda state: not state.seats[1].here)
-        await changed(peers[0], AbsencePolicy(ByBot(0)))
+        await changed(peers[0], AbsenceSetting(ByBot(0)))
         await play_to_the_end(peers[:1])
 
 
@@ -232,17 +232,17 @@ async def test_a_clock_comes_and_goes_with_a_round(tmp_path: Path) -> None:
             return state.clocks.allowance(Seat(1 - (mover.seat or 0)))
 
         time.advance(100)
-        await changed(host, AbsencePolicy(MoveClock(5)))
+        await changed(host, AbsenceSetting(MoveClock(5)))
         assert state.clocks.allowance(Seat(0)) == 500_000
         assert await time_left_after_a_move() == 600_000
         assert await time_left_after_a_move() == 5000
-        await changed(host, AbsencePolicy(WAIT))
+        await changed(host, AbsenceSetting(WAIT))
         assert await time_left_after_a_move() == 5000
         assert await time_left_after_a_move() is None
-        await changed(host, AbsencePolicy(GameClock(300)))
+        await changed(host, AbsenceSetting(GameClock(300)))
         assert await time_left_after_a_move() == 300_000
         assert await time_left_after_a_move() == 200_000
-        await changed(host, AbsencePolicy(MoveClock(5)), AbsencePolicy(WAIT))
+        await changed(host, AbsenceSetting(MoveClock(5)), AbsenceSetting(WAIT))
         facts = table_facts(state)
     entries = (await stored_entries(tmp_path))[host.code]
     for kept in (entries, [entries[number] for number in live_entries(entries)]):
@@ -256,19 +256,21 @@ async def test_a_clock_comes_although_a_player_does_nothing(tmp_path: Path) -> N
     async with served(tmp_path, time) as server, game(server.port, 3, starting=1) as peers:
         host, state, before = peers[0], table_of(server, peers).state, peers[0].seq
         time.advance(1000)
-        await changed(host, AbsencePolicy(MoveClock(200)), AbsencePolicy(WAIT), AbsencePolicy(GameClock(30)))
+        await changed(
+            host, AbsenceSetting(MoveClock(200)), AbsenceSetting(WAIT), AbsenceSetting(GameClock(30))
+        )
         await state_where(peers[2], lambda state: state.turn_limit == 120)
         time.advance(100)
-        await changed(host, AbsencePolicy(MoveClock(5)))  # it begins anew
+        await changed(host, AbsenceSetting(MoveClock(5)))  # it begins anew
         time.advance(119)
         await host.ask(Ping(host.next_id()))
         assert host.seq == before  # nobody has moved
         time.advance(1)
         await play_moves_of_stand_in(peers, 1)
-        await changed(host, AbsencePolicy(MoveClock(200)))
+        await changed(host, AbsenceSetting(MoveClock(200)))
         time.advance(200)
         await play_moves_of_stand_in(peers, 1)
-        await changed(host, AbsencePolicy(WAIT))
+        await changed(host, AbsenceSetting(WAIT))
         assert [state.clocks.allowance(Seat(seat)) for seat in range(3)] == [200_000] * 3
         facts = table_facts(state)
     entries = (await stored_entries(tmp_path))[host.code]
@@ -278,7 +280,7 @@ async def test_a_clock_comes_although_a_player_does_nothing(tmp_path: Path) -> N
     time = ManualClock()
     async with served(tmp_path, time) as server, resumed(server.port, *peers) as again:
         host, state = again[0], table_of(server, again).state
-        await changed(host, AbsencePolicy(GameClock(30)))
+        await changed(host, AbsenceSetting(GameClock(30)))
         time.advance(200)
         await play_moves_of_stand_in(again, 1)
         assert [state.clocks.left(Seat(seat)) for seat in range(3)] == [30_000] * 3  # nothing is used yet

@@ -21,7 +21,7 @@ from protocol.messages import (
     StartGame,
     TableState,
 )
-from protocol.settings import AbsencePolicy, Hints, Private, Setting, Starting, Title
+from protocol.settings import AbsenceSetting, Hints, Private, Setting, Starting, Title
 from server.app import running
 from server.config import Config
 from tests.server.manual_clock import ManualClock
@@ -70,7 +70,7 @@ async def test_saying_it_twice_stores_nothing_and_tells_nobody() -> None:
     ("setting", "agreed"),
     [
         (Starting(1), False),
-        (AbsencePolicy(ByBot(60)), False),
+        (AbsenceSetting(ByBot(60)), False),
         (Hints(on=True), False),
         (Title("Friday"), True),
         (Private(on=True), True),

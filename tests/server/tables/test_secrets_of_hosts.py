@@ -38,7 +38,7 @@ from protocol.messages import (
     SubstituteNow,
     Sync,
 )
-from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Title
+from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Title
 from server.admin.endpoint import SOCKET_NAME
 from server.app import running
 from server.config import Config, Limits
@@ -109,12 +109,12 @@ class Evening:
             await self._played([host, one, two], [spectator], 5)
             for setting in (Title("Friday"), Private(on=True), Hints(on=True), Quiet(on=True)):
                 await host.done(ChangeSetting(host.next_id(), setting))
-            await host.done(ChangeSetting(host.next_id(), AbsencePolicy(GameClock(600))))
+            await host.done(ChangeSetting(host.next_id(), AbsenceSetting(GameClock(600))))
             await one.done(AskPause(one.next_id(), on=True))
             await host.done(AskPause(host.next_id(), on=True))
             await spectator.done(Say(spectator.next_id(), "I know"))
             await host.done(AskPause(host.next_id(), on=False))
-            await host.done(ChangeSetting(host.next_id(), AbsencePolicy(WAIT)))
+            await host.done(ChangeSetting(host.next_id(), AbsenceSetting(WAIT)))
             await one.done(Leave(one.next_id()))
             await host.done(SubstituteNow(host.next_id(), LEAVES))
             # To a turn that is not the stand-in's, so that it cannot move while its player comes back.

@@ -22,7 +22,7 @@ from protocol.messages import (
     SubstituteNow,
     Sync,
 )
-from protocol.settings import AbsencePolicy
+from protocol.settings import AbsenceSetting
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     all_caught_up,
@@ -118,7 +118,7 @@ async def test_a_hand_cannot_be_stolen_while_the_connection_is_lost() -> None:
         for _ in range(2):  # a second time after having come back
             await bruno.done(Leave(bruno.next_id()))
             await state_where(carla, lambda state: state.seats[1].removable_in == 60)
-            await changed(anna, AbsencePolicy(ByVote(0)))
+            await changed(anna, AbsenceSetting(ByVote(0)))
             time.advance(59)
             refused = await anna.refused(Remove(anna.next_id(), 1))
             assert (refused.code, refused.about) == (Code.TOO_EARLY, {"seat": "1", "seconds": "1"})

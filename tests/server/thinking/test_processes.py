@@ -24,7 +24,7 @@ from server.config import Choose, InProcess
 from server.failures import Tasks
 from server.rate_limits import RateLimiter
 from server.tables.absence.stand_in import question_about
-from server.thinking.messages import Answer, Question
+from server.thinking.messages import Position, Thought
 from server.thinking.processes import NoAnswer, ThinkingProcesses
 from server.thinking.turns import Turns
 from tests.client.bots.test_brains import with_swapped_wolves
@@ -46,7 +46,7 @@ def thinkers() -> list[psutil.Process]:
     return found
 
 
-def ask_in(game: Game, brain: Choose, seed: int = 1) -> Question:
+def ask_in(game: Game, brain: Choose, seed: int = 1) -> Position:
     """Return the question what the seat on turn is to do."""
     legal = game.legal()
     assert legal is not None
@@ -207,7 +207,7 @@ async def test_a_process_without_questions_ends() -> None:
 async def test_what_is_asked_just_as_a_process_has_been_idle_for_too_long_is_answered() -> None:
     """Its task has been woken up and has not run yet."""
     loop = asyncio.get_running_loop()
-    asked: list[asyncio.Future[Answer]] = []
+    asked: list[asyncio.Future[Thought]] = []
     failed: list[BaseException] = []
 
     def ask_in_that_moment() -> None:

@@ -45,7 +45,7 @@ from protocol.messages import (
     TableState,
     TableSummary,
 )
-from protocol.settings import AbsencePolicy, Hints, Private, Quiet, Spectators, Starting, Title
+from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting, Title
 from tests.client.ui.seen import after, model_of, played_until_turn_of, request_after, text_of, typed, ui_of
 from tests.games import played
 
@@ -244,7 +244,7 @@ def test_a_line_that_is_gone_meanwhile_asks_for_nothing() -> None:
         ("hints off", ChangeSetting(NEW, Hints(on=False))),
         ("starts Bob", ChangeSetting(NEW, Starting(1))),
         ("starts random", ChangeSetting(NEW, Starting(None))),
-        ("absence bot:60s", ChangeSetting(NEW, AbsencePolicy(ByBot(60)))),
+        ("absence bot:60s", ChangeSetting(NEW, AbsenceSetting(ByBot(60)))),
         ("swap 1 3", Arrange(NEW, [2, 1, 0])),
         ("swap ann bob", Arrange(NEW, [1, 0, 2])),
         ("shuffle", Arrange(NEW, None)),

@@ -19,7 +19,7 @@ from protocol.messages import (
     SubstituteNow,
     TableState,
 )
-from protocol.settings import AbsencePolicy
+from protocol.settings import AbsenceSetting
 from server.app import Running
 from server.tables.context import PAUSE_SECONDS
 from server.tables.game.pauses import OTHERS_WAIT_SECONDS, PAUSES
@@ -104,7 +104,7 @@ async def hands_over(_server: Running, peers: list[Peer]) -> None:
 
 
 async def takes_the_clock_away(_server: Running, peers: list[Peer]) -> None:
-    await peers[0].done(ChangeSetting(peers[0].next_id(), AbsencePolicy(WAIT)))
+    await peers[0].done(ChangeSetting(peers[0].next_id(), AbsenceSetting(WAIT)))
 
 
 @pytest.mark.parametrize("happens", [leaves, is_cut_off, is_removed, hands_over, takes_the_clock_away])
@@ -233,7 +233,7 @@ async def test_pauses_are_counted_for_good(tmp_path: Path) -> None:
         assert table_facts(table_of(server, again).state) == facts
         refused = await again[1].refused(AskPause(again[1].next_id(), on=True))
         assert refused.code == Code.NO_PAUSES_LEFT
-        await again[0].done(ChangeSetting(again[0].next_id(), AbsencePolicy(MoveClock(60))))
+        await again[0].done(ChangeSetting(again[0].next_id(), AbsenceSetting(MoveClock(60))))
         await pause(again[0])
         await paused_by(again[1], 0)
         assert table_of(server, again).state.pauses == {0: 1, 1: PAUSES}
