@@ -38,7 +38,7 @@ _COMMANDS = (
     ("admin", "serving.admin", N_("inspect and control a running server")),
     ("history", "finished_games.history", N_("list or remove finished games, and print standings")),
     ("join", "playing.join", N_("play on a server, or watch")),
-    ("bot", "playing.bot", N_("let bots play on a server")),
+    ("bot", "playing.bot", N_("run bots on a server")),
     ("arena", "playing.arena", N_("have brains play each other, to see how strong they are")),
     ("show", "finished_games.boards", N_("print a game's result and final board")),
     ("replay", "finished_games.boards", N_("step through a game")),

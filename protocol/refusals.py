@@ -35,7 +35,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
             "That name cannot be used: it is not in Unicode's composed form (NFC)."
         ),
         Code.NAME_MIXED_ALPHABETS: Template(
-            "That name cannot be used: it mixes letters of alphabets that look alike."
+            "That name cannot be used: it mixes look-alike letters from different alphabets."
         ),
         Code.NAME_TAKEN: Template("Someone at this table already has that name. Choose another."),
         Code.NAME_IN_USE: Template("Someone on this server already has that name. Choose another."),
@@ -65,7 +65,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.NO_SUCH_TABLE: Template(
             "There is no table {table}. Check the code, or choose a table from the list."
         ),
-        Code.TABLE_ELSEWHERE: Template("Table {table} is at another server of this house: {address}."),
+        Code.TABLE_ELSEWHERE: Template("Table {table} is on another server: {address}."),
         Code.TABLE_DAMAGED: Template(
             "Table {table} is damaged on the server. Ask the people who run the server to restore it."
         ),
@@ -95,7 +95,7 @@ REFUSAL_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.LEFT_THE_TABLE: Template("You have left the table."),
         Code.NOT_A_PLAYER: Template("You are watching. Only players can do that."),
         Code.NOT_THE_HOST: Template("Only the host of the table can do that."),
-        Code.NOT_YOURSELF: Template("That cannot be done with your own seat."),
+        Code.NOT_YOURSELF: Template("You cannot do that to your own seat."),
         Code.NOBODY_THERE: Template("Nobody sits in seat {seat}."),
         Code.NO_SUCH_SPECTATOR: Template("That spectator has left."),
         Code.NO_BOTS: Template("This server seats no bots. Add one with palatinus bot."),
@@ -139,18 +139,18 @@ _PASSING_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
 
 CLOSING_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
     {
-        CloseReason.IDLE: Template("no message came for a long time"),
+        CloseReason.IDLE: Template("no message was received for a long time"),
         CloseReason.STOPPING: Template("the server is shutting down"),
         CloseReason.TEXT_FRAME: Template("it was sent a text frame, and reads only binary msgpack"),
-        CloseReason.NO_HELLO: Template("no hello came in time"),
-        CloseReason.HELLO_FIRST: Template("hello did not come first"),
+        CloseReason.NO_HELLO: Template("no hello was received in time"),
+        CloseReason.HELLO_FIRST: Template("the first message was not hello"),
         CloseReason.NO_COMMON_VERSION: Template("there is no protocol version that both sides speak"),
         CloseReason.NO_PASSWORD: Template("no password was given"),
         CloseReason.WRONG_PASSWORD: Template("the password was wrong"),
         CloseReason.TOO_MANY_BAD_MESSAGES: Template("too many messages were malformed"),
         CloseReason.TOO_MANY_WRONG_TOKENS: Template("too many tokens were wrong"),
         CloseReason.TAKEN_OVER: Template("your seat was taken over by another connection"),
-        CloseReason.TABLE_MOVED: Template("another server of this house has the table now"),
+        CloseReason.TABLE_MOVED: Template("another server has the table now"),
     }
 )
 

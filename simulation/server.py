@@ -24,7 +24,7 @@ _SECONDS_BETWEEN_STARTS: Final = 1.0
 _SECONDS_TO_STOP: Final = 60.0
 _SECONDS_TO_NOTICE: Final = 120.0  # that somebody has gone without a word
 _LOOK: Final = 0.02  # seconds between two looks at a process
-_NO_DATABASE: Final = re.compile(r"\b[Dd]atabase\b|journal could not be used|has begun under the name")
+_NO_DATABASE: Final = re.compile(r"\b[Dd]atabase\b|journal could not be used|started under the name")
 _LENGTH: Final = re.compile(r"\b([A-Z]{4,8})[=~](\d+):")
 
 

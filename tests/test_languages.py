@@ -171,12 +171,12 @@ def test_every_text_with_a_number_has_its_plural() -> None:
         assert len(english) > 1 or not counts or "hoose 1 " in rest, message.id
 
 
-def test_french_elides_nothing_before_a_name() -> None:
-    """It may begin with a vowel, and nobody says `de Ann`."""
+def test_french_says_tu_and_elides_nothing_before_a_name() -> None:
+    """A name may begin with a vowel, and nobody says `de Ann`."""
     for message, _, translated in messages("fr"):
         for text in translated:
             before_a_name = r"\b(?:de|que) \{(?:name|names|leaders|winners|voter)\}"
-            assert not re.search(before_a_name, text, re.IGNORECASE), message.id
+            assert not re.search(rf"{before_a_name}|\b(?:vous|votre|vos)\b", text, re.IGNORECASE), message.id
 
 
 @pytest.mark.parametrize("language", TRANSLATED)

@@ -67,7 +67,7 @@ class DoorProcess:
         if not fingerprint:
             self._process.wait()
             _let_go(self._process)
-            raise WrongUse(_("guests cannot be let in over ssh"))
+            raise WrongUse(_("guests cannot join over ssh"))
         self._port = int(port)  # the same again, if any would do
         return OpenDoor(self._port, fingerprint)
 

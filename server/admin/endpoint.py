@@ -169,7 +169,8 @@ def _remove_stale(path: Path, *, unix: bool) -> None:
         return
     if not (stat.S_ISSOCK(kind) if unix else stat.S_ISREG(kind)):
         raise StartError(
-            "{file} is not an admin socket. Move it away, choose another --admin-socket, or --no-admin",
+            "{file} is not an admin socket. Move it out of the way, or choose another --admin-socket or "
+            "--no-admin",
             file=path,
         )
     path.unlink()

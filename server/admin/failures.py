@@ -47,21 +47,23 @@ FAILURE_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         FailureCode.SEAT_FREE: Template("nobody has seat {seat} at table {table}"),
         FailureCode.NO_SUCH_NODE: Template("there is no node {node}. See palatinus admin nodes"),
         FailureCode.NODE_SILENT: Template(
-            "the node {node} does not answer. If it is gone, others take its tables up by themselves"
+            "the node {node} does not answer. If it has ended, other nodes take over its tables automatically"
         ),
         FailureCode.NODE_EXPIRED: Template(
-            "the lease of the node {node} has run out: it is gone, or cannot reach the database"
+            "the lease of the node {node} has expired: it has ended, or cannot reach the database"
         ),
         FailureCode.NODE_UNREACHABLE: Template(
-            "the node {node} cannot be asked, because the database does not answer. "
-            "Ask it where it runs, at its own admin socket"
+            "the node {node} cannot be asked, because the database does not answer. Run the"
+            " command on its own machine, through its own admin socket"
         ),
         FailureCode.AT_NODE: Template(
             "table {table} is at the node {node}. Ask there, or use palatinus tables with --database"
         ),
         FailureCode.NODE_OTHER_VERSION: Template("the node {node} runs another version of Palatinus"),
-        FailureCode.NODE_CLOSED: Template("the node {node} takes no commands: it runs with --no-admin"),
-        FailureCode.NOTHING_LEFT: Template("nothing of table {table} can be restored"),
+        FailureCode.NODE_CLOSED: Template(
+            "the node {node} accepts no commands: it was started with --no-admin"
+        ),
+        FailureCode.NOTHING_LEFT: Template("table {table} cannot be restored at all"),
     }
 )
 

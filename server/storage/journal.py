@@ -256,10 +256,10 @@ class NoJournal:
         pass
 
     async def snapshot(self, path: Path) -> bytes:  # noqa: ARG002 - as Journal has it
-        raise JournalError("a journal that keeps nothing cannot be copied")
+        raise JournalError("with --memory there is no journal to copy")
 
     async def backup(self, path: Path) -> None:  # noqa: ARG002 - as Journal has it
-        raise JournalError("a journal that keeps nothing cannot be copied")
+        raise JournalError("with --memory there is no journal to copy")
 
     async def close(self) -> None:
         pass

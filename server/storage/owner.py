@@ -32,7 +32,7 @@ def restore_at_last_move(code: str) -> Operation[Outcome]:
     table = found.whole_part if isinstance(found, SetAside) else found
     whole = [] if table is None else list(foldable(table.entries))
     if table is None or not whole:
-        raise JournalError("nothing of table {table} can be restored", table=code)
+        raise JournalError("table {table} cannot be restored at all", table=code)
     return (yield from moved(code, found, Stored(code, table.rows[: len(whole)], whole)))
 
 

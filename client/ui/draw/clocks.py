@@ -68,7 +68,7 @@ def pause_question(ui: Ui, model: TableModel) -> str:
         return ""
     names = names_of(state, 0)
     if (pause := state.paused) is not None:
-        form = _("{name} has paused the game. It goes on by itself in {time}.")
+        form = _("{name} has paused the game. It resumes automatically in {time}.")
         left = clock_time(pause.seconds_left - (ui.now - ui.told_at))
         told, keys = form.format(name=names[pause.seat], time=left), _("p: play on")
     elif state.pause_asked:

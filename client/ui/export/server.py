@@ -42,7 +42,7 @@ def status_lines(status: StatusReport) -> list[str]:
         rows.append((_("journal"), _("it cannot be written")))
     if status.damaged:
         rows.append((_("damaged tables"), str(status.damaged)))
-    rows += [(_("stops"), _stops(status)), (_("logs from level"), status.log_level)]
+    rows += [(_("stopping"), _stops(status)), (_("logs from level"), status.log_level)]
     return columns(rows)
 
 
@@ -97,7 +97,7 @@ def _state(status: StatusReport) -> str:
         return _("cannot store")
     if status.stops_in is not None:
         return _("stops in {time}").format(time=clock_time(status.stops_in))
-    return _("runs")
+    return _("running")
 
 
 def table_lines(found: Sequence[TableReport]) -> list[str]:

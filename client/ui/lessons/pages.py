@@ -284,7 +284,7 @@ PAGES: Final = (
         Shown.HAND,
     ),
     LessonPage(
-        N_("The soldier is due"),
+        N_("Time for the soldier"),
         (
             N_(
                 "A soldier placed early has more fields to choose from. One placed late leaves the others"

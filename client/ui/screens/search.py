@@ -164,7 +164,9 @@ def _words(search: Search) -> str:
 
 def _deaf(reason: str) -> str:
     if not reason:
-        return _("This computer is not in a network. When it is, what is found there appears here.")
+        return _(
+            "This computer is not connected to a network. Once it is, servers found there will appear here."
+        )
     text = _(
         "This computer cannot look for servers ({reason}). Ask the host for the address on their screen, and "
         "type it here: ws://HOST:PORT."
@@ -193,7 +195,7 @@ def _describe_turn(answer: SeatAnswer | None) -> str:
         case Gone():
             return _("no longer yours")
         case Locked():
-            return _("wants a password")
+            return _("needs a password")
         case Silent():
             return _("unavailable")
         case _:
@@ -212,7 +214,7 @@ def _describe(server: FoundServer) -> str:
         case Asking():
             return "..."
         case Locked():
-            return _("wants a password")
+            return _("needs a password")
         case Silent():
             return _("unavailable")
         case Listed(()):

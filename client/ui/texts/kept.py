@@ -64,7 +64,7 @@ def game_not_kept(reason: str) -> str:
 
 
 def game_not_continued(folder: Path, reason: str) -> str:
-    return _("The game in {folder} cannot be continued ({reason}). It is left as it is.").format(
+    return _("The game in {folder} cannot be continued ({reason}). It was left untouched.").format(
         folder=folder, reason=reason
     )
 

@@ -177,7 +177,7 @@ class WebPages:
         ]
         if self._ssh_port is not None:
             content += [
-                element("p", _("With nothing installed, run this one:")),
+                element("p", _("Or run this one, with nothing installed:")),
                 _command(f"ssh -p {self._ssh_port} {urlsplit(address).hostname}"),
             ]
         content += [

@@ -114,14 +114,15 @@ class Database:
         state = str(getattr(error, "sqlstate", ""))
         if state == _READ_ONLY or isinstance(error, asyncpg.TargetServerAttributeNotMatched):
             return JournalError(
-                "the database {database} takes no changes: {reason}. If it is a standby, name all hosts in "
-                "--database, and write ?target_session_attrs=primary behind them",
+                "the database {database} does not accept changes: {reason}. If it is a "
+                "standby, list all hosts in --database and append "
+                "?target_session_attrs=primary",
                 **about,
             )
         if state == _TOO_MANY_CONNECTIONS:
             return JournalError(
-                "the database {database} takes no more connections: {reason}. "
-                "Each server needs four: raise max_connections",
+                "the database {database} accepts no more connections: {reason}. Each server"
+                " needs four: raise max_connections",
                 **about,
             )
         if state == _NO_SUCH_DATABASE:

@@ -90,7 +90,7 @@ class DatabaseTables(OwnersTables):
 
     def _damaged(self, what: str) -> JournalError:
         return JournalError(
-            "the journal {file} is damaged: {reason}. See what is whole with palatinus tables check",
+            "the journal {file} is damaged: {reason}. See what is intact with palatinus tables check",
             file=self._database,
             reason=what,
         )

@@ -82,8 +82,8 @@ class PostgresJournal(KeepingJournal):
             await journal._lease.begin()
         except Fenced as error:
             raise JournalError(
-                "another server that uses the database {database} has begun under the name {node} meanwhile. "
-                "Give each server a --node of its own",
+                "another server using the database {database} has since started under the "
+                "name {node}. Give each server its own --node",
                 database=database,
                 node=name,
             ) from error

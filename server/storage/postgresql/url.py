@@ -44,7 +44,7 @@ def senseless() -> JournalError:
 def _wrong_host(named: str, options: Mapping[str, str]) -> JournalError | None:
     hosts = [unquote(host) for host in (named or options.get("host", "")).split(",")]
     if len(hosts) > 1 and not all(hosts):
-        return JournalError("the list of hosts in --database has an empty place")
+        return JournalError("the list of hosts in --database has an empty entry")
     after = [host.rpartition("]")[2] for host in hosts if not host.startswith("/")]  # an IPv6 address
     ports = [each.rpartition(":")[2] for each in after if ":" in each]
     ports += filter(None, options.get("port", "").split(","))

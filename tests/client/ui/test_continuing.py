@@ -83,7 +83,7 @@ def test_a_damaged_game_is_told_and_left_alone(environment: dict[str, str]) -> N
     with Terminal("play", "--continue", environment=environment) as terminal:
         code, said = terminal.ended()
     assert code == 1
-    assert re.search(r"cannot be continued \(.*\)\. It is left as it is", " ".join(said.split()))
+    assert re.search(r"cannot be continued \(.*\)\. It was left untouched", " ".join(said.split()))
     with Terminal(environment=environment) as terminal:
         terminal.shows("► Continue")
         terminal.press("enter")

@@ -23,7 +23,7 @@ PLACED = {
     "The wolf": ("m*", "E5"),
     "What is refused": ("f", "D4"),
     "No soldier at the end": ("f", "F3"),
-    "The soldier is due": ("s", "A4"),
+    "Time for the soldier": ("s", "A4"),
     "The last piece": ("f", "A6"),
 }
 

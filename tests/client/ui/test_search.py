@@ -176,7 +176,7 @@ def test_what_keeps_servers_from_being_found_is_said() -> None:
     assert "Looking for servers on this network." in words(LOOKING)
     assert "ask the host for the address" in words(replace(LOOKING, page=Search(waited=True)))
     assert "(permission denied)" in words(found(LOOKING, Found(deaf="Permission denied")))
-    assert "not in a network" in words(found(LOOKING, Found(deaf="")))
+    assert "not connected to a network" in words(found(LOOKING, Found(deaf="")))
     silent = after(SEEN, NOWHERE, *["down"] * 4)
     assert "ws://192.0.2.10:7733 does not answer." in words(silent)
 

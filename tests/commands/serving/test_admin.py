@@ -39,7 +39,7 @@ async def test_the_host_sees_the_server_its_tables_and_clients(tmp_path: Path) -
         assert re.search(rf"^port +{server.port}$", status, re.MULTILINE)
         stages = "waiting for players 0, playing 1, over 0, archived 0"
         assert re.search(rf"^tables +{stages}$", status, re.MULTILINE)
-        assert re.search(r"^stops +no$", status, re.MULTILINE)
+        assert re.search(r"^stopping +no$", status, re.MULTILINE)
         heading, row = (await told(data, "tables")).splitlines()
         assert re.split("  +", heading) == ["TABLE", "STAGE", "MOVES", "WATCHING", "EMPTY FOR", "SEATS"]
         assert row.split()[0] == peers[0].code

@@ -30,7 +30,7 @@ AS = "postgresql://me:sec%2Fret@db"
         (f"{AS}:99999/games", "a port in --database has to be a number up to 65535"),
         (f"{AS},db2:sec/games", "a port in --database has to be a number"),
         ("postgresql://me:sec/ret@db/games", "Write a password into ~/.pgpass"),
-        (f"{AS},/games", "the list of hosts in --database has an empty place"),
+        (f"{AS},/games", "the list of hosts in --database has an empty entry"),
         ("postgres:games@db", "has to be a URL such as postgresql://"),
     ],
 )
@@ -84,14 +84,14 @@ async def test_a_server_says_what_to_do_about_its_database(database: str) -> Non
     """Not to start it, when it runs: it may be a standby, lack rights, or be full."""
     assert "Make it with createdb" in await refused(database.replace("/postgres?", "/none?"))
     assert "Give its user the rights" in await refused(database.replace("//palatinus@", "//nobody_known@"))
-    assert "target_session_attrs=primary behind" in await refused(f"{database}&target_session_attrs=standby")
+    assert "append ?target_session_attrs=primary" in await refused(f"{database}&target_session_attrs=standby")
     async with user(database) as url:
         told = await refused(url)
         assert "permission denied for database postgres. Give its user the rights" in told
     async with user(database, most_connections=0) as url:
-        assert "takes no more connections: too many connections for role" in await refused(url)
+        assert "accepts no more connections: too many connections for role" in await refused(url)
     async with user(database, default_transaction_read_only="on") as url:
-        assert "takes no changes: cannot execute CREATE SCHEMA in a read-only" in await refused(url)
+        assert "does not accept changes: cannot execute CREATE SCHEMA in a read-only" in await refused(url)
 
 
 async def test_a_node_finds_the_primary_when_its_own_has_become_a_standby(database: str) -> None:
@@ -120,4 +120,4 @@ async def test_two_servers_of_one_name_are_told_to_have_two(
         await begin(line, term)
 
     monkeypatch.setattr(Line, "begin", begun)
-    assert "under the name node meanwhile. Give each server a --node of its own" in await refused(database)
+    assert "has since started under the name node. Give each server its own --node" in await refused(database)

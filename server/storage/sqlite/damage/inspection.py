@@ -80,8 +80,8 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
             evidence = _evidence_in(path)
             if not evidence.rows:
                 raise JournalError(
-                    "nothing can be read in the journal {file} ({reason}). "
-                    "Put a backup in its place, or choose another --data",
+                    "the journal {file} is unreadable ({reason}). Put a backup in its "
+                    "place, or choose another --data",
                     file=path,
                     reason=reason_of(error),
                 ) from error

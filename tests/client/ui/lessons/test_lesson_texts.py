@@ -113,7 +113,7 @@ def test_what_livia_sees_is_what_her_seat_sees() -> None:
 
 def test_the_pages_about_hands_agree_with_the_engine() -> None:
     """R4.3: a hand of five whose one soldier must be placed, then a hand of one farmer."""
-    for title in ("No soldier at the end", "The soldier is due"):
+    for title in ("No soldier at the end", "Time for the soldier"):
         hand = game_of(page_titled(title)).view.hands[PUPIL]
         assert sum(hand.values()) == 5
         assert hand[Piece("Es")] == 1
