@@ -16,13 +16,7 @@ from client.ui.screens.menu import free_seats, line_of_own_people
 from client.ui.state import MenuPage, Notice, Quitting, TableMenu, Ui, closed_for_good
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import PEOPLES, names_of, spectator_name
-from client.ui.texts.set_up import (
-    describe_hints,
-    describe_policy,
-    describe_private,
-    describe_spectators,
-    describe_starting,
-)
+from client.ui.texts.set_up import HINTS, PRIVATE, SPECTATORS, describe_policy, describe_starting
 from engine.pieces import People
 from protocol.absence import WAIT
 from protocol.messages import NEW, Leave, SayReady, SeatBot, StartGame, TableState
@@ -136,12 +130,9 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
 
 def _set_up(state: TableState) -> Iterator[str]:
     """Yield what the host has set otherwise than usual."""
-    if state.private:
-        yield describe_private(private=True)
-    if state.no_spectators:
-        yield describe_spectators(allowed=False)
-    if state.hints:
-        yield describe_hints(allowed=True)
+    for switch, unusual in ((PRIVATE, True), (SPECTATORS, False), (HINTS, True)):
+        if switch.is_on(state) == unusual:
+            yield switch.describe(on=unusual)
     if state.starting is not None:
         yield describe_starting(state.starting, names_of(state, 0))
     if state.absence != WAIT:

@@ -21,10 +21,10 @@ from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.kept import your_seat
 from client.ui.texts.people import describe_more, describe_online, describe_person
 from client.ui.texts.set_up import (
-    describe_hints,
+    HINTS,
+    PRIVATE,
+    SPECTATORS,
     describe_policy,
-    describe_private,
-    describe_spectators,
     describe_stage,
 )
 from engine.pieces import Seat
@@ -251,8 +251,8 @@ def _details(lobby: Lobby, width: int) -> list[Line]:
         return [EMPTY] * _DETAILS
     table = lobby.tables[lobby.chosen]
     layout = _describe_layout(at_random=table.random_layout)
-    closed = [describe_spectators(allowed=False)] if table.no_spectators else []
-    helped = [describe_hints(allowed=True)] if table.hints else []
+    closed = [SPECTATORS.describe(on=False)] if table.no_spectators else []
+    helped = [HINTS.describe(on=True)] if table.hints else []
     set_up = parted([layout, *closed, *helped])
     named = labelled(printable(table.title), set_up) if table.title else set_up
     words = (named, describe_policy(table.absence))
@@ -275,8 +275,8 @@ def _set_up_of_lobby(table: Open) -> list[Line]:
     keys_and_words = (
         ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
         ("x", _describe_layout(at_random=table.random_layout)),
-        ("p", describe_private(private=table.private)),
-        ("h", describe_hints(allowed=table.hints)),
+        ("p", PRIVATE.describe(on=table.private)),
+        ("h", HINTS.describe(on=table.hints)),
         ("s", _describe_starting(table.starting)),
         ("a", describe_policy(table.absence)),
         *(() if isinstance(table.absence, Wait) else (("+, -", _("more or less time")),)),

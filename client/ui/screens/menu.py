@@ -34,11 +34,12 @@ from client.ui.talk import Mute, Talk
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import PEOPLES, describe_mute, names_of, spectator_name
 from client.ui.texts.set_up import (
-    describe_hints,
+    HINTS,
+    PRIVATE,
+    QUIET,
+    SPECTATORS,
+    Switch,
     describe_policy,
-    describe_private,
-    describe_quiet,
-    describe_spectators,
     describe_starting,
 )
 from engine.pieces import People
@@ -61,7 +62,7 @@ from protocol.messages import (
     SubstituteNow,
     TableState,
 )
-from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting
+from protocol.settings import AbsenceSetting, Starting
 
 POLICIES: Final[tuple[Absence, ...]] = (
     WAIT,
@@ -209,17 +210,18 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
     def may(effect: Effect, *, when: bool = True) -> Effect | None:
         return effect if host and when else None
 
+    def switched(switch: Switch) -> Choice:
+        on = switch.is_on(state)
+        return Choice(switch.describe(on=on), may(ChangeSetting(NEW, switch.setting(not on))))
+
     title = state.title or _("none")
     yield Choice(_("name of the table: {title}").format(title=title), may(title_entry(state)))
-    yield Choice(describe_private(private=state.private), may(ChangeSetting(NEW, Private(not state.private))))
-    allowed = not state.no_spectators
-    yield Choice(describe_spectators(allowed=allowed), may(ChangeSetting(NEW, Spectators(not allowed))))
-    yield Choice(describe_hints(allowed=state.hints), may(ChangeSetting(NEW, Hints(not state.hints))))
+    yield from (switched(PRIVATE), switched(SPECTATORS), switched(HINTS))
     if state.stage != "over":
         yield Choice(describe_policy(state.absence), may(MenuPage.ABSENCE))
     if gathering:
         yield Choice(describe_starting(state.starting, names_of(state, 0)), may(MenuPage.STARTING))
-    yield Choice(describe_quiet(quiet=state.quiet), may(ChangeSetting(NEW, Quiet(not state.quiet))))
+    yield switched(QUIET)
     if gathering and model.seat is not None:
         ready = state.seats[model.seat].ready
         words = _("say that you are not ready") if ready else _("say that you are ready")

@@ -24,6 +24,7 @@ from client.ui.frame import (
 )
 from client.ui.keys import Key, KeyContext, context_of, key_name, keys_at, watches
 from client.ui.screens.counts import counts_page, short_counts
+from client.ui.screens.table_commands import help_rows
 from client.ui.state import Lesson, Reading, Replay, Topic, Ui
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import PEOPLES, kind_words, names_at
@@ -43,9 +44,7 @@ COMMANDS: Final = (
     ("say hello", N_("say something to the table, or in the lobby")),
     ("mute Bob, spectators", N_("mute them; unmute: hear them again")),
     ("vote yes, vote no Bob", N_("whether a bot plays for an absent player")),
-    ("ready, ready off", N_("you are ready for the game, or not yet")),
-    ("seat 3, people S", N_("before the game: take a free seat, choose a people")),
-    ("pause, pause off", N_("ask for a pause or agree; end it or take it back")),
+    *help_rows(host=False),
     ("leave", N_("leave the table; a running game keeps your seat")),
     ("open 3, open 3 random", N_("open a table; with the tiles laid at random")),
     ("open 4 random vote:2m", N_("or wait, move-clock:60, game-clock:30m, bot:60s")),
@@ -61,22 +60,7 @@ LOBBY_COMMANDS: Final = (
 )
 
 
-HOST_COMMANDS: Final = (
-    ("title Friday", N_("name the table")),
-    ("private on, off", N_("found only by its code, or listed")),
-    ("spectators on, off", N_("whether the table may be watched")),
-    ("hints on, off", N_("whether players may have moves suggested")),
-    ("quiet on, off", N_("whether players hear spectators while a game runs")),
-    ("absence bot:60s", N_("what happens when a player is away or slow")),
-    ("starts Bob, random", N_("who starts; before the game")),
-    ("swap 1 3, shuffle", N_("swap two seats, shuffle all; before the game")),
-    ("bot, bot senator", N_("seat a bot, or one at that level; before the game")),
-    ("start", N_("start the game, once every seat is taken")),
-    ("remove Bob", N_("remove a player (in a game: if away) or a spectator")),
-    ("stand-in Bob", N_("have a bot play for a player who is away")),
-    ("host Bob", N_("make another player the host")),
-    ("end game", N_("end the game without a result")),
-)
+HOST_COMMANDS: Final = help_rows(host=True)
 
 
 REPLAY_COMMANDS: Final = (

@@ -1,18 +1,20 @@
 """Typed commands about the table itself: what players settle before the game, and what its host may do."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Final
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Final, NamedTuple, TypeAlias
 
-from client.language import _
+from client.language import N_, _
 from client.tables.table import TableModel
 from client.typed.absence import BadPolicy, policy_named
 from client.ui.requests import Misread, Request
 from client.ui.screens.menu import choosers, free_seats, speakers, swapped
 from client.ui.talk import Mute
 from client.ui.texts.people import PEOPLES, people_named, spectator_name
+from client.ui.texts.set_up import SWITCHES, Switch
 from engine.pieces import People
-from protocol.limits import TITLE_LENGTH
+from protocol.limits import LEVEL_LENGTH, TITLE_LENGTH
 from protocol.messages import (
     NEW,
     Arrange,
@@ -25,117 +27,240 @@ from protocol.messages import (
     HandOver,
     Remove,
     SayReady,
+    SeatBot,
+    Stage,
+    StartGame,
     SubstituteNow,
     TableState,
 )
-from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting, Title
+from protocol.settings import AbsenceSetting, Starting, Title
 
+Read: TypeAlias = Callable[[str, TableState], Request | Misread | None]
+
+_LEVEL: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}")
 _ON_OR_OFF: Final = {"on": True, "off": False}
-_OF_A_SEAT: Final[Mapping[str, Callable[[int], Request]]] = {
-    "remove": partial(Remove, NEW),
-    "host": partial(HandOver, NEW),
-    "stand-in": partial(SubstituteNow, NEW),
-}
-VERBS: Final = (
-    "ready",
-    "seat",
-    "people",
-    "pause",
-    "title",
-    "private",
-    "spectators",
-    "hints",
-    "quiet",
-    "starts",
-    "absence",
-    "swap",
-    "shuffle",
-    "remove",
-    "host",
-    "stand-in",
-    "end",
+
+
+class TableCommand(NamedTuple):
+    """A command: `typed` is what the help shows, and begins with the verb.
+
+    `read` returns what the text after the verb asks for, None if it makes no sense; `texts` are those that
+    the line can be completed with, "..." where anything can be typed.
+    """
+
+    typed: str
+    help: str
+    read: Read
+    texts: Iterable[str] | Callable[[TableModel, TableState], Iterable[str]]
+    stage: Stage | None = None  # in which it can be used, None in all
+    host: bool = True
+
+    @property
+    def verb(self) -> str:
+        return re.split("[ ,]", self.typed)[0]
+
+    @property
+    def example(self) -> str:
+        """Return lines that can be typed, each with the verb."""
+        parts = self.typed.split(", ")
+        return ", ".join(part if part.startswith(self.verb) else f"{self.verb} {part}" for part in parts)
+
+    def lines(self, model: TableModel, state: TableState) -> Iterator[str]:
+        """Yield the lines that can be typed now."""
+        for text in self.texts(model, state) if callable(self.texts) else self.texts:
+            yield f"{self.verb} {text}".removesuffix("...").rstrip() + (" " if text == "..." else "")
+
+
+def _made(kind: Callable[..., Request], value: object | None) -> Request | None:
+    return None if value is None else kind(NEW, value)
+
+
+def _exactly(text: str, request: Request) -> Read:
+    return lambda said, _state: request if said == text else None
+
+
+def _said(kind: Callable[..., Request]) -> Read:
+    return lambda text, _state: _made(kind, {"": True, **_ON_OR_OFF}.get(text))
+
+
+def _of_seat(kind: Callable[..., Request]) -> Read:
+    return lambda text, state: _made(kind, _seat(text, state))
+
+
+def _place(text: str, state: TableState) -> Request | None:
+    return ChangeSeat(NEW, int(text) - 1) if text in map(str, range(1, len(state.seats) + 1)) else None
+
+
+def _people(text: str, _state: TableState) -> Request | None:
+    return ChoosePeople(NEW, None) if text == "any" else _made(ChoosePeople, people_named(text))
+
+
+def _title(text: str, _state: TableState) -> Request | None:
+    return ChangeSetting(NEW, Title(text)) if len(text) <= TITLE_LENGTH else None
+
+
+def _absence(text: str, _state: TableState) -> Request | Misread | None:
+    try:
+        return ChangeSetting(NEW, AbsenceSetting(policy_named(text))) if len(text.split()) == 1 else None
+    except BadPolicy as error:
+        return Misread(str(error))
+
+
+def _starts(text: str, state: TableState) -> Request | None:
+    seat = _seat(text, state)
+    return ChangeSetting(NEW, Starting(seat)) if text == "random" or seat is not None else None
+
+
+def _swap(text: str, state: TableState) -> Request | None:
+    match [_seat(each, state) for each in text.split()]:
+        case [int(one), int(other)] if one != other:
+            return Arrange(NEW, swapped(len(state.seats), one, other))
+    return None
+
+
+def _bot(text: str, state: TableState) -> Request | Misread | None:
+    if state.stage != "gathering":
+        too_late = _("The game has begun: no bot can take a seat. See the table's menu.")
+        return Misread(too_late, mistyped=False)
+    verb, _space, name = text.partition(" ")
+    if verb == "remove":
+        return _remove(name, state)
+    return SeatBot(NEW, text.lower()) if not text or _LEVEL.fullmatch(text.lower()) else None
+
+
+def _remove(text: str, state: TableState) -> Request | None:
+    return _made(Remove, _seat(text, state)) or _made(Dismiss, _spectator(text, state))
+
+
+def _others(model: TableModel, state: TableState) -> list[str]:
+    return [each.name for seat, each in enumerate(state.seats) if each.name and seat != model.seat]
+
+
+def _removable(model: TableModel, state: TableState) -> list[str]:
+    return [*_others(model, state), *(spectator_name(each.number, each.name) for each in state.watching)]
+
+
+def _switch(switch: Switch) -> TableCommand:
+    def read(text: str, _state: TableState) -> Request | None:
+        return ChangeSetting(NEW, switch.setting(_ON_OR_OFF[text])) if text in _ON_OR_OFF else None
+
+    return TableCommand(f"{switch.verb} on, off", switch.help, read, _ON_OR_OFF)
+
+
+_SEAT_OR_PEOPLE: Final = N_("before the game: take a free seat, choose a people")
+_SEATS: Final = N_("swap two seats, shuffle all; before the game")
+_BEFORE: Final = "gathering"
+TABLE_COMMANDS: Final = (
+    TableCommand(
+        "ready, ready off",
+        N_("you are ready for the game, or not yet"),
+        _said(SayReady),
+        ("", "off"),
+        _BEFORE,
+        host=False,
+    ),
+    TableCommand(
+        "seat 3",
+        _SEAT_OR_PEOPLE,
+        _place,
+        lambda _model, state: (str(seat + 1) for seat in free_seats(state)),
+        _BEFORE,
+        host=False,
+    ),
+    TableCommand(
+        "people S, any",
+        _SEAT_OR_PEOPLE,
+        _people,
+        lambda _model, state: (
+            *(_(PEOPLES[each]) for each in People if each not in choosers(state)),
+            "any",
+        ),
+        _BEFORE,
+        host=False,
+    ),
+    TableCommand(
+        "pause, pause off",
+        N_("ask for a pause or agree; end it or take it back"),
+        _said(AskPause),
+        ("", "off"),
+        "playing",
+        host=False,
+    ),
+    TableCommand("title Friday", N_("name the table"), _title, ("...",)),
+    *map(_switch, SWITCHES),
+    TableCommand("absence bot:60s", N_("what happens when a player is away or slow"), _absence, ("...",)),
+    TableCommand(
+        "starts Bob, random",
+        N_("who starts; before the game"),
+        _starts,
+        lambda _model, state: ("random", *(each.name for each in state.seats if each.name)),
+        _BEFORE,
+    ),
+    TableCommand("swap 1 3", _SEATS, _swap, ("...",), _BEFORE),
+    TableCommand("shuffle", _SEATS, _exactly("", Arrange(NEW, None)), ("",), _BEFORE),
+    TableCommand(
+        "bot, bot senator",
+        N_("seat a bot, or one at that level; before the game"),
+        _bot,
+        lambda _model, state: ("", *(f"remove {each.name}" for each in state.seats if each.level)),
+        _BEFORE,
+    ),
+    TableCommand(
+        "start", N_("start the game, once every seat is taken"), _exactly("", StartGame(NEW)), ("",), _BEFORE
+    ),
+    TableCommand(
+        "remove Bob", N_("remove a player (in a game: if away) or a spectator"), _remove, _removable
+    ),
+    TableCommand(
+        "stand-in Bob",
+        N_("have a bot play for a player who is away"),
+        _of_seat(SubstituteNow),
+        _others,
+        "playing",
+    ),
+    TableCommand("host Bob", N_("make another player the host"), _of_seat(HandOver), _others),
+    TableCommand(
+        "end game", N_("end the game without a result"), _exactly("game", EndGame(NEW)), ("game",), "playing"
+    ),
 )
+_BY_VERB: Final = {command.verb: command for command in TABLE_COMMANDS}
 
 
-def meaning(verb: str, words: Sequence[str], model: TableModel) -> Request | Misread:
-    """Return what a line with one of `VERBS` and further words asks for."""
-    if (state := model.state) is None:
+def meaning(verb: str, text: str, model: TableModel) -> Request | Misread | None:
+    """Return what a line about the table asks for, by its verb and what follows; None without such a verb."""
+    if (command := _BY_VERB.get(verb)) is None:
+        return None
+    if model.state is None:
         return Misread(_("You are not at a table. Open or join one first."), mistyped=False)
-    rest = " ".join(words)
-    match verb, words:
-        case "ready", []:
-            return SayReady(NEW, on=True)
-        case "ready", [answer] if answer in _ON_OR_OFF:
-            return SayReady(NEW, _ON_OR_OFF[answer])
-        case "pause", []:
-            return AskPause(NEW, on=True)
-        case "pause", [answer] if answer in _ON_OR_OFF:
-            return AskPause(NEW, _ON_OR_OFF[answer])
-        case "seat", [place] if place in map(str, range(1, len(state.seats) + 1)):
-            return ChangeSeat(NEW, int(place) - 1)
-        case "people", ["any"]:
-            return ChoosePeople(NEW, None)
-        case "people", _words if (people := people_named(rest)) is not None:
-            return ChoosePeople(NEW, people)
-        case "title", _words if len(rest) <= TITLE_LENGTH:
-            return ChangeSetting(NEW, Title(rest))
-        case "private", [answer] if answer in _ON_OR_OFF:
-            return ChangeSetting(NEW, Private(_ON_OR_OFF[answer]))
-        case "spectators", [answer] if answer in _ON_OR_OFF:
-            return ChangeSetting(NEW, Spectators(_ON_OR_OFF[answer]))
-        case "hints", [answer] if answer in _ON_OR_OFF:
-            return ChangeSetting(NEW, Hints(_ON_OR_OFF[answer]))
-        case "quiet", [answer] if answer in _ON_OR_OFF:
-            return ChangeSetting(NEW, Quiet(_ON_OR_OFF[answer]))
-        case "starts", ["random"]:
-            return ChangeSetting(NEW, Starting(None))
-        case "starts", _words if (seat := _seat(rest, state)) is not None:
-            return ChangeSetting(NEW, Starting(seat))
-        case "absence", [policy]:
-            try:
-                return ChangeSetting(NEW, AbsenceSetting(policy_named(policy)))
-            except BadPolicy as error:
-                return Misread(str(error))
-        case "swap", [one, other] if (pair := _pair(one, other, state)) is not None:
-            return Arrange(NEW, swapped(len(state.seats), *pair))
-        case "shuffle", []:
-            return Arrange(NEW, None)
-        case "end", ["game"]:
-            return EndGame(NEW)
-        case "remove" | "host" | "stand-in", _words if (seat := _seat(rest, state)) is not None:
-            return _OF_A_SEAT[verb](seat)
-        case "remove", _words if (number := _spectator(rest, state)) is not None:
-            return Dismiss(NEW, number)
-    return Misread(_("Type it like this: {example}").format(example=_EXAMPLES[verb]))
+    example = _("Type it like this: {example}").format(example=command.example)
+    return command.read(text, model.state) or Misread(example)
 
 
-_EXAMPLES: Final = {
-    "ready": "ready, ready off",
-    "seat": "seat 3",
-    "people": f"people {'/'.join(People)}, people any",
-    "pause": "pause, pause off",
-    "title": "title Friday's game",
-    "private": "private on, private off",
-    "spectators": "spectators on, spectators off",
-    "hints": "hints on, hints off",
-    "quiet": "quiet on, quiet off",
-    "starts": "starts 2, starts Bob, starts random",
-    "absence": "absence bot:60s, absence wait",
-    "swap": "swap 1 3",
-    "shuffle": "shuffle",
-    "remove": "remove Bob",
-    "host": "host Bob",
-    "stand-in": "stand-in Bob",
-    "end": "end game",
-}
+def lines(model: TableModel) -> Iterator[str]:
+    """Yield what the player can type now, with what only the host may do."""
+    state = model.state
+    if state is None or model.seat is None:
+        return
+    for command in TABLE_COMMANDS:
+        if command.stage in {None, state.stage} and (model.seat == state.host or not command.host):
+            yield from command.lines(model, state)
 
 
-def mute(verb: str, words: Sequence[str], model: TableModel) -> Mute | Misread:
+def help_rows(*, host: bool) -> tuple[tuple[str, str], ...]:
+    """Return what the help says of the commands of everybody, or of the host; alike ones share a row."""
+    chosen = (command for command in TABLE_COMMANDS if command.host == host)
+    return tuple(
+        (", ".join(command.typed for command in alike), words)
+        for words, alike in groupby(chosen, lambda command: command.help)
+    )
+
+
+def mute(verb: str, rest: str, model: TableModel) -> Mute | Misread:
     """Return whom a line with `mute` or `unmute` is about: a player, a spectator, or all spectators.
 
     In the lobby it can be anybody, whether they are there or not.
     """
-    rest, on = " ".join(words), verb == "mute"
+    on = verb == "mute"
     if (state := model.state) is None:
         return (
             Mute(rest, on)
@@ -178,48 +303,9 @@ def _seat(text: str, state: TableState) -> int | None:
     return next(named, None)
 
 
-def _pair(one: str, other: str, state: TableState) -> tuple[int, int] | None:
-    first, second = _seat(one, state), _seat(other, state)
-    return None if first is None or second is None or first == second else (first, second)
-
-
 def _spectator(text: str, state: TableState) -> int | None:
     wanted = text.casefold()
     named = (
         each.number for each in state.watching if wanted == spectator_name(each.number, each.name).casefold()
     )
     return next(named, None)
-
-
-def lines(model: TableModel) -> Iterator[str]:
-    """Yield what the player can type now, with what only the host may do."""
-    state = model.state
-    if state is None or model.seat is None:
-        return
-    if state.stage == "gathering":
-        yield from ("ready", "ready off", *(f"seat {seat + 1}" for seat in free_seats(state)))
-        free = (people for people in People if people not in choosers(state))
-        yield from (*(f"people {_(PEOPLES[people])}" for people in free), "people any")
-    if state.stage == "playing":
-        yield from ("pause", "pause off")
-    if model.seat != state.host:
-        return
-    names = [each.name for seat, each in enumerate(state.seats) if each.name and seat != model.seat]
-    yield "title "
-    yield from ("private on", "private off", "spectators on", "spectators off", "hints on", "hints off")
-    yield from ("quiet on", "quiet off")
-    if state.stage == "gathering":
-        yield from (f"bot remove {each.name}" for each in state.seats if each.level is not None)
-        yield from (
-            "shuffle",
-            "swap ",
-            "starts random",
-            *(f"starts {each.name}" for each in state.seats if each.name),
-        )
-    if state.stage == "playing":
-        yield from (f"stand-in {name}" for name in names)
-        yield "end game"
-    yield "absence "
-    yield from (f"remove {name}" for name in names)
-    yield from (f"remove {spectator_name(each.number, each.name)}" for each in state.watching)
-    yield from (f"host {name}" for name in names)

@@ -24,10 +24,8 @@ from engine.events import LayTile, Place
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.view import SPECTATOR, Eyes, Phase, eyes_of
-from protocol.limits import LEVEL_LENGTH
-from protocol.messages import NEW, Leave, ListTables, Rematch, Say, SayInLobby, SeatBot, StartGame, Vote
+from protocol.messages import NEW, Leave, ListTables, Rematch, Say, SayInLobby, Vote
 
-_LEVEL: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}")
 _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
 
@@ -78,24 +76,10 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return Misread(misplaced, mistyped=False)
         case ["refresh"]:
             return ListTables(NEW)
-        case ["start"]:
-            return StartGame(NEW)
-        case ["bot", *_] if model.view is not None:
-            too_late = _("The game has begun: no bot can take a seat. See the table's menu.")
-            return Misread(too_late, mistyped=False)
-        case ["bot"]:
-            return SeatBot(NEW, "")  # at the usual level
-        case ["bot", "remove", *name] if name:
-            return table_commands.meaning("remove", name, model)
-        case ["bot", level] if level != "remove" and _LEVEL.fullmatch(level.lower()):
-            return SeatBot(NEW, level.lower())
-        case ["bot", *_others]:
-            example = "bot senator, bot remove senator-1"
-            return Misread(_("Type it like this: {example}").format(example=example))
-        case [verb, *rest] if verb in table_commands.VERBS:
-            return table_commands.meaning(verb, rest, model)
+        case [verb, *rest] if (asked := table_commands.meaning(verb, " ".join(rest), model)) is not None:
+            return asked
         case [("mute" | "unmute") as verb, *who]:
-            return table_commands.mute(verb, who, model)
+            return table_commands.mute(verb, " ".join(who), model)
         case ["again"]:
             return Rematch(NEW)
         case ["review"]:
@@ -322,13 +306,7 @@ def _lines(model: TableModel, text: str, online: Iterable[str]) -> Iterator[str]
     if model.table is None:
         yield from (*_LOBBY_WORDS, *table_commands.lines_about(online))
     elif model.view is None:
-        yield from (
-            "start",
-            "bot",
-            *_TABLE_WORDS,
-            *table_commands.lines(model),
-            *table_commands.mute_lines(model),
-        )
+        yield from (*table_commands.lines(model), *_TABLE_WORDS, *table_commands.mute_lines(model))
     else:
         if model.view.phase is Phase.OVER:
             yield from ("again", "review", "save", "picture")

@@ -5,14 +5,7 @@ from typing import Self
 
 from client.language import _, listed
 from client.ui.texts.people import names_of
-from client.ui.texts.set_up import (
-    describe_hints,
-    describe_policy,
-    describe_private,
-    describe_quiet,
-    describe_spectators,
-    describe_starting,
-)
+from client.ui.texts.set_up import SWITCHES, describe_policy, describe_starting
 from client.ui.texts.times import clock_time
 from protocol.absence import GameClock, MoveClock
 from protocol.messages import SeatSummary, TableState
@@ -51,14 +44,9 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
             if state.title
             else _("The table no longer has a name.")
         )
-    if state.private != before.private:
-        yield _sentence(describe_private(private=state.private))
-    if state.no_spectators != before.no_spectators:
-        yield _sentence(describe_spectators(allowed=not state.no_spectators))
-    if state.hints != before.hints:
-        yield _sentence(describe_hints(allowed=state.hints))
-    if state.quiet != before.quiet:
-        yield _sentence(describe_quiet(quiet=state.quiet))
+    for switch in SWITCHES:
+        if (on := switch.is_on(state)) != switch.is_on(before):
+            yield _sentence(switch.describe(on=on))
     if state.starting != before.starting and state.stage == "gathering":
         yield _("From now on: {policy}.").format(policy=describe_starting(state.starting, names))
     if state.absence != before.absence:

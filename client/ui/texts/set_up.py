@@ -1,34 +1,65 @@
 """How a table is set up."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 from client.language import N_, _
 from client.ui.texts.times import span
 from protocol.absence import Absence, ByBot, ByVote, GameClock, MoveClock, Wait
-from protocol.messages import Stage
+from protocol.messages import Stage, TableState, TableSummary
+from protocol.settings import Hints, Private, Quiet, Setting, Spectators
 
 _STAGES: Final = {"gathering": N_("waiting for players"), "playing": N_("playing"), "over": N_("over")}
 
 
-def describe_private(*, private: bool) -> str:
-    if private:
-        return _("the table is private: it can be found only by its code")
-    return _("the table is in the list")
+class Switch(NamedTuple):
+    """A setting that is on or off: how it is typed, what the help says, and what is said when it is which."""
+
+    verb: str
+    help: str
+    setting: Callable[[bool], Setting]
+    is_on: Callable[[TableState | TableSummary], bool]
+    on: str
+    off: str
+
+    def describe(self, *, on: bool) -> str:
+        return _(self.on if on else self.off)
 
 
-def describe_spectators(*, allowed: bool) -> str:
-    return _("spectators may watch") if allowed else _("the table is closed to spectators")
-
-
-def describe_hints(*, allowed: bool) -> str:
-    return _("players may have moves suggested") if allowed else _("there are no hints")
-
-
-def describe_quiet(*, quiet: bool) -> str:
-    if quiet:
-        return _("players do not hear spectators while a game runs")
-    return _("players hear what spectators say")
+PRIVATE: Final = Switch(
+    "private",
+    N_("found only by its code, or listed"),
+    Private,
+    attrgetter("private"),
+    N_("the table is private: it can be found only by its code"),
+    N_("the table is in the list"),
+)
+SPECTATORS: Final = Switch(
+    "spectators",
+    N_("whether the table may be watched"),
+    Spectators,
+    lambda table: not table.no_spectators,
+    N_("spectators may watch"),
+    N_("the table is closed to spectators"),
+)
+HINTS: Final = Switch(
+    "hints",
+    N_("whether players may have moves suggested"),
+    Hints,
+    attrgetter("hints"),
+    N_("players may have moves suggested"),
+    N_("there are no hints"),
+)
+QUIET: Final = Switch(
+    "quiet",
+    N_("whether players hear spectators while a game runs"),
+    Quiet,
+    attrgetter("quiet"),
+    N_("players do not hear spectators while a game runs"),
+    N_("players hear what spectators say"),
+)
+SWITCHES: Final = (PRIVATE, SPECTATORS, HINTS, QUIET)
 
 
 def describe_starting(seat: int | None, names: Sequence[str]) -> str:

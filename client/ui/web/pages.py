@@ -13,7 +13,7 @@ from client.language import LANGUAGES, _, counted, language_among, speaking
 from client.player.colouring import Colours
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.palette import PEOPLE_COLOURS
-from client.ui.texts.set_up import describe_spectators, describe_stage
+from client.ui.texts.set_up import SPECTATORS, describe_stage
 from client.ui.web.html import element, joined, qr_code
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
 from engine.events import SeenEvent
@@ -252,7 +252,7 @@ def _table(table: TableSummary) -> Markup:
         f" · {seats} · {stage}",
     )
     if table.no_spectators:
-        return element("li", element("div", content, f" · {describe_spectators(allowed=False)}"))
+        return element("li", element("div", content, f" · {SPECTATORS.describe(on=False)}"))
     return element("li", element("a", content, href=f"watch/{table.table}"))
 
 
