@@ -115,7 +115,7 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
 
     The levels are in the order in which a menu should offer them, the weakest first. `lobby` tells whether
     the server has a list of who is online, and a chat in the lobby. `addresses` are those of other servers of
-    the same house: what is here is there, too, if this one is gone. `turns` tells whether the server answers
+    the same cluster: they have the same tables if this one stops. `turns` tells whether the server answers
     AskTurn.
     """
 
@@ -213,7 +213,7 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
 
     `vacant` counts the seats of a running game that somebody may take over, `bots` those of the taken seats
     that are held by bots of the server: before the game, people may take them. A table is `deserted` while
-    none of its players is connected, and `elsewhere` if it is at another server of the same house.
+    none of its players is connected, and `elsewhere` if it is at another server of the same cluster.
     """
 
     table: TableCode

@@ -1,4 +1,4 @@
-"""Attacks on the tables, by clients that have said hello: what the rules of the house allow, without end."""
+"""Attacks on the tables, by clients that have said hello: whatever the rules allow, without end."""
 
 import asyncio
 import itertools

@@ -272,7 +272,7 @@ class _Bot:
             if self._held is not None:
                 self._seats.forget(self._held)
             self._held = self._seats.keep(
-                model.table, model.seat, self._name(self._number), model.token, self.connection.house
+                model.table, model.seat, self._name(self._number), model.token, self.connection.cluster
             )
 
     def _kept(self, table: str) -> HeldSeat | None:

@@ -75,7 +75,7 @@ def listing(found: Found, code: str) -> FoundServer | None:
 
 
 def each_table_once(servers: Collection[FoundServer]) -> tuple[FoundServer, ...]:
-    """Return the servers, with each table that several of one house list at the server where it is.
+    """Return the servers, with each table that several of one cluster list at the server where it is.
 
     If that was not found, the table is shown where it was found first.
     """

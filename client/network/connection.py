@@ -160,7 +160,7 @@ class Connection:
         return self._websocket is not None
 
     @property
-    def house(self) -> tuple[str, ...]:
+    def cluster(self) -> tuple[str, ...]:
         """Return the addresses at which this client's seat is known, as far as it has been told."""
         return self._ways.known
 
@@ -382,7 +382,7 @@ class Connection:
             await websocket.close()
 
     async def _restored(self, failure: ConnectFailed, pauses: Iterator[float]) -> ClientConnection:
-        """Return a new websocket, to whichever server of the house; raises ConnectFailed if there is none."""
+        """Return a new websocket, to any server of the cluster; raises ConnectFailed if none answers."""
         share = self._ways.turn(failure)
         self._suspend_requests(all_undone=isinstance(failure, Elsewhere) and failure.all_undone)
         clock = asyncio.get_running_loop().time

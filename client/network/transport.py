@@ -60,7 +60,7 @@ _PROXY_STATUSES: Final = frozenset({502, _UNAVAILABLE, 504})  # of a proxy that 
 class ConnectFailed(Exception):
     """There is no connection, for the reason in the text; if `final`, trying again will not help.
 
-    If `only_here`, another server of the house may do: the reason lies with this one.
+    If `only_here`, another server of the cluster may do: the reason lies with this one.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class ConnectFailed(Exception):
 
 
 class Elsewhere(ConnectFailed):
-    """The table is at another server of the house, at `url`; if `all_undone`, the lobby is there as well.
+    """The table is at another server of the cluster, at `url`; if `all_undone`, the lobby is there as well.
 
     Then the server has carried out no request that it has not answered.
     """
@@ -147,7 +147,7 @@ class Address:
     access: Access = FREE_ACCESS
 
     def at(self, url: str) -> "Address":
-        """Return the address of another server of the same house."""
+        """Return the address of another server of the same cluster."""
         headers = {name: each for name, each in self.access.headers.items() if name != "Authorization"}
         return replace(self, url=url, access=replace(self.access, headers=headers))
 

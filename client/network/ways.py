@@ -1,4 +1,4 @@
-"""The ways to a house: the addresses of its servers that a client knows, and which of them it tries next."""
+"""The servers of a cluster: the addresses that a client knows, and which of them it tries next."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -15,7 +15,7 @@ _MOST_KNOWN: Final = ADDRESSES_TOLD + 1
 
 
 class Ways:
-    """The addresses of a house, of which `given` is the one that the client was started with.
+    """The addresses of a cluster, of which `given` is the one that the client was started with.
 
     `at` is where the client is, or tries to be. While a connection is lost, all addresses are tried in turn,
     round after round; those that have shown to be of no use are left out until there is a connection again.
@@ -32,7 +32,7 @@ class Ways:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """Return the addresses of the house that are known."""
+        """Return the addresses of the cluster that are known."""
         return tuple(dict.fromkeys((self.given.url, self.at.url, *self._others)))
 
     def learn(self, others: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from msgspec import DecodeError, Struct, json
+from msgspec import field as kept_field
 from msgspec.structs import replace
 from platformdirs import user_state_path
 
@@ -53,7 +54,7 @@ class _Kept(Struct, frozen=True):
     seat: SeatNumber
     name: Name
     token: Token
-    house: list[str] = []  # where the same seat is known
+    cluster: list[str] = kept_field(default_factory=list, name="house")  # addresses that know it
     call: Call | None = None
 
     def __repr__(self) -> str:
@@ -113,7 +114,7 @@ def kept_seats(folder: Path) -> tuple[KeptSeat, ...]:
 
 
 class Seats:
-    """The seats held at one server, or at another of the same house.
+    """The seats held at one server, or at another of the same cluster.
 
     With `new`, they are only those that were kept through this object. Every method raises OSError if the
     folder cannot be used. `damaged` are the files that could not be read the last time; they are left alone
@@ -154,9 +155,9 @@ class Seats:
             os.utime(wanted.path)
         return wanted
 
-    def keep(self, table: str, seat: int, name: str, token: str, house: Sequence[str] = ()) -> HeldSeat:
-        """Keep a seat that this process sits in; `house` are the servers' addresses at which it is known."""
-        kept = _Kept(1, self._server, table, seat, name, token, [*_usable(house)])
+    def keep(self, table: str, seat: int, name: str, token: str, cluster: Sequence[str] = ()) -> HeldSeat:
+        """Keep a seat that this process sits in; `cluster` are the addresses at which it is known."""
+        kept = _Kept(1, self._server, table, seat, name, token, [*_usable(cluster)])
         held = HeldSeat(table, seat, name, token, self._folder / f"{secrets.token_hex(8)}.json", None, None)
         with self._alone():
             self._write(held, kept)
@@ -222,7 +223,7 @@ class Seats:
                 path.unlink()
                 return None
             kept = json.decode(content, type=_Kept)
-            known_at = (same_server(kept.server), *kept.house)
+            known_at = (same_server(kept.server), *kept.cluster)
             if self._server not in known_at or (self._new and path not in self._own):
                 return None
             closing.pop_all()
@@ -239,9 +240,9 @@ class Seats:
             yield
 
 
-def _usable(house: Sequence[str]) -> Iterator[str]:
+def _usable(cluster: Sequence[str]) -> Iterator[str]:
     """Yield the addresses that can be compared with others, which servers have told, and may be anything."""
-    for each in house[:_MOST_ADDRESSES]:
+    for each in cluster[:_MOST_ADDRESSES]:
         if len(each) <= ADDRESS_LENGTH:
             with contextlib.suppress(ValueError):
                 yield same_server(each)

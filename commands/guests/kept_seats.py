@@ -49,13 +49,13 @@ class GuestSeats(Seats):
         self.has_any = bool(found)
         return max(found, key=_used, default=None)
 
-    def keep(self, table: str, seat: int, name: str, token: str, house: Sequence[str] = ()) -> HeldSeat:
+    def keep(self, table: str, seat: int, name: str, token: str, cluster: Sequence[str] = ()) -> HeldSeat:
         kept = sorted(self._free(), key=_used)
         for number, held in enumerate(kept):
             held.release()
             if number <= len(kept) - _MOST_SEATS:
                 self.forget(held)
-        held = super().keep(table, seat, name, token, house)
+        held = super().keep(table, seat, name, token, cluster)
         self.has_any = True
         with contextlib.suppress(OSError):  # the seat is kept without that
             self._name_file.touch(mode=0o600)

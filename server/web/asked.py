@@ -30,7 +30,7 @@ def table_asked(path: str) -> str | None:
 
 
 def page_at(address: str, path: str, query: str) -> str:
-    """Return where another server of the house, at a websocket's address, has the page at `path`."""
+    """Return where another server of the cluster, at a websocket's address, has the page at `path`."""
     # An address of ours begins with ws: or wss:, and our pages are where our websockets are.
     return f"http{address.removeprefix('ws').rstrip('/')}{path}{query and '?'}{query}"
 

@@ -32,7 +32,7 @@ from server.config import Config
 from server.errors import TableLost
 from server.storage.entries import Opened
 from server.storage.postgresql import hand_over, held_lease, lease
-from tests.server.cluster.house import LONG_LEASE
+from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.peer import TIMEOUT, Peer, eventually, game, play_on, table_of
 from tests.server.storage.conformance.stores import journal_at, rows
 from tests.server.storage.test_journal import resumed, table_facts

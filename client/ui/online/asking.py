@@ -210,7 +210,7 @@ class Requests:
                 seated = await connection.ask(request)
                 self._shown.show(news.at_next_table(self._shown.ui, connection.model, talk))
                 seated = structs.replace(seated, token=connection.model.token)
-                self._keeper.keep(seated, self._shown.ui.name, connection.house)
+                self._keeper.keep(seated, self._shown.ui.name, connection.cluster)
             case requests.Rename():
                 await self._rename(request)
             case SeatBot(level=level):
@@ -258,7 +258,7 @@ class Requests:
             hints=request.hints,
         )
         seated = await self._connection.ask(message)
-        self._keeper.keep(seated, name, self._connection.house)
+        self._keeper.keep(seated, name, self._connection.cluster)
         if request.people is not None:
             await self._connection.ask(ChoosePeople(NEW, request.people))
         if self._options.filled and self._options.bots is not None:
@@ -345,7 +345,7 @@ class Requests:
                 self._shown.log(back_in_seat(held.name))
                 return
         seated = await self._connection.ask(JoinTable(NEW, table, name))
-        self._keeper.keep(seated, name, self._connection.house)
+        self._keeper.keep(seated, name, self._connection.cluster)
         if seated.taken_over is not None:
             self._shown.log(describe_taken_over(seated.taken_over))
 

@@ -65,12 +65,12 @@ class SeatKeeper:
         self._tell_damage(self._seats)
         return self._held
 
-    def keep(self, seated: Seated, name: str, house: Sequence[str]) -> None:
-        """Keep a seat that one of a house's servers has just given."""
+    def keep(self, seated: Seated, name: str, cluster: Sequence[str]) -> None:
+        """Keep a seat that one of a cluster's servers has just given."""
         if self._seats is None or seated.token is None:
             return
         try:
-            self._held = self._seats.keep(seated.table, seated.seat, name, seated.token, house)
+            self._held = self._seats.keep(seated.table, seated.seat, name, seated.token, cluster)
         except OSError as error:
             self._tell(seat_not_kept(error))
         else:

@@ -19,7 +19,7 @@ function connect() {
     lost.hidden = true;
     const focused = document.activeElement.getAttribute("href");
     const { moved, ...parts } = JSON.parse(data);
-    if (moved) { // the table is at another server of the house, or the players go on at another table
+    if (moved) { // the table is at another server of the cluster, or the players go on at another table
       const there = new URL(moved, location.href);
       there.search ||= location.search;
       location.replace(there);

@@ -1,4 +1,4 @@
-"""The ways to a house: whichever of its servers lives is found, and none is run in circles for."""
+"""The ways to a cluster: whichever of its servers lives is found, and none is run in circles for."""
 
 import contextlib
 from http import HTTPStatus

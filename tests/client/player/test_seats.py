@@ -68,8 +68,8 @@ class OtherClient:
 def test_a_seat_is_found_at_each_server_of_its_house(folder: Path) -> None:
     """The one where it was taken may be gone for good; at any other server it is not shown."""
     nonsense = ["ws://[", "ws://host:port", f"ws://{'x' * 5000}"]
-    house = [SERVER, *nonsense, "ws://second.example:7733/", "wss://[::2]:443/x"]
-    Seats(folder, SERVER).keep("KXQT", 1, "Ann", TOKEN, house).release()
+    cluster = [SERVER, *nonsense, "ws://second.example:7733/", "wss://[::2]:443/x"]
+    Seats(folder, SERVER).keep("KXQT", 1, "Ann", TOKEN, cluster).release()
     for address in (SERVER, "ws://SECOND.example", "wss://[::2]:443/x/"):
         seats = Seats(folder, address)
         assert seats.tables() == {"KXQT"}

@@ -21,9 +21,9 @@ from server.cluster.messages import AnswerPart, NodeQuestion
 from server.config import Config
 from server.storage.postgresql.telling import Node
 from tests.server.admin.admin_peer import answer, failure_of
-from tests.server.cluster.house import LONG_LEASE
-from tests.server.cluster.test_channel import House
-from tests.server.cluster.test_channel import house as shared_house
+from tests.server.cluster.running_cluster import LONG_LEASE
+from tests.server.cluster.test_channel import Cluster
+from tests.server.cluster.test_channel import cluster as shared_cluster
 from tests.server.peer import TIMEOUT, connected, eventually, full_table
 
 NAMES = ["first", "second"]
@@ -128,8 +128,8 @@ async def test_a_node_that_is_gone_at_once_has_stopped(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As one where nobody is, which has no time to answer."""
-    async with node(database, tmp_path, "first"), shared_house(database) as house:
-        async with house.node("stranger") as channel:
+    async with node(database, tmp_path, "first"), shared_cluster(database) as cluster:
+        async with cluster.node("stranger") as channel:
             gone = asyncio.Event()
             channel.on_message(NodeQuestion, lambda *_: gone.set())
             monkeypatch.setattr(other_nodes, "SECONDS", 0.2)
@@ -139,7 +139,7 @@ async def test_a_node_that_is_gone_at_once_has_stopped(
             ask = {"do": "drain", "seconds": 100}
             draining = asyncio.create_task(answer(tmp_path / "first", "of-nodes", ask=ask, node="stranger"))
             await gone.wait()
-            await house.connection.execute("DELETE FROM node WHERE name = 'stranger'")
+            await cluster.connection.execute("DELETE FROM node WHERE name = 'stranger'")
             (report,) = await draining
         assert report["ok"] == {"stops_in": 0}
 
@@ -152,10 +152,10 @@ def test_an_answer_that_makes_no_sense_is_of_another_version() -> None:
 
 
 @contextlib.asynccontextmanager
-async def stranger(house: House, line: bytes | None) -> AsyncIterator[None]:
+async def stranger(cluster: Cluster, line: bytes | None) -> AsyncIterator[None]:
     """Be a server of the database that answers every question with this line, or with nothing."""
 
-    async with house.node("stranger") as channel:
+    async with cluster.node("stranger") as channel:
 
         def asked(node: Node, question: NodeQuestion) -> None:
             if line is not None:
@@ -183,8 +183,8 @@ async def test_who_does_not_answer_is_named(
     monkeypatch.setattr(other_nodes, "SECONDS", 0.2)
     first = tmp_path / "first"
     async with node(database, tmp_path, "first") as server, full_table(server.port, 2) as peers:
-        async with shared_house(database) as house:
-            async with stranger(house, None):
+        async with shared_cluster(database) as cluster:
+            async with stranger(cluster, None):
                 await eventually_known(first, 2)
                 out, err = await told(capsys, first, "nodes", code=1)
                 assert [line.split()[0] for line in out] == ["NODE", "first", "stranger"]
@@ -196,7 +196,7 @@ async def test_who_does_not_answer_is_named(
                 assert err[0].startswith(silent)
                 _, err = await told(capsys, first, "drain", "--node", "stranger", code=2)
                 assert "the node stranger does not answer." in err[0]
-            async with stranger(house, b'{"v":1,"ok":{"news":1}}\n'):
+            async with stranger(cluster, b'{"v":1,"ok":{"news":1}}\n'):
                 monkeypatch.setattr(other_nodes, "SECONDS", 0.5)
                 async with asyncio.timeout(TIMEOUT):
                     while "node-silent" in str(await asked_all(tmp_path, "status")):
@@ -205,7 +205,7 @@ async def test_who_does_not_answer_is_named(
                 out, err = await told(capsys, first, "announce", "soon", code=1)
                 assert out == ["2 clients were told."]
                 assert err == ["palatinus admin: the node stranger runs another version of Palatinus"]
-            await house.connection.execute("DELETE FROM node WHERE name = 'stranger'")
+            await cluster.connection.execute("DELETE FROM node WHERE name = 'stranger'")
         await eventually_known(first, 1)
         out, err = await told(capsys, first, "status", "--node", "first", "--json")
         assert json.loads(out[0])["node"] == "first"
@@ -226,8 +226,8 @@ async def test_while_the_database_is_gone_nobody_is_said_not_to_answer(
     async with (
         DatabaseRelay(database, socket_folder).running() as relay,
         node(relay.url, tmp_path, "first"),
-        shared_house(database) as house,
-        house.node("other"),
+        shared_cluster(database) as cluster,
+        cluster.node("other"),
     ):
         await eventually_known(first, 2)
         relay.refuses = True
@@ -252,7 +252,7 @@ async def eventually_known(data: Path, number: int) -> None:
 async def test_others_are_not_told_everything(database: str, tmp_path: Path) -> None:
     """No game, nothing that makes no sense, and nothing at all with --no-admin."""
     answers: list[bytes] = []
-    async with shared_house(database) as house, house.node("stranger") as channel:
+    async with shared_cluster(database) as cluster, cluster.node("stranger") as channel:
         channel.on_message(AnswerPart, lambda _, answer: answers.append(answer.line))
 
         async def asked(name: str, line: bytes) -> str:

@@ -11,7 +11,7 @@ from protocol.messages import Resume
 from server.app import Running
 from server.config import Limits
 from server.storage.postgresql.journal import PostgresJournal
-from tests.server.cluster.house import house
+from tests.server.cluster.running_cluster import cluster
 from tests.server.peer import Peer, connected, eventually, game, play_on, table_of
 
 AT_ONCE = Limits(unattended_seconds=0.0)
@@ -42,7 +42,7 @@ async def test_players_of_an_archived_game_come_back_to_different_servers(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first one brings it back; the second is told where it is, and has not lost the seat."""
-    async with house(database, "one", "two", limits=AT_ONCE) as (one, two):
+    async with cluster(database, "one", "two", limits=AT_ONCE) as (one, two):
         first, second = await archived_game(one)
         look(two)
         await eventually(lambda: first.code in two.lobby.archived)
@@ -60,7 +60,7 @@ async def test_a_game_that_another_server_has_just_archived_is_not_gone(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its player, who comes here, is asked to try again, and has the seat as soon as this server knows."""
-    async with house(database, "one", "two", limits=AT_ONCE) as (one, two), connected(two.port) as peer:
+    async with cluster(database, "one", "two", limits=AT_ONCE) as (one, two), connected(two.port) as peer:
         with monkeypatch.context() as patch:
             patch.setattr(PostgresJournal, "look_at_others", nothing)
             first, _ = await archived_game(one)

@@ -22,7 +22,7 @@ from tests.server.cluster.messages import REMARK, table
 from tests.server.peer import eventually
 
 
-class House:
+class Cluster:
     """A database and servers without tables: what they share is the channel."""
 
     def __init__(self, url: str, connection: Connection) -> None:
@@ -48,12 +48,12 @@ class House:
 
 
 @contextlib.asynccontextmanager
-async def house(url: str) -> AsyncIterator[House]:
+async def cluster(url: str) -> AsyncIterator[Cluster]:
     database = Database(url)
     connection = await database.connect()
     try:
         await prepare(connection, database)
-        yield House(url, connection)
+        yield Cluster(url, connection)
     finally:
         await connection.close()
 
@@ -74,7 +74,7 @@ def hearing(told: list[tuple[str, int]]) -> Callable[[Node, RemarkElsewhere], No
 
 async def test_what_holds_is_known_until_it_ceases(database: str) -> None:
     """Also to a server that comes later, and whoever asked for it is told that it has changed."""
-    async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
+    async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
         changes: list[dict[str, int]] = []
         two.on_change(PublicTable, lambda: changes.append(tables(two)))
         one.keep("table:AAAA", table("AAAA"))
@@ -92,7 +92,7 @@ async def test_what_holds_is_known_until_it_ceases(database: str) -> None:
 
 async def test_messages_reach_all_or_the_one_they_are_for(database: str) -> None:
     """In their order, with the name of the sender; and none that was sent before somebody came."""
-    async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
+    async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
         by_two: list[tuple[str, int]] = []
         by_three: list[tuple[str, int]] = []
         two.on_message(RemarkElsewhere, hearing(by_two))
@@ -113,7 +113,7 @@ async def test_messages_reach_all_or_the_one_they_are_for(database: str) -> None
 
 async def test_what_strangers_put_there_does_no_harm(database: str) -> None:
     """Who may only connect can notify; who may write can tell anything."""
-    async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
+    async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
         for payload in ("", "nonsense", "9" * 7000, str(shared.terms["two"]), str(shared.terms["one"])):
             await shared.connection.execute(
                 "SELECT pg_notify($1, $2)", Signal.TOLD.channel(Database(database).schema), payload
@@ -135,7 +135,7 @@ async def test_what_strangers_put_there_does_no_harm(database: str) -> None:
 
 async def test_what_was_told_goes_with_the_lease(database: str) -> None:
     """At once, and it is told anew under the next one."""
-    async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
+    async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
         one.keep("table:AAAA", table("AAAA"))
         await eventually(lambda: tables(two) == {"AAAA": 1})
         term, shared.terms["one"] = shared.terms["one"], None
@@ -153,12 +153,12 @@ async def test_what_was_told_goes_with_the_lease(database: str) -> None:
 @pytest.mark.slow
 async def test_what_is_known_of_servers_that_are_gone_does_not_grow(database: str) -> None:
     """Each server that starts again has a new lease, and may do so for years."""
-    async with house(database) as house_, house_.node("stays") as stays:
+    async with cluster(database) as cluster_, cluster_.node("stays") as stays:
         for _ in range(3):
-            async with house_.node("restarts") as other:
+            async with cluster_.node("restarts") as other:
                 other.keep("table:ONCE", table("ONCE"))
                 await eventually(lambda: tables(stays) == {"ONCE": 1})
-        await lease.give_up(house_.connection, house_.terms["restarts"] or 0)
+        await lease.give_up(cluster_.connection, cluster_.terms["restarts"] or 0)
         await eventually(lambda: tables(stays) == {})
         await eventually(lambda: not stays._seen)
 
@@ -181,7 +181,7 @@ def test_servers_that_tell_the_same_address_are_noticed(caplog: pytest.LogCaptur
 async def test_what_the_database_has_lost_is_told_anew(database: str, socket_folder: Path) -> None:
     """As when PostgreSQL was killed, and its servers' connections with it."""
     async with (
-        house(database) as shared,
+        cluster(database) as shared,
         DatabaseRelay(database, socket_folder).running() as relay,
         shared.node("one", relay.url) as one,
         shared.node("two", relay.url) as two,
@@ -197,7 +197,7 @@ async def test_what_the_database_has_lost_is_told_anew(database: str, socket_fol
 
 async def test_what_was_missed_is_found(database: str) -> None:
     """By comparing what is known with how much there is, now and then."""
-    async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
+    async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
         for code in ("AAAA", "BBBB"):
             one.keep(f"table:{code}", table(code))
         await eventually(lambda: tables(two) == {"AAAA": 1, "BBBB": 1})
@@ -212,7 +212,7 @@ async def test_what_was_missed_is_found(database: str) -> None:
 async def test_what_no_longer_holds_is_not_told_again(database: str, socket_folder: Path) -> None:
     """As of a table that has become private while nobody knew whether the others had heard of it."""
     async with (
-        house(database) as shared,
+        cluster(database) as shared,
         DatabaseRelay(database, socket_folder).running() as relay,
         shared.node("one", relay.url) as one,
         shared.node("two") as two,
@@ -236,7 +236,7 @@ async def test_servers_agree_after_whatever_has_happened(database: str, socket_f
     chooser = random.Random(1)
     codes = ["AAAA", "BBBB", "CCCC", "DDDD"]
     async with (
-        house(database) as shared,
+        cluster(database) as shared,
         DatabaseRelay(database, socket_folder).running() as relay,
         shared.node("one", relay.url) as one,
         shared.node("two", relay.url) as two,
@@ -277,7 +277,7 @@ async def test_servers_agree_after_whatever_has_happened(database: str, socket_f
 async def test_a_question_that_comes_late_is_not_delivered(database: str) -> None:
     """As to a server that slept: whoever asked has given up."""
     heard: list[int] = []
-    async with house(database) as shared, shared.node("one") as one, shared.node("two") as two:
+    async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
         two.on_message(NodeQuestion, lambda _, question: heard.append(question.number))
         await shared.connection.execute(
             "INSERT INTO told (term, number, body, time)"

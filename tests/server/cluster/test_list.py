@@ -21,8 +21,8 @@ from server.config import Config
 from server.storage.postgresql.telling import Node
 from server.tables.registry import table_registry, tables_elsewhere
 from server.tables.registry.tables_elsewhere import TablesElsewhere
-from tests.server.cluster.house import house
 from tests.server.cluster.messages import table as public_table
+from tests.server.cluster.running_cluster import cluster
 from tests.server.peer import Peer, connected, eventually
 from tests.server.storage.conformance.stores import rows
 from tests.server.web.viewer import asked
@@ -46,7 +46,7 @@ def codes(server: Running) -> list[str]:
 async def test_the_list_has_the_tables_of_all_servers(database: str) -> None:
     """The newest first, whoever has them; none that is private, and none that is gone."""
     async with (
-        house(database, "one", "two") as (one, two),
+        cluster(database, "one", "two") as (one, two),
         connected(one.port) as anna,
         connected(two.port) as bruno,
         connected(one.port) as carla,
@@ -69,8 +69,8 @@ async def test_the_list_has_the_tables_of_all_servers(database: str) -> None:
 @pytest.mark.slow
 async def test_the_list_is_in_order_when_tables_have_moved(database: str) -> None:
     """They are no newer at the server that has taken them up."""
-    async with house(database, "one") as (one,):
-        async with house(database, "two") as (two,), connected(two.port) as bruno:
+    async with cluster(database, "one") as (one,):
+        async with cluster(database, "two") as (two,), connected(two.port) as bruno:
             old = (await bruno.open(2, "Bruno")).table
             await eventually(lambda: codes(one) == [old])
             async with connected(one.port) as anna:
@@ -103,7 +103,7 @@ async def test_lists_agree_with_the_tables_whatever_has_happened(database: str, 
     async with (
         DatabaseRelay(database, socket_folder).running() as relay,
         contextlib.AsyncExitStack() as stack,
-        house(relay.url, "one", "two") as servers,
+        cluster(relay.url, "one", "two") as servers,
     ):
         hosts: list[tuple[Running, Peer, contextlib.AsyncExitStack]] = []
         for step in range(24):
@@ -146,7 +146,7 @@ async def test_who_connects_for_others_keeps_the_token_of_the_gateway(database: 
 
     async with (
         await asyncio.start_server(listen, "127.0.0.1") as there,
-        house(database, "one") as (one,),
+        cluster(database, "one") as (one,),
         running(Config(database=database, node="two", gateway=lambda *way: told.append(way))) as two,
         connected(one.port) as anna,
     ):
@@ -166,8 +166,8 @@ async def test_who_connects_for_others_keeps_the_token_of_the_gateway(database: 
 async def test_browsers_are_sent_to_where_a_table_can_be_watched(database: str) -> None:
     """If everybody may watch it."""
     async with (
-        house(database, "one", address="wss://one.example/first/") as (one,),
-        house(database, "two", pages=WebPages()) as (two,),
+        cluster(database, "one", address="wss://one.example/first/") as (one,),
+        cluster(database, "two", pages=WebPages()) as (two,),
         connected(one.port) as anna,
     ):
         code = (await anna.open(2, "Anna")).table
@@ -194,7 +194,7 @@ async def test_two_servers_that_draw_the_same_code_open_two_tables(
 
     monkeypatch.setattr(table_registry, "new_code", new_code)
     async with (
-        house(database, "one", "two") as servers,
+        cluster(database, "one", "two") as servers,
         connected(servers[0].port) as anna,
         connected(servers[1].port) as bruno,
     ):

@@ -10,7 +10,7 @@ from client.network.transport import Timeouts
 from protocol.codes import Code
 from protocol.messages import NEW, OpenTable
 from server.app import Running
-from tests.server.cluster.house import house
+from tests.server.cluster.running_cluster import cluster
 from tests.server.peer import connected, eventually, game, rematch
 from tests.server.tables.test_rematch import finished_game
 
@@ -26,7 +26,7 @@ def stopping(server: Running) -> Mapping[str, object]:
 @contextlib.asynccontextmanager
 async def one_drains(database: str) -> AsyncIterator[tuple[Running, Running]]:
     """Run two servers of which one drains, as long as its game goes on, and knows the other."""
-    async with house(database, "one", "two") as (one, two), game(one.port, 2):
+    async with cluster(database, "one", "two") as (one, two), game(one.port, 2):
         one.drain.begin(600)
         await eventually(lambda: str(stopping(one).get("address")).endswith(f":{two.port}"))
         yield one, two

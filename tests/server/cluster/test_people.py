@@ -16,7 +16,7 @@ from server.cluster.channel import Channel
 from server.config import Config, Limits
 from server.storage.postgresql.database import Database
 from server.tables.online.remarks import Remarks
-from tests.server.cluster.house import house
+from tests.server.cluster.running_cluster import cluster
 from tests.server.manual_clock import FastClock
 from tests.server.peer import connected, eventually
 from tests.server.tables.online.test_lobby_chat import entered, heard, remarks, says, sees
@@ -27,7 +27,7 @@ ANNA, BRUNO = PersonOnline("Anna"), PersonOnline("Bruno")
 async def test_people_see_each_other_and_talk_wherever_they_are(database: str) -> None:
     """A private table hides where somebody is, at other servers too; who comes later hears what was said."""
     async with (
-        house(database, "one", "two", timers=FastClock) as (one, two),
+        cluster(database, "one", "two", timers=FastClock) as (one, two),
         contextlib.AsyncExitStack() as stack,
     ):
         anna = await entered(stack, one.port, "Anna")
@@ -47,7 +47,7 @@ async def test_people_see_each_other_and_talk_wherever_they_are(database: str) -
         await anna.done(ChangeSetting(anna.next_id(), Private(on=True)))
         await sees(bruno, BRUNO, PersonOnline("Anna", "playing"))
         await anna.done(Leave(anna.next_id()))
-        async with house(database, "three", timers=FastClock) as (three,):
+        async with cluster(database, "three", timers=FastClock) as (three,):
             carla = await entered(stack, three.port, "Carla")
             assert await heard(carla, 2) == at_one
             await sees(carla, ANNA, BRUNO, PersonOnline("Carla"))
@@ -60,7 +60,7 @@ async def test_people_see_each_other_and_talk_wherever_they_are(database: str) -
 async def test_a_name_is_somebodys_at_all_servers(database: str) -> None:
     """Of people, and of players at tables; who shows the token takes it along."""
     async with (
-        house(database, "one", "two", timers=FastClock) as (one, two),
+        cluster(database, "one", "two", timers=FastClock) as (one, two),
         contextlib.AsyncExitStack() as stack,
         connected(one.port) as player,
     ):
@@ -84,7 +84,7 @@ async def test_a_name_is_somebodys_at_all_servers(database: str) -> None:
 async def test_whoever_goes_on_to_another_server_takes_the_name_along(database: str) -> None:
     """Even if the clock of the first one is ahead; and the client that has lost it notices."""
     async with (
-        house(database, "one", "two", timers=FastClock) as (one, two),
+        cluster(database, "one", "two", timers=FastClock) as (one, two),
         client_at(f"ws://127.0.0.1:{one.port}") as before,
         client_at(f"ws://127.0.0.1:{two.port}") as after,
     ):
@@ -110,8 +110,8 @@ async def test_who_came_first_keeps_a_name_that_two_servers_have_given(
     """As they may while they do not hear each other."""
     async with (
         DatabaseRelay(database, socket_folder).running() as relay,
-        house(database, "one", timers=FastClock) as (one,),
-        house(relay.url, "two", timers=FastClock) as (two,),
+        cluster(database, "one", timers=FastClock) as (one,),
+        cluster(relay.url, "two", timers=FastClock) as (two,),
         contextlib.AsyncExitStack() as stack,
     ):
         relay.refuses = True
@@ -136,7 +136,7 @@ async def test_one_server_cannot_flood_the_lobbies_of_others(database: str) -> N
         contextlib.AsyncExitStack() as stack,
     ):
         bruno = await entered(stack, two.port, "Bruno")
-        async with house(database, "one", timers=FastClock) as (one,):
+        async with cluster(database, "one", timers=FastClock) as (one,):
             anna = await entered(stack, one.port, "Anna")
             for number in range(12):
                 assert await says(anna, str(number)) == "said"

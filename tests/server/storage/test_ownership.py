@@ -57,7 +57,7 @@ from server.storage.postgresql.url import senseless
 from server.storage.reasons import Misfit
 from server.tables.table import Table
 from simulation.broken.leases import NO_CHECK
-from tests.server.cluster.house import LONG_LEASE
+from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     TIMEOUT,

@@ -17,7 +17,7 @@ from server.storage.sqlite.journal import SqliteJournal
 from server.tables import lobby, shared_tables
 from server.tables.absence.deadlines import Unattended
 from server.tables.table import Table
-from tests.server.cluster.house import house
+from tests.server.cluster.running_cluster import cluster
 from tests.server.peer import connected, eventually
 from tests.server.storage.conformance.stores import journal_at, rows
 from tests.server.storage.test_reasons import logged
@@ -64,7 +64,7 @@ async def test_a_start_sets_aside_what_cannot_go_on(tmp_path: Path, caplog: pyte
 @pytest.mark.usefixtures("unfit")
 async def test_a_server_sets_aside_what_it_takes_up_and_cannot_go_on(database: str) -> None:
     """It goes on, and so do the tables that come along; a table without entries is damaged as well."""
-    async with house(database, "one") as (one,):
+    async with cluster(database, "one") as (one,):
         async with journal_at(database, "gone") as journal:
             for code in ("WELL", "ODDS", "FINE"):
                 await journal.append(code, 0, ENTRIES)
@@ -93,7 +93,7 @@ async def test_a_table_opened_just_when_the_lease_is_lost_is_not_here(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody is told of it, and it goes on where it is taken up: here, under the next lease."""
-    async with house(database, "one") as (one,), connected(one.port) as peer:
+    async with cluster(database, "one") as (one,), connected(one.port) as peer:
         journal = one.lobby._journal
         assert isinstance(journal, PostgresJournal)
         await lose_the_lease_after(monkeypatch, journal, journal, "append_together")
@@ -107,7 +107,7 @@ async def test_a_table_taken_up_just_when_the_lease_is_lost_is_not_here(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is taken up anew, by whoever comes first."""
-    async with house(database, "one") as (one,):
+    async with cluster(database, "one") as (one,):
         journal = one.lobby._journal
         assert isinstance(journal, PostgresJournal)
         begun: list[str] = []

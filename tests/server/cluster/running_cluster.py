@@ -11,7 +11,7 @@ LONG_LEASE: Final = 120.0  # longer than a busy machine keeps any process from r
 
 
 @contextlib.asynccontextmanager
-async def house(url: str, *names: str, **options: Any) -> AsyncIterator[list[Running]]:
+async def cluster(url: str, *names: str, **options: Any) -> AsyncIterator[list[Running]]:
     """Run servers with these names that share a database."""
     async with contextlib.AsyncExitStack() as stack:
         yield [
