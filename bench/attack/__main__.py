@@ -1,8 +1,7 @@
 """One stranger against a server with its default limits, and what a game beside the attack feels of it.
 
     python -m bench.attack MODE|all [--seconds S] [--same-address] [--markdown] [--connections N]
-                                    [--addresses N] [--host ADDRESS] [--through nginx] [--key KIND]
-                                    [--json FILE]
+                                    [--addresses N] [--host ADDRESS] [--through nginx] [--json FILE]
 
 The game is played by four seats: first alone, then beside the attack, then for as long as the memory has to
 come back. Beside the attack a fifth player loses the connection every second and comes back. In the end the
@@ -95,12 +94,11 @@ def measured(
     *,
     same_address: bool,
     through_nginx: bool,
-    key: str,
 ) -> dict[str, float]:
     """Return the figures of one attack."""
     ssh_port = _free_port(host) if mode.ssh else 0
     options = (*mode.options, *(("--ssh", str(ssh_port)) if mode.ssh else ()))
-    with running(host, *options, tls=mode.tls, key=key, through_nginx=through_nginx) as server:
+    with running(host, *options, tls=mode.tls, key=mode.key, through_nginx=through_nginx) as server:
         address = "::1" if ":" in host else host
         sources: list[str | None] = [None]
         if not same_address and ":" not in host:
@@ -172,21 +170,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench.attack",
         description=__doc__,
-        epilog="\n".join(f"  {mode.name:12} {mode.summary}" for mode in MODES.values()),
+        epilog="\n".join(f"  {mode.name:15} {mode.summary}" for mode in MODES.values()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("mode", choices=(*MODES, "all"), metavar="MODE")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long the attack lasts, at most 60")
     parser.add_argument("--connections", type=int, help="how many at once, where the attack holds many")
     parser.add_argument(
-        "--addresses", type=int, default=1, help="how many loopback addresses attack, each in its own process"
+        "--addresses", type=int, help="how many loopback addresses attack, each in its own process"
     )
     parser.add_argument("--same-address", action="store_true", help="attack from the game's own address")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve on; ::1 for IPv6")
     parser.add_argument(
         "--through", choices=("nginx",), help="run this proxy in front, and let the server trust it"
     )
-    parser.add_argument("--key", default="ec", help="of the server with TLS: ec, rsa:2048 or rsa:4096")
     parser.add_argument(
         "--markdown", action="store_true", help="print the table in the form of docs/performance.md"
     )
@@ -201,10 +198,9 @@ def main() -> int:
             options.host,
             options.seconds,
             many,
-            options.addresses,
+            options.addresses or mode.addresses,
             same_address=options.same_address,
             through_nginx=options.through == "nginx",
-            key=options.key,
         )
         if not options.markdown:
             print(_plain(found[mode.name]), flush=True)

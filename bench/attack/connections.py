@@ -230,9 +230,14 @@ MODES: Final = (
     Mode("headers", "a megabyte of header lines without an end", again(headers)),
     Mode("silent", "connections that say nothing", again(silent), connections=4000),
     Mode("silent-tls", "the same to a server with TLS", again(silent), connections=4000, tls=True),
+    Mode(
+        "silent-tls-4", "the same from four addresses", again(silent), connections=4000, tls=True, addresses=4
+    ),
     Mode("handshakes", "TLS handshakes and nothing more", again(handshakes), tls=True),
     Mode("resets", "TLS handshakes begun and reset at once", again(resets), tls=True),
     Mode("hellos", "hundreds of TLS handshakes begun in the same moment", hellos, tls=True),
+    Mode("hellos-rsa-2048", "the same to a server with such a key", hellos, tls=True, key="rsa:2048"),
+    Mode("hellos-rsa-4096", "the same to a server with such a key", hellos, tls=True, key="rsa:4096"),
     Mode("upgrades", "hundreds of requests for a websocket in the same moment", upgrades),
     Mode("networks", "connections from the networks of a /48", again(networks), 4000, options=_TRUSTED),
     Mode(

@@ -37,7 +37,9 @@ class Mode:
     summary: str
     run: Callable[[Target], None]
     connections: int = 240  # fewer than one address may have
+    addresses: int = 1  # each attacks in a process of its own
     tls: bool = False
+    key: str = "ec"  # of the server with TLS
     ssh: bool = False  # with a door for guests
     options: tuple[str, ...] = ()  # of `palatinus serve`
     figure: str | None = None  # what `Target.worst` is
