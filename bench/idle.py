@@ -11,10 +11,9 @@ from typing import Final
 
 from bench import Samples
 from bench.load.process import subject
-from bench.server import greeted, start_games
+from bench.load.tables import ServerTables
 
 TABLES: Final = 500
-_SEATS: Final = 4
 _CPU_SECONDS: Final = 5.0
 _ACTIVE: Final = ("--tables", "1", "--moves", "640", "--rate", "100")
 
@@ -26,8 +25,8 @@ def samples(tree: Path) -> Samples:
     with subject("server", tree=tree) as server:
         alone = server.loaded(*_ACTIVE)
         before = server.resident
-        wires = greeted(server, TABLES * _SEATS)
-        start_games(wires)
+        tables = ServerTables([server.port], TABLES)
+        tables.prepare()
         found["idle: memory of 500 tables with 2,000 connections, MiB"] = [(server.resident - before) / 2**20]
         cpu, began = server.cpu, time.perf_counter()
         time.sleep(_CPU_SECONDS)
@@ -36,8 +35,7 @@ def samples(tree: Path) -> Samples:
         for percentile in ("p50_ms", "p99_ms"):
             found[f"idle: latency {percentile} of one active table alone"] = [alone[percentile]]
             found[f"idle: latency {percentile} of one active table among them"] = [among[percentile]]
-        for wire in wires:
-            wire.close()
+        tables.tidy()
     return found
 
 

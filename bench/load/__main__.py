@@ -7,6 +7,7 @@ as it can.
 
 import argparse
 import json
+import os
 
 import psutil
 
@@ -24,7 +25,10 @@ def main() -> None:
     parser.add_argument(
         "--rate", type=float, help="moves per second over all tables (default: as many as possible)"
     )
+    parser.add_argument("--core", type=int, help="run on this one alone")
     options = parser.parse_args()
+    if options.core is not None:
+        os.sched_setaffinity(0, {options.core})
     kind = ServerTables if options.subject == "server" else FloorTables
     games = scripts(7)
     tables = kind(options.port, options.tables)

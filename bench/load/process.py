@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -29,7 +30,6 @@ class Subject:
     name: str
     port: int
     process: psutil.Process
-    tree: Path
 
     @property
     def resident(self) -> int:
@@ -52,9 +52,8 @@ def loaded(subjects: Sequence[Subject], *options: str) -> Load:
     command = [sys.executable, "-m", "bench.load", first.name, *options]
     command += ["--port", *(str(each.port) for each in subjects)]
     command += ["--pid", *(str(each.process.pid) for each in subjects)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=_TIMEOUT, check=False, cwd=first.tree
-    )
+    here = Path(__file__).parents[2]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False, cwd=here)
     if done.returncode != 0:
         raise RuntimeError(f"the load failed: {done.stderr.strip().splitlines()[-1:]}")
     seen: Load = json.loads(done.stdout)
@@ -63,15 +62,22 @@ def loaded(subjects: Sequence[Subject], *options: str) -> Load:
 
 @contextlib.contextmanager
 def subject(name: str, *options: str, tree: Path) -> Iterator[Subject]:
-    """Run `server` or `floor` of the source tree `tree` while the context lasts."""
-    command = [sys.executable, "-m", "bench.load.subject", name, *options]
+    """Run the floor, or the `server` of the source tree `tree`, while the context lasts."""
+    # This tree's own way to start it, so that two trees are measured in the same way.
+    command = [sys.executable, "-P", str(Path(__file__).with_name("subject.py")), name, *options]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=tree
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": str(tree)},
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            yield Subject(name, int(process.stdout.readline()), psutil.Process(process.pid), tree)
+            yield Subject(name, int(process.stdout.readline()), psutil.Process(process.pid))
         finally:
             process.stdin.close()
             try:

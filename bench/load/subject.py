@@ -2,11 +2,13 @@
 
 The floor is the least that could carry the same moves: a bare `websockets` server without a game, which
 fans a frame of the usual size out to the seats of a group with `broadcast`, without compression.
-It prints its port and serves until its standard input ends.
+It prints its port and serves until its standard input ends. PYTHONPATH says of which tree the server is,
+perhaps of an old one, which knows fewer options.
 """
 
 import argparse
 import asyncio
+import os
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -15,30 +17,30 @@ from typing import Final, get_args
 import msgpack
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 
-from client.ui.web.pages import WebPages
 from server.app import running
 from server.config import Config, Durable, Limits
-from server.event_loop import new_loop
 
-_UNLIMITED: Final = Limits(
-    connections=20_000,
-    connections_per_address=20_000,
-    tables=20_000,
-    tables_per_connection=20_000,
-    tables_per_address=20_000,
-    burst=1_000_000,
-    rate=1_000_000.0,
-    burst_per_address=1_000_000,
-    rate_per_address=1_000_000.0,
-    pages_per_address=20_000,
-    over_seconds=0.0,  # finished games are forgotten at once, so that one run does not burden the next
-)
+_UNLIMITED: Final = {
+    "connections": 20_000,
+    "connections_per_address": 20_000,
+    "tables": 20_000,
+    "tables_per_connection": 20_000,
+    "tables_per_address": 20_000,
+    "burst": 1_000_000,
+    "rate": 1_000_000.0,
+    "burst_per_address": 1_000_000,
+    "rate_per_address": 1_000_000.0,
+    "pages_per_address": 20_000,
+    "hello_seconds": 3600.0,
+    "ping_seconds": 3600.0,
+    "over_seconds": 0.0,  # finished games are forgotten at once, so that one run does not burden the next
+}
 
 
-async def server(data: Path | None, database: str | None, durable: Durable, *, web: bool) -> None:
+async def server(**options: object) -> None:
     """Serve Palatinus, without limits on rates and counts."""
-    pages = WebPages() if web else None
-    config = Config(data=data, database=database, durable=durable, limits=_UNLIMITED, pages=pages)
+    limits = Limits(**{name: _UNLIMITED[name] for name in _UNLIMITED if name in Limits.__dataclass_fields__})  # type: ignore[arg-type]
+    config = Config(limits=limits, **{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
     async with running(config) as serving:
         await _until_input_ends(serving.port)
 
@@ -57,7 +59,9 @@ async def floor(frame_bytes: int) -> None:
         async for _ in connection:
             broadcast(group, payload)
 
-    async with serve(fan_out, "127.0.0.1", 0, compression=None, backlog=1024) as listening:
+    async with serve(
+        fan_out, "127.0.0.1", 0, compression=None, ping_interval=None, backlog=1024
+    ) as listening:
         await _until_input_ends(next(iter(listening.sockets)).getsockname()[1])
 
 
@@ -75,10 +79,24 @@ def main() -> None:
     parser.add_argument("--fast", action="store_true", help="use uvloop, if it is installed")
     parser.add_argument("--web", action="store_true", help="show pages to browsers")
     parser.add_argument("--frame-bytes", type=int, default=80)
+    parser.add_argument("--core", type=int, help="run on this one alone")
     options = parser.parse_args()
-    with asyncio.Runner(loop_factory=new_loop if options.fast else None) as runner:
+    if options.core is not None:
+        os.sched_setaffinity(0, {options.core})
+    loops = pages = None
+    if options.fast:
+        from server.event_loop import new_loop  # noqa: PLC0415 - not in every tree
+
+        loops = new_loop
+    if options.web:
+        from client.ui.web.pages import WebPages  # noqa: PLC0415
+
+        pages = WebPages()
+    with asyncio.Runner(loop_factory=loops) as runner:
         if options.subject == "server":
-            runner.run(server(options.data, options.database, options.durable, web=options.web))
+            runner.run(
+                server(data=options.data, database=options.database, durable=options.durable, pages=pages)
+            )
         else:
             runner.run(floor(options.frame_bytes))
 

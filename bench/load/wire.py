@@ -17,6 +17,10 @@ _MASK: Final = os.urandom(4)
 _BINARY: Final = 0x82
 _PING: Final = 0x89
 _PONG: Final = 0x8A
+_EVENTS: Final = b"\xa1t\xa6events"  # how an events message begins, after the byte that counts its keys
+_BUFFER: Final = bytearray(
+    2**18
+)  # of all connections: a new one for each read would take longer than the read
 
 
 def framed(payload: bytes, opcode: int = _BINARY) -> bytes:
@@ -55,9 +59,20 @@ class Wire:
         self.bytes_out += len(frame)
         self.socket.sendall(frame)
 
+    def heard(self) -> int:
+        """Read once and return how many events messages are complete."""
+        size = self.socket.recv_into(_BUFFER)
+        if size == _BUFFER[1] + 2 and _BUFFER[1] < 126 and not self._rest and _BUFFER[0] == _BINARY:
+            self.bytes_in += size
+            return _BUFFER[3:12] == _EVENTS
+        return sum(payload[1:10] == _EVENTS for payload in self._complete(self._noted(size)))
+
     def frames(self) -> Iterator[bytes]:
         """Read once and yield the payloads of all frames that are complete."""
-        data = self._rest + self._received()
+        return self._complete(self._received())
+
+    def _complete(self, received: bytes) -> Iterator[bytes]:
+        data = self._rest + received
         at, end = 0, len(data)
         while end - at >= 2:
             size, head = data[at + 1], 2
@@ -94,8 +109,10 @@ class Wire:
         self.socket.close()
 
     def _received(self) -> bytes:
-        data = self.socket.recv(262144)
-        if not data:
+        return self._noted(self.socket.recv_into(_BUFFER))
+
+    def _noted(self, size: int) -> bytes:
+        if size == 0:
             raise ConnectionError("the server closed the connection")
-        self.bytes_in += len(data)
-        return data
+        self.bytes_in += size
+        return bytes(memoryview(_BUFFER)[:size])
