@@ -19,7 +19,7 @@ async def announced(
 ) -> AsyncIterator[str]:
     """Announce a server on these interfaces while the context lasts; yield the name that it has there.
 
-    That is another one if its name is taken: `attic` becomes `attic-2`. The end is told with a goodbye, for
+    Another name is used if it is taken: `attic` becomes `attic-2`. The end is announced with a goodbye, for
     at most a second. Raises NoMulticast; `failed` is called if nothing can be sent.
     """
     unsent: list[OSError] = []

@@ -13,8 +13,8 @@ from discovery.interfaces import MULTICAST_VARIABLE, Interface, own_interfaces, 
 from discovery.multicast import NoMulticast, multicast
 from discovery.service import SERVICE_TYPE, Heard, heard
 
-MOST_SERVERS: Final = 16  # that are told of; those heard of first
-_MOST_NAMES: Final = 64  # that are looked into; nobody has so many servers, but anybody can announce them
+MOST_SERVERS: Final = 16  # that are reported: the first ones heard
+_MOST_NAMES: Final = 64  # that are resolved; nobody has this many servers, but anybody can announce them
 _AT_ONCE: Final = 8
 _MOST_UNANSWERED: Final = 4  # names that are asked for again; fewer than at once, so that new ones get a turn
 _ANSWER_MILLISECONDS: Final = 3000.0
@@ -31,9 +31,9 @@ class Hearing:
 
 
 async def listen(tell: Callable[[Hearing], None]) -> None:
-    """Call `tell` whenever servers appear or go, until cancelled.
+    """Call `tell` whenever servers appear or disappear, until cancelled.
 
-    If the network changes, all begins anew.
+    If the network changes, the search starts again.
     """
     while True:
         if switched_off():

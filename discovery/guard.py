@@ -1,4 +1,4 @@
-"""What of the multicast traffic reaches the library: little enough that nobody can keep this program busy."""
+"""Filters multicast traffic before the library sees it, so that nobody can keep this program busy."""
 
 import asyncio
 import ipaddress

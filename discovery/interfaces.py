@@ -25,7 +25,7 @@ def own_interfaces() -> tuple[Interface, ...]:
 
 
 def all_interfaces() -> tuple[Interface, ...]:
-    """Return the addresses of this computer; none if the system does not tell."""
+    """Return the addresses of this computer; none if the system does not report them."""
     import ifaddr  # noqa: PLC0415 - a server starts without waiting for it
 
     try:

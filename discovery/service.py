@@ -1,4 +1,4 @@
-"""What a server says of itself by multicast DNS, and what is made of what strangers say of theirs.
+"""What a server announces by multicast DNS, and how strangers' announcements are checked.
 
 Nothing that comes from the network is trusted: names are shown only if they are what they look like, and
 an address counts only if it can be that of a server in the same place.

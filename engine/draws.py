@@ -29,7 +29,7 @@ BYTES32: Final = re.compile(r"[0-9a-f]{64}")
 class Draws:
     """What all draws of a game come from, the seed excepted: the commitment to it, and the shares by seat.
 
-    `starting` tells whether it was drawn, too, who starts.
+    `starting` says whether the starting player was drawn too.
     """
 
     commitment: Bytes32

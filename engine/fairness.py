@@ -115,7 +115,7 @@ def mismatch(draws: Draws, seed: Bytes32 | None, drawn: Drawn) -> Mismatch | Non
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a game's draws came from, as its events tell, and what does not fit; no seed before the end."""
+    """What a game's draws came from, from its events, and what contradicts them; no seed before the end."""
 
     draws: Draws | None = None
     seed: Bytes32 | None = None

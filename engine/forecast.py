@@ -1,6 +1,6 @@
-"""What a piece would do on an empty field of the board as it stands, as far as a view tells.
+"""What a piece would do on an empty field of the current board, as far as a view shows.
 
-Like the bounds in `knowledge`, a forecast takes each hill by itself and before the soldiers of others act. It
+Like the bounds in `knowledge`, a forecast takes each hill alone and before the soldiers of others act. It
 is as narrow as the view allows, and uses nothing else.
 """
 
@@ -117,7 +117,7 @@ def _soldiers(before: View, after: View, field: Field) -> Iterator[SoldierBeside
 
 
 def _acts(view: View, soldier: Field) -> frozenset[Outcome]:
-    """Return what the soldier may do, on the board as it is (R5.1 to R5.3)."""
+    """Return what the soldier may do on the current board (R5.1 to R5.3)."""
     return frozenset(
         _outcome(kinds.values()) for kinds in possible_kinds(view, view.layout.adjacent(soldier))
     )

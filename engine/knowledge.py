@@ -120,7 +120,7 @@ class HillInfluence:
 
 
 def hill_influence(view: View, hill: Tile) -> HillInfluence:
-    """Return the influence on a hill on the board as it is, before any soldier acts (R6)."""
+    """Return the influence on a hill of the current board, before any soldier acts (R6)."""
     known = _Known(view)
     here = [field for field in fields_of(hill) if _gives(known.board.get(field))]
     return HillInfluence(

@@ -60,7 +60,7 @@ def hand_of(seat: int, pieces: Mapping[Piece, int], soldierless_at: int) -> Hand
 
 @functools.cache
 def hand_of_kinds(seat: int, merchants: int, farmers: int, soldiers: int, soldierless_at: int) -> Hand:
-    """Return the seat's hand of so many pieces of each kind."""
+    """Return the seat's hand with these counts of each kind."""
     after = {}
     if soldiers == 0 or merchants + farmers > soldierless_at:  # else a soldier is due (R4.3)
         if merchants:
@@ -144,7 +144,7 @@ class Position:
 def playout(position: Position, rng: random.Random) -> list[PackedScore]:
     """Play random legal moves to the end and return the seats' scores, packed: `unpacked` reads them.
 
-    A move is equally likely to be any pair of a legal kind and a free field. `position` stays as it is.
+    A move is equally likely to be any pair of a legal kind and a free field. `position` does not change.
     """
     return position.terrain.packed_scores(filled(position, rng), len(position.hands))
 

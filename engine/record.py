@@ -37,7 +37,7 @@ from engine.pieces import NOTATIONS, People, Piece, Seat
 
 LINE_LENGTH: Final = 200
 _HEADER: Final = "palatinus record 1"
-_HEADER_WITH_DRAWS: Final = "palatinus record 2"  # with the lines that tell what the draws came from
+_HEADER_WITH_DRAWS: Final = "palatinus record 2"  # with the lines on where the draws came from
 _VERSIONS: Final = {"1": False, "2": True}
 _UNFINISHED: Final = "unfinished"
 _LAID, _RANDOM = "laid", "random"
@@ -196,7 +196,7 @@ class _Reader:
         return Bytes32(word)
 
     def header(self) -> bool:
-        """Read the first line, which says that this is a record; return whether it tells of the draws."""
+        """Read the first line, which says that this is a record; return whether it describes the draws."""
         found = self._next(f"`{_HEADER}` | `{_HEADER_WITH_DRAWS}`")
         match found.split():
             case ["palatinus", "record", version]:
@@ -270,7 +270,7 @@ def _quoted(found: str) -> str:
 
 
 def _start(reader: _Reader, *, with_draws: bool) -> tuple[GameOptions, Draws | None]:
-    """Return how the game starts, and what its draws come from if the record tells that."""
+    """Return how the game starts, and what its draws come from if the record says so."""
     players = reader.number(reader.words("players COUNT")[1])
     if players not in DEALS:
         text = "Palatinus is for {least} to {most} players, not {n}."

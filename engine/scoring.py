@@ -81,7 +81,7 @@ def removed(act: SoldierFled | Captured) -> tuple[Field, ...]:
 
 
 def soldier_acts(board: Board, hill: Tile) -> Iterator[SoldierFled | Captured]:
-    """Yield what each of the hill's soldiers does, all on the board as it is (R5.1 to R5.5)."""
+    """Yield what each of the hill's soldiers does, all on the current board (R5.1 to R5.5)."""
     captives: set[Field] = set()
     for field, kind in board.on(hill):
         if kind is not Kind.SOLDIER:

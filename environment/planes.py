@@ -31,7 +31,7 @@ class Planes:
 
 @functools.cache
 def planes_of(players: int) -> Planes:
-    """Return the planes of the observations in games of so many players."""
+    """Return the planes of the observations in games of this many players."""
     hand = dict(_hand(players))
     seen = Counter[str]()
     for face, count in hand.items():

@@ -23,25 +23,25 @@ class Wait(_Policy, frozen=True, tag="wait"):
 
 
 class MoveClock(_Policy, frozen=True, tag="move-clock"):
-    """The stand-in makes the move of a player who has not moved after so many seconds."""
+    """The stand-in makes the move of a player who has not moved after this many seconds."""
 
     seconds: Annotated[int, Meta(ge=MOVE_CLOCK_SECONDS[0], le=MOVE_CLOCK_SECONDS[1])]
 
 
 class GameClock(_Policy, frozen=True, tag="game-clock"):
-    """Each seat has so many seconds for the whole game; after that the stand-in plays for it."""
+    """Each seat has this many seconds for the whole game; after that the stand-in plays for it."""
 
     seconds: Annotated[int, Meta(ge=GAME_CLOCK_SECONDS[0], le=GAME_CLOCK_SECONDS[1])]
 
 
 class ByVote(_Policy, frozen=True, tag="vote"):
-    """A player away for so many seconds may be replaced by the stand-in, by vote, until they return."""
+    """A player away for this many seconds may be replaced by the stand-in, by vote, until they return."""
 
     seconds: Annotated[int, Meta(ge=AWAY_SECONDS[0], le=AWAY_SECONDS[1])]
 
 
 class ByBot(_Policy, frozen=True, tag="bot"):
-    """The stand-in replaces a player away for so many seconds, until they return."""
+    """The stand-in replaces a player away for this many seconds, until they return."""
 
     seconds: Annotated[int, Meta(ge=AWAY_SECONDS[0], le=AWAY_SECONDS[1])]
 

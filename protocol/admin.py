@@ -44,7 +44,7 @@ class SendAnnouncement(_HostRequest, frozen=True, tag="announce"):
 
 
 class CloseTables(_HostRequest, frozen=True, tag="close"):
-    """Close tables for good, and tell those who are there why; answered by nil."""
+    """Close tables for good, and give everybody there the reason; answered by nil."""
 
     tables: Annotated[list[TableCode], Meta(min_length=1, max_length=MOST_CODES)]
     reason: AnnouncedText | None = None
@@ -58,7 +58,7 @@ class RemovePlayer(_HostRequest, frozen=True, tag="remove"):
 
 
 class RestoreTable(_HostRequest, frozen=True, tag="restore"):
-    """Put a damaged table back into play at its last whole move; answered by StoredReport."""
+    """Put a damaged table back into play at its last intact move; answered by StoredReport."""
 
     table: TableCode
 
@@ -68,13 +68,13 @@ class ListStored(_HostRequest, frozen=True, tag="stored"):
 
 
 class ShowGame(_HostRequest, frozen=True, tag="game"):
-    """One table with its whole game, hidden pieces too; answered by GameReport."""
+    """One table with its complete game, hidden pieces included; answered by GameReport."""
 
     table: TableCode
 
 
 class CopyJournal(_HostRequest, frozen=True, tag="backup"):
-    """A copy of the journal as it is at one moment; answered by CopyReport, and then its bytes."""
+    """A copy of the journal at one moment; answered by CopyReport, and then its bytes."""
 
 
 class CopyFiles(_HostRequest, frozen=True, tag="snapshot"):
@@ -82,7 +82,7 @@ class CopyFiles(_HostRequest, frozen=True, tag="snapshot"):
 
 
 class SetDrain(_HostRequest, frozen=True, tag="drain"):
-    """Take no new tables, and stop after so many seconds; nil takes that back. Answered by DrainReport."""
+    """Accept no new tables, and stop after this many seconds; nil cancels it. Answered by DrainReport."""
 
     seconds: Annotated[int, Meta(ge=1, le=LONGEST_DRAIN)] | None
 
@@ -219,7 +219,7 @@ class ClientReport(Struct, frozen=True, omit_defaults=True):
 class StoredReport(Struct, frozen=True):
     """A table in a few words: free seats have empty names; times are seconds since 1970 if known.
 
-    A damaged one is whole up to its number of moves; nothing is left of a lost one.
+    A damaged one is intact up to its number of moves; nothing is left of a lost one.
     """
 
     code: str
@@ -241,7 +241,7 @@ class GameReport(Struct, frozen=True):
 
 
 class ToldReport(Struct, frozen=True):
-    """How many clients were told."""
+    """How many clients received it."""
 
     clients: int
 

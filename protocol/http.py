@@ -1,4 +1,4 @@
-"""What server and client know of HTTP: the answers to a request for a websocket."""
+"""The HTTP that server and client share: the answers to a request for a websocket."""
 
 from typing import Final
 

@@ -113,10 +113,9 @@ class Ping(FromClient, frozen=True, tag="ping"):
 class Welcome(FromServer, frozen=True, tag="welcome"):
     """The protocol version to use from here on, and the levels of the bots that the server seats, if any.
 
-    The levels are in the order in which a menu should offer them, the weakest first. `lobby` tells whether
+    The levels are in the order in which a menu should offer them, the weakest first. `lobby` says whether
     the server has a list of who is online, and a chat in the lobby. `addresses` are those of other servers of
-    the same cluster: they have the same tables if this one stops. `turns` tells whether the server answers
-    AskTurn.
+    the same cluster: they have the same tables if this one stops. `turns` says whether AskTurn is answered.
     """
 
     version: int
@@ -157,7 +156,7 @@ class Announced(FromServer, frozen=True, tag="announced"):
 
 
 class Stopping(FromServer, frozen=True, tag="stopping"):
-    """The server stops in so many seconds, and opens no more tables; nil takes that back."""
+    """The server stops in this many seconds, and opens no more tables; nil cancels it."""
 
     seconds: Seconds | None = None
 
@@ -184,7 +183,7 @@ class ListTables(FromClient, frozen=True, tag="tables"):
 
 
 class EnterLobby(FromClient, frozen=True, tag="lobby"):
-    """Be listed among those who are online, under a name of one's own, and hear the lobby; answered by Done.
+    """Appear in the list of who is online, under this name, and receive the lobby's chat; answered by Done.
 
     None takes that back. The name may be that of a seat whose token is among `tokens`, or of another
     connection that has given one of these.
@@ -199,7 +198,7 @@ class EnterLobby(FromClient, frozen=True, tag="lobby"):
 
 
 class SayInLobby(FromClient, frozen=True, tag="lobby-say"):
-    """Send a chat message to everybody who hears the lobby, from there; answered by Done."""
+    """Send a chat message to everybody in the lobby; answered by Done."""
 
     id: CommandId
     text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
@@ -298,7 +297,7 @@ class JoinTable(FromClient, frozen=True, tag="join"):
 
     In a running game that is a seat whose player the host has removed. Before the game, a person may also
     take the seat of a bot of the server: at a full table without `seat`, the first of these. A `program` has
-    no vote on absent players, and whenever it is away the stand-in plays for it at once.
+    no vote on absent players, and whenever it is away the stand-in plays for it immediately.
     """
 
     id: CommandId
@@ -467,16 +466,16 @@ NEWCOMER: Final = Standing()
 
 
 class SeatSummary(Struct, frozen=True, omit_defaults=True):
-    """A seat as others see it: no name while it is free; `here` tells whether its player is connected.
+    """A seat as others see it: no name while it is free; `here` says whether its player is connected.
 
-    `bot` tells whether the stand-in plays for it. From the absence policy come the seconds until it acts, the
+    `bot` says whether the stand-in plays for it. From the absence policy come the seconds until it acts, the
     seats that vote for a bot, how many votes are needed, and the milliseconds that the seat has left in this
     game, all at the time of sending. A `kept` seat waits for a player of the previous game; `again` tells
     whether its player has moved to the table's `next`. The `standing` counts the games that this player and
     others have played one after another, with this one once it is over. The player of a `vacant` seat was
     removed from the running game: somebody else may take it over. Before the game, `ready` tells whether the
     player has said so, or is a program. Then `people` is the seat's own people as the choices stand, and
-    `chosen` tells whether the player has chosen it.
+    `chosen` says whether the player has chosen it.
     `level` is that of a bot of the server, which is always `here`. In a running game, `removable_in` is in
     how many seconds the host may remove the player, who is away, or have a bot play instead. `removed` tells
     of a free seat before the game that its last player was removed, and did not leave.
@@ -509,7 +508,7 @@ class SpectatorSummary(Struct, frozen=True, omit_defaults=True):
 
 
 class PauseSummary(Struct, frozen=True):
-    """Who has paused the game, for how many seconds so far, and in how many it goes on by itself."""
+    """Who has paused the game, for how many seconds so far, and in how many it resumes automatically."""
 
     seat: SeatNumber
     seconds: Seconds
@@ -575,7 +574,7 @@ class SaidBefore(FromServer, frozen=True, tag="said-before"):
     remarks: list[TableRemark]
 
 
-# What only the host of a table may ask.
+# Requests that only the host of a table may make.
 
 
 class ChangeSetting(FromClient, frozen=True, tag="set"):

@@ -37,7 +37,7 @@ class Hints(_Setting, frozen=True, tag="hints"):
 
 
 class Quiet(_Setting, frozen=True, tag="quiet"):
-    """Whether spectators hear only each other while a game runs: its players get none of what they say."""
+    """Whether spectators' chat reaches only spectators while a game runs."""
 
     on: bool
 

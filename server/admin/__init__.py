@@ -1,1 +1,1 @@
-"""The admin socket: how the host of a running server looks at it and tells it what to do."""
+"""The admin socket: how the host of a running server inspects and controls it."""

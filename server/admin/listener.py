@@ -74,7 +74,7 @@ async def _serve(
         async with asyncio.timeout(_SECONDS):
             await writer.wait_closed()
     except OSError:
-        pass  # it is gone, or stalls
+        pass  # it has disconnected, or stalls
     except Exception:  # a mistake of ours must not end everybody's games
         log.exception("an admin command failed", extra=about(path=str(endpoint.path)))
     finally:

@@ -59,7 +59,7 @@ class OtherNodes:
         return FailureCode.NODE_SILENT if node.runs else FailureCode.NODE_EXPIRED
 
     async def ask(self, line: bytes, nodes: Iterable[Node]) -> dict[int, bytes]:
-        """Return the answers of those of these servers that answer in time, by their terms."""
+        """Return the answers of the servers that answer in time, by their terms."""
         number = next(self._numbers)
         loop = asyncio.get_running_loop()
         coming = {node.term: _Coming(loop.create_future()) for node in nodes if node.runs}

@@ -39,7 +39,7 @@ class Audience:
         self.spectators[session] = SpectatorSummary(self._last_number, name)
 
     def remove(self, session: Session) -> None:
-        """Remove the session, unless another one has taken over its seat meanwhile."""
+        """Remove the session, unless another one has taken over its seat in the meantime."""
         if session.seat is None:
             self.spectators.pop(session, None)
         elif self.seated.get(session.seat) is session:

@@ -27,7 +27,7 @@ from server.tables.state.persistent_state import PersistentState
 from server.tables.summaries import table_state
 
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
-PAUSE_SECONDS: Final = 600  # then a paused game goes on by itself
+PAUSE_SECONDS: Final = 600  # then a paused game resumes automatically
 RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
 _STATES_PER_SECOND: Final = 2.0  # after so many at once: each may have 3 KiB, and some lines are slow
 
@@ -67,10 +67,10 @@ class TableContext:
             self.policy = absence_policy(self.state, self.audience.seated, self.stand_in, self.deadlines)
 
     def stop(self) -> None:
-        """Let nothing more fall due."""
+        """Cancel everything that would fall due."""
         self._stopped = True
         self.deadlines.stop()
-        self.policy.stop()  # but moves that still come are judged, and charged, by its clock
+        self.policy.stop()  # but moves that still arrive are timed by its clock
 
     def check_lease(self) -> None:
         """Raise NotStored if another server may have the table, and know more of it."""
@@ -152,7 +152,7 @@ class TableContext:
         return self.audience.seated.keys() - self.state.programs
 
     def pause_wanted(self) -> list[Seat]:
-        """Return who wants a pause, first the one who asked; nobody any more if that player is gone."""
+        """Return who wants a pause, first the one who asked; nobody if that player has left."""
         wanted = [seat for seat in self.pause_asked if seat in self.people_here]
         asker_here = wanted[:1] == self.pause_asked[:1]
         return wanted if asker_here and self.may_move else []

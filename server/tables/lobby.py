@@ -117,7 +117,7 @@ class Lobby:
         await self._registry.restore(kept)
 
     def share(self, channel: "Channel", address: Callable[[], str | None]) -> None:
-        """Be one lobby with those of the other servers that share the database.
+        """Share the lobby with the other servers of the database.
 
         `address` returns where one of them takes newcomers, None if none does.
         """
@@ -149,7 +149,7 @@ class Lobby:
                 await table.shorten_if_long()
 
     def stop(self) -> None:
-        """Let nothing more fall due at any table, even at those that are still being opened."""
+        """Cancel everything that would fall due at any table, even at those still being opened."""
         self._stopped = True
         self._lobby_chat.close()
         for table in self.tables.values():
@@ -258,14 +258,14 @@ class Lobby:
         return any(table.state.stage == "playing" and table.players_here for table in self.tables.values())
 
     async def close_table(self, code: str, reason: str | None) -> None:
-        """Close a table for good, wherever it is; those who are there are told, with the reason if any.
+        """Close a table for good, wherever it is; everybody there is told the reason, if any.
 
         Raises Refusal if there is none, or JournalError, and changes nothing.
         """
         await self._registry.close(code, reason)
 
     async def restore_damaged(self, code: str) -> Table | None:
-        """Put a damaged table back into play at its last whole move; return None if nothing of it is left.
+        """Put a damaged table back into play at its last intact move; return None if nothing of it is left.
 
         Raises Refusal if none with this code is damaged, or JournalError, and changes nothing.
         """
@@ -332,7 +332,7 @@ class Lobby:
             except Refusal as refusal:
                 if refusal.code not in {Code.NO_SUCH_TABLE, Code.BAD_TOKEN}:
                     raise
-            # It is gone, or was archived without that player.
+            # It was closed, or archived without that player.
         opened, entries = options_to_play_again(state), entries_to_play_again(state)
         return await self._registry.opened(session, opened, entries, (code, state.entry_count))
 

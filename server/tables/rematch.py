@@ -16,7 +16,7 @@ def options_to_play_again(state: PersistentState) -> Opened:
 
 
 def entries_to_play_again(state: PersistentState) -> list[Entry]:
-    """Return the seats and settings of a table for another game: bots come along at once.
+    """Return the seats and settings of a table for another game: bots come along immediately.
 
     Seats are kept for players who were not removed, with the peoples that they have chosen.
     """

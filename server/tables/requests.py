@@ -96,7 +96,7 @@ class Requests:
     async def play_again(self, session: Session, message: Rematch) -> None:
         """Open the table of the rematch, or find it, and let the session's player go there.
 
-        The lock is held meanwhile: nothing at this table may reach a session that already sits at the next.
+        The lock is held until then: nothing at this table may reach a session that already sits at the next.
         """
         self._check_here(session)
         context, state = self._context, self._context.state

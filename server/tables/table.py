@@ -152,8 +152,8 @@ class Table:
         await self._do(lambda: self._requests.send_record(session, message), leased=True)
 
     async def disconnected(self, session: Session) -> None:
-        """Record that the session's connection is gone."""
-        with contextlib.suppress(Refusal, TableLost):  # the table ended meanwhile
+        """Record that the session's connection was lost."""
+        with contextlib.suppress(Refusal, TableLost):  # the table ended in the meantime
             await self._do(lambda: self._admission.disconnected(session), urgent=True)
 
     # -- what the lobby asks ------------------------------------------------------------------------
@@ -214,7 +214,7 @@ class Table:
         await self._do(lambda: self._admission.arrive(session, id, player), leased=True)
 
     async def close(self, reason: str | None) -> None:
-        """Close the table for good and tell everybody why, if there is a `reason`.
+        """Close the table for good, and give everybody the `reason`, if any.
 
         Raises Refusal or JournalError and changes nothing.
         """
@@ -232,12 +232,12 @@ class Table:
 
     async def shorten_if_long(self) -> None:
         """Drop the table's obsolete entries from the journal; raises JournalError."""
-        with contextlib.suppress(Refusal, TableLost):  # it ended meanwhile
+        with contextlib.suppress(Refusal, TableLost):  # it ended in the meantime
             await self._do(lambda: self._context.shorten_if_long(), urgent=True)  # noqa: PLW0108 - an ended table has none
 
     async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
-        """Hand the table to another server with `give`, and send everybody there; else it stays as it is."""
-        with contextlib.suppress(Refusal, TableLost):  # it ended meanwhile, or nobody knows where it is
+        """Hand the table to another server with `give`, and send everybody there; nothing changes if it fails."""
+        with contextlib.suppress(Refusal, TableLost):  # it ended in the meantime, or nobody knows where it is
             await self._do(lambda: self._hand_over(give), urgent=True)
 
     def give_up(self) -> None:
@@ -258,7 +258,7 @@ class Table:
             self._context.broadcast_state()
 
     def stop(self) -> None:
-        """Let nothing more fall due: the server stops, and a player whose connection ends has not left."""
+        """Cancel everything that would fall due: the server stops, and a lost connection is no departure."""
         if not self._ended:
             self._game_start.break_off()
             self._context.stop()
@@ -308,7 +308,7 @@ class Table:
                     self._look_who_is_here()
 
     async def _fall_due(self, message: InternalMessage) -> None:
-        with contextlib.suppress(Refusal, TableLost):  # the table ended meanwhile
+        with contextlib.suppress(Refusal, TableLost):  # the table ended in the meantime
             await self._do(lambda: self._do_due(message), urgent=True)
 
     async def _do_due(self, message: InternalMessage) -> None:

@@ -25,7 +25,7 @@ _SECONDS_BETWEEN_TRIES: Final = 1.0  # to send to a browser that has not taken w
 class Sight:
     """Something to be drawn; two with the same `key` look alike. `draw` runs in a thread.
 
-    What comes next by itself is due so long after the first sight with this `step` as its drawing says.
+    The next automatic change is due this long after the page was first seen at this `step`.
     """
 
     key: object
@@ -112,7 +112,7 @@ class LivePage:
             self._subject.advance()
 
     async def _show(self) -> bool:
-        """Draw what has changed and send it; tell whether everybody has it now."""
+        """Draw what has changed and send it; return whether everybody has it now."""
         sight = self._subject.sight()
         if sight is None:
             self._send_away(CloseCode.NORMAL_CLOSURE)
@@ -131,7 +131,7 @@ class LivePage:
         return self._send(drawn)
 
     def _send(self, drawn: Mapping[str, Drawn]) -> bool:
-        """Send every browser what it has not got yet; tell whether all of them were ready for it."""
+        """Send every browser what it lacks; return whether all were ready for it."""
         frames: dict[tuple[str, int], bytes] = {}  # those who have the same are sent the same
         all_sent = True
         for session, viewer in list(self._viewers.items()):

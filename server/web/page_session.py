@@ -61,7 +61,7 @@ class PageSession(Session):
         super().close(code, reason)
 
     def show(self, frame: bytes) -> bool:
-        """Hand a whole frame to the network, unless an earlier one is still on its way; tell which."""
+        """Hand a frame to the network, unless an earlier one is still on its way; return whether it went."""
         transport = self.connection.transport
         if self.connection.protocol.state is not State.OPEN or transport.is_closing():
             return True  # nothing will be on its way any more

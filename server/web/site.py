@@ -173,7 +173,7 @@ class Site:
                     await session.table.disconnected(session)
 
     async def _let_in(self, session: PageSession, code: str, language: str, *, again: bool) -> bool:
-        """Make a browser a spectator of a table that is open to all; otherwise tell it so, and go.
+        """Make a browser a spectator of a table that is open to all; otherwise send it a note, and close.
 
         A table that was shown just now may be on its way to another server. The answer is the same for all
         codes that nobody lists, so it says nothing of private tables.
@@ -224,7 +224,7 @@ class Site:
         return Page(status, _HTML, await self._drawn(draw, asked.counted_as), self._headers)
 
     async def _tables(self, language: str, asker: Networks) -> Parts:
-        """Return the parts of the list as it is now."""
+        """Return the parts of the current list."""
         sight = self._list.sight()
         if sight.key != self._list_version:
             self._listed, self._list_version = {}, self._lobby.public.version

@@ -23,17 +23,17 @@ class AwayTooLong(Struct, frozen=True):
 
 
 class HostAway(Struct, frozen=True):
-    """The host has been away for so long that somebody who is here becomes host."""
+    """The host has been away so long that a present player becomes host."""
 
 
 class TimeUp(Struct, frozen=True):
-    """The clock of the turn after so many events has run out."""
+    """The clock of the turn after this many events has run out."""
 
     events: int
 
 
 class MoveDue(Struct, frozen=True):
-    """It is time for the stand-in's move in the turn after so many events."""
+    """It is time for the stand-in's move in the turn after this many events."""
 
     events: int
 
@@ -84,7 +84,7 @@ class Deadlines:
         self._stopped = False
 
     def set(self, message: InternalMessage, seconds: float) -> None:
-        """Deliver `message` after so many seconds, instead of what was to come of its kind."""
+        """Deliver `message` after this many seconds; it replaces a pending one of its kind."""
         key = _key_of(message)
         self.cancel(*key)
         if not self._stopped:

@@ -13,9 +13,9 @@ _MOST_TO_PLACE: Final = 4.0  # on an empty board; the fewer fields are left, the
 
 
 class Pace:
-    """Draws how long a move takes, so that it tells nothing: not of the hand, nor of what was thought.
+    """Draws how long a move takes, so that the time reveals neither the hand nor the thinking.
 
-    Among people a bot takes its time, if it is to be `human`; otherwise it takes just so many `seconds`.
+    Among people a `human` bot takes its time; otherwise it takes exactly this many `seconds`.
     """
 
     def __init__(self, seconds: float, seed: int | None, *, human: bool) -> None:

@@ -40,24 +40,24 @@ class AbsencePolicy:
         """Record that the seat's player has been away for as long as the policy allows."""
 
     def turn_timed_out(self, events: int) -> None:
-        """Make the stand-in move for the turn after so many events, whose clock has run out."""
+        """Make the stand-in move for the turn after this many events, whose clock has run out."""
 
     def reconsider(self) -> None:
         """Make the stand-in move if it plays for the seat on turn."""
 
     def stop(self) -> None:
-        """Do nothing more by itself."""
+        """Stop acting automatically."""
 
     def seats_for_bots(self) -> list[Seat]:
         """Return the seats that a bot is to play for from now on."""
         return []
 
-    def plays_for(self, seat: Seat) -> bool:  # noqa: ARG002 - others look at it
+    def plays_for(self, seat: Seat) -> bool:  # noqa: ARG002 - other policies read it
         """Return whether the stand-in plays for the seat while its player is away."""
         return False
 
-    def substitute_move(self, events: int) -> "SubstituteMove | None":  # noqa: ARG002 - others look at it
-        """Return the stand-in's move for the turn after so many events, if it is still to be made.
+    def substitute_move(self, events: int) -> "SubstituteMove | None":  # noqa: ARG002 - other policies read it
+        """Return the stand-in's move for the turn after this many events, if it is still due.
 
         If it is not chosen yet, nobody waits for it: `MoveDue` comes again when it is.
         """
@@ -74,11 +74,11 @@ class AbsencePolicy:
     def check_time(self, seat: Seat) -> None:
         """Raise Refusal if the seat is on turn and its time is up, by the clock as it stands now."""
 
-    def check_vote(self, voter: Seat, seat: Seat) -> None:  # noqa: ARG002 - others look at them
+    def check_vote(self, voter: Seat, seat: Seat) -> None:  # noqa: ARG002 - other policies read them
         """Raise Refusal unless the voter may have a say on the seat."""
         raise Refusal(Code.NO_VOTE)
 
-    def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:  # noqa: ARG002 - others look at it
+    def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:  # noqa: ARG002 - other policies read it
         """Return the seat's summary with what the policy adds to it."""
         return summary
 
@@ -137,7 +137,7 @@ class SubstituteMove:
 class ActingPolicy(AbsencePolicy):
     """The policy of a running game that does not just wait.
 
-    For absent people it does what the host chose; for absent programs the stand-in plays at once. Bots of the
+    For absent people it does what the host chose; for absent programs the stand-in plays now. Bots of the
     server move in the same way: they are never there, and no clock runs for them.
     """
 
@@ -225,7 +225,7 @@ class ActingPolicy(AbsencePolicy):
         move = self._substitute_move
         if move is None or move.events != events:
             return None
-        self._stop_unwanted_move()  # everybody may have left meanwhile
+        self._stop_unwanted_move()  # everybody may have left in the meantime
         if move.command.done():
             return self._substitute_move
         move.command.add_done_callback(lambda _: self._make_late_move(move))
@@ -331,7 +331,7 @@ class ActingPolicy(AbsencePolicy):
         return by == "bot" and len(self._people_here) > 1
 
     def _make_late_move(self, move: SubstituteMove) -> None:
-        if self._substitute_move is move and self._game is not None:  # else it was stopped meanwhile
+        if self._substitute_move is move and self._game is not None:  # else it was stopped in the meantime
             among_people = self._among_people(move.by)
             pause = self._stand_in.pace.pause_when_late(self._game.view, among_people=among_people)
             self._deadlines.set(MoveDue(move.events), pause)

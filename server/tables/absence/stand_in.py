@@ -121,7 +121,7 @@ class StandIn:
 
 
 def question_about(brain: InProcess, view: View, legal: Legal, seed: int) -> Position:
-    """Return all that a process is told: what the seat on turn sees and may do."""
+    """Return the input of a process: what the seat on turn sees and may do."""
     frame = encode(snapshot_message(view, 0, legal))
     return Position(pickle.dumps(brain.choose), legal.seat, seed, frame)
 

@@ -66,7 +66,7 @@ class GameStart:
         _check_start(self._context.state, seat)
         if draw is None:
             await self._begin_draw(session, seat, message)
-        elif (draw.seat, draw.message) == (seat, message):  # it has lost its connection meanwhile
+        elif (draw.seat, draw.message) == (seat, message):  # it has lost its connection in the meantime
             draw.starter = session
         else:
             raise Refusal(Code.ALREADY_STARTED)
@@ -114,7 +114,7 @@ class GameStart:
             each.pledge = None  # once shown, a share is no secret in another draw
         seed = Bytes32(secrets.token_hex(32))
         draw = _Draw(session, seat, message, _subject(context.state), seed, shares, awaited)
-        if awaited or self._called:  # who has shown a share is told that another draw begins
+        if awaited or self._called:  # players who have shown their share learn that another draw begins
             self._called = True
             context.audience.broadcast(DrawBegins(draw.commitment, pledges))
         if not awaited:

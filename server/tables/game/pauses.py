@@ -25,7 +25,7 @@ class Pauses:
     """Pauses the game and lets it go on; what cannot be done raises Refusal, IllegalCommand or JournalError.
 
     Without a clock, whoever asks for a pause gets it. With one, time to think could be won by it: the host
-    has to agree, or everybody who is here. A pause that a restart interrupts begins anew.
+    has to agree, or everybody who is here. A pause that a restart interrupts starts again.
     """
 
     def __init__(self, context: TableContext) -> None:
@@ -124,7 +124,7 @@ class Pauses:
         context.deadlines.set(PauseOver(context.state.pauses.total()), PAUSE_SECONDS)
 
     def _tell(self) -> None:
-        """Stop the clocks or let them go on, and tell everybody."""
+        """Stop or resume the clocks, and tell everybody."""
         self._context.begin_policy()
         self._context.send_turn()
         self._context.broadcast_state(at_once=True)

@@ -1,6 +1,6 @@
-"""What people in the lobby are told: who is online, and what is said there.
+"""What the lobby receives: who is online, and the chat.
 
-They are told in rounds, so that a thousand who come at once do not cost a thousand messages for each of them.
+It is sent in rounds, so that a thousand arriving together do not cost a thousand messages each.
 A round has pauses in which everybody else has a turn, and the more people listen, the longer it is until the
 next one.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _LEAST_PAUSE: Final = 0.5  # seconds between two rounds ...
 _PAUSE_FOR_EACH: Final = 0.002  # ... and at least so many for each listener
 _LATER: Final = 0.001  # seconds by which who takes a name over comes later, whatever servers' clocks say
-_GROUP: Final = 16  # listeners who are told between two pauses of a round
+_GROUP: Final = 16  # listeners who are served between two pauses of a round
 
 
 class LobbyChat:
@@ -196,7 +196,7 @@ class LobbyChat:
             person.session.post(frame)
 
     def _list_people(self) -> None:
-        """Make the list of who is online anew; nobody is sent the same one again."""
+        """Rebuild the list of who is online; nobody is sent the same one again."""
         self._list_outdated = False
         frame = framed(
             self._people.listed(self._place_of, self._elsewhere.people) if self.is_open else Online([])
@@ -212,7 +212,7 @@ class LobbyChat:
         self._tell_others = self._elsewhere.share(channel, self._own, self._others_changed)
 
     def _own(self) -> dict[str, PersonTold]:
-        """Return what the other servers are told of who is online here."""
+        """Return what the other servers receive about who is online here."""
         if not self.is_open:
             return {}
         return {

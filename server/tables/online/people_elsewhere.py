@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PeopleElsewhere:
-    """What the other servers tell of who is online there."""
+    """What the other servers report about who is online there."""
 
     def __init__(self) -> None:
         self.people: list[PersonElsewhere] = []

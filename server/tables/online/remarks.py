@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from server.cluster.channel import Channel
 
 _KEPT: Final = 200  # remarks: more than are said between two rounds
-_REPEATED_SECONDS: Final = 1800.0  # newcomers are not told what was said before that
+_REPEATED_SECONDS: Final = 1800.0  # newcomers do not receive older remarks
 _FIRST_NUMBERS: Final = 2**30  # at random, so that clients can tell a restarted server's remarks from ours
-_LAST_NUMBERS: Final = LARGEST_ID - 2**20  # no server comes so far by itself
+_LAST_NUMBERS: Final = LARGEST_ID - 2**20  # no server gets this far alone
 _SERVERS: Final = 64  # that number their remarks differently
 _NUMBERS_KEPT: Final = 5000
 _TIMES_MORE: Final = 4  # remarks from another server: those who had said little are heard beyond its limit
@@ -70,7 +70,7 @@ class Remarks:
                 self._channel.keep(self._told.popleft(), None)
 
     def repeated(self) -> int:
-        """Return how many of the last remarks somebody who comes now is told."""
+        """Return how many of the last remarks a newcomer receives."""
         since = self._now() - _REPEATED_SECONDS
         return sum(said.time >= since for said in list(self._said)[-REMARKS_REPEATED:])
 
@@ -82,7 +82,7 @@ class Remarks:
         return frame
 
     def _learn(self, channel: "Channel") -> bool:
-        """Add what was said at other servers, and tell whether there was anything new."""
+        """Add what was said at other servers, and return whether anything was new."""
         oldest = time.time() - _REPEATED_SECONDS
         new = [
             (node, remark)

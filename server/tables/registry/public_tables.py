@@ -36,7 +36,7 @@ class PublicTables:
         self._tell_others: Callable[[], None] | None = None
         self._told: dict[str, PublicTable] = {}  # what the others know of this server's, by codes
         self._opened: dict[str, float] = {}  # when this server's were opened, in s since 1970
-        self._outdated: dict[str, None] = {}  # codes of tables of which they are to be told anew, in order
+        self._outdated: dict[str, None] = {}  # codes of the tables to report to them again, in order
         self.version = 0
         self._listed: list[TableSummary] | None = None  # until a table changes
         self._encoded: msgspec.Raw | None = None
@@ -60,7 +60,7 @@ class PublicTables:
             self._tell_others()
 
     def _learn(self, codes: Iterable[str]) -> None:
-        """Record that other servers have told something of these tables."""
+        """Record that other servers have reported these tables."""
         self._outdate()
         for code in codes:
             self._note_names(code)
@@ -148,7 +148,7 @@ class PublicTables:
         return (table for table in self._elsewhere if table.summary.table not in self._tables)
 
     def _own(self) -> Mapping[str, PublicTable]:
-        """Return what the other servers are told."""
+        """Return what the other servers receive."""
         for code in self._outdated:
             self._told.pop(code, None)
             if (table := self._tables.get(code)) is None:

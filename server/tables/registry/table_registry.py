@@ -192,7 +192,7 @@ class TableRegistry:
         return entries
 
     async def close(self, code: str, reason: str | None) -> None:
-        """Close a table for good, wherever it is; those who are there are told, with the reason if any.
+        """Close a table for good, wherever it is; everybody there is told the reason, if any.
 
         Raises Refusal if there is none, or JournalError, and changes nothing.
         """
@@ -208,7 +208,7 @@ class TableRegistry:
         await self.table(code).close(reason)
 
     async def restore_damaged(self, code: str) -> Table | None:
-        """Put a damaged table back into play at its last whole move; return None if nothing of it is left.
+        """Put a damaged table back into play at its last intact move; return None if nothing of it is left.
 
         Raises Refusal if none with this code is damaged, or JournalError, and changes nothing.
         """

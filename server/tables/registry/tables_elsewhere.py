@@ -25,15 +25,15 @@ class TableElsewhere(NamedTuple):
 
 
 class TablesElsewhere:
-    """What the other servers tell of their tables, by codes, and when tables were opened.
+    """What the other servers report about their tables, by codes, and when tables were opened.
 
-    `changed` is called with the codes of all that they tell, or told before.
+    `changed` is called with the codes of all tables reported now or before.
     """
 
     def __init__(self, changed: Callable[[Collection[str]], None]) -> None:
         self._changed = changed
         self._tables: dict[str, TableElsewhere] = {}
-        # Also of tables that this server may take up; those told latest come last.
+        # Includes tables that this server may take up; the latest reported come last.
         self._opened: dict[str, float] = {}
 
     def share(self, channel: "Channel", own: Callable[[], Mapping[str, PublicTable]]) -> Callable[[], None]:

@@ -29,7 +29,7 @@ class HostSuccession:
             context.deadlines.set(HostAway(), 0)
 
     async def follow(self) -> None:
-        """Make somebody who is here host, if the host is still away."""
+        """Make a present player host, if the host is still away."""
         context = self._context
         context.deadlines.cancel(HostAway)
         if context.state.host is None or context.state.host in context.audience.seated:
@@ -53,7 +53,7 @@ class HostSuccession:
         return min(others, key=lambda seat: (seat in state.programs, seat not in seated, seat), default=None)
 
     def _present_heir(self) -> Seat | None:
-        """Return who of those here is to be host: a person, unless all players are programs."""
+        """Return which present player becomes host: a person, unless all players are programs."""
         state = self._context.state
         here = [seat for seat in state.taken if seat in self._context.audience.seated]
         people = [seat for seat in here if seat not in state.programs]

@@ -9,7 +9,7 @@ from protocol.text import mixes_alphabets, unsafe
 from server.refusal import Refusal
 from server.tables.seats.confusables import skeleton
 
-# What one character may stand for: U+FDFA stands for 18 letters, and comparing it takes long.
+# The characters that one may stand for: U+FDFA stands for 18 letters, and comparing it takes long.
 _MOST_LETTERS: Final = 6
 # Variation selectors, Unicode's and the Mongolian ones: they choose how the letter before them is written.
 _SHOWING_NOTHING: Final = dict.fromkeys(

@@ -123,7 +123,7 @@ class SeatAdmission:
         context.broadcast_state(session)
 
     async def disconnected(self, session: Session) -> None:
-        """Remove a session whose connection is gone; the seat stays its player's, at least for a while."""
+        """Remove a session whose connection was lost; its player keeps the seat, at least for a while."""
         seat, players = session.seat, self._context.state.players
         await self._remove(session)
         if seat is not None:
@@ -134,7 +134,7 @@ class SeatAdmission:
             self._gone = {each: gone for each, gone in self._gone.items() if each in held}
 
     async def leave(self, session: Session) -> None:
-        """Remove a session that leaves: before the game, its seat is free at once."""
+        """Remove a session that leaves: before the game, its seat is free immediately."""
         seat = session.seat
         if seat is not None and self._context.state.stage == "gathering":
             await self._context.store(*self._freed(seat))
@@ -364,7 +364,7 @@ class SeatAdmission:
 
 
 def _chosen(wanted: int | None, to_be_had: list[int]) -> int:
-    """Return the seat that is wanted, by default the first; raises Refusal if it is not to be had."""
+    """Return the requested seat, by default the first; raises Refusal if it cannot be taken."""
     seat = to_be_had[0] if wanted is None else wanted
     if seat not in to_be_had:
         raise Refusal(Code.SEAT_TAKEN, seat=seat, free_seats=", ".join(map(str, sorted(to_be_had))))

@@ -66,7 +66,7 @@ class Clocks:
     def limit(self) -> int | None:
         """Return how many seconds a turn may take as long as a clock is waiting for the next round.
 
-        A change of the clock begins it anew in the turn under way, and shortens no other turn of the round.
+        A change of the clock restarts it in the current turn, and shortens no other turn of the round.
         """
         if self._has_clock:
             return None

@@ -1,4 +1,4 @@
-"""Finished games that nobody looks at: their events, compressed."""
+"""Finished games that nobody is watching: their events, compressed."""
 
 import zlib
 from collections.abc import Iterable
