@@ -236,7 +236,7 @@ class Table:
             await self._do(lambda: self._context.shorten_if_long(), urgent=True)  # noqa: PLW0108 - an ended table has none
 
     async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
-        """Hand the table to another server with `give`, and send everybody there; nothing changes if it fails."""
+        """Hand the table to another server with `give`, and send everybody there, if that succeeds."""
         with contextlib.suppress(Refusal, TableLost):  # it ended in the meantime, or nobody knows where it is
             await self._do(lambda: self._hand_over(give), urgent=True)
 
