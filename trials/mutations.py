@@ -9,6 +9,7 @@ docs/testing.md has it. It prints each result, and exits with 1 if a mutation go
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 MUTATIONS: Final = Path(__file__).with_name("mutations.txt")
+_NEAREST: Final = 4  # test files that are tried first
 _SECONDS: Final = 300.0  # after which tests that hang have noticed
 
 
@@ -80,8 +82,20 @@ def failed_test(tree: Path, tests: Sequence[str], workers: int) -> str | None:
             return "the tests hang"
     if run.returncode == 0:
         return None
-    failed = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-    return failed[0].split(" ")[1] if failed else "the tests cannot be run"
+    found = re.search(r"^(?:FAILED|ERROR) (tests/\S+)", output, re.MULTILINE)
+    return found[1] if found else "the tests cannot be run"
+
+
+def nearest_tests(path: str, tree: Path) -> list[str]:
+    """Return the test files that are named after a file of the product, and some that import it."""
+    module, stem = path.removesuffix(".py").replace("/", "."), f"test_{Path(path).stem}.py"
+    importing = re.compile(rf"^from {re.escape(module)} import", re.MULTILINE)
+    found = [
+        (each.name != stem, each.stat().st_size, str(each.relative_to(tree)))
+        for each in (tree / "tests").rglob("test_*.py")
+        if each.name == stem or importing.search(each.read_text(encoding="utf-8"))
+    ]
+    return [name for *_, name in sorted(found)[:_NEAREST]]
 
 
 def notice(mutation: Mutation, tree: Path, *, all_tests: bool) -> str | None:
@@ -89,9 +103,13 @@ def notice(mutation: Mutation, tree: Path, *, all_tests: bool) -> str | None:
     path = tree / mutation.path
     source = path.read_text(encoding="utf-8")
     path.write_text(mutation.applied(source), encoding="utf-8")
+    nearest = nearest_tests(mutation.path, tree)
     try:
-        found = failed_test(tree, mutation.tests, 0)
-        return failed_test(tree, ["tests"], 2) if found is None and all_tests else found
+        return (
+            (failed_test(tree, nearest, 0) if nearest else None)
+            or failed_test(tree, mutation.tests, 0)
+            or (failed_test(tree, ["tests"], 2) if all_tests else None)
+        )
     finally:
         path.write_text(source, encoding="utf-8")
 
@@ -113,14 +131,15 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--only", nargs="+", metavar="AREA", help="areas, or words of mutations")
+    parser.add_argument("--only", nargs="+", metavar="AREA", help="areas, or beginnings of mutations' names")
     parser.add_argument("--all-tests", action="store_true", help="try with all tests what an area's miss")
     parser.add_argument("--table", type=Path, metavar="FILE", help="write the table to this file")
     options = parser.parse_args()
     chosen = [
         each
         for each in mutations(MUTATIONS.read_text(encoding="utf-8"))
-        if options.only is None or any(word in (each.area, *each.name.split()) for word in options.only)
+        if options.only is None
+        or any(word == each.area or each.name.startswith(word) for word in options.only)
     ]
     results: dict[Mutation, str | None] = {}
     with tempfile.TemporaryDirectory(prefix="palatinus-mutations-") as folder:
