@@ -31,9 +31,13 @@ needs_node = pytest.mark.skipif(
     NODE is None or not all(package.is_dir() for package in PACKAGES),
     reason="Node is not installed, or its packages are not: run npm install in examples/javascript",
 )
-BOTS = [
-    pytest.param((sys.executable, str(PYTHON)), id="python"),
-    pytest.param((NODE or "node", str(JAVASCRIPT)), id="javascript", marks=needs_node),
+IN_PYTHON = pytest.param((sys.executable, str(PYTHON)), id="python")
+IN_JAVASCRIPT = pytest.param((NODE or "node", str(JAVASCRIPT)), id="javascript", marks=needs_node)
+BOTS = [IN_PYTHON, IN_JAVASCRIPT]
+# One test shows that the bot in JavaScript plays; what else it can do is left to `.ci/run`.
+BOTS_OR_SLOW = [
+    IN_PYTHON,
+    pytest.param(*IN_JAVASCRIPT.values, id="javascript", marks=(needs_node, pytest.mark.slow)),
 ]
 Command = tuple[str, str]
 
@@ -98,7 +102,7 @@ def refusals(between: Relay) -> list[str]:
     return [message["code"] for message in messages if message["t"] == "refused"]
 
 
-@pytest.mark.parametrize("guest", BOTS)
+@pytest.mark.parametrize("guest", BOTS_OR_SLOW)
 async def test_two_bots_play_each_other(guest: Command) -> None:
     """One opens the table and starts the game, and every frame of both is valid."""
     async with (
@@ -156,7 +160,7 @@ async def test_a_bot_among_people(guest: Command) -> None:
         assert tags_of_valid(between.from_server, SERVERS) > {"snapshot", "said", "refused"}
 
 
-@pytest.mark.parametrize("guest", BOTS)
+@pytest.mark.parametrize("guest", BOTS_OR_SLOW)
 async def test_a_bot_follows_its_table(guest: Command) -> None:
     """To the server that has it now; and if that is gone, too, to another that it was told of."""
     async with (

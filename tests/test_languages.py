@@ -1,6 +1,7 @@
 """The catalogues say everything that the program says, and nothing is shown that is not in them."""
 
 import ast
+import functools
 import io
 import itertools
 import re
@@ -51,22 +52,36 @@ def marked() -> set[str | tuple[str, ...]]:
     return {text if isinstance(text, str) else tuple(text) for _, _, text, _, _ in found}
 
 
-def source_files(*folders: str) -> Iterator[tuple[Path, ast.Module]]:
+def source_files(*folders: str) -> Iterator[tuple[Path, list[ast.AST]]]:
+    """Yield each file with all nodes of its syntax tree."""
     for file in (ROOT / "palatinus.py", *(file for each in folders for file in (ROOT / each).rglob("*.py"))):
-        yield file, ast.parse(file.read_text(encoding="utf-8"))
+        yield file, nodes_of(file)
 
 
-def test_every_marked_text_is_extracted() -> None:
-    """Babel passes over marks inside an f-string or another mark, and cuts up what is not a plain string."""
-    found = {form for text in marked() for form in ((text,) if isinstance(text, str) else text)}
-    for file, tree in source_files("commands", "client", "server", "engine", "protocol"):
-        for node in ast.walk(tree):
+@functools.cache
+def nodes_of(file: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+
+
+def test_every_marked_text_is_extracted_and_translated() -> None:
+    """What the source marks is in each catalogue, and the other way round.
+
+    Babel passes over marks inside an f-string or another mark, and cuts up what is not a plain string.
+    """
+    said = marked()
+    found = {form for text in said for form in ((text,) if isinstance(text, str) else text)}
+    for file, nodes in source_files("commands", "client", "server", "engine", "protocol"):
+        for node in nodes:
             for text in texts_of(node):
                 where = f"{file}:{text.lineno}"
                 constants = [each for each in ast.walk(text) if isinstance(each, ast.Constant)]
                 assert not any(isinstance(each, ast.JoinedStr) for each in ast.walk(text)), where
                 assert isinstance(text, ast.Constant | ast.Subscript) or not constants, where
                 assert not isinstance(text, ast.Constant) or text.value in found, where
+    for language in TRANSLATED:
+        known = {forms[0] if len(forms) == 1 else tuple(forms) for _, forms, _ in messages(language)}
+        assert not said - known, UPKEEP
+        assert not known - said, UPKEEP
 
 
 def texts_of(node: ast.AST) -> list[ast.expr]:
@@ -80,8 +95,8 @@ def texts_of(node: ast.AST) -> list[ast.expr]:
 
 def test_code_puts_no_colon_or_semicolon_between_texts() -> None:
     """Only `labelled` and `parted` do: French puts a space before it."""
-    for file, tree in source_files("commands", "client"):
-        filled = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    for file, nodes in source_files("commands", "client"):
+        filled = [node for node in nodes if isinstance(node, ast.JoinedStr)]
         inside = {part for node in filled for value in node.values for part in ast.walk(value)}
         for node in filled:
             ends = {id(node.values[-1])} if node.values else set()
@@ -89,7 +104,7 @@ def test_code_puts_no_colon_or_semicolon_between_texts() -> None:
                 text = str(part.value) if isinstance(part, ast.Constant) else ""
                 sign = re.match(r"[:;?!] ", text) or (text in {":", ";", "?", "!"} and id(part) in ends)
                 assert not sign or OWN.search(ast.unparse(before)), f"{file}:{node.lineno}"
-        for each in ast.walk(tree):
+        for each in nodes:
             if isinstance(each, ast.Constant) and each not in inside:
                 assert each.value not in {": ", "; "}, f"{file}:{each.lineno}"
 
@@ -120,15 +135,6 @@ def places(text: str) -> set[str]:
         *(f"{{{name}{conversion or ''}}}" for _, name, _, conversion in Formatter().parse(text) if name),
         *re.findall(r"%(?:\(\w+\))?[srd]", text),
     }
-
-
-def test_every_text_is_translated() -> None:
-    """What the source marks is in each catalogue, and the other way round."""
-    said = marked()
-    for language in TRANSLATED:
-        known = {forms[0] if len(forms) == 1 else tuple(forms) for _, forms, _ in messages(language)}
-        assert not said - known, UPKEEP
-        assert not known - said, UPKEEP
 
 
 @pytest.mark.parametrize("language", TRANSLATED)

@@ -40,13 +40,23 @@ EVERY_COMMAND = frozenset(
     (*itertools.product(OUTER_POSITIONS, ORIENTATIONS), *itertools.product(NOTATIONS, FIELDS))
 )
 PARTS = 4  # of all commands: two scripts each try the same part
-EVERY_SCRIPT = pytest.mark.parametrize("script", SCRIPTS.values(), ids=list(SCRIPTS))
+
+
+def some_scripts(*names: str) -> pytest.MarkDecorator:
+    """Return what runs a test with these scripts; the others are left to `.ci/run`."""
+    return pytest.mark.parametrize(
+        "script",
+        [
+            pytest.param(script, id=name, marks=() if name in names else pytest.mark.slow)
+            for name, script in SCRIPTS.items()
+        ],
+    )
 
 
 # -- fold, replay and legal ------------------------------------------------------------------------------
 
 
-@EVERY_SCRIPT
+@some_scripts("program", "move-clock", "vote", "random-layout")
 async def test_the_fold_of_the_events_is_the_snapshot_and_a_rebuilt_server_is_the_same(
     script: Script, tmp_path: Path
 ) -> None:
@@ -156,7 +166,7 @@ async def frames_of_match(script: Script) -> list[list[bytes]]:
         return [[blanked(frame, blank) for frame in peer.frames] for peer in playing.peers]
 
 
-@EVERY_SCRIPT
+@some_scripts("game-clock", "bot", "server's bots")
 async def test_what_a_seat_may_not_know_changes_no_byte_of_its_frames(script: Script) -> None:
     """R4.2: swapping the kinds of all others' wolves changes no byte for a seat or a spectator."""
     seats = frozenset(range(script.players))
