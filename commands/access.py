@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from client.language import N_, _, describe_reason
+from client.language import N_, _
 from client.network.transport import Access
 from client.typed.address import BadAddress, server_url
-from commands.parsing import WrongUse
+from commands.parsing import CANNOT_READ, WrongUse, using_file
 from protocol.limits import PASSWORD_LENGTH
 
 
@@ -43,11 +43,8 @@ def password_of(file: Path | None) -> str | None:
     if file is None:
         password = os.environ.get(PASSWORD_VARIABLE) or None
     else:
-        try:
+        with using_file(CANNOT_READ, file):
             password = file.read_text(encoding="utf-8").partition("\n")[0].strip()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = describe_reason(error) if isinstance(error, OSError) else _("it is not UTF-8 text")
-            raise WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=reason)) from error
         if not password:
             raise WrongUse(_("{file} contains no password: write one on its first line").format(file=file))
     if password is not None and len(password) > PASSWORD_LENGTH:
@@ -59,14 +56,11 @@ def access_of(arguments: argparse.Namespace) -> Access:
     """Return what is needed to connect; raises WrongUse if a file does not contain it."""
     tls, file = None, arguments.tls_ca
     if file is not None:
-        try:
-            tls = ssl.create_default_context(cafile=file)
-        except ssl.SSLError as error:
-            raise WrongUse(_("{file} contains no certificate (PEM)").format(file=file)) from error
-        except OSError as error:
-            raise WrongUse(
-                _("cannot read {file}: {reason}").format(file=file, reason=describe_reason(error))
-            ) from error
+        with using_file(CANNOT_READ, file):
+            try:
+                tls = ssl.create_default_context(cafile=file)
+            except ssl.SSLError as error:
+                raise WrongUse(_("{file} contains no certificate (PEM)").format(file=file)) from error
     return Access(tls, password_of(arguments.password_file), frozenset(map(_host_in, arguments.other_host)))
 
 

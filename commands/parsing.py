@@ -1,15 +1,16 @@
 """What the commands' parsers share, and errors of one line."""
 
 import argparse
+import contextlib
 import difflib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from client.language import LANGUAGES, _, describe_reason
+from client.language import LANGUAGES, N_, _, describe_reason
 from server.errors import HostError
 
 WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})  # types of terminals
@@ -66,6 +67,21 @@ class Command(Parser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self.declare()
         return super().parse_known_args(args, namespace)
+
+
+CANNOT_READ: Final = N_("cannot read {file}: {reason}")
+CANNOT_WRITE: Final = N_("cannot write {file}: {reason}")
+CANNOT_USE: Final = N_("cannot use {file}: {reason}")
+
+
+@contextlib.contextmanager
+def using_file(text: str, file: object) -> Iterator[None]:
+    """Turn what goes wrong with a file into WrongUse with this text, such as `CANNOT_READ`."""
+    try:
+        yield
+    except (OSError, UnicodeDecodeError) as error:
+        reason = describe_reason(error) if isinstance(error, OSError) else _("it is not UTF-8 text")
+        raise WrongUse(_(text).format(file=file, reason=reason)) from error
 
 
 def add_command(

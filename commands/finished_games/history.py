@@ -5,13 +5,13 @@ import argparse
 import msgspec
 from msgspec.structs import asdict
 
-from client.language import _, counted, describe_reason
+from client.language import N_, _, counted
 from client.records.recording import standings
 from client.ui.export.tables import games_listing, standings_listing
 from commands.arguments import positive
 from commands.confirmation import confirmed
 from commands.finished_games.past_games import add_folder, folder_of, found_game, games_of
-from commands.parsing import WrongUse, add_command
+from commands.parsing import add_command, using_file
 
 
 def add_history(history: argparse.ArgumentParser) -> None:
@@ -72,9 +72,6 @@ def _removed(arguments: argparse.Namespace) -> int:
         if not confirmed(games_listing(games), form.format(n=len(games))):
             return 1
     for game in games:
-        try:
+        with using_file(N_("cannot remove {file}: {reason}"), game.file):
             (folder_of(arguments) / game.file).unlink(missing_ok=True)
-        except OSError as error:
-            text = _("cannot remove {file}: {reason}").format(file=game.file, reason=describe_reason(error))
-            raise WrongUse(text) from error
     return 0

@@ -11,7 +11,7 @@ from typing import Final
 from client.language import _, describe_reason
 from client.records.recording import PastGame, shown_name
 from commands.arguments import data_folder
-from commands.parsing import WrongUse
+from commands.parsing import CANNOT_READ, WrongUse, using_file
 from engine.record import names_in, outcome_in
 from server.config import Config
 from server.storage.records import prepare_folder, record_name, write_record
@@ -106,11 +106,8 @@ def folder_of(arguments: argparse.Namespace) -> Path:
 
 def games_of(arguments: argparse.Namespace) -> list[PastGame]:
     folder = folder_of(arguments)
-    try:
+    with using_file(CANNOT_READ, folder):
         return past_games(folder)
-    except OSError as error:
-        text = _("cannot read {file}: {reason}").format(file=folder, reason=describe_reason(error))
-        raise WrongUse(text) from error
 
 
 def found_game(games: list[PastGame], wanted: str) -> PastGame:

@@ -1,16 +1,15 @@
 """Records of games: how they are read and checked, and what is made of them is written."""
 
 import argparse
-import contextlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from client.language import _, counted, describe_reason, listed
+from client.language import _, counted, listed
 from client.records.recording import Recording
 from client.tables.fairness import describe_recorded_draws
-from commands.parsing import WrongUse
+from commands.parsing import CANNOT_READ, CANNOT_WRITE, WrongUse, using_file
 from engine.errors import DamagedRecord
 from engine.fairness import Sources, sources_of
 from engine.game import Game
@@ -77,16 +76,12 @@ def _print_check(game: Game, names: Sequence[str], sources: Sources) -> None:
 
 def _replayed(file: str) -> tuple[Game, Recording]:
     """Return the game of a record, and its recording; raises WrongUse if it cannot be read or replayed."""
-    content = b""
-    try:
+    with using_file(CANNOT_READ, file):
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    try:
         text = content.decode()
         game = replayed(text)
         return game, Recording.of(game.events, names_in(text))
-    except OSError as error:
-        raise WrongUse(
-            _("cannot read {file}: {reason}").format(file=file, reason=describe_reason(error))
-        ) from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise WrongUse(
@@ -104,24 +99,15 @@ def write_out(out: str, content: str) -> None:
         sys.stdout.buffer.write(content.encode())
         sys.stdout.flush()
         return
-    with _writing(out):
+    with using_file(CANNOT_WRITE, out):
         Path(out).write_bytes(content.encode())
 
 
 def need_writable(out: str) -> None:
     """Raise WrongUse if the file cannot be written; what stands in it stays."""
     if out != "-":
-        with _writing(out), Path(out).open("ab"):
+        with using_file(CANNOT_WRITE, out), Path(out).open("ab"):
             pass
-
-
-@contextlib.contextmanager
-def _writing(out: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        text = _("cannot write {file}: {reason}").format(file=out, reason=describe_reason(error))
-        raise WrongUse(text) from error
 
 
 def recording_in(file: str) -> Recording:

@@ -4,8 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from client.language import _, describe_reason
-from commands.parsing import wrong_use
+from client.language import _
+from commands.parsing import CANNOT_READ, using_file, wrong_use
 from engine.final import BadPosition, scored_line
 
 
@@ -15,12 +15,8 @@ def add_score(score: argparse.ArgumentParser) -> None:
 
 
 def _score(arguments: argparse.Namespace) -> int:
-    try:
+    with using_file(CANNOT_READ, arguments.file):
         content = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
-    except OSError as error:
-        return wrong_use(
-            _("cannot read {file}: {reason}").format(file=arguments.file, reason=describe_reason(error))
-        )
     if not content.strip():
         return wrong_use(_("{file} is empty: write one position per line").format(file=arguments.file))
     for number, line in enumerate(content.rstrip().split(b"\n"), start=1):

@@ -19,7 +19,7 @@ from client.suggestion import Suggestion
 from client.ui.terminal.shell import describe_failure
 from commands.guests import identity
 from commands.guests.kept_seats import GuestBook, GuestSeats
-from commands.guests.limits import Bucket, CpuBudget, GuestLimits, Turns
+from commands.guests.limits import CpuBudget, GuestLimits, Turns
 from commands.guests.line import Line
 from commands.guests.login import Connection, Login, Screen, closed, log_nothing, options
 from commands.guests.terminal import GuestTerminal, language_at
@@ -30,7 +30,7 @@ from engine.view import View
 from server.logs import about
 from server.net.connections.open_files import make_room_for
 from server.networks import Networks, shares, who_gives_way
-from server.rate_limits import PerMinuteLimit
+from server.rate_limits import PerMinuteLimit, RateLimiter
 from server.thinking.turns import InTurn
 
 log = logging.getLogger(__name__)
@@ -71,8 +71,8 @@ class Door:
         )
         self._lines: set[Line] = set()
         self._addresses: Counter[str] = Counter()
-        self._arrivals = Bucket(limits.guests, limits.arrivals_per_second, 0.0)
-        self._arrivals_from: dict[str, Bucket] = {}
+        self._arrivals = RateLimiter(limits.guests, limits.arrivals_per_second)
+        self._arrivals_from: dict[str, RateLimiter] = {}
         self._wrong_words = PerMinuteLimit(limits.wrong_words_per_address)
         self._deadlines: dict[Line, asyncio.TimerHandle] = {}
         self._visitors: dict[tuple[str, str], _Visitor] = {}
@@ -116,14 +116,14 @@ class Door:
         if full or (len(self._lines) >= limits.guests and not self._make_room(line.remote.counted_as)):
             log.info("guest refused: too many", extra=about(address=line.remote.name))
             return False
-        arrivals: list[Bucket] = []
+        arrivals: list[RateLimiter] = []
         for network, most in per_network:
             if network not in self._arrivals_from:
                 rate = limits.arrivals_per_address * most / limits.guests_per_address
-                self._arrivals_from[network] = Bucket(2 * most, rate, now)
+                self._arrivals_from[network] = RateLimiter(2 * most, rate)
             arrivals.append(self._arrivals_from[network])
         in_time = all(each.take(now) for each in arrivals)
-        if not in_time or not (self._arrivals.take(now) or arrivals[-1].taken <= _FEW_ARRIVALS):
+        if not in_time or not (self._arrivals.take(now) or arrivals[-1].used(now) <= _FEW_ARRIVALS):
             log.info("guest refused: too soon", extra=about(address=line.remote.name))
             return False
         self._lines.add(line)
@@ -303,7 +303,7 @@ class Door:
             if now - tidied > _SECONDS_BETWEEN_TIDYINGS:
                 tidied = now
                 self._arrivals_from = {
-                    address: bucket for address, bucket in self._arrivals_from.items() if not bucket.full(now)
+                    address: bucket for address, bucket in self._arrivals_from.items() if bucket.used(now) > 0
                 }
                 with contextlib.suppress(OSError):  # it will be tried again
                     await asyncio.to_thread(self._book.tidy)

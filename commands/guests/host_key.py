@@ -7,26 +7,25 @@ from pathlib import Path
 
 import asyncssh
 
-from client.language import _, describe_reason
-from commands.parsing import WrongUse
+from client.language import _
+from commands.parsing import CANNOT_USE, WrongUse, using_file
 
 
 def host_key(path: Path) -> asyncssh.SSHKey:
     """Return the key in the file, which is made at the first start; raises WrongUse if that cannot be."""
     try:
-        if not path.exists():
-            _create(path)
-        if sys.platform != "win32" and path.stat().st_mode & 0o077:
-            path.chmod(0o600)
-        return asyncssh.read_private_key(path)
-    except OSError as error:
-        reason = describe_reason(error)
+        with using_file(CANNOT_USE, path):
+            if not path.exists():
+                _create(path)
+            if sys.platform != "win32" and path.stat().st_mode & 0o077:
+                path.chmod(0o600)
+            return asyncssh.read_private_key(path)
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError):
         reason = _(
             "it is not an ssh key, or it has a passphrase. Move it out of the way, and a new one "
             "will be created"
         )
-    raise WrongUse(_("cannot use {file}: {reason}").format(file=path, reason=reason))
+    raise WrongUse(_(CANNOT_USE).format(file=path, reason=reason))
 
 
 def _create(path: Path) -> None:

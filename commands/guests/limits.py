@@ -95,29 +95,3 @@ class Turns:
         now = self._clock()
         self._next = max(now, self._next) + _TURN * self._seconds
         return self._next - now
-
-
-class Bucket:
-    """Lets so many things pass at once, and so many a second after that; what it refuses does not count."""
-
-    def __init__(self, at_once: float, rate: float, now: float) -> None:
-        self._at_once, self._rate = at_once, rate
-        self._left, self._last = at_once, now
-
-    def take(self, now: float) -> bool:
-        """Return whether one more may pass at time `now` in seconds."""
-        self._left = min(self._at_once, self._left + (now - self._last) * self._rate)
-        self._last = now
-        if self._left < 1:
-            return False
-        self._left -= 1
-        return True
-
-    @property
-    def taken(self) -> float:
-        """Return how many have passed lately."""
-        return self._at_once - self._left
-
-    def full(self, now: float) -> bool:
-        """Return whether nothing has passed for so long that it makes no difference."""
-        return self._left + (now - self._last) * self._rate >= self._at_once

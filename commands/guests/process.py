@@ -14,6 +14,7 @@ import commands
 from client.language import _
 from commands.parsing import WrongUse
 from server.logs import about
+from server.net.addresses import reachable
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,14 @@ class OpenDoor:
 
     port: int
     fingerprint: str
+
+
+def announcement(host: str, port: int, fingerprint: str) -> str:
+    """Return what the host tells guests."""
+    told = _("Guests play with nothing installed; the key of this host is {fingerprint}").format(
+        fingerprint=fingerprint
+    )
+    return "\n".join((told, *(f"  ssh -p {port} {address}" for address in reachable(host))))
 
 
 class DoorProcess:

@@ -15,14 +15,13 @@ from client.language import N_, _, describe_reason
 from client.network.transport import Access
 from client.typed.address import BadAddress, same_server, server_url
 from commands.access import access_of
-from commands.guests.announcement import announcement
 from commands.guests.door import Door
 from commands.guests.host_key import host_key
 from commands.guests.kept_seats import GuestBook
 from commands.guests.limits import GuestLimits
-from commands.guests.process import FROM_INPUT
+from commands.guests.process import FROM_INPUT, announcement
 from commands.guests.visit import Server
-from commands.parsing import WrongUse, describe_host_error
+from commands.parsing import CANNOT_USE, WrongUse, describe_host_error, using_file
 from server.config import Config
 from server.errors import StartError
 from server.event_loop import new_loop
@@ -39,11 +38,8 @@ def let_guests_in(arguments: argparse.Namespace) -> int:
     server = None if beside_a_server else _server_at(arguments)
     folder = Path(arguments.data) / "guests"
     key = host_key(folder / "host_key")
-    try:
+    with using_file(CANNOT_USE, folder):
         book = GuestBook(folder / "seats")
-    except OSError as error:
-        text = _("cannot use {file}: {reason}").format(file=folder, reason=describe_reason(error))
-        raise WrongUse(text) from error
     limits = GuestLimits(guests=arguments.max_guests, guests_per_address=arguments.guests_per_address)
     with _listening(arguments.host, arguments.ssh) as listener:
         port, fingerprint = listener.getsockname()[1], key.get_fingerprint()

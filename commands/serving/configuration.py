@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from client.language import N_, _, describe_reason, labelled
-from commands.parsing import WrongUse
+from client.language import N_, _, labelled
+from commands.parsing import CANNOT_READ, WrongUse, using_file
 from commands.serving.options import Option, ServeOptions, serve_options
 
 _MOST_BYTES: Final = 64 * 1024
@@ -224,17 +224,12 @@ def _in_toml(value: object) -> str:
 
 
 def _text_of(file: Path) -> str:
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(_MOST_BYTES + 1)
-        if len(data) > _MOST_BYTES:
-            reason = _("it is longer than {most} bytes").format(most=_MOST_BYTES)
-        else:
+    with using_file(CANNOT_READ, file), file.open("rb") as opened:
+        data = opened.read(_MOST_BYTES + 1)
+        if len(data) <= _MOST_BYTES:
             return data.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = describe_reason(error) if isinstance(error, OSError) else _("it is not UTF-8 text")
-        raise WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=reason)) from error
-    raise WrongUse(_("cannot read {file}: {reason}").format(file=file, reason=reason))
+    reason = _("it is longer than {most} bytes").format(most=_MOST_BYTES)
+    raise WrongUse(_(CANNOT_READ).format(file=file, reason=reason))
 
 
 def _not_toml(file: Path, text: str, error: Exception) -> str:

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from client.language import _, describe_reason
+from client.language import _
 from client.ui.export.tables import Table
-from commands.parsing import WrongUse
+from commands.parsing import CANNOT_WRITE, WrongUse, using_file
 from engine.events import Event, WolvesRevealed
 from engine.record import recorded
 
@@ -31,12 +31,8 @@ def write_record(table: Table, events: Sequence[Event], file: str | None) -> Pat
         sys.stdout.buffer.write(content)
         sys.stdout.flush()
     else:
-        try:
-            with path.open("wb" if file else "xb") as out:
-                out.write(content)
-        except OSError as error:
-            text = _("cannot write {file}: {reason}").format(file=path, reason=describe_reason(error))
-            raise WrongUse(text) from error
+        with using_file(CANNOT_WRITE, path), path.open("wb" if file else "xb") as out:
+            out.write(content)
     if not any(isinstance(event, WolvesRevealed) for event in events):
         print(_("This game has no result: its record reveals all wolf pieces."), file=sys.stderr)
     return path

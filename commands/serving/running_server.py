@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import BinaryIO, Final, Self, TypeVar
 
 from client.language import _, describe_reason
-from commands.parsing import WrongUse, translated_facts
+from commands.parsing import CANNOT_WRITE, WrongUse, translated_facts, using_file
 from engine.events import Event
 from protocol.admin import (
     CloseTables,
@@ -166,11 +166,8 @@ def backed_up(path: Path, file: Path) -> CopyReport:
     try:
         report = _worded(path, lambda: ask(path, CopyJournal(), CopyReport, _writer_into(unfinished)))
         _check_copy(unfinished)
-        try:
+        with using_file(CANNOT_WRITE, file):
             unfinished.replace(file)
-        except OSError as error:
-            text = _("cannot write {file}: {reason}").format(file=file, reason=describe_reason(error))
-            raise WrongUse(text) from error
     finally:
         unfinished.unlink(missing_ok=True)
     return report
@@ -203,12 +200,9 @@ def _writer_into(file: Path) -> Callable[[CopyReport | SnapshotReport, BinaryIO]
 
 def _private(file: Path) -> int:
     """Open a new file that only its owner may read: a journal holds hidden pieces."""
-    try:
+    with using_file(CANNOT_WRITE, file):
         file.unlink(missing_ok=True)
         return os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    except OSError as error:
-        text = _("cannot write {file}: {reason}").format(file=file, reason=describe_reason(error))
-        raise WrongUse(text) from error
 
 
 def _check_copy(file: Path) -> None:

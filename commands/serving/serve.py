@@ -12,9 +12,8 @@ from typing import Final
 import platformdirs
 
 from client.language import _, spoken
-from commands.guests.announcement import announcement
 from commands.guests.command import need_asyncssh
-from commands.guests.process import DoorProcess
+from commands.guests.process import DoorProcess, announcement
 from commands.parsing import WrongUse, describe_host_error
 from commands.serving.configuration import Setting, options_in, printed, settings
 from commands.serving.options import ServeOptions, add_serve_options, show_default

@@ -24,8 +24,24 @@ def print_start(
     addresses: list[str], file: Path | None, more: Sequence[str], *, web: bool, open_to_all: bool
 ) -> None:
     """Print how others join at these addresses, and `more`; `open_to_all` adds a warning."""
+    texts = [] if file is None else [_("The configuration is from {file}.").format(file=file)]
+    texts.append(_("The server is running. Others join with one of these commands; Ctrl-C stops it."))
+    texts += [f"  palatinus join {address}" for address in addresses]
+    if web:
+        texts.append(_("Browsers show the tables at these addresses:"))
+        texts += [f"  {address.replace('ws', 'http', 1)}/" for address in addresses]
+    texts += more
+    if open_to_all:
+        texts.append(
+            _(
+                "Anyone who can reach this computer can join, and what players send can be read in "
+                "transit. On the internet, use --tls-cert and --password-file."
+            )
+        )
     with contextlib.suppress(BrokenPipeError):  # nobody reads it any more; the server goes on
-        _print(addresses, file, more, web=web, open_to_all=open_to_all)
+        for text in texts:
+            _say(text)
+        sys.stdout.flush()
 
 
 def print_name(name: str) -> None:
@@ -56,36 +72,14 @@ def attendance_printer() -> Callable[[str, str, bool], None]:
     return told
 
 
-def _print(
-    addresses: list[str], file: Path | None, more: Sequence[str], *, web: bool, open_to_all: bool
-) -> None:
-    if file is not None:
-        _say(_("The configuration is from {file}.").format(file=file))
-    _say(_("The server is running. Others join with one of these commands; Ctrl-C stops it."))
-    for address in addresses:
-        print(f"  palatinus join {address}")
-    if web:
-        _say(_("Browsers show the tables at these addresses:"))
-        for address in addresses:
-            print(f"  {address.replace('ws', 'http', 1)}/")
-    for each in more:
-        _say(each)
-    if open_to_all:
-        _say(
-            _(
-                "Anyone who can reach this computer can join, and what players send can be read in "
-                "transit. On the internet, use --tls-cert and --password-file."
-            )
-        )
-    sys.stdout.flush()
-
-
 def _say(text: str) -> None:
     """Print a text, broken between words where the terminal ends; a pipe gets it as it is."""
     if sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
         lines = (
-            textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+            [line]  # a command or an address
+            if line.startswith(" ")
+            else textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
             for line in text.splitlines()
         )
         text = "\n".join(itertools.chain.from_iterable(lines))

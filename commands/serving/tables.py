@@ -9,14 +9,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from client.language import N_, _, counted, describe_reason
+from client.language import N_, _, counted
 from client.records.recording import Recording
 from client.ui.export.moment import as_text
 from client.ui.export.tables import Table, check_lines, listing, progress, salvage_line, summary
 from commands.arguments import data_folder
 from commands.confirmation import confirmed
 from commands.display_options import add_ascii
-from commands.parsing import WrongUse, add_command, describe_host_error
+from commands.parsing import CANNOT_WRITE, WrongUse, add_command, describe_host_error, using_file
 from commands.serving.game_record import add_record, write_record
 from commands.serving.running_server import ServedTables, add_server, runs, socket_in
 from engine.record import recorded
@@ -208,13 +208,10 @@ def _tables_salvaged(arguments: argparse.Namespace) -> int:
     for game in found:
         path = arguments.to / f"{game.code}.txt"
         if game.events:
-            try:
+            with using_file(CANNOT_WRITE, path):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("xb") as out:
                     out.write(recorded(game.events, game.names).encode())
-            except OSError as error:
-                text = _("cannot write {file}: {reason}").format(file=path, reason=describe_reason(error))
-                raise WrongUse(text) from error
         print(salvage_line(game, str(path)))
     print(_("The records of running games reveal all wolf pieces."), file=sys.stderr)
     return 0 if all(game.complete for game in found) else 1

@@ -1,6 +1,7 @@
 """How guests share the processor."""
 
-from commands.guests.limits import Bucket, CpuBudget, Turns
+from commands.guests.limits import CpuBudget, Turns
+from server.rate_limits import RateLimiter
 
 
 class Clock:
@@ -47,8 +48,8 @@ def test_screens_that_nobody_waits_for_leave_most_of_the_time_to_others() -> Non
 
 
 def test_what_is_refused_does_not_count() -> None:
-    bucket = Bucket(2, 1.0, 0.0)
+    bucket = RateLimiter(2, 1.0)
     assert [bucket.take(0.0) for _ in range(100)] == [True, True] + 98 * [False]
     assert bucket.take(1.0)
-    assert not bucket.full(1.0)
-    assert bucket.full(3.0)
+    assert bucket.used(1.0) == 2
+    assert bucket.used(3.0) == 0

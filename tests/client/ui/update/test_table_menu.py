@@ -10,12 +10,14 @@ from client.tables.table import Heard, TableChanged, TableModel
 from client.ui import requests
 from client.ui.draw.clocks import pause_question, seat_note
 from client.ui.keys import KeyContext, context_of
+from client.ui.requests import Misread
 from client.ui.screens.dispatch import pressed
 from client.ui.screens.menu import choices
 from client.ui.screens.news import gone_on, heard, name_refused
 from client.ui.screens.reading import COMMANDS, HOST_COMMANDS
 from client.ui.screens.screen import drawn
-from client.ui.screens.typed_commands import completions
+from client.ui.screens.table_commands import TABLE_COMMANDS, TableCommand
+from client.ui.screens.typed_commands import completions, meaning
 from client.ui.state import Ended, Lobby, MenuPage, TableMenu, Ui, followed
 from client.ui.talk import Mute, Talk
 from client.ui.texts.glyphs import UNICODE
@@ -123,6 +125,16 @@ def test_the_help_has_all_that_can_be_typed_while_gathering() -> None:
     _, model = gathering(0)
     shown = {word for typed, _words in (*COMMANDS, *HOST_COMMANDS) for word in re.findall(r"[\w-]+", typed)}
     assert {line.split()[0] for line in completions("", model)} - {"unmute"} <= shown
+
+
+@pytest.mark.parametrize("command", TABLE_COMMANDS, ids=lambda command: command.verb)
+def test_every_example_of_a_command_can_be_typed(command: TableCommand) -> None:
+    """As the help shows it, and as a line that makes no sense is answered."""
+    _, model = running() if command.stage == "playing" else gathering()
+    for example in command.example.split(", "):
+        assert not isinstance(meaning(example.replace("Bob", "2"), model), Misread)
+    odd = meaning(f"{command.verb} {'?' * 99}", model)
+    assert isinstance(odd, Misread)
 
 
 def test_ready_is_said_and_taken_back() -> None:
