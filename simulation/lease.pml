@@ -1,4 +1,4 @@
-/* The lease of one table between two nodes and a database that can fail (docs/cluster.md), for the model checker Spin.
+/* The lease of one table between two nodes and a database that can fail (docs/architecture.md), for the model checker Spin.
 
     simulation/check_lease.sh
 

@@ -2,7 +2,7 @@
 
 Its term is a number that is never given twice. All that a server changes is changed under its term, and
 ending a term waits for what is being changed under it; so nothing is stored for a server after another one
-was told that it is gone, however late it wakes (docs/cluster.md).
+was told that it is gone, however late it wakes (docs/architecture.md).
 """
 
 import contextlib
