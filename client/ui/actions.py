@@ -118,12 +118,6 @@ class Hover(Struct, frozen=True):
     cell: Hex | None
 
 
-class Scrollable(Struct, frozen=True):
-    """The text on the screen can be scrolled so far: the first line shown is at most this one."""
-
-    last_top: int
-
-
 class ChooseLine(Struct, frozen=True):
     """Choose a line of a list; a second time, confirm."""
 
@@ -136,4 +130,4 @@ class Insert(Struct, frozen=True):
     text: str
 
 
-Action: TypeAlias = Act | Way | Pick | Hold | PointAt | Hover | Scrollable | ChooseLine | Insert
+Action: TypeAlias = Act | Way | Pick | Hold | PointAt | Hover | ChooseLine | Insert

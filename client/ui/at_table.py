@@ -1,13 +1,13 @@
 """What a player at a table can choose: field, piece or tile for the next move, votes and pauses."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from msgspec import Struct
 
 from client.tables.table import TableModel
 from client.ui.actions import Way
-from client.ui.state import Playing
 from engine.board import HILLS, Field, Hex, LaidTile, neighbours
 from engine.forecast import Forecast, forecast
 from engine.legal import LegalLays, LegalPlaces
@@ -62,6 +62,22 @@ def step(cell: Hex, way: Way) -> Hex:
 _CLOCKWISE: Final = frozenset({Way.EAST, Way.SOUTHEAST, Way.SOUTHWEST, Way.DOWN})
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the player points at and has chosen for the next move.
+
+    `hovered` is the hex that the mouse is over, `last` the field of the last piece placed. `piece` is the one
+    picked from the hand, `position` and `orientation` are how the drawn tile would be laid.
+    """
+
+    cursor: Hex = neighbours(HILLS[0])[0]  # a field: a hill holds no pieces
+    hovered: Hex | None = None
+    last: Field | None = None
+    piece: Piece | None = None
+    position: int | None = None
+    orientation: int = 0
+
+
 class HandPiece(Struct, frozen=True):
     """A kind of piece in the hand: how many are left, and whether it may be placed now."""
 
@@ -82,50 +98,50 @@ def hand(model: TableModel) -> tuple[HandPiece, ...]:
     )
 
 
-def selected_piece(playing: Playing, model: TableModel) -> Piece | None:
+def selected_piece(chosen: Selection, model: TableModel) -> Piece | None:
     """Return the piece picked from the hand, if it is still there; on turn, else the only kind left."""
     left = [each.piece for each in hand(model) if each.count]
     if len(left) == 1 and isinstance(model.legal, LegalPlaces):
         return left[0]
-    return playing.piece if playing.piece in left else None
+    return chosen.piece if chosen.piece in left else None
 
 
-def foreseen(playing: Playing, model: TableModel) -> Forecast | None:
+def foreseen(chosen: Selection, model: TableModel) -> Forecast | None:
     """Return what the chosen piece would do on the hex pointed at; None if it cannot be placed there."""
-    view, seat, piece = model.view, model.seat, selected_piece(playing, model)
+    view, seat, piece = model.view, model.seat, selected_piece(chosen, model)
     if view is None or seat is None or piece is None or view.phase is not Phase.PLACING:
         return None
-    field = view.layout.fields.get(playing.hovered or playing.cursor)
+    field = view.layout.fields.get(chosen.hovered or chosen.cursor)
     return None if field is None or field in view.placed else forecast(view, seat, piece, field)
 
 
-def next_piece(playing: Playing, model: TableModel, by: int) -> Piece | None:
+def next_piece(chosen: Selection, model: TableModel, by: int) -> Piece | None:
     """Return the piece `by` places further in the hand."""
     pieces = [each.piece for each in hand(model) if each.count]
     if not pieces:
         return None
-    chosen = selected_piece(playing, model)
-    if chosen is None:
+    piece = selected_piece(chosen, model)
+    if piece is None:
         return pieces[0 if by > 0 else -1]
-    return pieces[(pieces.index(chosen) + by) % len(pieces)]
+    return pieces[(pieces.index(piece) + by) % len(pieces)]
 
 
-def selected_position(playing: Playing, legal: LegalLays) -> int:
+def selected_position(chosen: Selection, legal: LegalLays) -> int:
     """Return the position where the drawn tile would be laid."""
-    return playing.position if playing.position in legal.positions else legal.positions[0]
+    return chosen.position if chosen.position in legal.positions else legal.positions[0]
 
 
-def next_position(playing: Playing, legal: LegalLays, way: Way) -> int:
+def next_position(chosen: Selection, legal: LegalLays, way: Way) -> int:
     """Return the next open position, clockwise or anticlockwise."""
-    at = legal.positions.index(selected_position(playing, legal))
+    at = legal.positions.index(selected_position(chosen, legal))
     return legal.positions[(at + (1 if way in _CLOCKWISE else -1)) % len(legal.positions)]
 
 
-def preview(playing: Playing, model: TableModel) -> tuple[int, LaidTile] | None:
+def preview(chosen: Selection, model: TableModel) -> tuple[int, LaidTile] | None:
     """Return the tile to be laid, with its chosen position and orientation; None if this seat lays none."""
     if not isinstance(model.legal, LegalLays) or model.view is None or model.view.drawn is None:
         return None
-    return selected_position(playing, model.legal), LaidTile(model.view.drawn, playing.orientation)
+    return selected_position(chosen, model.legal), LaidTile(model.view.drawn, chosen.orientation)
 
 
 def field_at(model: TableModel, cell: Hex) -> Field | None:

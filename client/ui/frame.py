@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 from prompt_toolkit.utils import get_cwidth
@@ -233,3 +233,27 @@ def _plain(character: str) -> str:
     width = get_cwidth(character)
     letter = unicodedata.normalize("NFKD", character)[:width]
     return letter if letter.isascii() and len(letter) == width else "?" * width
+
+
+class Drawing(Protocol):
+    """A screen, to be drawn at any size."""
+
+    @property
+    def stage(self) -> str:
+        """Return how far the game is, in a few words; empty if there is no game."""
+
+    @property
+    def place(self) -> str:
+        """Return the title of a small window."""
+
+    def title(self, width: int) -> Line:
+        """Return the title."""
+
+    def body(self, width: int, height: int) -> Block:
+        """Return everything between title and function bar."""
+
+    def small_body(self, width: int, height: int) -> Block:
+        """Return the same for a small window."""
+
+    def last_top(self, width: int, height: int) -> int:
+        """Return how far a small window can be scrolled, 0 if it is no text."""

@@ -15,7 +15,7 @@ from client.tables.news import HeardInLobby, OnlineChanged
 from client.tables.table import TableChanged, TableClosed, TableModel
 from client.typed.names import default_name, fault_of
 from client.ui import requests
-from client.ui.actions import Action, Scrollable
+from client.ui.actions import Action
 from client.ui.frame import Frame, in_ascii
 from client.ui.online.asking import Listing, Requests, Shown, running
 from client.ui.online.kept_seat import SEAT_LOST, SeatKeeper
@@ -24,10 +24,10 @@ from client.ui.replaying import Replaying, Workshop
 from client.ui.requests import Request
 from client.ui.screens import autoplay, news
 from client.ui.screens.autoplay import counting
-from client.ui.screens.dispatch import Outcome, pressed, updated
+from client.ui.screens.dispatch import pressed, updated
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import drawn, window_title
-from client.ui.state import Hosting, Notice, Ui
+from client.ui.state import Hosting, Notice, Outcome, Ui
 from client.ui.terminal.device import own_device
 from client.ui.terminal.shell import Shell, describe_failure
 from client.ui.texts.kept import how_to_come_back
@@ -159,16 +159,15 @@ class Client:
 
     # -- what comes in ------------------------------------------------------------------------------
 
-    def _press(self, name: str) -> None:
+    def _press(self, name: str, last_top: int) -> None:
         self._touched = _clock()
         if self._review is not None:
-            self._look(self._review.press(name))
+            self._look(self._review.press(name, last_top))
             return
-        self._take(pressed(self._shown.ui, name, self._connection.model))
+        self._take(pressed(replace(self._shown.ui, last_top=last_top), name, self._connection.model))
 
     def _act(self, action: Action) -> None:
-        if not isinstance(action, Scrollable):  # which comes from painting, not from a person
-            self._touched = _clock()
+        self._touched = _clock()
         if self._review is not None:
             self._look(self._review.act(action))
             return

@@ -1,6 +1,7 @@
 """The program of the lessons: a thin shell around a course."""
 
 import sys
+from dataclasses import replace
 
 from client.ui.actions import Action
 from client.ui.frame import Frame
@@ -34,7 +35,8 @@ class _Tutoring:
     def _frame(self, width: int, height: int) -> Frame:
         return drawn(self._course.ui, self._course.model, self._glyphs, width, height)
 
-    def _press(self, name: str) -> None:
+    def _press(self, name: str, last_top: int) -> None:
+        self._course.ui = replace(self._course.ui, last_top=last_top)
         self._course.press(name)
         self._go_on()
 

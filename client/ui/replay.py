@@ -77,8 +77,8 @@ class _Replayer:
     def _frame(self, width: int, height: int) -> Frame:
         return self._replaying.frame(width, height)
 
-    def _press(self, name: str) -> None:
-        self._take(self._replaying.press(name))
+    def _press(self, name: str, last_top: int) -> None:
+        self._take(self._replaying.press(name, last_top))
 
     def _act(self, action: Action) -> None:
         self._take(self._replaying.act(action))

@@ -11,9 +11,9 @@ from client.ui.actions import Action
 from client.ui.frame import Frame
 from client.ui.requests import Request
 from client.ui.screens import autoplay, replay
-from client.ui.screens.dispatch import Outcome, pressed, updated
+from client.ui.screens.dispatch import pressed, updated
 from client.ui.screens.screen import drawn
-from client.ui.state import Notice, Ui
+from client.ui.state import Notice, Outcome, Ui
 from client.ui.texts.glyphs import GlyphSet
 
 
@@ -45,9 +45,9 @@ class Replaying:
     def tick(self) -> None:
         self._take((autoplay.ticked(self._ui, self._model), None))
 
-    def press(self, name: str) -> Request | None:
+    def press(self, name: str, last_top: int) -> Request | None:
         """Take a key; return what it asks of the program."""
-        return self._take(pressed(self._ui, name, self._model))
+        return self._take(pressed(replace(self._ui, last_top=last_top), name, self._model))
 
     def act(self, action: Action) -> Request | None:
         """Take a click; return what it asks of the program."""

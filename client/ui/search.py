@@ -10,9 +10,9 @@ from client.language import describe_reason
 from client.network.transport import FREE_ACCESS, Access
 from client.player.seats import KeptSeat
 from client.ui.requests import Request
-from client.ui.screens.search import found, seat_stands
+from client.ui.screens.search import Search, found, seat_stands
 from client.ui.start import PageProgram
-from client.ui.state import Search, Ui
+from client.ui.state import Ui
 
 _PATIENCE: Final = 5.0  # seconds without a server after which the screen says what may be the reason
 

@@ -8,9 +8,9 @@ from client.ui import requests
 from client.ui.actions import Action
 from client.ui.frame import Frame
 from client.ui.requests import Request
-from client.ui.screens.dispatch import Outcome, pressed, updated
+from client.ui.screens.dispatch import pressed, updated
 from client.ui.screens.screen import drawn
-from client.ui.state import Ui
+from client.ui.state import Outcome, Ui
 from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.shell import Shell
 
@@ -43,8 +43,8 @@ class PageProgram:
     def _frame(self, width: int, height: int) -> Frame:
         return drawn(self._ui, self._model, self._glyphs, width, height)
 
-    def _press(self, name: str) -> None:
-        self._take(pressed(self._ui, name, self._model))
+    def _press(self, name: str, last_top: int) -> None:
+        self._take(pressed(replace(self._ui, last_top=last_top), name, self._model))
 
     def _act(self, action: Action) -> None:
         self._take(updated(self._ui, action, self._model))

@@ -1,27 +1,95 @@
-"""The UI state: the page on the screen, what lies over it, and what belongs to every page."""
+"""The UI state: the screen, what lies over it, and what belongs to every screen."""
 
 import enum
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final, Self, TypeAlias, assert_never
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final, Self, TypeAlias
 
 from msgspec import Struct
 
-from client.finding.found import NOTHING, Found, FoundServer, Listed, SeatAnswer
-from client.player.calling import Calling
-from client.player.preferences import WaysIn
-from client.player.seats import KeptSeat
-from client.records.analysis import Analysis
-from client.records.recording import PastGame, Recording
 from client.tables.table import TableModel
-from client.ui.requests import Join, Open, Quit, Watch
+from client.ui.actions import Act, Action
+from client.ui.frame import Block, Drawing
+from client.ui.keys import Key, spectators_keys
+from client.ui.requests import Join, Open, Request, Watch
 from client.ui.talk import Talk
-from client.ui.texts.rules import RULES
-from engine.board import HILLS, Field, Hex, neighbours
-from engine.events import Influence, LayTile, Place
-from engine.pieces import Piece
-from engine.view import Eyes, Phase
-from protocol.messages import Leave, PersonOnline, TableSummary
+from client.ui.texts.glyphs import GlyphSet
+from engine.events import LayTile, Place
+from protocol.messages import PersonOnline
+
+LOG_KEPT: Final = 500
+ANNOUNCEMENTS_KEPT: Final = 3  # as many of the longest fit on the smallest screen
+_NEW_TABLE: Final = Open(3)
+_SILENCE: Final = Talk()
+
+Outcome: TypeAlias = tuple["Ui", Request | None]
+
+
+class Screen:
+    """A screen is a value: its own data, with what keys do on it and how it is drawn.
+
+    A screen `at_server` follows the server's table. `reads_on` if a key shows in full what ends in dots;
+    `asks_to_quit` if leaving it ends the program where there is no start screen. The `log_style` is that of
+    what the log says there.
+    """
+
+    __slots__ = ()
+    at_server: ClassVar[bool] = False
+    reads_on: ClassVar[bool] = False
+    asks_to_quit: ClassVar[bool] = False
+    log_style: ClassVar[str] = ""
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        """Return the keys that do something there."""
+        return ()
+
+    def shown_keys(self, model: TableModel) -> tuple[Key, ...]:
+        """Return the keys that help and function bar show: spectators have others at a table."""
+        watching = self.at_server and model.table is not None and model.seat is None
+        return spectators_keys(self.keys(model)) if watching else self.keys(model)
+
+    def idle(self, ui: "Ui", model: TableModel, last_top: int) -> frozenset[Act]:
+        """Return the actions that change nothing; `last_top` is how far what is shown can be scrolled."""
+        return frozenset()
+
+    def act(self, ui: "Ui", action: Action, model: TableModel) -> Outcome:
+        """Return the state after a key or a click, and what is asked of the program or the server."""
+        return ui, None
+
+    def drawing(self, ui: "Ui", model: TableModel, glyphs: GlyphSet) -> Drawing:
+        """Return the screen, ready to be drawn at any size."""
+        raise NotImplementedError
+
+    @property
+    def game(self) -> "Screen | None":
+        """Return the part of the screen that is about a game, if there is one."""
+        return None
+
+    def with_game(self, game: "Screen") -> "Screen":
+        """Return the screen with this part about its game."""
+        return game
+
+
+class Overlay(Screen):
+    """What lies over a screen, in place of all but the title and the function bar."""
+
+    __slots__ = ()
+
+    def block(
+        self, ui: "Ui", model: TableModel, glyphs: GlyphSet, width: int, height: int, *, small: bool
+    ) -> tuple[Block, int]:
+        """Return what is shown, and how far it can be scrolled."""
+        raise NotImplementedError
+
+    def question(self, ui: "Ui") -> str:
+        """Return what is asked below the screen, if that is all; empty if not."""
+        return ""
+
+
+class Nowhere(Screen):
+    """Before it is known where the player is at the server."""
+
+    __slots__ = ()
+    at_server = True
 
 
 class Asked(enum.Enum):
@@ -81,293 +149,7 @@ class Entry:
         return replace(self, back=back).filled(typed[-back] if back else "")
 
 
-_HELP_PAGES: Final = 4
-
-
-class Topic(enum.Enum):
-    """What there is to read."""
-
-    HELP = enum.auto()
-    RULES = enum.auto()
-    COUNTS = enum.auto()
-    WHOLE = enum.auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A text that is open over the page, at its page of this number.
-
-    In a window too small for a page, `top` is the first line shown, and `last_top` what it can be at most.
-    `told` is the notice that there was no room for.
-    """
-
-    topic: Topic
-    number: int = 0
-    top: int = 0
-    last_top: int = 0
-    told: str = ""
-
-    @property
-    def pages(self) -> int:
-        """Return how many pages the text has."""
-        match self.topic:
-            case Topic.HELP:
-                return _HELP_PAGES
-            case Topic.RULES:
-                return len(RULES)
-            case Topic.COUNTS | Topic.WHOLE:
-                return 1
-            case _:
-                assert_never(self.topic)
-
-
-class Quitting(Struct, frozen=True):
-    """The question whether to quit a running game, or to leave a table before its game."""
-
-    request: Quit | Leave = Quit()
-
-
-@dataclass(frozen=True, slots=True)
-class Announcements:
-    """What the people who run the server have to say, oldest first, until the player closes it."""
-
-    texts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TalkPage:
-    """All that was said at the table, from line `top` on; without one, as far as the latest.
-
-    `last_top` is the last line that it can begin with.
-    """
-
-    top: int | None = None
-    last_top: int = 0
-
-
-class MenuPage(enum.Enum):
-    """What the menu of a table is about."""
-
-    MAIN = enum.auto()
-    STARTING = enum.auto()
-    ABSENCE = enum.auto()
-    SEAT = enum.auto()
-    PEOPLE = enum.auto()
-    BOT = enum.auto()
-    SWAP = enum.auto()
-    REMOVE = enum.auto()
-    HAND_OVER = enum.auto()
-    SUBSTITUTE = enum.auto()
-    SPECTATORS = enum.auto()
-    MUTE = enum.auto()
-    END = enum.auto()
-
-
-@dataclass(frozen=True, slots=True)
-class TableMenu:
-    """The menu of a table at one of its pages; `chosen` is the line that the player is on."""
-
-    page: MenuPage = MenuPage.MAIN
-    chosen: int = 0
-
-
-Overlay: TypeAlias = Reading | Quitting | Announcements | TableMenu | TalkPage
-
-
-_AS_USUAL: Final = Calling()
-
-
-class StartLine(enum.Enum):
-    """What can be chosen on the start screen, besides the servers joined before."""
-
-    CONTINUE = enum.auto()
-    LEARN = enum.auto()
-    PLAY = enum.auto()
-    HOST = enum.auto()
-    JOIN = enum.auto()
-    HISTORY = enum.auto()
-
-
-class LeftGame(Struct, frozen=True):
-    """A game against bots that can be continued: for how many players, and when it was left."""
-
-    players: int
-    when: str
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """The start screen: the levels of bots, one of them chosen, and the servers joined before.
-
-    With `human_pace` bots take their time for a move. `left` is the game that can be continued, `calling`
-    how the player is called, `ways_in` how others reach a game that is hosted. `chosen` is the line that the
-    player is on.
-    """
-
-    levels: tuple[str, ...]
-    level: int = 0
-    human_pace: bool = False
-    servers: tuple[str, ...] = ()
-    left: LeftGame | None = None
-    calling: Calling = _AS_USUAL
-    ways_in: WaysIn = WaysIn.NONE
-    chosen: StartLine | str = StartLine.LEARN
-
-    @property
-    def lines(self) -> tuple[StartLine | str, ...]:
-        """Return what can be chosen, from the top."""
-        every = tuple(line for line in StartLine if line is not StartLine.CONTINUE or self.left is not None)
-        return (*every, *self.servers)
-
-
-Spot: TypeAlias = tuple[str, str]  # the URL of a server that was found, and one of its tables or none
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """The servers found on the network, and their open tables; `chosen` is None at the line for an address.
-
-    What is found first is chosen, unless the player has `moved`; `waited` if nothing was found for long.
-    Before all that come the tables where the player's `seats` are kept, with the `answers` of their servers.
-    """
-
-    found: Found = NOTHING
-    chosen: Spot | None = None
-    moved: bool = False
-    waited: bool = False
-    seats: tuple[KeptSeat, ...] = ()
-    answers: Mapping[KeptSeat, SeatAnswer] = field(default_factory=dict)
-
-    @property
-    def lines(self) -> tuple[Spot | None, ...]:
-        """Return what can be chosen, from the top."""
-        kept = ((seat.server, seat.table) for seat in self.seats)
-        found = (spot for server in self.found.servers for spot in spots(server))
-        return (*dict.fromkeys((*kept, *found)), None)
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """The list of finished games, the latest first; `chosen` is the line that the player is on.
-
-    `removing` if that game is to be removed as soon as the player asks again.
-    """
-
-    games: tuple[PastGame, ...]
-    chosen: int = 0
-    removing: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Lobby:
-    """The list of tables; `kept_seats` are those where a seat is kept, `chosen` the line the player is on."""
-
-    tables: tuple[TableSummary, ...] = ()
-    kept_seats: frozenset[str] = frozenset()
-    chosen: int = 0
-
-
-class Gathering(Struct, frozen=True):
-    """A table whose game has not begun."""
-
-
-class Ended(Struct, frozen=True):
-    """A game that its host has ended without a result."""
-
-
-@dataclass(frozen=True, slots=True)
-class Playing:
-    """A running game, with what the player points at and has chosen for the next move.
-
-    `hovered` is the hex that the mouse is over, `last` the field of the last piece placed. `piece` is the one
-    picked from the hand, `position` and `orientation` are how the drawn tile would be laid.
-    """
-
-    cursor: Hex = neighbours(HILLS[0])[0]  # a field: a hill holds no pieces
-    hovered: Hex | None = None
-    last: Field | None = None
-    piece: Piece | None = None
-    position: int | None = None
-    orientation: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Scoring:
-    """The walk through the scoring, at one of its steps before the last."""
-
-    step: int = 0
-
-
-class Result(Struct, frozen=True):
-    """The points and the winners: the last step of the walk through the scoring."""
-
-
-TablePage: TypeAlias = Playing | Scoring | Result
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """A record at one of its stops, as `eyes` see it; `table` is the part of the page about the game.
-
-    It `can_analyse` if this program analyses games; `analysis` is what there is of that, and it is `judging`
-    as long as there is more to come.
-    """
-
-    recording: Recording
-    stop: int
-    eyes: Eyes
-    table: TablePage
-    can_analyse: bool = False
-    analysis: Analysis | None = None
-    judging: bool = False
-
-    @property
-    def wants_analysis(self) -> bool:
-        """Return whether there is something left to analyse, and nothing at work on it."""
-        started = self.judging or (self.analysis is not None and self.analysis.complete)
-        return self.can_analyse and not started
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """The lesson of this number, with its game; `done` when the pupil has done what it asks.
-
-    `walk` is the first and the last step of the scoring that it goes through, if it does. `influence` is that
-    of a piece just placed: the board shows what each field gives it. With `points` the only thing to do is to
-    move the cursor; `last` if a game follows. In a small window `top` is the first line shown of the text;
-    `last_top`, after the last of them, stands for the board.
-    """
-
-    number: int
-    table: TablePage
-    done: bool = False
-    walk: tuple[int, int] | None = None
-    influence: Influence | None = None
-    points: bool = False
-    last: bool = False
-    top: int = 0
-    last_top: int = 0
-
-    @property
-    def reads(self) -> bool:
-        """Return whether the text is shown in place of the board."""
-        return self.top < self.last_top
-
-
-Page: TypeAlias = Start | Search | History | Lobby | Gathering | TablePage | Ended | Replay | Lesson
-
-
-def spots(server: FoundServer) -> tuple[Spot, ...]:
-    """Return what can be chosen of a server: itself, and its open tables."""
-    tables = server.answer.tables if isinstance(server.answer, Listed) else ()
-    return ((server.url, ""), *((server.url, table.table) for table in tables))
-
-
-LOG_KEPT: Final = 500
-ANNOUNCEMENTS_KEPT: Final = 3  # as many of the longest fit on the smallest screen
-_AT_FIRST: Final = Lobby()
-_NEW_TABLE: Final = Open(3)
-_SILENCE: Final = Talk()
+_NOWHERE: Final = Nowhere()
 
 
 class Notice(Struct, frozen=True):
@@ -438,13 +220,13 @@ class Ui:
     one that waits for that. `ticks_left` is how long a walk that goes on by itself stays at its step, `speed`
     how fast it goes, from 0. `now` is the time of a monotonic clock; `told_at` is when the last state of the
     table came, `clock_at` when the clock of the seat on turn did, `stops_at` when the server is going to
-    stop, if it is.
+    stop, if it is. `last_top` is how far the text on the screen could be scrolled at the last key.
     """
 
     name: str
     address: str = ""
     hosting: Hosting = Hosting()
-    page: Page = _AT_FIRST
+    page: Screen = _NOWHERE
     overlay: Overlay | None = None
     new_table: Open = _NEW_TABLE
     entry: Entry | None = None
@@ -468,6 +250,7 @@ class Ui:
     told_at: float = 0.0
     clock_at: float = 0.0
     stops_at: float | None = None
+    last_top: int = 0
 
 
 def closed_for_good(ui: Ui) -> bool:
@@ -475,62 +258,16 @@ def closed_for_good(ui: Ui) -> bool:
     return ui.lost is not None and ui.lost.until is None
 
 
-def in_lobby(ui: Ui) -> bool:
-    """Return whether the player is in a server's lobby."""
-    return isinstance(ui.page, Lobby)
-
-
 def hints_allowed(ui: Ui, model: TableModel) -> bool:
     """Return whether the player may have moves suggested: by this program, and at this table."""
     return ui.hosting.hints and model.state is not None and model.state.hints
 
 
-def followed(ui: Ui, model: TableModel) -> Ui:
-    """Return `ui` on the page that fits the server's table; choices made on another page are forgotten."""
-    page = ui.page
-    if isinstance(page, Start | Search | History | Replay | Lesson):  # which do not depend on a server
-        return ui
-    if ui.talk.table != model.table:
-        overlay = None if isinstance(ui.overlay, TalkPage) else ui.overlay
-        lobby_talk = ui.talk if ui.talk.table is None else ui.lobby_talk
-        talk = lobby_talk if model.table is None else Talk(model.table)
-        ui = replace(ui, talk=talk, lobby_talk=lobby_talk, overlay=overlay)
-    here: Page
-    if model.table is None:
-        here = page if isinstance(page, Lobby) else Lobby()
-    elif model.view is None:
-        here = page if isinstance(page, Gathering) else Gathering()
-    elif model.state is not None and model.state.ended:
-        here = page if isinstance(page, Ended) else Ended()
-    elif model.view.phase is Phase.OVER:
-        here = page if isinstance(page, Scoring | Result) else Scoring()
-    else:
-        here = page if isinstance(page, Playing) else Playing()
-    if here is page:
-        return ui
-    return replace(ui, page=here, overlay=None if isinstance(ui.overlay, Quitting) else ui.overlay)
+def with_game(ui: Ui, game: Screen) -> Ui:
+    """Return `ui` with this part of its screen about the game."""
+    return replace(ui, page=ui.page.with_game(game))
 
 
-def table_page(ui: Ui) -> TablePage | None:
-    """Return the page of the game that is shown: the server's, a record's or a lesson's."""
-    match ui.page:
-        case Replay(table=table) | Lesson(table=table):
-            return table
-        case Playing() | Scoring() | Result():
-            return ui.page
-        case Start() | Search() | History() | Lobby() | Gathering() | Ended():
-            return None
-        case _:
-            assert_never(ui.page)
-
-
-def with_table_page(ui: Ui, table: TablePage) -> Ui:
-    """Return `ui` with this page of its game."""
-    if isinstance(ui.page, Replay | Lesson):
-        return replace(ui, page=replace(ui.page, table=table))
-    return replace(ui, page=table)
-
-
-def record_of(ui: Ui) -> Replay | None:
-    """Return the record on the screen, if there is one: it has typed commands of its own."""
-    return ui.page if isinstance(ui.page, Replay) else None
+def those(*acts: tuple[Act, bool]) -> frozenset[Act]:
+    """Return the actions of which what is said holds."""
+    return frozenset(act for act, said in acts if said)

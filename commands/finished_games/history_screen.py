@@ -9,8 +9,9 @@ from client.ui.export.moment import as_svg, saved
 from client.ui.online.visit import LookingBack
 from client.ui.replay import run as run_replay
 from client.ui.requests import Request
+from client.ui.screens.history import History
 from client.ui.start import run
-from client.ui.state import History, Hosting, Notice, Ui
+from client.ui.state import Hosting, Notice, Ui
 from client.ui.terminal.device import Device
 from client.ui.texts.kept import not_saved, saved_as
 from commands.finished_games.past_games import past_games

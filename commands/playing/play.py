@@ -22,7 +22,7 @@ from client.player.preferences import (
 from client.typed.starting import BadStart, seat_to_start
 from client.ui.game import report
 from client.ui.online.visit import Options, Visit
-from client.ui.state import StartLine
+from client.ui.screens.start import StartLine
 from client.ui.texts.people import people_named
 from commands.display_options import add_display_options
 from commands.finished_games.past_games import kept_here

@@ -28,8 +28,9 @@ from client.typed.names import default_name
 from client.ui import requests
 from client.ui.learn import run as run_lessons
 from client.ui.lessons.course import Parting
+from client.ui.screens.start import LeftGame, Start, StartLine
 from client.ui.start import run
-from client.ui.state import LeftGame, Notice, Start, StartLine, Ui
+from client.ui.state import Notice, Ui
 from client.ui.texts.kept import games_damaged
 from commands.parsing import need_terminal
 from commands.playing.kept_games import KeptGame, kept_games

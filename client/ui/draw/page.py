@@ -1,7 +1,7 @@
 """What every page of the screen can draw of itself, and what several of them share."""
 
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 
@@ -10,7 +10,7 @@ from client.tables.table import TableModel
 from client.ui.draw.clocks import countdown
 from client.ui.draw.news_lines import LOG_LINES, news_lines, with_news
 from client.ui.draw.table_layout import shortened
-from client.ui.frame import EMPTY, Block, Line, ends, line, plain, stacked
+from client.ui.frame import EMPTY, Block, Drawing, Line, ends, line, plain, stacked
 from client.ui.state import Ui
 from client.ui.texts.events import describe_turn
 from client.ui.texts.glyphs import GlyphSet
@@ -19,28 +19,14 @@ from client.ui.texts.people import names_at
 _AROUND_A_LIST: Final = 9  # lines of a whole page that a short list leaves out, at most
 
 
-class PageDrawing(Protocol):
-    """A page, to be drawn at any size."""
+class _Page(Struct, frozen=True):
+    """What is no text to scroll through."""
 
-    @property
-    def stage(self) -> str:
-        """Return how far the game is, in a few words; empty if there is no game."""
-
-    @property
-    def place(self) -> str:
-        """Return the title of a small window."""
-
-    def title(self, width: int) -> Line:
-        """Return the title."""
-
-    def body(self, width: int, height: int) -> Block:
-        """Return everything between title and function bar."""
-
-    def small_body(self, width: int, height: int) -> Block:
-        """Return the same for a small window."""
+    def last_top(self, width: int, height: int) -> int:
+        return 0
 
 
-class ServerPage(Struct, frozen=True):
+class ServerPage(_Page, frozen=True):
     """What pages at a server have in common: their title names the table, the stage and the player."""
 
     ui: Ui
@@ -67,10 +53,10 @@ class ServerPage(Struct, frozen=True):
         return ends(left, line(f"  {who} ", style), width, style)
 
 
-class AroundGame(Struct, frozen=True):
+class AroundGame(_Page, frozen=True):
     """What pages around a game that is not at a server have in common: `table` draws the game."""
 
-    table: PageDrawing
+    table: Drawing
     glyphs: GlyphSet
 
     @property
@@ -85,7 +71,7 @@ class AroundGame(Struct, frozen=True):
         return self.table.body(width, height)
 
 
-class ListPage(Struct, frozen=True):
+class ListPage(_Page, frozen=True):
     """A list without a server around it: `block` draws it in so many columns and lines."""
 
     ui: Ui

@@ -12,7 +12,7 @@ from client.ui.actions import Act, Action, Hold, Pick
 from client.ui.draw.board import notation
 from client.ui.draw.clocks import seat_note
 from client.ui.frame import EMPTY, Block, Line, beside, block_of, chips, ends, line, people_style, wrapped
-from client.ui.state import Playing, Ui
+from client.ui.state import Ui
 from client.ui.texts.events import describe_forecast, turned
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import kind_words, names_at, piece_words
@@ -46,7 +46,7 @@ class Panel(Struct, frozen=True):
     """
 
     ui: Ui
-    playing: Playing
+    chosen: at_table.Selection
     model: TableModel
     view: View
     glyphs: GlyphSet
@@ -123,7 +123,7 @@ class Panel(Struct, frozen=True):
         ]
 
     def _hand_row(self, number: int, each: at_table.HandPiece) -> Line:
-        chosen = each.piece == at_table.selected_piece(self.playing, self.model)
+        chosen = each.piece == at_table.selected_piece(self.chosen, self.model)
         style = "class:chosen" if chosen else "" if each.legal else "class:off"
         left = beside(
             line(f"{self.glyphs.pointer if chosen else ' '} {number} ", style),
@@ -136,17 +136,17 @@ class Panel(Struct, frozen=True):
 
     def _laying(self, legal: LegalLays) -> list[Row]:
         """Return the tile drawn, where and how it would lie, and where else it may."""
-        at = at_table.selected_position(self.playing, legal)
+        at = at_table.selected_position(self.chosen, legal)
         rows = [
             self._heading(
-                _("TILE {tile}").format(tile=self.view.drawn), f"lay {at} {self.playing.orientation}"
+                _("TILE {tile}").format(tile=self.view.drawn), f"lay {at} {self.chosen.orientation}"
             ),
             BLANK,
         ]
         for position in legal.positions:
             chosen = position == at
             form = _("position {position}, {turned}") if chosen else _("position {position}")
-            words = form.format(position=position, turned=turned(self.playing.orientation))
+            words = form.format(position=position, turned=turned(self.chosen.orientation))
             content = beside(
                 pointer(self.glyphs, shown=chosen), line(words, "class:chosen" if chosen else "")
             )
@@ -158,7 +158,7 @@ class Panel(Struct, frozen=True):
 
         `brief` leaves out what the scoring of a piece already there would bring.
         """
-        layout, cell = self.view.layout, self.playing.hovered or self.playing.cursor
+        layout, cell = self.view.layout, self.chosen.hovered or self.chosen.cursor
         field = layout.fields.get(cell)
         if field is None:
             hill = next((tile for tile, at in layout.hills.items() if at == cell), None)
@@ -177,7 +177,7 @@ class Panel(Struct, frozen=True):
             words = _("{name}'s {piece}.").format(piece=piece_words(piece), name=owner)
             words = words if brief else f"{words} {self._gives(field)} {self._age(field)}"
         near = ", ".join(map(self._neighbour, layout.adjacent(field)))
-        foreseen = at_table.foreseen(self.playing, self.model) if self.foresees else None
+        foreseen = at_table.foreseen(self.chosen, self.model) if self.foresees else None
         told = [words] if foreseen is None else describe_forecast(foreseen, names_at(self.model))
         return [
             self._heading(_("FIELD {field}").format(field=field), _("a spring") if has_spring(field) else ""),

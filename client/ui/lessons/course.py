@@ -10,8 +10,8 @@ from client.ui.lessons import lesson
 from client.ui.lessons.example import record_at
 from client.ui.lessons.lesson import Practice
 from client.ui.lessons.pages import PAGES
-from client.ui.screens.dispatch import Outcome, pressed, updated
-from client.ui.state import Lesson
+from client.ui.screens.dispatch import pressed, updated
+from client.ui.state import Outcome
 from client.ui.texts.glyphs import GlyphSet
 from engine.errors import IllegalCommand
 from engine.events import LayTile, Place
@@ -64,12 +64,12 @@ class Course:
         if page == len(PAGES):
             self.parting = Parting.PLAY
         elif page >= 0:
-            self._open(page, self.ui.page.last_top if isinstance(self.ui.page, Lesson) else 0)
+            self._open(page)
 
-    def _open(self, page: int, last_top: int = 0) -> None:
+    def _open(self, page: int) -> None:
         self._page = page
         self._set_up()
-        self.ui = lesson.opened(page, self._name, self.model, self._glyphs, last_top)
+        self.ui = lesson.opened(page, self._name, self.model, self._glyphs)
 
     def _set_up(self) -> None:
         """Set up the page's game at its moment of the example."""

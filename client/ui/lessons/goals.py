@@ -5,8 +5,9 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from client.tables.table import TableModel
-from client.ui.screens.scoring import hill_of, step_of, steps
-from client.ui.state import Playing, Result, Scoring, TablePage
+from client.ui.screens.playing import Playing
+from client.ui.screens.scoring import Result, Scoring, hill_of, step_of, steps
+from client.ui.state import Screen
 from engine.board import Field, Tile
 from engine.errors import Fault
 from engine.events import Captured, Command, HillScored, Influence, LayTile, Place, SoldierFled
@@ -76,7 +77,7 @@ class Walk(Struct, frozen=True):
 Goal: TypeAlias = Read | PointTo | Lay | PlaceAny | PlaceSoldier | PlaceOn | Earn | Catch | BeRefused | Walk
 
 
-def arrived(goal: Goal, table: TablePage, view: View) -> bool:
+def arrived(goal: Goal, table: Screen, view: View) -> bool:
     """Return whether the pupil has reached the goal without a move, by pointing or walking there."""
     match goal, table:
         case Read(), _:

@@ -1,12 +1,12 @@
 """A lesson on the screen: how it opens, what it asks, when it is done, and its text beside the board."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from msgspec import structs
 
-from client.language import _, labelled
+from client.language import N_, _, labelled
 from client.levels import LEVELS, describe_level, describe_temper
 from client.tables.table import TableModel
 from client.ui import requests
@@ -16,7 +16,9 @@ from client.ui.draw.board import Marks
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import AroundGame
 from client.ui.draw.table_layout import small_table_block
-from client.ui.frame import EMPTY, Block, Line, beside, ends, line, stacked, wrapped
+from client.ui.draw.widgets import scrolled
+from client.ui.frame import EMPTY, Block, Drawing, Line, beside, ends, line, wrapped
+from client.ui.keys import COMMAND, ON_EVERY_PAGE, Key
 from client.ui.lessons.example import NAMES
 from client.ui.lessons.goals import (
     BeRefused,
@@ -34,19 +36,129 @@ from client.ui.lessons.goals import (
 )
 from client.ui.lessons.pages import PAGES, LessonPage, Shown
 from client.ui.requests import Request, TurnPage
-from client.ui.screens import playing
-from client.ui.screens.playing import PlayingDrawing, in_hand
-from client.ui.screens.scoring import ResultDrawing, Scene, ScoringDrawing, at_step, step_of
-from client.ui.state import Lesson, Notice, Playing, Result, Scoring, Ui, with_table_page
+from client.ui.screens.gathering import GatheringDrawing
+from client.ui.screens.playing import Playing, PlayingDrawing, in_hand
+from client.ui.screens.scoring import Result, ResultDrawing, Scene, Scoring, ScoringDrawing, at_step, step_of
+from client.ui.state import Notice, Outcome, Screen, Ui, those, with_game
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import names_at
 from client.ui.texts.scoring import amounts, describe_influence, describe_soldier
 from engine.errors import IllegalCommand
-from engine.events import Command, Event, Place
+from engine.events import Command, Event, Influence, Place
 from engine.legal import Legal
 from engine.redaction import redacted
 from engine.view import Phase, View, eyes_of, folded
 from protocol.messages import SeatSummary, TableState
+
+BOARD: Final = 1_000_000  # the line after the last one of any text: in a small window the board follows it
+
+_KEYS: Final = (
+    Key(("escape",), Act.QUIT, N_("leave")),
+    Key(("enter", " ", "n"), Act.NEXT, N_("one step forward, or the next page"), N_("next")),
+    Key(("backspace", "p"), Act.BACK, N_("one step back, or the previous page"), N_("back")),
+    Key(
+        ("right", "l", "scroll-down"), Way.EAST, N_("one step forward in the scoring; otherwise cursor east")
+    ),
+    Key(("left", "h", "scroll-up"), Way.WEST, N_("one step back in the scoring; otherwise cursor west")),
+    Key(("up", "k"), Way.UP, N_("move the cursor up")),
+    Key(("down", "j"), Way.DOWN, N_("move the cursor down")),
+    Key(("pagedown",), Act.PAGE_DOWN, N_("the next page, at any time"), N_("next page")),
+    Key(("pageup",), Act.PAGE_UP, N_("the previous page, at any time")),
+    COMMAND,
+    *ON_EVERY_PAGE,
+)
+_TURNS: Final[Mapping[Action, Key]] = {
+    key.action: key for key in _KEYS if key.action in {Act.PAGE_DOWN, Act.PAGE_UP}
+}
+_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.TALK, Act.VOTE, Act.PAUSE, Act.HINT, Act.MENU})
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson(Screen):
+    """The lesson of this number, with its game; `done` when the pupil has done what it asks.
+
+    `walk` is the first and the last step of the scoring that it goes through, if it does. `influence` is that
+    of a piece just placed: the board shows what each field gives it. With `points` the only thing to do is to
+    move the cursor; `last` if a game follows. In a small window `top` is the first line
+    shown of the text, or `BOARD` if it shows that.
+    """
+
+    number: int
+    table: Screen
+    done: bool = False
+    walk: tuple[int, int] | None = None
+    influence: Influence | None = None
+    points: bool = False
+    last: bool = False
+    top: int = 0
+
+    log_style = "class:info"  # it says what to do
+
+    def reads(self, ui: Ui) -> bool:
+        """Return whether the text is shown in place of the board."""
+        return self.top < ui.last_top
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        if not isinstance(self.table, Playing) or self.done:
+            return _KEYS
+        return self.table.keys(model)
+
+    def shown_keys(self, model: TableModel) -> tuple[Key, ...]:
+        return tuple(
+            _TURNS.get(key.action, key) for key in self.keys(model) if key.action not in _WITH_OTHERS
+        )
+
+    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
+        if self.keys(model) is _KEYS:
+            return those((Act.PAGE_DOWN, self.last and self.top >= last_top))
+        idle = self.table.idle(ui, model, last_top)
+        return idle | {Act.NEXT_PIECE, Act.CONFIRM} if self.points else idle
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        lesson, view = self, model.view
+        if view is None:
+            return ui, None
+        if ui.last_top and (top := _scrolled_to(lesson, ui, action)) != min(lesson.top, ui.last_top):
+            return replace(ui, page=replace(lesson, top=BOARD if top == ui.last_top else top)), None
+        if lesson.reads(ui) and action not in _PAGES:  # what is done is seen on the board
+            lesson = replace(lesson, top=BOARD)
+            ui = replace(ui, page=lesson)
+        if action is Act.PAGE_DOWN and lesson.last:
+            return replace(ui, notice=Notice(_("This is the last page. Press Enter to play."))), None
+        if action in _PAGES:
+            return ui, _PAGES[action]
+        if not isinstance(lesson.table, Playing):
+            assert isinstance(lesson.table, Scoring | Result)  # noqa: S101 - what else is there of a game
+            return _walking(ui, lesson.table, lesson.walk, action, view)
+        if lesson.done:
+            return _looking(ui, lesson.table, action)
+        if action is Act.CANCEL and not _holds_something(lesson.table):
+            return ui, requests.Quit()
+        if lesson.points and action in {Act.CONFIRM, PointAt(lesson.table.cursor)}:
+            return replace(ui, notice=Notice(_("Nothing can be placed on this page: move the cursor."))), None
+        return lesson.table.act(ui, action, model)
+
+    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
+        view, table = model.view, self.table
+        if view is None:
+            return GatheringDrawing(ui, model, glyphs)
+        game: Drawing
+        if isinstance(table, Playing):
+            game = LessonPlayingDrawing(ui, model, glyphs, table, view, self)
+        elif isinstance(table, Result) and view.result is not None:
+            game = LessonResultDrawing(ui, model, glyphs, view.result, view, self)
+        else:
+            assert isinstance(table, Scoring | Result)  # noqa: S101 - what else is there of a game that is over
+            game = LessonScoringDrawing(ui, model, glyphs, step_of(table, view), view, self)
+        return LessonDrawing(game, glyphs, self, ui.name, ui.log)
+
+    @property
+    def game(self) -> Screen:
+        return self.table
+
+    def with_game(self, game: Screen) -> Screen:
+        return replace(self, table=game)
+
 
 _TABLE: Final = "lessons"
 
@@ -61,16 +173,11 @@ class Practice(Protocol):
     def apply(self, command: Command) -> Sequence[Event]: ...
 
 
-def opened(number: int, name: str, model: TableModel, glyphs: GlyphSet, last_top: int = 0) -> Ui:
-    """Return the UI state when the page opens on the moment that `model` shows.
-
-    `last_top` is how far the page before could be scrolled, until the window has drawn this one.
-    """
+def opened(number: int, name: str, model: TableModel, glyphs: GlyphSet) -> Ui:
+    """Return the UI state when the page opens on the moment that `model` shows."""
     page = PAGES[number]
     task = _filled(page.task, page.goal, glyphs)
-    lesson = Lesson(
-        number, Playing(), points=isinstance(page.goal, PointTo), last=page is PAGES[-1], last_top=last_top
-    )
+    lesson = Lesson(number, Playing(), points=isinstance(page.goal, PointTo), last=page is PAGES[-1])
     if (view := model.view) is not None:
         lesson = _begun(lesson, page, view)
     ui = Ui(name=name, page=lesson, log=(f"{glyphs.pointer} {task}",))
@@ -219,40 +326,12 @@ _BACK: Final[frozenset[Action]] = frozenset({Act.BACK, Way.UP, Way.WEST})
 _TURNING: Final[dict[Action, Request]] = {Act.NEXT: TurnPage(1), Act.BACK: TurnPage(-1)}
 
 
-def acted(ui: Ui, lesson: Lesson, action: Action, view: View, model: TableModel) -> tuple[Ui, Request | None]:
-    """Return the UI state after a key or a click, and the move or the page that is asked for."""
-    if lesson.last_top and (top := _scrolled(lesson, action)) != lesson.top:
-        return replace(ui, page=replace(lesson, top=top)), None
-    if lesson.reads and action not in _PAGES:  # what is done is seen on the board
-        lesson = replace(lesson, top=lesson.last_top)
-        ui = replace(ui, page=lesson)
-    if action is Act.PAGE_DOWN and lesson.last:
-        return replace(ui, notice=Notice(_("This is the last page. Press Enter to play."))), None
-    if action in _PAGES:
-        return ui, _PAGES[action]
-    if not isinstance(lesson.table, Playing):
-        return _walking(ui, lesson.table, lesson.walk, action, view)
-    if lesson.done:
-        return _looking(ui, lesson.table, action)
-    if action is Act.CANCEL and not _holds_something(lesson.table):
-        return ui, requests.Quit()
-    if lesson.points and action in {Act.CONFIRM, PointAt(lesson.table.cursor)}:
-        return replace(ui, notice=Notice(_("Nothing can be placed on this page: move the cursor."))), None
-    return playing.acted(ui, lesson.table, action, model)
-
-
-def scrollable(lesson: Lesson, last_top: int) -> Lesson:
-    """Return the lesson in a window where its text can be scrolled so far: not at all in a large one."""
-    top = min(lesson.top, last_top - 1) if lesson.reads or not lesson.last_top else last_top
-    return replace(lesson, top=max(top, 0), last_top=last_top)
-
-
-def _scrolled(lesson: Lesson, action: Action) -> int:
+def _scrolled_to(lesson: Lesson, ui: Ui, action: Action) -> int:
     """Return the first line shown of the text after a key in a small window."""
-    top, end = lesson.top, lesson.last_top - 1
-    if action is Act.PAGE_DOWN or (lesson.reads and action in _ON):
-        return min(top + _LINES, end) if top < end else lesson.last_top
-    if action is Act.PAGE_UP or (lesson.reads and action in _BACK):
+    top, end = min(lesson.top, ui.last_top), ui.last_top - 1
+    if action is Act.PAGE_DOWN or (lesson.reads(ui) and action in _ON):
+        return min(top + _LINES, end) if top < end else ui.last_top
+    if action is Act.PAGE_UP or (lesson.reads(ui) and action in _BACK):
         return end if top > end else max(top - _LINES, 0)
     return top
 
@@ -264,26 +343,26 @@ def _holds_something(playing: Playing) -> bool:
 
 def _walking(
     ui: Ui, page: Scoring | Result, walk: tuple[int, int] | None, action: Action, view: View
-) -> tuple[Ui, Request | None]:
+) -> Outcome:
     """Go through the part of the scoring that the lesson is about, or turn the page at its ends."""
     step = step_of(page, view)
     first, last = walk or (step, step)
     match action:
         case Act.NEXT | Way.EAST if step < last:
-            return with_table_page(ui, at_step(view, step + 1)), None
+            return with_game(ui, at_step(view, step + 1)), None
         case Act.BACK | Way.WEST if step > first:
-            return with_table_page(ui, at_step(view, step - 1)), None
+            return with_game(ui, at_step(view, step - 1)), None
         case _:
             return ui, _TURNING.get(action)
 
 
-def _looking(ui: Ui, playing: Playing, action: Action) -> tuple[Ui, Request | None]:
+def _looking(ui: Ui, playing: Playing, action: Action) -> Outcome:
     """Look around on a page that is done, or turn it."""
     match action:
         case Way():
-            return with_table_page(ui, replace(playing, cursor=step(playing.cursor, action))), None
+            return with_game(ui, replace(playing, cursor=step(playing.cursor, action))), None
         case PointAt(cell):
-            return with_table_page(ui, replace(playing, cursor=cell)), None
+            return with_game(ui, replace(playing, cursor=cell)), None
         case _:
             return ui, _TURNING.get(action)
 
@@ -304,25 +383,19 @@ class LessonDrawing(AroundGame, frozen=True):
         return _("Lesson {number} of {count}").format(number=self.lesson.number + 1, count=len(PAGES))
 
     def small_body(self, width: int, height: int) -> Block:
-        rows = self._to_read(width)
-        if self.lesson.top > (end := _end(rows, height)):
+        if self.lesson.top == BOARD:
             return self.table.small_body(width, height)
-        return Block(tuple(stacked(rows[min(self.lesson.top, end) :], width, height)))
+        return scrolled(self._to_read(width), self.lesson.top, width, height)[0]
 
     def last_top(self, width: int, height: int) -> int:
         """Return how far a small window can be scrolled: through the text, and on to the board."""
-        return _end(self._to_read(width), height) + 1
+        return max(len(self._to_read(width)) - height, 0) + 1
 
     def _to_read(self, width: int) -> list[Line]:
         """Return the text, and below it the task and what came of it."""
         rows = lesson_text(self.lesson, self.glyphs, width - 2)
         rows += [line(row, "class:info") for told in self.log for row in wrapped(told, width - 2)]
         return [beside(line(" "), content) for content in rows]
-
-
-def _end(rows: list[Line], height: int) -> int:
-    """Return the line with which the last screen of the text begins."""
-    return max(len(rows) - height, 0)
 
 
 class LessonPlayingDrawing(PlayingDrawing, frozen=True):

@@ -7,8 +7,10 @@ from typing import Final
 from client.tables.table import TableModel
 from client.ui.actions import Act
 from client.ui.screens import replay
-from client.ui.screens.scoring import at_step, sentence, step_of
-from client.ui.state import Playing, Replay, Result, Scoring, Ui, table_page
+from client.ui.screens.playing import Playing
+from client.ui.screens.replay import Replay
+from client.ui.screens.scoring import Result, Scoring, at_step, sentence, step_of
+from client.ui.state import Ui
 from client.ui.texts.people import names_at
 from engine.view import Phase
 
@@ -38,7 +40,7 @@ def ticked(ui: Ui, model: TableModel) -> Ui:
         return replace(ui, ticks_left=ui.ticks_left - 1)
     match ui.page:
         case Replay() as page:
-            ui = replay.acted(ui, page, Act.NEXT, view)
+            ui, _request = page.act(ui, Act.NEXT, model)
             model = replay.seen_in(ui)
         case Scoring(step):
             ui = replace(ui, page=at_step(view, step + 1))
@@ -74,7 +76,7 @@ def _ended(ui: Ui) -> bool:
 def _ticks_for(ui: Ui, model: TableModel) -> int:
     """Return how long it takes to read the sentence of this step."""
     told = ui.log[-1] if ui.log else ""
-    page = table_page(ui)
+    page = ui.page.game
     if model.view is not None and isinstance(page, Scoring | Result):
         told = sentence(model.view, step_of(page, model.view), names_at(model))
     return max(_LEAST_TICKS[ui.speed], ceil(len(told) / _READ_IN_A_TICK[ui.speed]))

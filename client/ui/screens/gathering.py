@@ -1,19 +1,21 @@
 """A table whose game has not begun: who sits there, and what it waits for."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
-from client.language import _, counted, labelled, listed, parted
+from client.language import N_, _, counted, labelled, listed, parted
 from client.levels import usual_level
 from client.tables.table import TableModel
 from client.typed.address import describe_found_as, loopback
 from client.ui.actions import Act, Action
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import ServerPage, short_list
-from client.ui.frame import EMPTY, Block, Line, beside, chips, line, paragraphs
-from client.ui.requests import Request
-from client.ui.screens.menu import free_seats, line_of_own_people
-from client.ui.state import MenuPage, Notice, Quitting, TableMenu, Ui, closed_for_good
+from client.ui.frame import EMPTY, Block, Drawing, Line, beside, chips, line, paragraphs
+from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Key
+from client.ui.screens.menu import MenuPage, TableMenu, free_seats, line_of_own_people
+from client.ui.screens.overlays import Quitting
+from client.ui.state import Notice, Outcome, Screen, Ui, closed_for_good, those
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import PEOPLES, names_of, spectator_name
 from client.ui.texts.set_up import HINTS, PRIVATE, SPECTATORS, describe_policy, describe_starting
@@ -21,27 +23,62 @@ from engine.pieces import People
 from protocol.absence import WAIT
 from protocol.messages import NEW, Leave, SayReady, SeatBot, StartGame, TableState
 
-
-def acted(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
-    """Return the UI state after a key or a click, and what is asked of the server."""
-    match action:
-        case Act.START:
-            return ui, StartGame(NEW)
-        case Act.READY:
-            return _said_ready(ui, model)
-        case Act.PEOPLE:
-            return _choosing_people(ui, model), None
-        case Act.LEAVE if model.seat is not None and not closed_for_good(ui):  # the seat would be lost
-            return replace(ui, overlay=Quitting(Leave(NEW))), None
-        case Act.LEAVE:
-            return ui, Leave(NEW)
-        case Act.SEAT_BOT:
-            return _seat_bot(ui, model)
-        case _:
-            return ui, None
+_KEYS: Final = (
+    Key(("enter", "s"), Act.START, N_("start the game (host only)"), N_("start")),
+    Key(("r",), Act.READY, N_("say that you are ready, or take that back"), N_("ready")),
+    Key(("p",), Act.PEOPLE, N_("choose the people that you play"), N_("people")),
+    Key(("b",), Act.SEAT_BOT, N_("let a bot take a free seat"), N_("bot")),
+    Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave")),
+    *AT_TABLE,
+    *ON_EVERY_PAGE,
+)
 
 
-def _said_ready(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
+@dataclass(frozen=True, slots=True)
+class Gathering(Screen):
+    """A table whose game has not begun."""
+
+    at_server = True
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return _KEYS
+
+    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
+        state = model.state
+        if state is None:
+            return frozenset({Act.START, Act.SEAT_BOT, Act.READY, Act.PEOPLE})
+        free = any(each.name is None for each in state.seats)
+        waits = free or any(each.kept for each in state.seats)
+        host = model.seat is not None and model.seat == state.host
+        return those(
+            (Act.START, waits or not host),
+            (Act.READY, model.seat is None or ui.hosting.private),
+            (Act.PEOPLE, model.seat is None),
+            (Act.SEAT_BOT, not (free and ui.hosting.levels and host)),
+        )
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        match action:
+            case Act.START:
+                return ui, StartGame(NEW)
+            case Act.READY:
+                return _said_ready(ui, model)
+            case Act.PEOPLE:
+                return _choosing_people(ui, model), None
+            case Act.LEAVE if model.seat is not None and not closed_for_good(ui):  # the seat would be lost
+                return replace(ui, overlay=Quitting(Leave(NEW))), None
+            case Act.LEAVE:
+                return ui, Leave(NEW)
+            case Act.SEAT_BOT:
+                return _seat_bot(ui, model)
+            case _:
+                return ui, None
+
+    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
+        return GatheringDrawing(ui, model, glyphs)
+
+
+def _said_ready(ui: Ui, model: TableModel) -> Outcome:
     """Ask to be ready, or not any more."""
     if model.state is None or model.seat is None:
         return replace(
@@ -57,7 +94,7 @@ def _choosing_people(ui: Ui, model: TableModel) -> Ui:
     return replace(ui, overlay=TableMenu(MenuPage.PEOPLE, line_of_own_people(model.state, model.seat)))
 
 
-def _seat_bot(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
+def _seat_bot(ui: Ui, model: TableModel) -> Outcome:
     """Seat a bot; if the server has several levels, ask for one."""
     state, levels = model.state, ui.hosting.levels
     if state is None:

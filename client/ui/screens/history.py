@@ -1,54 +1,92 @@
 """The list of finished games, and what the players have reached in them."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import _
+from client.language import N_, _
 from client.records.recording import PastGame, standings
+from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.actions import Act, Action, ChooseLine, Way
 from client.ui.draw.page import ListPage
-from client.ui.frame import EMPTY, Block, Line, beside, block_of, cut, line, padded, paragraphs
-from client.ui.requests import Request
-from client.ui.state import History, Notice, Ui
+from client.ui.draw.widgets import choice, line_chosen, lines_around
+from client.ui.frame import EMPTY, Block, Drawing, Line, beside, block_of, cut, line, padded, paragraphs
+from client.ui.keys import ON_EVERY_PAGE, Key
+from client.ui.state import Notice, Outcome, Screen, Ui, those
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.scoring import describe_points, list_standings
 from client.ui.texts.times import local_time
 
-_STEPS: Final = {Way.UP: -1, Way.DOWN: 1, Act.PAGE_UP: -10, Act.PAGE_DOWN: 10}
+_KEYS: Final = (
+    Key(("up", "k", "scroll-up"), Way.UP, N_("the game above")),
+    Key(("down", "j", "scroll-down"), Way.DOWN, N_("the game below")),
+    Key(("pageup",), Act.PAGE_UP, N_("ten games up")),
+    Key(("pagedown",), Act.PAGE_DOWN, N_("ten games down")),
+    Key(("enter", " ", "v"), Act.CONFIRM, N_("replay the game with everything revealed"), N_("review")),
+    Key(("y",), Act.ANALYSE, N_("replay it with everybody's chances"), N_("analyse")),
+    Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save")),
+    Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture")),
+    Key(("x", "delete"), Act.REMOVE, N_("remove the game for good; press twice"), N_("remove")),
+    Key(("escape",), Act.LEAVE, N_("back to where you came from"), N_("leave")),
+    *ON_EVERY_PAGE,
+)
 
 
-def acted(ui: Ui, history: History, action: Action) -> tuple[Ui, Request | None]:
-    """Return the UI state after a key or a click, and what is to be done with a game, if anything."""
-    here = replace(history, removing=False)
-    if action is Act.LEAVE:
-        return ui, requests.GoHome()
-    if not history.games:
-        return ui, None
-    game = history.games[history.chosen]
-    match action:
-        case Way() | Act.PAGE_UP | Act.PAGE_DOWN if action in _STEPS:
-            there = min(max(history.chosen + _STEPS[action], 0), len(history.games) - 1)
+@dataclass(frozen=True, slots=True)
+class History(Screen):
+    """The list of finished games, the latest first; `chosen` is the line that the player is on.
+
+    `removing` if that game is to be removed as soon as the player asks again.
+    """
+
+    games: tuple[PastGame, ...]
+    chosen: int = 0
+    removing: bool = False
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return _KEYS
+
+    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
+        return not_here(ui)
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        here = replace(self, removing=False)
+        if action is Act.LEAVE:
+            return ui, requests.GoHome()
+        if not self.games:
+            return ui, None
+        game = self.games[self.chosen]
+        if (there := line_chosen(action, self.chosen, len(self.games))) is not None:
             return replace(ui, page=replace(here, chosen=there)), None
-        case ChooseLine(number) if number != history.chosen:
-            return replace(ui, page=replace(here, chosen=number)), None
-        case Act.CONFIRM | ChooseLine():
-            return replace(ui, page=here), requests.ShowGame(game.file)
-        case Act.ANALYSE if ui.hosting.analyses:
-            return replace(ui, page=here), requests.ShowGame(game.file, analysed=True)
-        case Act.SAVE_RECORD | Act.SAVE_PICTURE if ui.hosting.saves:
-            picture = action is Act.SAVE_PICTURE
-            return replace(ui, page=here), requests.SaveGame(game.file, picture=picture)
-        case Act.REMOVE if history.removing:
-            return replace(ui, page=here), requests.RemoveGame(game.file)
-        case Act.REMOVE:
-            text = _("Press x again to remove the game at table {table} for good.")
-            asked = replace(history, removing=True)
-            return replace(ui, page=asked, notice=Notice(text.format(table=game.table))), None
-        case _:
-            return replace(ui, page=here), None
+        match action:
+            case Act.PAGE_UP | Act.PAGE_DOWN:
+                there = self.chosen + (_PAGE if action is Act.PAGE_DOWN else -_PAGE)
+                return replace(ui, page=replace(here, chosen=min(max(there, 0), len(self.games) - 1))), None
+            case Act.CONFIRM | ChooseLine():
+                return replace(ui, page=here), requests.ShowGame(game.file)
+            case Act.ANALYSE if ui.hosting.analyses:
+                return replace(ui, page=here), requests.ShowGame(game.file, analysed=True)
+            case Act.SAVE_RECORD | Act.SAVE_PICTURE if ui.hosting.saves:
+                picture = action is Act.SAVE_PICTURE
+                return replace(ui, page=here), requests.SaveGame(game.file, picture=picture)
+            case Act.REMOVE if self.removing:
+                return replace(ui, page=here), requests.RemoveGame(game.file)
+            case Act.REMOVE:
+                text = _("Press x again to remove the game at table {table} for good.")
+                asked = replace(self, removing=True)
+                return replace(ui, page=asked, notice=Notice(text.format(table=game.table))), None
+            case _:
+                return replace(ui, page=here), None
+
+    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
+        place = _("Past games")
+        heading = f"Palatinus {glyphs.dot} {place}"
+        return ListPage(ui, place, heading, lambda width, height: history_block(self, glyphs, width, height))
+
+
+_PAGE: Final = 10  # games
 
 
 _WHEN = 18  # columns
@@ -56,10 +94,10 @@ _OTHERS = 9  # lines that are no games in a window of any size
 _PLAYERS_SHOWN = 8  # in the standings
 
 
-def history_page(ui: Ui, history: History, glyphs: GlyphSet) -> ListPage:
-    place = _("Past games")
-    heading = f"Palatinus {glyphs.dot} {place}"
-    return ListPage(ui, place, heading, lambda width, height: history_block(history, glyphs, width, height))
+def not_here(ui: Ui) -> frozenset[Act]:
+    """Return what this program does not do with a finished game."""
+    saving = ((act, not ui.hosting.saves) for act in (Act.SAVE_RECORD, Act.SAVE_PICTURE))
+    return those((Act.ANALYSE, not ui.hosting.analyses), *saving)
 
 
 def history_block(history: History, glyphs: GlyphSet, width: int, height: int) -> Block:
@@ -75,15 +113,9 @@ def history_block(history: History, glyphs: GlyphSet, width: int, height: int) -
         (EMPTY, None),
         (line(f"  {heading}", "class:heading"), None),
     ]
-    room = max(height - _OTHERS, 1)
-    first = min(max(chosen - room + 1, 0), max(len(games) - room, 0))
-    for at, game in enumerate(games[first : first + room], start=first):
-        words = _row(game, for_codes, width - 2)
-        if at == chosen:
-            row = line(padded(f"{glyphs.pointer} {words}", width), "class:chosen")
-        else:
-            row = line(f"  {words}")
-        rows.append((row, ChooseLine(at)))
+    for at in lines_around(chosen, len(games), height - _OTHERS):
+        words = _row(games[at], for_codes, width - 2)
+        rows.append((choice(words, glyphs, width, chosen=at == chosen), ChooseLine(at)))
     rows.append((EMPTY, None))
     best = list_standings(standings(games)[:_PLAYERS_SHOWN])
     rows += [(beside(line("  "), content), None) for content in paragraphs([best], width - 4, "class:faint")]

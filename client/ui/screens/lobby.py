@@ -1,21 +1,36 @@
 """The lobby: the list of tables, how a new one would be, who is online, and what they say."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
 from msgspec import structs
 
-from client.language import _, counted, labelled, parted
+from client.language import N_, _, counted, labelled, parted
+from client.tables.table import TableModel
 from client.typed.address import describe_found_as
 from client.ui import requests
 from client.ui.actions import Act, Action, ChooseLine, Pick, Way
 from client.ui.draw.news_lines import LOG_LINES, lines_wanted, lobby_talk, with_news
 from client.ui.draw.page import ServerPage, short_list
-from client.ui.frame import EMPTY, Block, Line, begun, beside, block_of, line, padded, side_by_side, wrapped
+from client.ui.draw.widgets import choice, line_chosen, lines_around, settings
+from client.ui.frame import (
+    EMPTY,
+    Block,
+    Drawing,
+    Line,
+    begun,
+    beside,
+    block_of,
+    line,
+    padded,
+    side_by_side,
+    wrapped,
+)
+from client.ui.keys import COMMAND, ON_EVERY_PAGE, Key
 from client.ui.requests import Open, Request
-from client.ui.state import Asked, Company, Entry, Lobby, Notice, Ui
+from client.ui.state import Asked, Company, Entry, Notice, Outcome, Screen, Ui, those
 from client.ui.talk import Talk
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.kept import your_seat
@@ -32,6 +47,31 @@ from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock,
 from protocol.messages import NEW, ListTables, TableSummary
 from protocol.text import printable
 
+_KEYS: Final = (
+    Key(("up", "k", "scroll-up"), Way.UP, N_("the table above or below")),
+    Key(("down", "j", "scroll-down"), Way.DOWN, N_("the table above or below")),
+    Key(("enter",), Act.CONFIRM, N_("join, return to your seat, or watch; last line: open"), N_("join")),
+    Key(("w",), Act.WATCH, N_("watch the table"), N_("watch")),
+    Key(("o",), Act.OPEN, N_("open a new table"), N_("new table")),
+    Key(("t",), Act.CHAT, N_("say something in the lobby"), N_("say")),
+    Key(("T",), Act.TALK, N_("who is online, and what was said in the lobby"), N_("read")),
+    Key(("n",), Act.NAME, N_("change the name others see"), N_("name")),
+    Key(("v",), Act.REVIEW, N_("your past games, if you are here over ssh"), N_("past games")),
+    *(Key((str(n),), Pick(n), N_("new table: how many players")) for n in range(2, 6)),
+    Key(("x",), Act.LAYOUT, N_("new table: lay the tiles, or have them laid at random"), N_("layout")),
+    Key(("s",), Act.STARTING, N_("new table: who starts"), N_("who starts")),
+    Key(("a",), Act.ABSENCE, N_("new table: what happens when a player is away or slow"), N_("absence")),
+    Key(("+", "="), Act.MORE, N_("new table: more or less time before it happens")),
+    Key(("-",), Act.LESS, N_("new table: more or less time before it happens")),
+    Key(("p",), Act.PRIVATE, N_("new table: listed or not; with hints or not")),
+    Key(("h",), Act.HINTS, N_("new table: listed or not; with hints or not")),
+    Key(("r",), Act.REFRESH, N_("refresh the list"), N_("refresh")),
+    Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit")),
+    COMMAND,
+    *ON_EVERY_PAGE,
+)
+
+
 # The first of each is the default.
 _SECONDS: Final[Mapping[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, ...]]] = MappingProxyType(
     {
@@ -44,37 +84,60 @@ _SECONDS: Final[Mapping[type[MoveClock | GameClock | ByVote | ByBot], tuple[int,
 _KINDS: Final = tuple(_SECONDS)
 
 
-def acted(ui: Ui, lobby: Lobby, action: Action) -> tuple[Ui, Request | None]:
-    """Return the UI state after a key or a click in the lobby, and what is asked of the server."""
-    last = len(lobby.tables)  # the line that opens a new table
-    match action:
-        case Way():
-            chosen = lobby.chosen + (1 if action is Way.DOWN else -1)
-            return _at_line(ui, lobby, min(max(chosen, 0), last)), None
-        case ChooseLine(number) if number != lobby.chosen:
-            return _at_line(ui, lobby, number), None
-        case Act.CONFIRM | ChooseLine():
-            if lobby.chosen < last:
-                return ui, _entrance(lobby.tables[lobby.chosen], lobby.kept_seats)
-            return ui, ui.new_table
-        case Act.WATCH if lobby.chosen < last:
-            return ui, requests.Watch(lobby.tables[lobby.chosen].table)
-        case Act.WATCH:
-            return replace(ui, notice=Notice(_("Use the arrow keys to choose a table to watch."))), None
-        case Act.OPEN:
-            return _at_line(ui, lobby, last), ui.new_table
-        case Act.REFRESH:
-            return ui, ListTables(NEW)
-        case Act.NAME:
-            return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
-        case Act.REVIEW if ui.hosting.lists_games:
-            return ui, requests.LookBack()
-        case Act.LEAVE:
-            return ui, requests.GoHome()
-        case _ if (table := _set_up(ui.new_table, action)) is not None:
-            return replace(_at_line(ui, lobby, last), new_table=table), None
-        case _:
-            return ui, None
+@dataclass(frozen=True, slots=True)
+class Lobby(Screen):
+    """The list of tables; `kept_seats` are those where a seat is kept, `chosen` the line the player is on."""
+
+    tables: tuple[TableSummary, ...] = ()
+    kept_seats: frozenset[str] = frozenset()
+    chosen: int = 0
+    at_server = True
+    asks_to_quit = True
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return _KEYS
+
+    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
+        new_table = self.chosen >= len(self.tables)
+        alone = ui.company is None or not ui.company.people
+        return those(
+            (Act.CHAT, not ui.hosting.lobby),
+            (Act.TALK, not ui.talk.remarks and alone),
+            (Act.REVIEW, not ui.hosting.lists_games),
+            (Act.WATCH, new_table),
+            (Act.CONFIRM, new_table),  # it does the same as `o` there, and has another name
+        )
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        last = len(self.tables)  # the line that opens a new table
+        if (there := line_chosen(action, self.chosen, last + 1)) is not None:
+            return _at_line(ui, self, there), None
+        match action:
+            case Act.CONFIRM | ChooseLine():
+                if self.chosen < last:
+                    return ui, _entrance(self.tables[self.chosen], self.kept_seats)
+                return ui, ui.new_table
+            case Act.WATCH if self.chosen < last:
+                return ui, requests.Watch(self.tables[self.chosen].table)
+            case Act.WATCH:
+                return replace(ui, notice=Notice(_("Use the arrow keys to choose a table to watch."))), None
+            case Act.OPEN:
+                return _at_line(ui, self, last), ui.new_table
+            case Act.REFRESH:
+                return ui, ListTables(NEW)
+            case Act.NAME:
+                return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
+            case Act.REVIEW if ui.hosting.lists_games:
+                return ui, requests.LookBack()
+            case Act.LEAVE:
+                return ui, requests.GoHome()
+            case _ if (table := _set_up(ui.new_table, action)) is not None:
+                return replace(_at_line(ui, self, last), new_table=table), None
+            case _:
+                return ui, None
+
+    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
+        return LobbyDrawing(ui, model, glyphs, self)
 
 
 def _at_line(ui: Ui, lobby: Lobby, number: int) -> Ui:
@@ -216,20 +279,18 @@ def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int)
     rows: list[tuple[Line, Action | None]] = [(EMPTY, None), *((content, None) for content in others)]
     rows.append((line(f"  {heading}", "class:heading"), None))
     details = _details(lobby, width)
-    room = max(height - 14 - len(others) - len(details), 1)
-    first = min(max(lobby.chosen - room + 1, 0), max(len(lobby.tables) - room, 0))
-    for at, table in enumerate(lobby.tables[first : first + room], start=first):
-        rows.append((_chosen(lobby, glyphs, at, _table_text(table, lobby.kept_seats), width), ChooseLine(at)))
+    room = height - 14 - len(others) - len(details)
+    for at in lines_around(lobby.chosen, len(lobby.tables), room):
+        text = _table_text(lobby.tables[at], lobby.kept_seats)
+        rows.append((choice(text, glyphs, width, chosen=at == lobby.chosen), ChooseLine(at)))
     if lobby.tables:
         rows += [(content, None) for content in details]
     else:
         nothing = _("No tables are open. Open one, and others can join.")
         rows.append((line(f"  {nothing}", "class:faint"), None))
-    rows += [
-        (EMPTY, None),
-        (_chosen(lobby, glyphs, len(lobby.tables), _("A new table"), width), ChooseLine(len(lobby.tables))),
-    ]
-    rows += [(content, None) for content in _set_up_of_lobby(ui.new_table)]
+    new = choice(_("A new table"), glyphs, width, chosen=lobby.chosen >= len(lobby.tables))
+    rows += [(EMPTY, None), (new, ChooseLine(len(lobby.tables)))]
+    rows += [(content, None) for content in _describe_set_up(ui.new_table, width)]
     return block_of(rows, width)
 
 
@@ -270,7 +331,7 @@ def _describe_starting(seat: Seat | None) -> str:
     return _("you start") if seat == 0 else _("seat {number} starts").format(number=seat + 1)
 
 
-def _set_up_of_lobby(table: Open) -> list[Line]:
+def _describe_set_up(table: Open, width: int) -> list[Line]:
     """Return how a new table would be: on each line the keys, and the setting that they change."""
     keys_and_words = (
         ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
@@ -281,7 +342,7 @@ def _set_up_of_lobby(table: Open) -> list[Line]:
         ("a", describe_policy(table.absence)),
         *(() if isinstance(table.absence, Wait) else (("+, -", _("more or less time")),)),
     )
-    return [beside(line(f"    {keys:<6}", "class:key"), line(words)) for keys, words in keys_and_words]
+    return settings(keys_and_words, width)
 
 
 def _table_text(table: TableSummary, kept: frozenset[str]) -> str:
@@ -295,9 +356,3 @@ def _table_text(table: TableSummary, kept: frozenset[str]) -> str:
 def _describe_stage(table: TableSummary) -> str:
     stage = describe_stage(table.stage, full=table.taken == table.players)
     return _("playing, all away") if table.deserted and table.stage == "playing" else stage
-
-
-def _chosen(lobby: Lobby, glyphs: GlyphSet, at: int, text: str, width: int) -> Line:
-    if at != lobby.chosen:
-        return line(f"  {text}")
-    return line(padded(f"{glyphs.pointer} {text}", width), "class:chosen")

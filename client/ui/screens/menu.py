@@ -1,7 +1,8 @@
 """The menu of a table: what its host can do, and how the table is set up."""
 
+import enum
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Final, TypeAlias, assert_never
@@ -15,6 +16,7 @@ from client.ui.actions import Act, Action, ChooseLine, Way
 from client.ui.at_table import pause_request
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import short_list
+from client.ui.draw.widgets import line_chosen, lines_around
 from client.ui.frame import (
     EMPTY,
     Block,
@@ -28,8 +30,9 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
+from client.ui.keys import HELP, Key
 from client.ui.requests import Request
-from client.ui.state import Asked, Entry, MenuPage, Notice, TableMenu, Ui
+from client.ui.state import Asked, Entry, Notice, Outcome, Overlay, Ui
 from client.ui.talk import Mute, Talk
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import PEOPLES, describe_mute, names_of, spectator_name
@@ -74,6 +77,25 @@ POLICIES: Final[tuple[Absence, ...]] = (
     GameClock(1800),
 )
 
+
+class MenuPage(enum.Enum):
+    """What the menu of a table is about."""
+
+    MAIN = enum.auto()
+    STARTING = enum.auto()
+    ABSENCE = enum.auto()
+    SEAT = enum.auto()
+    PEOPLE = enum.auto()
+    BOT = enum.auto()
+    SWAP = enum.auto()
+    REMOVE = enum.auto()
+    HAND_OVER = enum.auto()
+    SUBSTITUTE = enum.auto()
+    SPECTATORS = enum.auto()
+    MUTE = enum.auto()
+    END = enum.auto()
+
+
 Effect: TypeAlias = Request | Entry | MenuPage | Mute
 
 
@@ -87,6 +109,48 @@ class Choice(Struct, frozen=True):
     effect: Effect | None = None
     people: People | None = None
     about: str = ""
+
+
+_KEYS: Final = (
+    HELP,
+    Key(("up", "k", "scroll-up"), Way.UP, N_("the line above")),
+    Key(("down", "j", "scroll-down"), Way.DOWN, N_("the line below")),
+    Key(("enter", " "), Act.CONFIRM, N_("choose this line"), N_("choose")),
+    Key(("escape", "backspace", "left", "q"), Act.CANCEL, N_("back"), N_("back")),
+    Key(("o",), Act.MENU, N_("close the menu"), N_("close")),
+    Key(("c-c",), Act.QUIT, N_("quit")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableMenu(Overlay):
+    """The menu of a table at one of its pages; `chosen` is the line that the player is on."""
+
+    page: MenuPage = MenuPage.MAIN
+    chosen: int = 0
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return _KEYS
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        lines = choices(self.page, model, ui.hosting.levels, ui.talk)
+        if (there := line_chosen(action, self.chosen, len(lines))) is not None:
+            return replace(ui, overlay=replace(self, chosen=there)), None
+        match action:
+            case Act.CONFIRM | ChooseLine() if self.chosen < len(lines):
+                return _effect(ui, lines[self.chosen].effect)
+            case Act.CANCEL if self.page is not MenuPage.MAIN:
+                return replace(ui, overlay=TableMenu()), None
+            case Act.CANCEL | Act.MENU:
+                return replace(ui, overlay=None), None
+            case _:
+                return ui, None
+
+    def block(
+        self, ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int, *, small: bool
+    ) -> tuple[Block, int]:
+        drawn = small_menu if small else menu_block
+        return drawn(ui, self, model, glyphs, (width, height)), 0
 
 
 def opened_menu(ui: Ui, model: TableModel) -> Ui:
@@ -105,27 +169,7 @@ def asked_to_end(ui: Ui) -> Ui:
     return replace(ui, overlay=TableMenu(MenuPage.END))
 
 
-def acted(ui: Ui, menu: TableMenu, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
-    """Return the UI state after a key or a click in the menu, and what is asked of the server."""
-    lines = choices(menu.page, model, ui.hosting.levels, ui.talk)
-    last = len(lines) - 1
-    match action:
-        case Way():
-            step = 1 if action is Way.DOWN else -1
-            return replace(ui, overlay=replace(menu, chosen=min(max(menu.chosen + step, 0), last))), None
-        case ChooseLine(number) if number != menu.chosen:
-            return replace(ui, overlay=replace(menu, chosen=min(number, last))), None
-        case Act.CONFIRM | ChooseLine() if menu.chosen <= last:
-            return _effect(ui, lines[menu.chosen].effect)
-        case Act.CANCEL if menu.page is not MenuPage.MAIN:
-            return replace(ui, overlay=TableMenu()), None
-        case Act.CANCEL | Act.MENU:
-            return replace(ui, overlay=None), None
-        case _:
-            return ui, None
-
-
-def _effect(ui: Ui, effect: Effect | None) -> tuple[Ui, Request | None]:
+def _effect(ui: Ui, effect: Effect | None) -> Outcome:
     match effect:
         case None:
             return ui, None
@@ -396,9 +440,8 @@ def menu_block(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, siz
     lines = choices(menu.page, model, ui.hosting.levels, ui.talk)
     about = lines[menu.chosen].about if menu.chosen < len(lines) else ""
     below = wrapped(about or _who_may(menu, model), width - 4)
-    room = max(height - 6 - max(len(below), 1), 1)
-    first = min(max(menu.chosen - room + 1, 0), max(len(lines) - room, 0))
-    for at, choice in enumerate(lines[first : first + room], start=first):
+    for at in lines_around(menu.chosen, len(lines), height - 6 - max(len(below), 1)):
+        choice = lines[at]
         sign = EMPTY if choice.people is None else beside(chips([choice.people]), line(" "))
         if at == menu.chosen:
             said = line(padded(choice.text, width - 4 - width_of(sign)), "class:chosen")

@@ -22,24 +22,22 @@ from client.tables.news import (
 from client.tables.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
 from client.ui.at_table import next_vote
 from client.ui.requests import Join, Open, Watch
+from client.ui.screens.gathering import Gathering
+from client.ui.screens.lobby import Lobby
+from client.ui.screens.overlays import Announcements, Quitting, TalkPage
+from client.ui.screens.playing import Ended, Playing
+from client.ui.screens.scoring import Result, Scoring
 from client.ui.state import (
     ANNOUNCEMENTS_KEPT,
     LOG_KEPT,
-    Announcements,
     Asked,
     Company,
     Entry,
-    Lobby,
     Notice,
     Outage,
-    Playing,
-    Result,
-    Scoring,
-    TalkPage,
+    Screen,
     Ui,
-    followed,
-    table_page,
-    with_table_page,
+    with_game,
 )
 from client.ui.talk import REMARKS_KEPT, Talk, with_lobby_remarks, with_remark
 from client.ui.texts.changes import (
@@ -90,6 +88,32 @@ _MISTYPED: Final = frozenset(
     }
 )
 _SCORED: Final = (WolvesRevealed, SoldierFled, Captured, HillScored, GameEnded)
+
+
+def followed(ui: Ui, model: TableModel) -> Ui:
+    """Return `ui` on the page that fits the server's table; choices made on another page are forgotten."""
+    page = ui.page
+    if not page.at_server:
+        return ui
+    if ui.talk.table != model.table:
+        overlay = None if isinstance(ui.overlay, TalkPage) else ui.overlay
+        lobby_talk = ui.talk if ui.talk.table is None else ui.lobby_talk
+        talk = lobby_talk if model.table is None else Talk(model.table)
+        ui = replace(ui, talk=talk, lobby_talk=lobby_talk, overlay=overlay)
+    here: Screen
+    if model.table is None:
+        here = page if isinstance(page, Lobby) else Lobby()
+    elif model.view is None:
+        here = page if isinstance(page, Gathering) else Gathering()
+    elif model.state is not None and model.state.ended:
+        here = page if isinstance(page, Ended) else Ended()
+    elif model.view.phase is Phase.OVER:
+        here = page if isinstance(page, Scoring | Result) else Scoring()
+    else:
+        here = page if isinstance(page, Playing) else Playing()
+    if here is page:
+        return ui
+    return replace(ui, page=here, overlay=None if isinstance(ui.overlay, Quitting) else ui.overlay)
 
 
 def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
@@ -250,7 +274,7 @@ def _announced(ui: Ui, text: str) -> Ui:
 
 def suggested(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
     """Return `ui` with the move that is suggested, its reason in words, and all that it takes chosen."""
-    view, playing, command = model.view, table_page(ui), suggestion.command
+    view, playing, command = model.view, ui.page.game, suggestion.command
     if view is None or not isinstance(playing, Playing):
         return ui
     if isinstance(command, LayTile):
@@ -263,7 +287,7 @@ def suggested(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
         names = names_at(model)
         told = [describe_place(command), *describe_forecast(found, names), describe_standing(found, names)]
     text = " ".join(filter(None, (*told, suggestion.reason)))
-    return replace(with_table_page(ui, chosen), notice=Notice(text))
+    return replace(with_game(ui, chosen), notice=Notice(text))
 
 
 def _come_or_gone(ui: Ui, sentences: Sequence[str]) -> Ui:
@@ -299,14 +323,14 @@ def _happened(ui: Ui, happened: Happened, model: TableModel) -> Ui:
     first = happened.seq - len(events) + 1
     ui = logged(ui, _sentences(events, first, happened.stood_in, names_at(model)))
     for event in events:
-        match event, table_page(ui):
+        match event, ui.page.game:
             case TileDrawn(), Playing() as table:
-                ui = with_table_page(ui, replace(table, position=None, orientation=0))
+                ui = with_game(ui, replace(table, position=None, orientation=0))
             case Placed() | WolfPlaced(), Playing() as table:
-                ui = with_table_page(ui, replace(table, last=event.field))
+                ui = with_game(ui, replace(table, last=event.field))
             case GameEnded(), Scoring() | Result():
                 overlay = ui.overlay if isinstance(ui.overlay, Announcements | TalkPage) else None
-                ui = with_table_page(replace(ui, overlay=overlay, entry=None), Scoring())
+                ui = with_game(replace(ui, overlay=overlay, entry=None), Scoring())
             case _:
                 pass
     return ui

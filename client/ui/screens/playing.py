@@ -1,9 +1,9 @@
 """A running game: laying a tile, placing a piece, looking at the board; and one that its host has ended."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from client.language import _, labelled
+from client.language import N_, _, labelled
 from client.tables.table import TableModel
 from client.ui import at_table
 from client.ui.actions import Act, Action, Hold, Pick, PointAt, Way
@@ -13,30 +13,120 @@ from client.ui.draw.clocks import pause_question, vote_question
 from client.ui.draw.page import ServerPage
 from client.ui.draw.panel import Panel
 from client.ui.draw.table_layout import small_table_block, table_block
-from client.ui.frame import EMPTY, Block, Line, beside, line, people_style, width_of
-from client.ui.requests import Request
-from client.ui.state import Notice, Playing, Ui, with_table_page
+from client.ui.frame import EMPTY, Block, Drawing, Line, beside, line, people_style, width_of
+from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Key
+from client.ui.screens.gathering import GatheringDrawing
+from client.ui.screens.scoring import LEAVE, REMATCH, left_or_again, not_again
+from client.ui.state import Notice, Outcome, Screen, Ui, hints_allowed, those, with_game
 from client.ui.texts.changes import describe_ended
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.scoring import describe_rematch
 from engine.board import HILLS
 from engine.events import LayTile, Place
 from engine.legal import LegalLays
-from engine.view import View
+from engine.view import Phase, View
 from protocol.messages import NEW, Leave
 
+_BOARD: Final = (
+    Key(("s",), Act.HINT, N_("suggest a move, where the table allows hints"), N_("hint")),
+    Key(("v",), Act.VOTE, N_("vote: let a bot play for an absent player, or not")),
+    Key(("p",), Act.PAUSE, N_("ask for a pause, or agree to it; or end it")),
+    COUNTS,
+    Key(("m",), Act.WHOLE, N_("the log in full, with what ends in dots; by lines")),
+    Key(("pageup",), Act.PAGE_UP, N_("the log in full, with what ends in dots; by lines")),
+    Key(("pagedown",), Act.PAGE_DOWN, N_("the log in full, with what ends in dots; by lines")),
+)
+LAYING_KEYS: Final = (
+    *(Key((str(n),), Pick(n), N_("choose the position with that number")) for n in range(1, 7)),
+    Key(("right", "down", "l", "j", "n", "b"), Way.EAST, N_("the next position clockwise")),
+    Key(("left", "up", "h", "k", "y", "u"), Way.WEST, N_("the next position anticlockwise")),
+    Key(("r", "]", "scroll-down"), Act.ROTATE, N_("turn the tile clockwise"), N_("turn")),
+    Key(("R", "[", "scroll-up"), Act.ROTATE_BACK, N_("turn the tile anticlockwise")),
+    Key(("enter", " "), Act.CONFIRM, N_("lay the tile"), N_("lay")),
+    Key(("escape", "backspace"), Act.CANCEL, N_("put the tile back as it was drawn")),
+    *AT_TABLE,
+    *_BOARD,
+    *ON_EVERY_PAGE,
+)
+PLACING_KEYS: Final = (
+    Key(("left", "h"), Way.WEST, N_("west, east")),
+    Key(("right", "l"), Way.EAST, N_("west, east")),
+    Key(("up", "k"), Way.UP, N_("up, down")),
+    Key(("down", "j"), Way.DOWN, N_("up, down")),
+    Key(("y",), Way.NORTHWEST, N_("north-west, north-east, south-west, south-east")),
+    Key(("u",), Way.NORTHEAST, N_("north-west, north-east, south-west, south-east")),
+    Key(("b",), Way.SOUTHWEST, N_("north-west, north-east, south-west, south-east")),
+    Key(("n",), Way.SOUTHEAST, N_("north-west, north-east, south-west, south-east")),
+    *(Key((str(n),), Pick(n), N_("pick that piece from your hand")) for n in range(1, 10)),
+    Key(("enter", " "), Act.CONFIRM, N_("place the piece on the field"), N_("place")),
+    Key(("tab", "scroll-down"), Act.NEXT_PIECE, N_("the next piece in your hand"), N_("piece")),
+    Key(("s-tab", "scroll-up"), Act.LAST_PIECE, N_("the previous piece")),
+    Key(("escape", "backspace"), Act.CANCEL, N_("put the piece back; leave, if you are watching")),
+    *AT_TABLE,
+    *_BOARD,
+    *ON_EVERY_PAGE,
+)
+_ENDED_KEYS: Final = (REMATCH, LEAVE, *AT_TABLE, *ON_EVERY_PAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Playing(at_table.Selection, Screen):
+    """A running game, with what the player points at and has chosen for the next move."""
+
+    at_server = True
+    reads_on = True
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return LAYING_KEYS if isinstance(model.legal, LegalLays) else PLACING_KEYS
+
+    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
+        no_hint = (Act.HINT, not hints_allowed(ui, model) or model.legal is None)
+        if isinstance(model.legal, LegalLays):
+            return those(no_hint)
+        none = model.seat is None or (model.view is not None and model.view.phase is Phase.LAYING)
+        return those((Act.NEXT_PIECE, none), (Act.CONFIRM, none), no_hint)
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        if action in {Act.PAGE_UP, Act.PAGE_DOWN}:
+            return _scrolled(ui, _LOG_LINES if action is Act.PAGE_UP else -_LOG_LINES), None
+        if action is Act.CANCEL and model.seat is None:
+            return ui, Leave(NEW)
+        if isinstance(model.legal, LegalLays):
+            return _laying(ui, self, action, model.legal)
+        return _placing(ui, self, action, model)
+
+    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
+        if model.view is None:
+            return GatheringDrawing(ui, model, glyphs)  # its game is not known yet
+        return PlayingDrawing(ui, model, glyphs, self, model.view)
+
+    @property
+    def game(self) -> Screen:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Screen):
+    """A game that its host has ended without a result."""
+
+    at_server = True
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return _ENDED_KEYS
+
+    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
+        return not_again(ui, model)
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        return left_or_again(ui, action, model)
+
+    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
+        if (view := model.view) is None:
+            return GatheringDrawing(ui, model, glyphs)
+        return EndedDrawing(ui, model, glyphs, Playing(last=next(reversed(view.placed), None)), view)
+
+
 _LOG_LINES: Final = 2  # no more than the smallest window shows, or some would never be seen
-
-
-def acted(ui: Ui, playing: Playing, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
-    """Return the UI state after a key or a click, and what is asked of the server."""
-    if action in {Act.PAGE_UP, Act.PAGE_DOWN}:
-        return _scrolled(ui, _LOG_LINES if action is Act.PAGE_UP else -_LOG_LINES), None
-    if action is Act.CANCEL and model.seat is None:
-        return ui, Leave(NEW)
-    if isinstance(model.legal, LegalLays):
-        return _laying(ui, playing, action, model.legal)
-    return _placing(ui, playing, action, model)
 
 
 def _scrolled(ui: Ui, by: int) -> Ui:
@@ -44,15 +134,15 @@ def _scrolled(ui: Ui, by: int) -> Ui:
     return replace(ui, scroll=min(max(ui.scroll + by, 0), max(len(ui.log) - 1, 0)))
 
 
-def _laying(ui: Ui, playing: Playing, action: Action, legal: LegalLays) -> tuple[Ui, Request | None]:
+def _laying(ui: Ui, playing: Playing, action: Action, legal: LegalLays) -> Outcome:
     aimed = at_table.selected_position(playing, legal)
     match action:
         case Way():
             position = at_table.next_position(playing, legal, action)
-            return with_table_page(ui, replace(playing, position=position)), None
+            return with_game(ui, replace(playing, position=position)), None
         case Act.ROTATE | Act.ROTATE_BACK:
             orientation = (playing.orientation + (1 if action is Act.ROTATE else -1)) % 6
-            return with_table_page(ui, replace(playing, orientation=orientation)), None
+            return with_game(ui, replace(playing, orientation=orientation)), None
         case Pick(number):
             return _aimed_at(ui, playing, number, legal), None
         case PointAt(cell) if HEX_POSITIONS[cell] != aimed:
@@ -60,31 +150,31 @@ def _laying(ui: Ui, playing: Playing, action: Action, legal: LegalLays) -> tuple
         case Act.CONFIRM | PointAt():
             return ui, LayTile(legal.seat, aimed, playing.orientation)
         case Act.CANCEL:
-            return with_table_page(ui, replace(playing, position=None, orientation=0)), None
+            return with_game(ui, replace(playing, position=None, orientation=0)), None
         case _:
             return ui, None
 
 
 def _aimed_at(ui: Ui, playing: Playing, position: int, legal: LegalLays) -> Ui:
     if position in legal.positions:
-        return with_table_page(ui, replace(playing, position=position))
+        return with_game(ui, replace(playing, position=position))
     free = ", ".join(map(str, legal.positions))
     return replace(
         ui, notice=Notice(_("The tile cannot go there. Free positions: {free}.").format(free=free))
     )
 
 
-def _placing(ui: Ui, playing: Playing, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
+def _placing(ui: Ui, playing: Playing, action: Action, model: TableModel) -> Outcome:
     match action:
         case Way():
-            return with_table_page(ui, replace(playing, cursor=step(playing.cursor, action))), None
+            return with_game(ui, replace(playing, cursor=step(playing.cursor, action))), None
         case PointAt(cell) if cell != playing.cursor:
-            return with_table_page(ui, replace(playing, cursor=cell)), None
+            return with_game(ui, replace(playing, cursor=cell)), None
         case Act.CONFIRM | PointAt():
             return _placed(ui, playing, model)
         case Act.NEXT_PIECE | Act.LAST_PIECE:
             piece = at_table.next_piece(playing, model, 1 if action is Act.NEXT_PIECE else -1)
-            return with_table_page(ui, replace(playing, piece=piece)), None
+            return with_game(ui, replace(playing, piece=piece)), None
         case Pick(number):
             pieces = at_table.hand(model)
             return (_picked(ui, playing, pieces[number - 1]) if number <= len(pieces) else ui), None
@@ -92,19 +182,19 @@ def _placing(ui: Ui, playing: Playing, action: Action, model: TableModel) -> tup
             chosen = next(each for each in at_table.hand(model) if each.piece == piece)
             return _picked(ui, playing, chosen), None
         case Act.CANCEL:
-            return with_table_page(ui, replace(playing, piece=None)), None
+            return with_game(ui, replace(playing, piece=None)), None
         case _:
             return ui, None
 
 
 def _picked(ui: Ui, playing: Playing, chosen: at_table.HandPiece) -> Ui:
     if chosen.count:
-        return with_table_page(ui, replace(playing, piece=chosen.piece))
+        return with_game(ui, replace(playing, piece=chosen.piece))
     text = _("There is no {piece} left in your hand.").format(piece=chosen.piece)
     return replace(ui, notice=Notice(text))
 
 
-def _placed(ui: Ui, playing: Playing, model: TableModel) -> tuple[Ui, Request | None]:
+def _placed(ui: Ui, playing: Playing, model: TableModel) -> Outcome:
     """Ask to place the chosen piece at the cursor; the server decides whether that is legal."""
     piece, field = at_table.selected_piece(playing, model), at_table.field_at(model, playing.cursor)
     if model.seat is None:

@@ -1,19 +1,26 @@
-"""The pages to read: the keys, the signs and commands, and the rules in short."""
+"""The pages to read: keys, signs and commands, rules, counts, whole texts; and what opens over any page."""
 
+import enum
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
+
+from prompt_toolkit.utils import get_cwidth
 
 from client.language import N_, _, labelled
 from client.tables.table import TableModel
-from client.ui.draw.chances import told_of_move
+from client.ui import requests
+from client.ui.actions import Act, Action
+from client.ui.at_table import next_vote, pause_request
+from client.ui.draw.widgets import scrolled, scrolled_to
 from client.ui.frame import (
     EMPTY,
     Block,
     Line,
     beside,
     ends,
+    fitted,
     line,
     padded,
     paragraphs,
@@ -22,15 +29,38 @@ from client.ui.frame import (
     stacked,
     wrapped,
 )
-from client.ui.keys import Key, KeyContext, context_of, key_name, keys_at, watches
-from client.ui.screens.counts import counts_page, short_counts
+from client.ui.keys import Key, key_name
+from client.ui.screens.lobby import Lobby
+from client.ui.screens.menu import TableMenu, opened_menu
+from client.ui.screens.overlays import Quitting, TalkPage
+from client.ui.screens.playing import Playing
+from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.table_commands import help_rows
-from client.ui.state import Lesson, Reading, Replay, Topic, Ui
+from client.ui.state import Asked, Entry, Notice, Outcome, Overlay, Ui, hints_allowed, those
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import PEOPLES, kind_words, names_at
 from client.ui.texts.rules import RULES, RulesTable
+from client.ui.texts.scoring import bounds_text
+from engine.board import TILES
 from engine.components import DEALS, Deal
-from engine.pieces import FACES, People, Piece
+from engine.knowledge import Holding, hill_influence, holdings
+from engine.pieces import FACES, People, Piece, Seat
+from engine.view import View
+
+_READING: Final = (
+    Key(
+        ("right", "down", "j", " ", "pagedown", "scroll-down"),
+        Act.PAGE_DOWN,
+        N_("the next page"),
+        N_("next page"),
+    ),
+    Key(("left", "up", "k", "pageup", "scroll-up"), Act.PAGE_UP, N_("the previous page"), N_("back")),
+    Key(("?", "f1"), Act.HELP, N_("the help"), N_("help")),
+    Key(("i", "f2"), Act.RULES, N_("the rules in short"), N_("rules")),
+    Key(("escape", "enter", "q"), Act.CANCEL, N_("back to the table"), N_("close")),
+    Key(("c-c",), Act.QUIT, N_("quit")),
+)
+
 
 _KEYS_WIDTH: Final = 22
 _UNWRAPPED: Final = 1000  # columns: the width of a page before a small window wraps its paragraphs
@@ -73,37 +103,144 @@ REPLAY_COMMANDS: Final = (
 )
 
 
-def reading_block(
-    ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]
-) -> Block:
-    """Return the open page of a text."""
-    width, height = size
-    lines = stacked(
-        [beside(line("  "), content) for content in _page(ui, reading, model, glyphs, (width - 4, height))],
-        width,
-        height,
-    )
-    return Block(tuple(lines))
+class Topic(enum.Enum):
+    """What there is to read."""
+
+    HELP = enum.auto()
+    RULES = enum.auto()
+    COUNTS = enum.auto()
+    WHOLE = enum.auto()
 
 
-def small_reading(
-    ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]
-) -> tuple[Block, int]:
-    """Return what a small window shows of the open page, and the last line that it can begin with."""
-    width, height = size
-    rows: list[Line] = []
-    if reading.topic is Topic.COUNTS and model.view is not None:
-        page = short_counts(model.view, names_at(model), _UNWRAPPED)
-    else:
-        page = _page(ui, reading, model, glyphs, (_UNWRAPPED, _UNWRAPPED))
-    for content in page:
-        key_and_use = re.split(" {4,}", plain(content).strip(), maxsplit=1)
-        words = labelled(*key_and_use) if len(key_and_use) > 1 else key_and_use[0]
-        style = next((style for style, text in content if text.strip()), "")
-        rows += [line(f" {row}", style) for row in wrapped(words, width - 2)] or [EMPTY]
-    last_top = max(len(rows) - height, 0)
-    top = min(reading.top, last_top)
-    return Block(tuple(stacked(rows[top:], width, height))), last_top
+_HELP_PAGES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Overlay):
+    """A text that is open over the page, at its page of this number.
+
+    In a window too small for a page, `top` is the first line shown. `told` is the notice that there was no
+    room for.
+    """
+
+    topic: Topic
+    number: int = 0
+    top: int = 0
+    told: str = ""
+
+    @property
+    def pages(self) -> int:
+        """Return how many pages the text has."""
+        match self.topic:
+            case Topic.HELP:
+                return _HELP_PAGES
+            case Topic.RULES:
+                return len(RULES)
+            case Topic.COUNTS | Topic.WHOLE:
+                return 1
+            case _:
+                assert_never(self.topic)
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return _READING
+
+    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
+        at_last = self.number >= self.pages - 1 and self.top >= last_top
+        return those((Act.PAGE_DOWN, at_last), (Act.PAGE_UP, self.number == 0 and self.top == 0))
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        if action is Act.CANCEL:
+            return replace(ui, overlay=None), None
+        if (top := scrolled_to(action, self.top, ui.last_top)) != self.top:
+            return replace(ui, overlay=replace(self, top=top)), None
+        by = {Act.PAGE_DOWN: 1, Act.PAGE_UP: -1}.get(action, 0) if isinstance(action, Act) else 0
+        number = min(max(self.number + by, 0), self.pages - 1)
+        return (
+            replace(ui, overlay=replace(self, number=number, top=0)) if number != self.number else ui
+        ), None
+
+    def block(
+        self, ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int, *, small: bool
+    ) -> tuple[Block, int]:
+        if not small:
+            page = _page(ui, self, model, glyphs, (width - 4, height))
+            return Block(tuple(stacked([beside(line("  "), each) for each in page], width, height))), 0
+        rows: list[Line] = []
+        if self.topic is Topic.COUNTS and model.view is not None:
+            page = short_counts(model.view, names_at(model), _UNWRAPPED)
+        else:
+            page = _page(ui, self, model, glyphs, (_UNWRAPPED, _UNWRAPPED))
+        for content in page:
+            key_and_use = re.split(" {4,}", plain(content).strip(), maxsplit=1)
+            words = labelled(*key_and_use) if len(key_and_use) > 1 else key_and_use[0]
+            style = next((style for style, text in content if text.strip()), "")
+            rows += [line(f" {row}", style) for row in wrapped(words, width - 2)] or [EMPTY]
+        return scrolled(rows, self.top, width, height)
+
+
+def opened(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
+    """Return what opens over any page; None if the action opens nothing."""
+    match action:
+        case Act.HELP:
+            return replace(ui, overlay=Reading(Topic.HELP)), None
+        case Act.RULES:
+            return replace(ui, overlay=Reading(Topic.RULES)), None
+        case Act.COUNTS:
+            return replace(ui, overlay=Reading(Topic.COUNTS)), None
+        case Act.WHOLE:
+            told = "" if ui.notice is None else ui.notice.text
+            return replace(ui, overlay=Reading(Topic.WHOLE, told=told), notice=None), None
+        case Act.COMMAND:
+            return replace(ui, entry=Entry()), None
+        case Act.MENU if not isinstance(ui.overlay, TableMenu):
+            return opened_menu(ui, model), None
+        case Act.CHAT | Act.TALK if (
+            isinstance(ui.page, Lobby) and (stays := _without_lobby_chat(ui)) is not None
+        ):
+            return stays, None
+        case Act.CHAT:
+            return replace(ui, entry=Entry(chat=True, lobby=isinstance(ui.page, Lobby))), None
+        case Act.TALK:
+            return replace(ui, overlay=TalkPage(), talk=replace(ui.talk, unread=0)), None
+        case Act.VOTE:
+            if (vote := next_vote(model)) is None:
+                return replace(ui, notice=Notice(_("There is nothing to vote on."))), None
+            return ui, vote
+        case Act.PAUSE:
+            if (asked := pause_request(model)) is None:
+                return replace(ui, notice=Notice(_("Only the players can pause a game."))), None
+            return ui, asked
+        case Act.HINT:
+            return _asked_for_a_hint(ui, model)
+        case Act.LEAVE if not ui.hosting.home and ui.page.asks_to_quit:
+            return replace(ui, overlay=Quitting()), None  # one Esc too many must not end the program
+        case Act.QUIT:
+            if isinstance(ui.page, Playing) and model.seat is not None:
+                return replace(ui, overlay=Quitting()), None
+            return ui, requests.Quit()
+        case _:
+            return None
+
+
+def _without_lobby_chat(ui: Ui) -> Ui | None:
+    """Return why the player cannot talk in the lobby, with a line for another name if that is the reason."""
+    if not ui.hosting.lobby:
+        return replace(ui, notice=Notice(_("This server has no chat in the lobby.")))
+    if ui.company is not None and ui.company.fault:
+        entry = Entry(asks=Asked.NAME).filled(ui.name)
+        return replace(ui, overlay=None, entry=entry, notice=Notice(ui.company.fault, refusal=True))
+    return None
+
+
+def _asked_for_a_hint(ui: Ui, model: TableModel) -> Outcome:
+    if not hints_allowed(ui, model):
+        none = _("There are no hints at this table. The host can allow them in the table's menu (o).")
+        return replace(ui, notice=Notice(none)), None
+    if model.legal is None and model.state is not None and model.state.paused is not None:
+        return replace(ui, notice=Notice(_("The game is paused. It goes on when the pause is ended."))), None
+    if model.legal is None:
+        return replace(ui, notice=Notice(_("There are hints on your own turn."))), None
+    return ui, requests.Hint()
 
 
 def _page(ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]) -> list[Line]:
@@ -116,9 +253,8 @@ def _page(ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, size: t
         case Topic.RULES:
             lines = rules_page(reading.number, width)
         case Topic.HELP:
-            here = context_of(replace(ui, overlay=None, entry=None), model)
-            keys = keys_at(here, lesson=isinstance(ui.page, Lesson), watching=watches(ui, model))
-            lines = help_page(reading.number, keys, glyphs, width, record=here is KeyContext.REPLAY)
+            keys, record = ui.page.shown_keys(model), isinstance(ui.page, Replay)
+            lines = help_page(reading.number, keys, glyphs, width, record=record)
         case _:
             assert_never(reading.topic)
     number = _("page {number} of {last}").format(number=reading.number + 1, last=reading.pages)
@@ -283,3 +419,98 @@ def _host_page(width: int) -> list[Line]:
         line(_("COMMANDS IN THE LOBBY"), "class:heading"),
         *_rows(((command, _(words)) for command, words in LOBBY_COMMANDS), width),
     ]
+
+
+_NAME: Final = 24
+_COLUMN: Final = 6
+_HILL: Final = 7
+_FACES: Final = (*FACES, "?*")
+
+
+def counts_page(view: View, names: Sequence[str], width: int) -> list[Line]:
+    """Return what everybody may still hold, and the influence on the board as it is now."""
+    heads = [*_FACES, "  " + _("to place")]
+    last = get_cwidth(heads[-1])
+    hands = [_row_of_counts(EMPTY, heads, _COLUMN, "class:faint")]
+    hands += [_hand_row(each, view, names, last) for each in holdings(view)]
+    hills = [_row_of_counts(who, amounts, _HILL) for who, amounts in _influences(view, names)]
+    if hills:
+        hills.insert(0, _row_of_counts(EMPTY, TILES, _HILL, "class:faint"))
+    return _explained(hands, hills, width)
+
+
+def short_counts(view: View, names: Sequence[str], width: int) -> list[Line]:
+    """Return the same in rows that say themselves what each number counts: narrow windows have no columns."""
+    hands = []
+    for holding in holdings(view):
+        who = f"{holding.people}"
+        if _is_own(holding, view):
+            to_place = _("{n} to place").format(n=view.remaining[holding.seat])
+            who = f"{who} {names[holding.seat]} ({to_place})"
+        hands.append(_listed(who, _FACES, _held(holding)))
+    hills = [_listed(plain(who).strip(), TILES, amounts) for who, amounts in _influences(view, names)]
+    return _explained(hands, hills, width)
+
+
+def _explained(hands: Sequence[Line], hills: Sequence[Line], width: int) -> list[Line]:
+    """Return both counts with what is to be known of them; there are no hills before all tiles lie."""
+    told = _(
+        "m merchant, f farmer, s soldier, * with the wolf. 1-3: at least one, at most three. "
+        "?*: wolves on the board whose kind you do not know."
+    )
+    lines = [line(_("STILL IN HAND, AS FAR AS CAN BE KNOWN"), "class:heading"), *hands]
+    lines += [EMPTY, *paragraphs([told], width, "class:faint")]
+    if not hills:
+        return lines
+    lines += [EMPTY, line(_("INFLUENCE, IF COUNTED NOW"), "class:heading"), *hills]
+    told = _("By hill, before any soldier acts. 4-6: depends on what the wolf pieces are.")
+    return [*lines, EMPTY, *paragraphs([told], width, "class:faint")]
+
+
+def _held(holding: Holding) -> list[str]:
+    """Return how many of each face are left, and how many wolves are of unknown kind; some are empty."""
+    left = {count.piece[1:]: count.left for count in holding.counts}
+    return [*(bounds_text(left[face]) if face in left else "" for face in FACES), str(holding.wolves or "")]
+
+
+def _is_own(holding: Holding, view: View) -> bool:
+    return holding.people == view.start.peoples[holding.seat][0]
+
+
+def _who(holding: Holding, view: View, names: Sequence[str]) -> Line:
+    return beside(
+        line(f" {holding.people} ", people_style(holding.people)),
+        line(f" {names[holding.seat]}" if _is_own(holding, view) else ""),
+    )
+
+
+def _hand_row(holding: Holding, view: View, names: Sequence[str], last: int) -> Line:
+    total = str(view.remaining[holding.seat]) if _is_own(holding, view) else ""
+    return _row_of_counts(_who(holding, view, names), [*_held(holding), total.rjust(last)], _COLUMN)
+
+
+def _influences(view: View, names: Sequence[str]) -> list[tuple[Line, list[str]]]:
+    """Return each seat and its influence on every hill; nothing before all tiles lie."""
+    if None in view.tiles:
+        return []
+    hills = [hill_influence(view, hill) for hill in TILES]
+    return [
+        (
+            beside(
+                line(f" {view.start.peoples[seat][0]} ", people_style(view.start.peoples[seat][0])),
+                line(f" {names[seat]}"),
+            ),
+            [bounds_text(hill.seats[seat]) for hill in hills],
+        )
+        for seat in map(Seat, range(view.seats))
+    ]
+
+
+def _listed(who: str, counted: Iterable[str], amounts: Iterable[str]) -> Line:
+    told = (f"{each}={amount}" for each, amount in zip(counted, amounts, strict=True) if amount)
+    return line(labelled(who, ", ".join(told)))
+
+
+def _row_of_counts(who: Line, words: Iterable[str], column: int, style: str = "") -> Line:
+    cells = "".join(" " * (column - get_cwidth(word)) + word for word in words)
+    return beside(fitted(who, _NAME), line(cells, style))

@@ -1,31 +1,148 @@
-"""A record on the screen: moving through it, and by whose eyes it is seen."""
+"""A record on the screen: moving through it, whose eyes see it, and everybody's chances if it is analysed."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from client.language import _
+from client.language import N_, _
 from client.records.analysis import Analysis
 from client.records.recording import Recording
 from client.tables.table import Happened, TableModel
 from client.ui import requests
 from client.ui.actions import Act, Action, Pick, PointAt
-from client.ui.draw.chances import chances_block, chances_line
 from client.ui.draw.page import AroundGame
-from client.ui.frame import Block, Line, ends, line
-from client.ui.requests import Request
+from client.ui.draw.panel import BLANK, Row, heading, pointer
+from client.ui.frame import (
+    EMPTY,
+    READ_ON,
+    Block,
+    Drawing,
+    Line,
+    begun,
+    beside,
+    block_of,
+    chips,
+    cut,
+    ends,
+    line,
+    people_style,
+    wrapped,
+)
+from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Key
 from client.ui.screens import news
-from client.ui.screens.playing import PlayingDrawing
-from client.ui.screens.scoring import at_step, hill_of, next_hill_step, step_of, steps
-from client.ui.state import Entry, Notice, Playing, Replay, Result, Scoring, Ui, table_page, with_table_page
-from client.ui.texts.analysis import describe_deciding, describe_progress
+from client.ui.screens.gathering import GatheringDrawing
+from client.ui.screens.playing import Playing, PlayingDrawing
+from client.ui.screens.scoring import (
+    Result,
+    Scoring,
+    at_step,
+    drawing_of,
+    hill_of,
+    next_hill_step,
+    step_of,
+    steps,
+)
+from client.ui.state import Entry, Notice, Outcome, Screen, Ui, those, with_game
+from client.ui.texts.analysis import describe_deciding, describe_progress, explain, percent
 from client.ui.texts.events import describe_turn
+from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import names_at
 from engine.board import HILLS, Hex
 from engine.events import Placed, SeenEvent, TileLaid, WolfPlaced
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of
 from protocol.messages import SeatSummary, TableState
+
+_KEYS: Final = (
+    Key(
+        ("right", " ", "enter", "n", "l", "scroll-down"),
+        Act.NEXT,
+        N_("the next move, or step of the scoring"),
+        N_("next"),
+    ),
+    Key(("left", "backspace", "p", "h", "scroll-up"), Act.BACK, N_("the previous move or step"), N_("back")),
+    Key(("down", "pagedown", "j"), Act.PAGE_DOWN, N_("one round forward, or one hill"), N_("round")),
+    Key(("up", "pageup", "k"), Act.PAGE_UP, N_("one round back, or one hill")),
+    Key(("escape",), Act.LEAVE, N_("stop the analysis, or leave")),
+    Key(("home",), Act.FIRST, N_("to the start")),
+    Key(("end",), Act.SKIP, N_("to the end, or the result if there is one")),
+    Key(("g",), Act.GO, N_("go to the move whose number you type"), N_("go to")),
+    Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
+    Key(("tab",), Act.NEXT_EYES, N_("the next view: everything, each seat, spectators"), N_("view")),
+    Key(("s-tab",), Act.LAST_EYES, N_("the previous view")),
+    *(Key((str(n),), Pick(n), N_("what the seat with that number saw")) for n in range(1, 6)),
+    Key(("y",), Act.ANALYSE, N_("everybody's chances of winning, move by move"), N_("analyse")),
+    Key(("d",), Act.DECIDING, N_("the next decisive move"), N_("decisive")),
+    Key(("a",), Act.ALL_EYES, N_("everything: all hands and all wolves")),
+    Key(("w",), Act.NO_EYES, N_("as spectators saw it")),
+    COMMAND,
+    COUNTS,
+    Key(("m",), Act.WHOLE, N_("read in full what ends in dots")),
+    *ON_EVERY_PAGE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay(Screen):
+    """A record at one of its stops, as `eyes` see it; `table` is the part of the page about the game.
+
+    It `can_analyse` if this program analyses games; `analysis` is what there is of that, and it is `judging`
+    as long as there is more to come.
+    """
+
+    recording: Recording
+    stop: int
+    eyes: Eyes
+    table: Screen
+    can_analyse: bool = False
+    analysis: Analysis | None = None
+    judging: bool = False
+
+    @property
+    def wants_analysis(self) -> bool:
+        """Return whether there is something left to analyse, and nothing at work on it."""
+        started = self.judging or (self.analysis is not None and self.analysis.complete)
+        return self.can_analyse and not started
+
+    reads_on = True
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return _KEYS
+
+    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
+        return those(
+            (Act.ANALYSE, not self.wants_analysis),
+            (Act.DECIDING, self.analysis is None or not self.analysis.deciding),
+        )
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        match action:
+            case _ if model.view is None:
+                return ui, None
+            case Act.ANALYSE if self.wants_analysis:
+                return ui, requests.Analyse()
+            case Act.LEAVE:
+                return ui, requests.StopAnalysis() if self.judging else requests.Quit()
+            case _:
+                return _looked(ui, self, action, model.view), None
+
+    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
+        if (view := model.view) is None:
+            return GatheringDrawing(ui, model, glyphs)
+        table: Drawing
+        if isinstance(self.table, Playing):
+            table = ReplayedDrawing(ui, model, glyphs, self.table, view, self)
+        else:
+            table = drawing_of(self.table, ui, model, glyphs, view)
+        return ReplayDrawing(table, glyphs, self)
+
+    @property
+    def game(self) -> Screen:
+        return self.table
+
+    def with_game(self, game: Screen) -> Screen:
+        return replace(self, table=game)
+
 
 TABLE: Final = "record"
 
@@ -34,17 +151,6 @@ def opened(recording: Recording, stop: int, eyes: Eyes, *, can_analyse: bool = F
     """Return the UI state when a record is opened there; only a finished game is analysed."""
     page = Replay(recording, stop, eyes, Playing(), can_analyse=can_analyse and recording.over)
     return _at(Ui(name=""), page)
-
-
-def request(replay: Replay, action: Action) -> Request | None:
-    """Return what the program has to do after a key, if anything."""
-    match action:
-        case Act.ANALYSE if replay.wants_analysis:
-            return requests.Analyse()
-        case Act.LEAVE:
-            return requests.StopAnalysis() if replay.judging else requests.Quit()
-        case _:
-            return None
 
 
 def recording_in(ui: Ui) -> Recording | None:
@@ -85,12 +191,12 @@ def _model(replay: Replay) -> TableModel:
     return TableModel(TABLE, seat, state=TableState(TABLE, "playing", seats, 0), view=view)
 
 
-def acted(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
+def _looked(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
     """Return the UI state after a key or a click; `view` is what is on the screen."""
     recording = replay.recording
     match replay.table, action:
         case Playing() as table, PointAt(cell):
-            return with_table_page(ui, replace(table, cursor=cell))
+            return with_game(ui, replace(table, cursor=cell))
         case Playing(), Act.NEXT:
             return gone(ui, replay, replay.stop + 1)
         case Playing() | Scoring(0), Act.BACK:
@@ -104,7 +210,7 @@ def acted(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
         case Scoring(0), Act.PAGE_UP:
             return gone(ui, replay, replay.stop - 1)
         case (Scoring() | Result()) as table, _ if (step := _step_after(table, action, view)) is not None:
-            return with_table_page(ui, at_step(view, step))
+            return with_game(ui, at_step(view, step))
     match action:
         case Act.FIRST:
             return gone(ui, replay, 0)
@@ -142,17 +248,17 @@ def ended(ui: Ui, replay: Replay) -> Ui:
     """Return the UI state at the very end: the result, if the game came to one."""
     ui = gone(ui, replay, replay.recording.end)
     view = replay.recording.view(replay.recording.end, replay.eyes)
-    return with_table_page(ui, Result()) if view.phase is Phase.OVER else ui
+    return with_game(ui, Result()) if view.phase is Phase.OVER else ui
 
 
 def seen_by(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
     """Return the UI state at the same stop, as other eyes see it."""
     there = _at(ui, replace(replay, eyes=eyes))
-    match replay.table, table_page(there):
+    match replay.table, there.page.game:
         case Playing(cursor=cursor), Playing() as table:
-            return with_table_page(there, replace(table, cursor=cursor))
+            return with_game(there, replace(table, cursor=cursor))
         case table, _:
-            return with_table_page(there, table)
+            return with_game(there, table)
 
 
 def _every_eyes(recording: Recording) -> list[Eyes]:
@@ -166,8 +272,8 @@ def _at(ui: Ui, replay: Replay) -> Ui:
     over = model.view is not None and model.view.phase is Phase.OVER
     there = replace(replay, table=Scoring() if over else Playing())
     after = news.heard(replace(ui, page=there, log=(), scroll=0), Happened(seen, len(seen)), model)
-    if isinstance(table := table_page(after), Playing):
-        return with_table_page(after, replace(table, cursor=_latest(replay, seen)))
+    if isinstance(table := after.page.game, Playing):
+        return with_game(after, replace(table, cursor=_latest(replay, seen)))
     return after
 
 
@@ -264,3 +370,136 @@ def describe_eyes(recording: Recording, eyes: Eyes) -> str:
     if not eyes:
         return _("seen by spectators")
     return _("seen by {name}").format(name=recording.names[next(iter(eyes))])
+
+
+_EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
+_DECIDING: Final = "^"
+_HERE: Final = "|"
+
+
+def curve_lines(
+    chances: Sequence[float], here: int | None, style: str, glyphs: GlyphSet, height: int
+) -> list[Line]:
+    """Return one seat's chances in so many lines, a cell for each moment; `here` is the one looked at.
+
+    In ASCII it is one line of digits: tens of per cent, rounded down, and 9 for all above 90.
+    """
+    if glyphs.ascii:
+        return [_row([str(min(int(chance * 10), 9)) for chance in chances], here, style)]
+    rows = []
+    for row in reversed(range(height)):
+        parts = [max(0, min(8, round(chance * 8 * height) - 8 * row)) for chance in chances]
+        # The lowest line shows that there is somebody, however little the chance.
+        rows.append(_row([_EIGHTHS[max(part, not row)] for part in parts], here, style))
+    return rows
+
+
+def marks_line(count: int, here: int | None, deciding: Iterable[int]) -> Line:
+    """Return what stands below the curves: which moments decided most, and which one is looked at."""
+    signs = [" "] * count
+    for moment in deciding:
+        signs[moment] = _DECIDING
+    if here is not None and signs[here] == " ":
+        signs[here] = _HERE
+    return (("class:faint", "".join(signs)),)
+
+
+def sampled(count: int, width: int, keep: Iterable[int]) -> list[int]:
+    """Return which of `count` moments are shown in so many cells: evenly spread ones, and those to keep."""
+    if count <= width:
+        return list(range(count))
+    kept = set(sorted(set(keep))[:width])
+    cells = sorted(kept.union(round(cell * (count - 1) / max(width - 1, 1)) for cell in range(width)))
+    while len(cells) > width:  # the moment that stands closest between its neighbours makes room
+        inner = [at for at, moment in enumerate(cells) if moment not in kept]
+        del cells[min(inner, key=lambda at: cells[min(at + 1, len(cells) - 1)] - cells[max(at - 1, 0)])]
+    return cells
+
+
+def _row(signs: Sequence[str], here: int | None, style: str) -> Line:
+    if here is None:
+        return ((style, "".join(signs)),)
+    before, at, later = "".join(signs[:here]), signs[here], "".join(signs[here + 1 :])
+    return ((style, before), (f"{style} reverse", at), (style, later))
+
+
+_TEXT_ROWS: Final = 8  # that higher curves leave for what is told below them
+_HIGHEST: Final = 4  # lines of a curve
+
+
+def chances_block(
+    replay: Replay, analysis: Analysis, view: View, glyphs: GlyphSet, size: tuple[int, int]
+) -> Block:
+    """Return the chances at the stop that is shown, and before and after it."""
+    width, height = size
+    rows: list[Row] = [heading(_("CHANCES"), width, describe_progress(analysis) if replay.judging else "")]
+    spare = height - 2 - _TEXT_ROWS - view.seats
+    each = 1 if glyphs.ascii else max(1, min(_HIGHEST, spare // view.seats))
+    here = _here(replay, analysis)
+    marked = [move.number - analysis.first for move in analysis.deciding]
+    cells = sampled(analysis.wanted + 1, width, marked if here is None else [*marked, here])
+    judged = [moment for moment in cells if moment < len(analysis.curve)]
+    at = judged.index(here) if here in judged else None
+    move = analysis.move_at(replay.stop)
+    for seat in map(Seat, range(view.seats)):
+        moved = move is not None and move.seat == seat
+        who = beside(pointer(glyphs, shown=moved), chips(view.start.peoples[seat]))
+        rows.append((_player(replay, analysis, seat, who, width), None))
+        style = people_style(view.start.peoples[seat][0])
+        chances = [analysis.curve[moment][seat] for moment in judged]
+        rows += [(content, None) for content in curve_lines(chances, at, style, glyphs, each)]
+    marks = [judged.index(moment) for moment in marked if moment in judged]
+    rows.append((marks_line(len(judged), at, marks), None))
+    rows += _told(replay, analysis, width, height - len(rows))
+    return block_of(rows, width)
+
+
+def chances_line(replay: Replay, analysis: Analysis, view: View, width: int) -> Line:
+    """Return everybody's chances in one line."""
+    chances = analysis.at(replay.stop)
+    if chances is None:
+        return line(cut(f" {_outside(replay, analysis)}", width), "class:faint")
+    parts = [
+        beside(chips(view.start.peoples[seat][:1]), line(f" {percent(chances[seat])} "))
+        for seat in map(Seat, range(view.seats))
+    ]
+    return beside(*parts)
+
+
+def _here(replay: Replay, analysis: Analysis) -> int | None:
+    moment = replay.stop - analysis.first
+    return moment if 0 <= moment < len(analysis.curve) else None
+
+
+def _player(replay: Replay, analysis: Analysis, seat: Seat, who: Line, width: int) -> Line:
+    """Return who it is, the chance at this stop, and what the last move has changed."""
+    move, chances = analysis.move_at(replay.stop), analysis.at(replay.stop)
+    left = beside(who, line(f" {replay.recording.names[seat]}"))
+    if chances is None:
+        return ends(left, EMPTY, width)
+    change = "" if move is None else f"{round(100 * (move.after[seat] - move.before[seat])):+}"
+    return ends(left, line(f" {percent(chances[seat]):>4} {change:>4}", "class:mine"), width)
+
+
+def _told(replay: Replay, analysis: Analysis, width: int, height: int) -> list[Row]:
+    """Return in words what is known of the last move."""
+    rows = [row for sentence in told_of_move(replay, analysis) for row in wrapped(sentence, width - 1)]
+    return [BLANK, *((line(row), None) for row in begun(rows, height - 1, width, READ_ON))]
+
+
+def told_of_move(replay: Replay, analysis: Analysis) -> list[str]:
+    """Return in words what is known of the move before the stop that is shown."""
+    move = analysis.move_at(replay.stop)
+    if move is None:
+        return [_outside(replay, analysis)]
+    told = [_("This move is one of those that decided most.")] if move in analysis.deciding else []
+    return [*told, *(explain(replay.recording, move) or [_("No better move was found.")])]
+
+
+def _outside(replay: Replay, analysis: Analysis) -> str:
+    """Return why nothing is told of the stop that is shown."""
+    if analysis.at(replay.stop) is not None:
+        return _("The chances before the first piece.")
+    if replay.stop < analysis.first:
+        return _("Chances are estimated from move {number} on.").format(number=analysis.first)
+    return _("This move has not been analysed yet.") if replay.judging else _("This move was not analysed.")

@@ -1,7 +1,8 @@
 """After a game: the walk through the scoring, the result, and what follows."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ from client.ui.draw.table_layout import small_table_block, table_block
 from client.ui.frame import (
     EMPTY,
     Block,
+    Drawing,
     Line,
     begun,
     beside,
@@ -32,8 +34,10 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.requests import Request
-from client.ui.state import Notice, Result, Scoring, Ui
+from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Key
+from client.ui.screens.gathering import GatheringDrawing
+from client.ui.screens.history import not_here
+from client.ui.state import Notice, Outcome, Screen, Ui, those
 from client.ui.texts.events import describe_event
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import names_at
@@ -61,6 +65,113 @@ from engine.pieces import Seat
 from engine.scoring import points_won
 from engine.view import View
 from protocol.messages import NEW, Leave, Rematch
+
+REMATCH: Final = Key(("m",), Act.REMATCH, N_("play again with the same players"), N_("play again"))
+LEAVE: Final = Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave"))
+_BACK: Final = Key(
+    ("left", "p", "backspace", "h", "up", "k", "scroll-up"), Act.BACK, N_("one step back"), N_("back")
+)
+_FIRST: Final = Key(("home",), Act.FIRST, N_("back to the first step"), N_("from the start"))
+SCORING_KEYS: Final = (
+    Key(
+        ("enter", " ", "right", "n", "l", "down", "j", "scroll-down"),
+        Act.NEXT,
+        N_("the next step"),
+        N_("next"),
+    ),
+    _BACK,
+    Key(("tab", "pagedown"), Act.NEXT_HILL, N_("go to the next hill"), N_("next hill")),
+    Key(("s", "end", "escape"), Act.SKIP, N_("skip to the result"), N_("result")),
+    Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
+    _FIRST,
+    *AT_TABLE,
+    *ON_EVERY_PAGE,
+)
+RESULT_KEYS: Final = (
+    _BACK,
+    _FIRST,
+    REMATCH,
+    Key(("v",), Act.REVIEW, N_("replay the game with everything revealed"), N_("review")),
+    Key(("y",), Act.ANALYSE, N_("replay it with everybody's chances"), N_("analyse")),
+    Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save")),
+    Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture")),
+    LEAVE,
+    *AT_TABLE,
+    *ON_EVERY_PAGE,
+)
+
+
+class _Walk(Screen):
+    """A step of the walk through the scoring."""
+
+    __slots__ = ()
+    at_server = True
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        if (view := model.view) is None:
+            return ui, None
+        assert isinstance(self, Scoring | Result)  # noqa: S101 - there is no other step
+        step = step_of(self, view)
+        match action:
+            case Act.NEXT | PointAt():
+                return replace(ui, page=at_step(view, step + 1)), None
+            case Act.BACK:
+                return replace(ui, page=at_step(view, step - 1)), None
+            case Act.NEXT_HILL:
+                return replace(ui, page=at_step(view, next_hill_step(view, step))), None
+            case Act.FIRST:
+                return replace(ui, page=Scoring()), None
+            case Act.SKIP:
+                return replace(ui, page=Result()), None
+            case _:
+                return left_or_again(ui, action, model)
+
+    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
+        if model.view is None:
+            return GatheringDrawing(ui, model, glyphs)  # its game is not known yet
+        return drawing_of(self, ui, model, glyphs, model.view)
+
+    @property
+    def game(self) -> Screen:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring(_Walk):
+    """The walk through the scoring, at one of its steps before the last."""
+
+    step: int = 0
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return SCORING_KEYS
+
+
+@dataclass(frozen=True, slots=True)
+class Result(_Walk):
+    """The points and the winners: the last step of the walk through the scoring."""
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return RESULT_KEYS
+
+    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
+        return not_again(ui, model)
+
+
+def not_again(ui: Ui, model: TableModel) -> frozenset[Act]:
+    """Return what cannot be done with the game that is over."""
+    followed = model.state is not None and model.state.next is not None
+    nothing = (Act.REMATCH, model.seat is None and not followed), (Act.REVIEW, not ui.hosting.looks_back)
+    return those(*nothing) | not_here(ui)
+
+
+def drawing_of(
+    page: Screen, ui: Ui, model: TableModel, glyphs: GlyphSet, view: View
+) -> "ScoringDrawing | ResultDrawing":
+    """Return a step of the scoring, ready to be drawn."""
+    if isinstance(page, Result) and view.result is not None:
+        return ResultDrawing(ui, model, glyphs, view.result, view)
+    assert isinstance(page, Scoring | Result)  # noqa: S101 - what else is there of a game that is over
+    return ScoringDrawing(ui, model, glyphs, step_of(page, view), view)
 
 
 def at_step(view: View, step: int) -> Scoring | Result:
@@ -194,27 +305,7 @@ def _marks(view: View, event: ScoringEvent, step: Step, finished: Sequence[Scori
             return marks
 
 
-def acted(
-    ui: Ui, page: Scoring | Result, action: Action, view: View, model: TableModel
-) -> tuple[Ui, Request | None]:
-    """Return the UI state after a key or a click, and what is asked of the server."""
-    step = step_of(page, view)
-    match action:
-        case Act.NEXT | PointAt():
-            return replace(ui, page=at_step(view, step + 1)), None
-        case Act.BACK:
-            return replace(ui, page=at_step(view, step - 1)), None
-        case Act.NEXT_HILL:
-            return replace(ui, page=at_step(view, next_hill_step(view, step))), None
-        case Act.FIRST:
-            return replace(ui, page=Scoring()), None
-        case Act.SKIP:
-            return replace(ui, page=Result()), None
-        case _:
-            return left_or_again(ui, action, model)
-
-
-def left_or_again(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
+def left_or_again(ui: Ui, action: Action, model: TableModel) -> Outcome:
     """Return the UI state after a key at a table whose game is over."""
     match action:
         case Act.LEAVE:
@@ -233,7 +324,7 @@ def left_or_again(ui: Ui, action: Action, model: TableModel) -> tuple[Ui, Reques
             return ui, None
 
 
-def _playing_again(ui: Ui, model: TableModel) -> tuple[Ui, Request | None]:
+def _playing_again(ui: Ui, model: TableModel) -> Outcome:
     """Play again, or watch those who do."""
     if model.seat is not None:
         return ui, Rematch(NEW)
@@ -344,7 +435,7 @@ class ScoringDrawing(ServerPage, frozen=True):
             sentence=scene.sentence,
         )
 
-    def panel_block(self, scene: Scene, width: int, height: int) -> Block:  # noqa: ARG002 - lessons need it
+    def panel_block(self, scene: Scene, width: int, height: int) -> Block:
         number = _("step {number} of {last}").format(number=self.step + 1, last=last_step(self.view) + 1)
         return ScoringPanel(scene, self.view, names_at(self.model), self.glyphs, width).block(number)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import accumulate
-from typing import Final, assert_never
+from typing import Final
 
 from msgspec import Struct, structs
 
@@ -12,10 +12,11 @@ from client.tables.table import TableModel
 from client.ui.actions import Act, Action
 from client.ui.draw import table_layout
 from client.ui.draw.clocks import describe_outage
-from client.ui.draw.news_lines import news_lines, talk_block, words_now
-from client.ui.draw.page import PageDrawing, on_turn
+from client.ui.draw.news_lines import news_lines, words_now
+from client.ui.draw.page import on_turn
 from client.ui.frame import (
     Block,
+    Drawing,
     Frame,
     Line,
     Target,
@@ -29,57 +30,56 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import Key, key_name
-from client.ui.lessons.lesson import (
-    LessonDrawing,
-    LessonPlayingDrawing,
-    LessonResultDrawing,
-    LessonScoringDrawing,
-)
 from client.ui.screens.autoplay import SPEEDS
-from client.ui.screens.gathering import GatheringDrawing
-from client.ui.screens.history import history_page
-from client.ui.screens.lobby import LobbyDrawing
-from client.ui.screens.menu import menu_block, small_menu
-from client.ui.screens.offered import offered
-from client.ui.screens.overlays import announcements_block
-from client.ui.screens.playing import EndedDrawing, PlayingDrawing
-from client.ui.screens.reading import reading_block, small_reading
-from client.ui.screens.replay import ReplayDrawing, ReplayedDrawing
-from client.ui.screens.scoring import ResultDrawing, ScoringDrawing, step_of
-from client.ui.screens.search import search_page
-from client.ui.screens.start import start_page
+from client.ui.screens.dispatch import keys_now
+from client.ui.screens.news import followed
 from client.ui.screens.typed_line import ways_on
-from client.ui.state import (
-    Announcements,
-    Asked,
-    Ended,
-    Entry,
-    Gathering,
-    History,
-    Lesson,
-    Lobby,
-    Playing,
-    Quitting,
-    Reading,
-    Replay,
-    Result,
-    Scoring,
-    Search,
-    Start,
-    TableMenu,
-    TalkPage,
-    Ui,
-    followed,
-)
+from client.ui.state import Asked, Entry, Ui, closed_for_good
 from client.ui.texts.events import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import names_at
-from engine.view import View
 
 _LASTING: Final = (Act.HELP, Act.QUIT)  # which the function bar shows however narrow it is
 
 
-def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
+# What can still be done there when the connection is closed for good: reading, and going.
+_WITHOUT_SERVER: Final = frozenset(
+    {
+        Act.NEXT,
+        Act.BACK,
+        Act.NEXT_HILL,
+        Act.FIRST,
+        Act.SKIP,
+        Act.RUN,
+        Act.COUNTS,
+        Act.WHOLE,
+        Act.TALK,
+        Act.LEAVE,
+        Act.HELP,
+        Act.RULES,
+        Act.QUIT,
+    }
+)
+
+
+def offered(ui: Ui, model: TableModel, last_top: int = 0) -> tuple[Key, ...]:
+    """Return the keys that have an effect now: the function bar shows them if there is room for all.
+
+    `last_top` is how far what is shown can be scrolled.
+    """
+    here = ui.overlay or ui.page
+    if ui.entry is not None:
+        return tuple(key for key in keys_now(ui, model) if key.short)
+    idle = here.idle(ui, model, last_top)
+    if ui.page.at_server and model.table is not None and not ui.talk.remarks:
+        idle |= {Act.TALK}
+    shown = (key for key in here.shown_keys(model) if key.short and key.action not in idle)
+    if closed_for_good(ui) and here.at_server:
+        return tuple(key for key in shown if key.action in _WITHOUT_SERVER)
+    return tuple(shown)
+
+
+def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, last_top: int) -> Block:
     """Return the line being typed, or the function bar, whose keys can be clicked."""
     if ui.entry is not None:
         return Block((typed_line(ui, ui.entry, model, width),))
@@ -87,7 +87,7 @@ def foot(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
         form = _("Playing automatically, speed {speed} of {speeds}. r: next speed; any other key stops it.")
         words = form.format(speed=ui.speed + 1, speeds=SPEEDS)
         return Block((fitted(line(f" {words}", "class:info"), width),))
-    keys = list(offered(ui, model))
+    keys = list(offered(ui, model, last_top))
     hints = [_hint(key, ui, glyphs) for key in keys]
     lasting = (*_LASTING, Act.TALK) if ui.talk.unread else _LASTING
     # The last gap is invisible.
@@ -148,11 +148,7 @@ _LEAST_PAGE: Final = 3  # lines; less of a page than that tells nothing
 
 def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) -> Frame:
     """Return the screen: exactly `height` lines, each exactly `width` cells wide."""
-    screen = _Screen(followed(ui, model), model, glyphs)
-    if width < LEAST_WIDTH or height < LEAST_HEIGHT:
-        frame = screen.small(width, height)
-    else:
-        frame = screen.whole(width, height)
+    frame = _Screen(followed(ui, model), model, glyphs).frame(width, height)
     title = window_title(model)
     frame = replace(frame, window=in_ascii(title) if glyphs.ascii else title)
     return frame if ui.ticks_left is None else replace(frame, targets=_anywhere(frame, Act.NEXT))
@@ -175,44 +171,31 @@ class _Screen(Struct, frozen=True):
     model: TableModel
     glyphs: GlyphSet
 
-    def whole(self, width: int, height: int) -> Frame:
-        page, reading, last_top = self.page(), self.ui.overlay, 0
-        title = self._outage(width, width - 2) or page.title(width)
-        if isinstance(reading, Announcements):
-            body = announcements_block(reading, width, height - 2)
-        elif isinstance(reading, Reading):
-            body = reading_block(self.ui, reading, self.model, self.glyphs, (width, height - 2))
-        elif isinstance(reading, TableMenu):
-            body = menu_block(self.ui, reading, self.model, self.glyphs, (width, height - 2))
-        elif isinstance(reading, TalkPage):
-            body, last_top = talk_block(self.ui, reading, width, height - 2)
-        else:
-            body = page.body(width, height - 2)
-        parts = (Block((title,)), body, foot(self.ui, self.model, self.glyphs, width))
-        return replace(self._framed(parts, width, height), last_top=last_top)
-
-    def small(self, width: int, height: int) -> Frame:
-        """Return what fits in a window that is too small for the whole screen."""
-        page, over_it, last_top = self.page(), self.ui.overlay, 0
+    def frame(self, width: int, height: int) -> Frame:
+        """Return the screen, with as much of it as there is room for."""
+        ui, model, glyphs, page = self.ui, self.model, self.glyphs, self.page()
         if width < table_layout.LEAST_WIDTH or height < table_layout.LEAST_HEIGHT:
             return self._too_small(page, width, height)
-        if isinstance(over_it, Announcements):
-            body = announcements_block(over_it, width, height - 2)
-        elif isinstance(over_it, Reading):
-            body, last_top = small_reading(self.ui, over_it, self.model, self.glyphs, (width, height - 2))
-        elif isinstance(over_it, TableMenu):
-            body = small_menu(self.ui, over_it, self.model, self.glyphs, (width, height - 2))
-        elif isinstance(over_it, TalkPage):
-            body, last_top = talk_block(self.ui, over_it, width, height - 2)
-        elif isinstance(over_it, Quitting):
-            body = self._small_question(width, height - 2)
+        small, room, last_top = width < LEAST_WIDTH or height < LEAST_HEIGHT, height - 2, 0
+        asks = ui.overlay is not None and ui.overlay.question(ui)
+        if ui.overlay is not None and not asks:
+            body, last_top = ui.overlay.block(ui, model, glyphs, width, room, small=small)
+        elif not small:
+            body = page.body(width, room)
+        elif asks:
+            body = self._small_question(width, room)
         else:
-            body = page.small_body(width, height - 2)
-            last_top = page.last_top(width, height - 2) if isinstance(page, LessonDrawing) else 0
-        style = "class:title-turn" if on_turn(self.model) else "class:title"
-        title = self._outage(width, width - 1) or fitted(line(f" {page.place}", style), width, style)
-        parts = (Block((title,)), body, foot(self.ui, self.model, self.glyphs, width))
+            body, last_top = page.small_body(width, room), page.last_top(width, room)
+        title = self._outage(width, width - (1 if small else 2))
+        if title is None and small:
+            style = "class:title-turn" if on_turn(model) else "class:title"
+            title = fitted(line(f" {page.place}", style), width, style)
+        parts = (Block((title or page.title(width),)), body, foot(ui, model, glyphs, width, last_top))
         return replace(self._framed(parts, width, height), last_top=last_top)
+
+    def page(self) -> Drawing:
+        """Return the screen's page, ready to be drawn."""
+        return self.ui.page.drawing(self.ui, self.model, self.glyphs)
 
     def _small_question(self, width: int, height: int) -> Block:
         """Return the question whether to quit, and above it as much of the page as there is room for."""
@@ -224,7 +207,7 @@ class _Screen(Struct, frozen=True):
         page = screen.page().small_body(width, room_left)
         return Block((*page.lines, *asked), page.targets)
 
-    def _too_small(self, page: PageDrawing, width: int, height: int) -> Frame:
+    def _too_small(self, page: Drawing, width: int, height: int) -> Frame:
         """Return that the window is too small for anything, what goes on, and the line being typed.
 
         What is typed and asked is seen there, and answered; a page that is not seen hears no keys.
@@ -233,7 +216,7 @@ class _Screen(Struct, frozen=True):
         words = _("The window is too small: {size} or larger, please. q: quit").format(
             size=f"{table_layout.LEAST_WIDTH}x{table_layout.LEAST_HEIGHT}"
         )
-        if isinstance(ui.overlay, Quitting):
+        if ui.overlay is not None and ui.overlay.question(ui):
             told = news_lines(ui, width, height, "")[-height:] if height else []
             return self._framed([Block(tuple(told))], width, height)
         asked = Block(() if ui.entry is None else (typed_line(ui, ui.entry, self.model, width),))
@@ -254,52 +237,3 @@ class _Screen(Struct, frozen=True):
             return None
         told = describe_outage(self.ui.lost, self.ui.now, room)
         return fitted(line(f" {told}", "class:refusal"), width, "class:refusal")
-
-    # -- which page it is ---------------------------------------------------------------------------
-
-    def page(self) -> PageDrawing:
-        """Return the page that is on the screen, ready to be drawn."""
-        page, view, shared = self.ui.page, self.model.view, (self.ui, self.model, self.glyphs)
-        match page:
-            case Start():
-                return start_page(self.ui, page, self.glyphs)
-            case Search():
-                return search_page(self.ui, page, self.glyphs)
-            case History():
-                return history_page(self.ui, page, self.glyphs)
-            case Lobby():
-                return LobbyDrawing(*shared, page)
-            case Gathering():
-                return GatheringDrawing(*shared)
-            case Playing() | Ended() | Scoring() | Result() | Replay() | Lesson() if view is None:
-                return GatheringDrawing(*shared)  # its game is not known yet
-            case Playing():
-                return PlayingDrawing(*shared, page, view)
-            case Ended():
-                return EndedDrawing(*shared, Playing(last=next(reversed(view.placed), None)), view)
-            case Scoring() | Result():
-                return self._over(page, view)
-            case Replay():
-                return ReplayDrawing(self._replayed(page, view), self.glyphs, page)
-            case Lesson():
-                return LessonDrawing(self._taught(page, view), self.glyphs, page, self.ui.name, self.ui.log)
-            case _:
-                assert_never(page)
-
-    def _over(self, table: Scoring | Result, view: View) -> ScoringDrawing | ResultDrawing:
-        if isinstance(table, Result) and view.result is not None:
-            return ResultDrawing(self.ui, self.model, self.glyphs, view.result, view)
-        return ScoringDrawing(self.ui, self.model, self.glyphs, step_of(table, view), view)
-
-    def _replayed(self, replay: Replay, view: View) -> PageDrawing:
-        if isinstance(replay.table, Playing):
-            return ReplayedDrawing(self.ui, self.model, self.glyphs, replay.table, view, replay)
-        return self._over(replay.table, view)
-
-    def _taught(self, lesson: Lesson, view: View) -> PageDrawing:
-        table, shared = lesson.table, (self.ui, self.model, self.glyphs)
-        if isinstance(table, Playing):
-            return LessonPlayingDrawing(*shared, table, view, lesson)
-        if isinstance(table, Result) and view.result is not None:
-            return LessonResultDrawing(*shared, view.result, view, lesson)
-        return LessonScoringDrawing(*shared, step_of(table, view), view, lesson)

@@ -1,20 +1,100 @@
 """The servers found on the network, with their open tables, and a last line to type an address."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
 
-from client.finding.found import Asking, Found, FoundServer, Gone, Listed, Locked, SeatAnswer, Silent
-from client.language import _, counted, describe_reason
+from client.finding.found import NOTHING, Asking, Found, FoundServer, Gone, Listed, Locked, SeatAnswer, Silent
+from client.language import N_, _, counted, describe_reason
 from client.player.seats import KeptSeat
+from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.actions import Act, Action, ChooseLine, Way
 from client.ui.draw.page import ListPage
-from client.ui.frame import EMPTY, Block, Line, beside, block_of, line, padded, paragraphs
-from client.ui.requests import Request
-from client.ui.state import Asked, Entry, Notice, Search, Spot, Ui
+from client.ui.draw.widgets import choice, line_chosen, lines_around
+from client.ui.frame import EMPTY, Block, Drawing, Line, beside, block_of, line, padded, paragraphs
+from client.ui.keys import ON_EVERY_PAGE, Key
+from client.ui.state import Asked, Entry, Notice, Outcome, Screen, Ui
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.times import clock_time
 from protocol.messages import TableSummary, Turn
 from protocol.text import printable
+
+_KEYS: Final = (
+    Key(("up", "k", "scroll-up"), Way.UP, N_("the line above")),
+    Key(("down", "j", "scroll-down"), Way.DOWN, N_("the line below")),
+    Key(
+        ("enter", " "), Act.CONFIRM, N_("sit down at the table, or see all tables of the server"), N_("join")
+    ),
+    Key(("w",), Act.WATCH, N_("watch the table"), N_("watch")),
+    Key(("a",), Act.ADDRESS, N_("type the host's address"), N_("address")),
+    Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit"), N_("leave")),
+    *ON_EVERY_PAGE,
+)
+
+Spot: TypeAlias = tuple[str, str]  # the URL of a server that was found, and one of its tables or none
+
+
+@dataclass(frozen=True, slots=True)
+class Search(Screen):
+    """The servers found on the network, and their open tables; `chosen` is None at the line for an address.
+
+    What is found first is chosen, unless the player has `moved`; `waited` if nothing was found for long.
+    Before all that come the tables where the player's `seats` are kept, with the `answers` of their servers.
+    """
+
+    found: Found = NOTHING
+    chosen: Spot | None = None
+    moved: bool = False
+    waited: bool = False
+    seats: tuple[KeptSeat, ...] = ()
+    answers: Mapping[KeptSeat, SeatAnswer] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> tuple[Spot | None, ...]:
+        """Return what can be chosen, from the top."""
+        kept = ((seat.server, seat.table) for seat in self.seats)
+        found = (spot for server in self.found.servers for spot in spots(server))
+        return (*dict.fromkeys((*kept, *found)), None)
+
+    asks_to_quit = True
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return _KEYS
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        lines = self.lines
+        at = lines.index(self.chosen)
+        if (there := line_chosen(action, at, len(lines))) is not None:
+            return _at_line(ui, self, lines[there]), None
+        match action:
+            case Act.ADDRESS:
+                return _asking(_at_line(ui, self, None)), None
+            case Act.CONFIRM | ChooseLine() if self.chosen is None:
+                return _asking(ui), None
+            case Act.CONFIRM | ChooseLine() if self.chosen is not None:
+                url, table = self.chosen
+                return ui, requests.GoTo(url, table or None)
+            case Act.WATCH if self.chosen is not None and self.chosen[1]:
+                url, table = self.chosen
+                return ui, requests.GoTo(url, table, watch=True)
+            case Act.WATCH:
+                return replace(ui, notice=Notice(_("Use the arrow keys to choose a table to watch."))), None
+            case Act.LEAVE:
+                return ui, requests.GoHome()
+            case _:
+                return ui, None
+
+    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
+        place = _("Join a game")
+        heading = f"Palatinus {glyphs.dot} {place}"
+        return ListPage(ui, place, heading, lambda width, height: search_block(self, glyphs, width, height))
+
+
+def spots(server: FoundServer) -> tuple[Spot, ...]:
+    """Return what can be chosen of a server: itself, and its open tables."""
+    tables = server.answer.tables if isinstance(server.answer, Listed) else ()
+    return ((server.url, ""), *((server.url, table.table) for table in tables))
 
 
 def found(ui: Ui, now: Found) -> Ui:
@@ -43,34 +123,6 @@ def _still_chosen(page: Search) -> Spot | None:
     return server if server in there else None
 
 
-def acted(ui: Ui, page: Search, action: Action) -> tuple[Ui, Request | None]:
-    """Return the UI state after a key or a click, and where the player goes, if anywhere."""
-    lines = page.lines
-    at = lines.index(page.chosen)
-    match action:
-        case Way():
-            there = min(max(at + (1 if action is Way.DOWN else -1), 0), len(lines) - 1)
-            return _at_line(ui, page, lines[there]), None
-        case ChooseLine(number) if number != at and number < len(lines):
-            return _at_line(ui, page, lines[number]), None
-        case Act.ADDRESS:
-            return _asking(_at_line(ui, page, None)), None
-        case Act.CONFIRM | ChooseLine() if page.chosen is None:
-            return _asking(ui), None
-        case Act.CONFIRM | ChooseLine() if page.chosen is not None:
-            url, table = page.chosen
-            return ui, requests.GoTo(url, table or None)
-        case Act.WATCH if page.chosen is not None and page.chosen[1]:
-            url, table = page.chosen
-            return ui, requests.GoTo(url, table, watch=True)
-        case Act.WATCH:
-            return replace(ui, notice=Notice(_("Use the arrow keys to choose a table to watch."))), None
-        case Act.LEAVE:
-            return ui, requests.GoHome()
-        case _:
-            return ui, None
-
-
 def _at_line(ui: Ui, page: Search, spot: Spot | None) -> Ui:
     return replace(ui, page=replace(page, chosen=spot, moved=True))
 
@@ -85,23 +137,15 @@ _SEAT = (10, 22, 22)  # a table's code, how the game stands, the player's name
 _COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
 
 
-def search_page(ui: Ui, search: Search, glyphs: GlyphSet) -> ListPage:
-    place = _("Join a game")
-    heading = f"Palatinus {glyphs.dot} {place}"
-    return ListPage(ui, place, heading, lambda width, height: search_block(search, glyphs, width, height))
-
-
 def search_block(search: Search, glyphs: GlyphSet, width: int, height: int) -> Block:
     """Return the lines around the chosen one, the line for an address, and what there is to say."""
     *listed, address = _texts(search)
     chosen = len(listed)
     if search.chosen is not None:
         chosen = [number for _text, number in listed].index(search.lines.index(search.chosen))
-    room = max(height - _OTHERS, 1)
-    first = min(max(chosen - room + 1, 0), max(len(listed) - room, 0))
     rows: list[tuple[Line, Action | None]] = [(EMPTY, None)]
-    for at, (text, number) in enumerate(listed[first : first + room], start=first):
-        rows.append(_row(text, number, glyphs, width, chosen=at == chosen))
+    around = lines_around(chosen, len(listed), height - _OTHERS)
+    rows += [_row(*listed[at], glyphs, width, chosen=at == chosen) for at in around]
     if listed:
         rows.append((EMPTY, None))
     rows.append(_row(*address, glyphs, width, chosen=search.chosen is None))
@@ -135,9 +179,7 @@ def _row(
     text: str, number: int | None, glyphs: GlyphSet, width: int, *, chosen: bool
 ) -> tuple[Line, Action | None]:
     action = None if number is None else ChooseLine(number)
-    if chosen:
-        return line(padded(f"{glyphs.pointer} {text}", width), "class:chosen"), action
-    return line(f"  {text}", "class:faint" if number is None else ""), action
+    return choice(text, glyphs, width, chosen=chosen, style="class:faint" if number is None else ""), action
 
 
 def _words(search: Search) -> str:

@@ -1,24 +1,35 @@
 """The start screen: where to go, and how a game against bots would be."""
 
-from dataclasses import replace
+import enum
+from dataclasses import dataclass, replace
 from typing import Final
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from client.finding.found import named
 from client.language import N_, _, counted
 from client.levels import describe_level, describe_temper
 from client.player.calling import Calling, Notices
 from client.player.preferences import WaysIn
+from client.tables.table import TableModel
 from client.typed.address import BadAddress, server_url
 from client.typed.names import fault_of
 from client.ui import requests
 from client.ui.actions import Act, Action, ChooseLine, Pick, Way
 from client.ui.draw.news_lines import LOG_LINES
 from client.ui.draw.page import ListPage
-from client.ui.frame import EMPTY, Block, Line, beside, block_of, line, padded, wrapped
-from client.ui.requests import Request
-from client.ui.state import Asked, Entry, LeftGame, Notice, Search, Start, StartLine, Ui
+from client.ui.draw.widgets import choice, line_chosen, settings
+from client.ui.frame import EMPTY, Block, Drawing, Line, beside, block_of, line, padded
+from client.ui.keys import ON_EVERY_PAGE, Key
+from client.ui.screens.search import Search
+from client.ui.state import (
+    Asked,
+    Entry,
+    Notice,
+    Outcome,
+    Screen,
+    Ui,
+)
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import PEOPLES
 from engine.pieces import People
@@ -26,46 +37,114 @@ from protocol.limits import TITLE_LENGTH
 from protocol.messages import NEW, ChangeSetting
 from protocol.settings import Title
 
+_KEYS: Final = (
+    Key(("up", "k", "scroll-up"), Way.UP, N_("the line above")),
+    Key(("down", "j", "scroll-down"), Way.DOWN, N_("the line below")),
+    Key(("enter", " "), Act.CONFIRM, N_("choose this line"), N_("go")),
+    *(Key((str(n),), Pick(n), N_("how many players, bots included")) for n in range(2, 6)),
+    Key(("x",), Act.LAYOUT, N_("lay the tiles, or have them laid at random"), N_("layout")),
+    Key(("p",), Act.PEOPLE, N_("choose the people that you play"), N_("people")),
+    Key(("a",), Act.PACE, N_("have the bots move at once, or take their time like people")),
+    Key(("s",), Act.BRAIN, N_("change the bots' strength"), N_("strength")),
+    Key(("w",), Act.WAYS_IN, N_("open the games you host to browsers and ssh, or not")),
+    Key(("n",), Act.NAME, N_("change the name others see"), N_("name")),
+    Key(("b",), Act.BELL, N_("ring when it is your turn, or not")),
+    Key(("t",), Act.WINDOW_TITLE, N_("show it in the window's title, or not")),
+    Key(("d",), Act.NOTICES, N_("desktop notices: where the terminal is known, OSC 9, OSC 777, none")),
+    Key(("escape",), Act.LEAVE, N_("quit")),
+    *ON_EVERY_PAGE,
+)
+_AS_USUAL: Final = Calling()
 
-def acted(ui: Ui, start: Start, action: Action) -> tuple[Ui, Request | None]:
-    """Return the UI state after a key or a click, and where the player goes, if anywhere."""
-    lines, table = start.lines, ui.new_table
-    at = lines.index(start.chosen)
-    match action:
-        case Way():
-            there = min(max(at + (1 if action is Way.DOWN else -1), 0), len(lines) - 1)
-            return _at_line(ui, start, lines[there]), None
-        case ChooseLine(number) if number != at:
-            return _at_line(ui, start, lines[number]), None
-        case Act.CONFIRM | ChooseLine():
-            return _chosen(ui, start)
-        case Pick(number):
-            return replace(
-                _at_line(ui, start, StartLine.PLAY), new_table=structs.replace(table, players=number)
-            ), None
-        case Act.LAYOUT:
-            other = structs.replace(table, random_layout=not table.random_layout)
-            return replace(_at_line(ui, start, StartLine.PLAY), new_table=other), None
-        case Act.PEOPLE:
-            every = (None, *People)
-            people = every[(every.index(table.people) + 1) % len(every)]
-            chosen = structs.replace(table, people=people)
-            return replace(_at_line(ui, start, StartLine.PLAY), new_table=chosen), None
-        case Act.BRAIN:
-            level = (start.level + 1) % len(start.levels)
-            return _at_line(ui, replace(start, level=level), StartLine.PLAY), None
-        case Act.PACE:
-            return _at_line(ui, replace(start, human_pace=not start.human_pace), StartLine.PLAY), None
-        case Act.WAYS_IN:
-            every_way = tuple(WaysIn)
-            ways_in = every_way[(every_way.index(start.ways_in) + 1) % len(every_way)]
-            return _at_line(ui, replace(start, ways_in=ways_in), StartLine.HOST), None
-        case Act.BELL | Act.WINDOW_TITLE | Act.NOTICES:
-            return replace(ui, page=replace(start, calling=_called(start.calling, action))), None
-        case Act.NAME:
-            return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
-        case _:
-            return ui, None
+
+class StartLine(enum.Enum):
+    """What can be chosen on the start screen, besides the servers joined before."""
+
+    CONTINUE = enum.auto()
+    LEARN = enum.auto()
+    PLAY = enum.auto()
+    HOST = enum.auto()
+    JOIN = enum.auto()
+    HISTORY = enum.auto()
+
+
+class LeftGame(Struct, frozen=True):
+    """A game against bots that can be continued: for how many players, and when it was left."""
+
+    players: int
+    when: str
+
+
+@dataclass(frozen=True, slots=True)
+class Start(Screen):
+    """The start screen: the levels of bots, one of them chosen, and the servers joined before.
+
+    With `human_pace` bots take their time for a move. `left` is the game that can be continued, `calling`
+    how the player is called, `ways_in` how others reach a game that is hosted. `chosen` is the line that the
+    player is on.
+    """
+
+    levels: tuple[str, ...]
+    level: int = 0
+    human_pace: bool = False
+    servers: tuple[str, ...] = ()
+    left: LeftGame | None = None
+    calling: Calling = _AS_USUAL
+    ways_in: WaysIn = WaysIn.NONE
+    chosen: StartLine | str = StartLine.LEARN
+
+    @property
+    def lines(self) -> tuple[StartLine | str, ...]:
+        """Return what can be chosen, from the top."""
+        every = tuple(line for line in StartLine if line is not StartLine.CONTINUE or self.left is not None)
+        return (*every, *self.servers)
+
+    asks_to_quit = True
+
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return _KEYS
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        lines, table = self.lines, ui.new_table
+        at = lines.index(self.chosen)
+        if (there := line_chosen(action, at, len(lines))) is not None:
+            return _at_line(ui, self, lines[there]), None
+        match action:
+            case Act.CONFIRM | ChooseLine():
+                return _chosen(ui, self)
+            case Pick(number):
+                return replace(
+                    _at_line(ui, self, StartLine.PLAY), new_table=structs.replace(table, players=number)
+                ), None
+            case Act.LAYOUT:
+                other = structs.replace(table, random_layout=not table.random_layout)
+                return replace(_at_line(ui, self, StartLine.PLAY), new_table=other), None
+            case Act.PEOPLE:
+                every = (None, *People)
+                people = every[(every.index(table.people) + 1) % len(every)]
+                chosen = structs.replace(table, people=people)
+                return replace(_at_line(ui, self, StartLine.PLAY), new_table=chosen), None
+            case Act.BRAIN:
+                level = (self.level + 1) % len(self.levels)
+                return _at_line(ui, replace(self, level=level), StartLine.PLAY), None
+            case Act.PACE:
+                return _at_line(ui, replace(self, human_pace=not self.human_pace), StartLine.PLAY), None
+            case Act.WAYS_IN:
+                every_way = tuple(WaysIn)
+                ways_in = every_way[(every_way.index(self.ways_in) + 1) % len(every_way)]
+                return _at_line(ui, replace(self, ways_in=ways_in), StartLine.HOST), None
+            case Act.BELL | Act.WINDOW_TITLE | Act.NOTICES:
+                return replace(ui, page=replace(self, calling=_called(self.calling, action))), None
+            case Act.NAME:
+                return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
+            case _:
+                return ui, None
+
+    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
+        heading = _("Palatinus: the seven hills of Rome")
+        return ListPage(
+            ui, "Palatinus", heading, lambda width, height: start_block(ui, self, glyphs, width, height)
+        )
 
 
 def _called(calling: Calling, action: Act) -> Calling:
@@ -82,7 +161,7 @@ def _at_line(ui: Ui, start: Start, chosen: StartLine | str) -> Ui:
     return replace(ui, page=replace(start, chosen=chosen))
 
 
-def _chosen(ui: Ui, start: Start) -> tuple[Ui, Request | None]:
+def _chosen(ui: Ui, start: Start) -> Outcome:
     match start.chosen:
         case StartLine.CONTINUE:
             return ui, requests.Continue()
@@ -102,7 +181,7 @@ def _chosen(ui: Ui, start: Start) -> tuple[Ui, Request | None]:
             return ui, requests.GoTo(server)
 
 
-def typed(ui: Ui, asked: Asked, text: str) -> tuple[Ui, Request | None]:
+def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
     """Take in what was asked for: a name, a table's title, or the address of a server to go to.
 
     A server that was found also goes by its name.
@@ -129,13 +208,6 @@ def typed(ui: Ui, asked: Asked, text: str) -> tuple[Ui, Request | None]:
 _TITLE_WIDTH = 22
 
 
-def start_page(ui: Ui, start: Start, glyphs: GlyphSet) -> ListPage:
-    heading = _("Palatinus: the seven hills of Rome")
-    return ListPage(
-        ui, "Palatinus", heading, lambda width, height: start_block(ui, start, glyphs, width, height)
-    )
-
-
 def start_block(ui: Ui, start: Start, glyphs: GlyphSet, width: int, height: int) -> Block:
     """Return the lines to choose from, and below them the set-up; where there is little room, the shorter."""
     welcome = _("Welcome, {name}.").format(name=ui.name)
@@ -146,13 +218,11 @@ def start_block(ui: Ui, start: Start, glyphs: GlyphSet, width: int, height: int)
     ]
     for at, line_here in enumerate(start.lines):
         title, words = _describe(line_here, start)
-        chosen = line_here == start.chosen
-        sign = glyphs.pointer if chosen else " "
-        text = f"{sign} {padded(title, _TITLE_WIDTH)}"
-        if chosen:
-            rows.append((line(padded(f"{text}{words}", width), "class:chosen"), ChooseLine(at)))
-        else:
-            rows.append((beside(line(text), line(words, "class:faint")), ChooseLine(at)))
+        title = padded(title, _TITLE_WIDTH)
+        row = choice(f"{title}{words}", glyphs, width, chosen=True)
+        if line_here != start.chosen:
+            row = beside(line(f"  {title}"), line(words, "class:faint"))
+        rows.append((row, ChooseLine(at)))
     rows.append((EMPTY, None))
     room = height - LOG_LINES
     set_up = _set_up(ui, start, width, temper=True)
@@ -244,9 +314,4 @@ def _set_up(ui: Ui, start: Start, width: int, *, temper: bool) -> list[Line]:
         ("b,t,d", _describe_calling(start.calling)),
         ("w", _(_WAYS_IN[start.ways_in])),
     )
-    rows = [line("  " + _("A game against bots"), "class:heading")]
-    for keys, words in keys_and_words:
-        first, *others = wrapped(words, width - 12)
-        rows.append(beside(line(f"    {keys:<6}", "class:key"), line(first, style)))
-        rows += [line(f"          {other}", style) for other in others]
-    return rows
+    return [line("  " + _("A game against bots"), "class:heading"), *settings(keys_and_words, width, style)]

@@ -16,7 +16,7 @@ from client.typed.starting import BadStart, seat_to_start
 from client.ui import requests
 from client.ui.requests import Misread, Request
 from client.ui.screens import table_commands
-from client.ui.state import Replay
+from client.ui.screens.replay import Replay
 from client.ui.talk import Mute
 from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS, Field
 from engine.components import DEALS

@@ -3,14 +3,17 @@
 from dataclasses import replace
 from typing import Final
 
+from client.language import N_
 from client.tables.table import TableModel
 from client.ui.actions import Act, Action, Insert, Way
-from client.ui.requests import Misread, Request
+from client.ui.keys import Key
+from client.ui.requests import Misread
 from client.ui.screens import replay, start
 from client.ui.screens.menu import asked_to_end, may_end, muted
-from client.ui.screens.overlays import opened
+from client.ui.screens.reading import Reading, Topic, opened
+from client.ui.screens.replay import Replay
 from client.ui.screens.typed_commands import Go, Read, See, completions, meaning, replay_meaning, shared_start
-from client.ui.state import Asked, Entry, Notice, Reading, Replay, Topic, Ui, record_of
+from client.ui.state import Asked, Entry, Notice, Outcome, Ui
 from client.ui.talk import Mute
 from protocol.limits import CHAT_LENGTH
 from protocol.messages import NEW, EndGame, Say, SayInLobby
@@ -18,7 +21,28 @@ from protocol.messages import NEW, EndGame, Say, SayInLobby
 _TYPED_KEPT: Final = 100
 
 
-def acted(ui: Ui, entry: Entry, action: Action, model: TableModel) -> tuple[Ui, Request | None]:
+KEYS: Final = (
+    Key(("enter",), Act.CONFIRM, N_("send the line"), N_("send")),
+    Key(("tab",), Act.COMPLETE, N_("complete the command"), N_("complete")),
+    Key(("escape", "c-c"), Act.CANCEL, N_("discard the line"), N_("cancel")),
+    Key(("backspace", "c-h"), Act.ERASE, N_("erase the character before")),
+    Key(("delete",), Act.DELETE, N_("erase the character after")),
+    Key(("left",), Way.WEST, N_("left")),
+    Key(("right",), Way.EAST, N_("right")),
+    Key(("home", "c-a"), Act.TO_START, N_("to the start")),
+    Key(("end", "c-e"), Act.TO_END, N_("to the end")),
+    Key(("c-u",), Act.CLEAR, N_("erase the line")),
+    Key(("up",), Way.UP, N_("the previous line typed"), N_("earlier")),
+    Key(("down",), Way.DOWN, N_("the next line typed")),
+)
+
+
+def replay_in(ui: Ui) -> Replay | None:
+    """Return the record on the screen, if there is one: it has typed commands of its own."""
+    return ui.page if isinstance(ui.page, Replay) else None
+
+
+def acted(ui: Ui, entry: Entry, action: Action, model: TableModel) -> Outcome:
     """Return the UI state after a key while a line is being typed, and what the line asks for."""
     match action:
         case Act.CONFIRM:
@@ -59,7 +83,7 @@ def _edited(entry: Entry, action: Action, ui: Ui, model: TableModel) -> Entry:
 def ways_on(ui: Ui, entry: Entry, model: TableModel) -> tuple[str, ...]:
     """Return the lines that a command could be completed to, the likeliest first."""
     others = () if ui.company is None else (each.name for each in ui.company.people if each.name != ui.name)
-    return completions(entry.text, model, record_of(ui), others)
+    return completions(entry.text, model, replay_in(ui), others)
 
 
 def _completed(entry: Entry, lines: tuple[str, ...]) -> Entry:
@@ -70,7 +94,7 @@ def _completed(entry: Entry, lines: tuple[str, ...]) -> Entry:
     return entry.filled(shared if len(shared) > len(entry.text) else lines[0])
 
 
-def _sent(ui: Ui, entry: Entry, model: TableModel) -> tuple[Ui, Request | None]:
+def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
     text = entry.text.strip()
     if not text and entry.asks is not Asked.TITLE:
         return replace(ui, entry=None, retry=None), None
@@ -81,7 +105,7 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> tuple[Ui, Request | None]:
         said = SayInLobby(NEW, text) if entry.lobby else Say(NEW, text)
         return replace(closed, talk=replace(ui.talk, unread=0)), said
     closed = replace(closed, typed=(*ui.typed, text)[-_TYPED_KEPT:])
-    record = record_of(ui)
+    record = replay_in(ui)
     read = meaning(text, model) if record is None else replay_meaning(text, record)
     match read:
         case Go() | See():

@@ -11,9 +11,9 @@ from prompt_toolkit.keys import ALL_KEYS, KEY_ALIASES, Keys
 from prompt_toolkit.layout.mouse_handlers import MouseHandlers
 from prompt_toolkit.mouse_events import MouseEvent
 
-from client.ui.keys import KEYS
+from client.ui.keys import NAMED
 
-_NAMES: Final = {name for key in KEYS for name in key.names} & {*ALL_KEYS, *KEY_ALIASES}
+_NAMES: Final = NAMED & {*ALL_KEYS, *KEY_ALIASES}
 _FOCUS_IN, _FOCUS_OUT = "I", "O"
 
 

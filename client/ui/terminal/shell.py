@@ -16,7 +16,7 @@ from prompt_toolkit.layout import ConditionalContainer, Layout, Window
 from prompt_toolkit.mouse_events import MouseButton, MouseEvent, MouseEventType
 
 from client.language import _
-from client.ui.actions import Action, Hover, Insert, PointAt, Scrollable
+from client.ui.actions import Action, Hover, Insert, PointAt
 from client.ui.frame import Frame
 from client.ui.terminal.caller import Caller
 from client.ui.terminal.device import Device, own_device
@@ -30,12 +30,15 @@ _BUTTONS: Final = frozenset({MouseButton.LEFT, MouseButton.MIDDLE, MouseButton.R
 
 
 class Shell:
-    """A full screen: it shows what `frame_for` draws, and hands keys and clicks on."""
+    """A full screen: it shows what `frame_for` draws, and hands keys and clicks on.
+
+    With a key goes how far the frame can be scrolled in which it was pressed.
+    """
 
     def __init__(
         self,
         frame_for: Callable[[int, int], Frame],
-        press: Callable[[str], None],
+        press: Callable[[str, int], None],
         act: Callable[[Action], None],
         device: Device | None = None,
     ) -> None:
@@ -62,7 +65,6 @@ class Shell:
         self._painter = Painter(self._application.output, style_for(colouring), DEPTHS[colouring.colours])
         self._frame = Frame(())
         self._hover = Hover(None)
-        self._last_top = 0
         self._error: Exception | None = None
         self._later: asyncio.TimerHandle | None = None
         if remote is not None:
@@ -138,9 +140,6 @@ class Shell:
         size = application.output.get_size()
         with self._guarded():
             self._frame = self._frame_for(size.columns, size.rows)
-        if self._frame.last_top != self._last_top:
-            self._last_top = self._frame.last_top
-            self._act(Scrollable(self._last_top))
         self._painter.paint(self._frame.lines, size)
         self._caller.entitle(self._frame.window)
 
@@ -151,7 +150,7 @@ class Shell:
 
     def _on_key(self, name: str) -> None:
         if self._frame.seen or name in _UNSEEN:
-            self._press(name)
+            self._press(name, self._frame.last_top)
 
     def _on_focus(self, focused: bool) -> None:
         self._caller.focused = focused

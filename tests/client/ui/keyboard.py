@@ -10,7 +10,8 @@ from client.player.seats import Seats
 from client.tables.table import TableModel
 from client.ui.game import Client
 from client.ui.online.visit import Options
-from client.ui.state import Lobby, Ui
+from client.ui.screens.lobby import Lobby
+from client.ui.state import Ui
 from protocol.messages import (
     Done,
     Leave,

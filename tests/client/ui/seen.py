@@ -7,20 +7,28 @@ from pathlib import Path
 
 from client.tables.table import Happened, TableModel
 from client.ui.frame import Frame, plain
-from client.ui.screens.dispatch import pressed
-from client.ui.screens.news import heard
-from client.ui.screens.scoring import at_step, step_of
-from client.ui.state import (
-    Lobby,
-    Playing,
-    Reading,
-    Result,
-    Scoring,
-    Topic,
-    Ui,
-    table_page,
-    with_table_page,
+from client.ui.lessons import lesson
+from client.ui.screens import (
+    gathering,
+    history,
+    lobby,
+    menu,
+    overlays,
+    playing,
+    reading,
+    replay,
+    scoring,
+    search,
+    start,
+    typed_line,
 )
+from client.ui.screens.dispatch import pressed
+from client.ui.screens.lobby import Lobby
+from client.ui.screens.news import heard
+from client.ui.screens.playing import Playing
+from client.ui.screens.reading import Reading, Topic
+from client.ui.screens.scoring import Result, Scoring, at_step, step_of
+from client.ui.state import Ui, with_game
 from engine.board import Hex
 from engine.events import LayTile, Place
 from engine.game import Game
@@ -30,6 +38,28 @@ from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
 from protocol.messages import SeatSummary, TableState
 
+# By screen, the keys that do something there.
+KEYS = {
+    "START": start._KEYS,
+    "SEARCH": search._KEYS,
+    "HISTORY": history._KEYS,
+    "LOBBY": lobby._KEYS,
+    "GATHERING": gathering._KEYS,
+    "LAYING": playing.LAYING_KEYS,
+    "PLACING": playing.PLACING_KEYS,
+    "ENDED": playing._ENDED_KEYS,
+    "SCORING": scoring.SCORING_KEYS,
+    "RESULT": scoring.RESULT_KEYS,
+    "REPLAY": replay._KEYS,
+    "LESSON": lesson._KEYS,
+    "READING": reading._READING,
+    "MENU": menu._KEYS,
+    "TALK": overlays._TALK,
+    "ANNOUNCEMENT": overlays._ANNOUNCEMENT,
+    "QUITTING": overlays._QUITTING,
+    "TYPING": typed_line.KEYS,
+}
+KEY_NAMES = sorted({name for keys in KEYS.values() for key in keys for name in key.names})
 NAMES = ("Ann", "Bob", "Cosima", "Dario", "Eleonora di Toledo")
 ADDRESS = "ws://127.0.0.1:7733"
 SCREENS = Path(__file__).parent / "screens"
@@ -109,7 +139,7 @@ def assert_screen(name: str, text: str) -> None:
 
 
 def playing_of(ui: Ui) -> Playing:
-    table = table_page(ui)
+    table = ui.page.game
     assert isinstance(table, Playing)
     return table
 
@@ -121,12 +151,12 @@ def lobby_of(ui: Ui) -> Lobby:
 
 def with_cursor(ui: Ui, cell: Hex) -> Ui:
     """Return the UI state with the cursor on this hex."""
-    return with_table_page(ui, replace(playing_of(ui), cursor=cell))
+    return with_game(ui, replace(playing_of(ui), cursor=cell))
 
 
 def shown_step(ui: Ui, model: TableModel) -> int:
     """Return the number of the scoring step that is shown."""
-    table = table_page(ui)
+    table = ui.page.game
     assert isinstance(table, Scoring | Result)
     assert model.view is not None
     return step_of(table, model.view)
@@ -135,7 +165,7 @@ def shown_step(ui: Ui, model: TableModel) -> int:
 def at_scoring_step(ui: Ui, model: TableModel, step: int) -> Ui:
     """Return the UI state at this step of the scoring."""
     assert model.view is not None
-    return with_table_page(ui, at_step(model.view, step))
+    return with_game(ui, at_step(model.view, step))
 
 
 def reading_pages(*topics: Topic) -> Iterator[Reading]:

@@ -14,10 +14,10 @@ from client.network.connection import connected
 from client.suggestion import Suggestion
 from client.tables.news import HeardInLobby
 from client.ui import game as game_program
-from client.ui.actions import Scrollable
 from client.ui.game import run
 from client.ui.online.visit import LookingBack, Options
-from client.ui.state import Quitting, Ui, table_page
+from client.ui.screens.overlays import Quitting
+from client.ui.state import Ui
 from commands.finished_games.records import recording_of
 from engine.game import GameOptions
 from engine.legal import Legal
@@ -226,16 +226,13 @@ async def test_a_table_that_is_gone_after_a_lost_connection_leads_to_the_lobby(
 async def test_a_list_that_is_refused_leaves_the_request_under_way_alone(
     keys: Keyboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The list is asked for again and again, whatever the player does; nor does painting count as a key."""
+    """The list is asked for again and again, whatever the player does."""
     monkeypatch.setattr(game_program, "_LOBBY_SECONDS", 0)
 
     async def act(peer: Peer) -> None:
         await greet(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
         await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         assert keys.client is not None
-        keys.client._touched = 0.0
-        keys.client._act(Scrollable(3))
-        assert keys.client._touched == 0.0
         asked = await peer.receive(ListTables)
         keys.press("w")
         await peer.receive(Watch)
@@ -382,11 +379,11 @@ async def test_any_key_stops_the_search_for_a_hint(keys: Keyboard, key: str) -> 
         keys.press("s")
         await keys.until(lambda ui, _: ui.ponders and ui.notice is not None)
         assert keys.client is not None
-        cursor = table_page(keys.client._shown.ui)
+        cursor = keys.client._shown.ui.page.game
         keys.press(key)
         await cancelled.wait()
         await keys.until(lambda ui, _: not ui.ponders and ui.notice is None)
-        assert (table_page(keys.client._shown.ui) != cursor) is (key == "l")
+        assert (keys.client._shown.ui.page.game != cursor) is (key == "l")
         keys.press("qy")
         await peer.until_closed()
 

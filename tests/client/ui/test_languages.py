@@ -19,19 +19,18 @@ from client.records.recording import Recording
 from client.ui import requests
 from client.ui.export.moment import as_svg
 from client.ui.frame import Line, plain
-from client.ui.keys import KEYS
 from client.ui.lessons.course import Course
 from client.ui.lessons.pages import PAGES as LESSONS
 from client.ui.requests import Misread
 from client.ui.screens.dispatch import pressed
-from client.ui.screens.playing import PlayingDrawing
-from client.ui.screens.reading import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS
-from client.ui.screens.replay import opened, seen_in
+from client.ui.screens.playing import Playing, PlayingDrawing
+from client.ui.screens.reading import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS, Topic
+from client.ui.screens.replay import Replay, opened, seen_in
 from client.ui.screens.scoring import COLUMNS as RESULT_COLUMNS
-from client.ui.screens.scoring import ScoringPanel, last_step, scene
+from client.ui.screens.scoring import Scoring, ScoringPanel, last_step, scene
 from client.ui.screens.screen import drawn
 from client.ui.screens.typed_commands import meaning, replay_meaning
-from client.ui.state import Playing, Replay, Scoring, Topic, Ui, table_page
+from client.ui.state import Ui
 from client.ui.texts.events import describe_event
 from client.ui.texts.glyphs import ASCII, UNICODE
 from commands.playing.start_screen import practice
@@ -42,7 +41,16 @@ from engine.view import SPECTATOR
 from palatinus import _parser
 from tests.client.ui.draw.sample_pages import LEVELS, PAGES, placing
 from tests.client.ui.draw.test_drawing import SIZES
-from tests.client.ui.seen import NAMES, assert_screen, model_of, playing_of, reading_pages, text_of, ui_of
+from tests.client.ui.seen import (
+    KEY_NAMES,
+    NAMES,
+    assert_screen,
+    model_of,
+    playing_of,
+    reading_pages,
+    text_of,
+    ui_of,
+)
 from tests.client.ui.test_start import NOWHERE
 from tests.client.ui.test_start import UI as START
 from tests.examples import examples
@@ -68,7 +76,7 @@ SAME = frozenset(
         *("KXQT", "ABCD", "Palatinus", "Livia", "Marco", "Zoe"),
     }
 )
-ANY_KEYS = st.lists(st.sampled_from(sorted({name for key in KEYS for name in key.names})), max_size=20)
+ANY_KEYS = st.lists(st.sampled_from(KEY_NAMES), max_size=20)
 ANY_UNTYPED_KEYS = ANY_KEYS.map(lambda keys: [key for key in keys if key not in {":", "/", "t"}])
 
 
@@ -283,7 +291,7 @@ def test_no_label_of_a_page_is_cut_off_at_the_least_size(spoken: str) -> None:
     with speaking(spoken):
         for ui, model in [(START, NOWHERE), *(page() for page in PAGES.values()), *seen]:
             narrow, wide = (drawn(ui, model, UNICODE, width, 24).lines for width in (80, 160))
-            board = isinstance(table_page(ui), Playing | Scoring)
+            board = isinstance(ui.page.game, Playing | Scoring)
             shown = slice(1) if board else slice(-1)  # the function bar may leave out keys
             assert words(narrow[shown]) == words(wide[shown])
 

@@ -29,9 +29,10 @@ from client.ui import requests
 from client.ui.actions import ChooseLine
 from client.ui.frame import width_of
 from client.ui.screens.dispatch import updated
+from client.ui.screens.lobby import Lobby
 from client.ui.screens.screen import drawn
-from client.ui.screens.search import found, seat_stands
-from client.ui.state import Hosting, Lobby, Search, Ui
+from client.ui.screens.search import Search, found, seat_stands
+from client.ui.state import Hosting, Ui
 from client.ui.texts.glyphs import UNICODE
 from discovery.names import default_name
 from protocol.messages import TableSummary, Turn

@@ -11,7 +11,9 @@ from client.ui import requests
 from client.ui.actions import ChooseLine
 from client.ui.screens.dispatch import updated
 from client.ui.screens.screen import drawn
-from client.ui.state import LeftGame, Search, Start, StartLine, Ui
+from client.ui.screens.search import Search
+from client.ui.screens.start import LeftGame, Start, StartLine
+from client.ui.state import Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.game import GameOptions
 from engine.pieces import People

@@ -10,16 +10,12 @@ from client.records.recording import PastGame
 from client.suggestion import Suggestion
 from client.tables.news import Announcement, ServerStops
 from client.tables.table import Heard, TableModel
+from client.ui.screens.history import History
+from client.ui.screens.lobby import Lobby
+from client.ui.screens.menu import MenuPage, TableMenu
 from client.ui.screens.news import heard, suggested
 from client.ui.screens.scoring import last_step
-from client.ui.state import (
-    History,
-    Hosting,
-    Lobby,
-    MenuPage,
-    TableMenu,
-    Ui,
-)
+from client.ui.state import Hosting, Ui
 from engine.board import Field
 from engine.events import Place
 from engine.game import Game, GameOptions

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
-from client.ui.draw.chances import curve_lines, marks_line, sampled
 from client.ui.frame import plain, width_of
-from client.ui.screens.replay import analysed, opened, seen_in, stopped
+from client.ui.screens.replay import analysed, curve_lines, marks_line, opened, sampled, seen_in, stopped
 from client.ui.screens.screen import drawn
 from client.ui.state import Ui
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet

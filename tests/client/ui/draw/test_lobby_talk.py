@@ -9,10 +9,12 @@ from client.tables.news import HeardInLobby, Lost, OnlineChanged
 from client.tables.table import Heard, TableModel
 from client.ui import requests
 from client.ui.frame import plain
+from client.ui.screens.lobby import Lobby
 from client.ui.screens.news import gone_on, heard
+from client.ui.screens.overlays import TalkPage
 from client.ui.screens.screen import drawn
 from client.ui.screens.typed_line import ways_on
-from client.ui.state import Company, Hosting, Lobby, TalkPage, Ui
+from client.ui.state import Company, Hosting, Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.pieces import Seat
 from protocol.limits import TITLE_LENGTH

@@ -13,22 +13,16 @@ from client.language import LANGUAGES
 from client.records.recording import PastGame
 from client.tables.news import Back
 from client.tables.table import TableModel
-from client.ui.actions import Act, Hover, Scrollable
+from client.ui.actions import Act, Hover
 from client.ui.frame import plain
 from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.history import History
+from client.ui.screens.lobby import Lobby
 from client.ui.screens.news import heard
-from client.ui.screens.reading import hands_table
+from client.ui.screens.reading import Topic, hands_table
 from client.ui.screens.scoring import result_lines
 from client.ui.screens.screen import drawn
-from client.ui.state import (
-    History,
-    Hosting,
-    Lobby,
-    Notice,
-    Outage,
-    Topic,
-    Ui,
-)
+from client.ui.state import Hosting, Notice, Outage, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE
 from engine.board import Field
 from engine.components import DEALS, Laurel
@@ -84,8 +78,7 @@ def test_talk_stays_above_the_log_until_it_is_read() -> None:
         for _line in range(20):
             frame = drawn(everything, model, UNICODE, *size)
             shown = text_of(frame) + shown
-            everything, _request = updated(everything, Scrollable(frame.last_top), model)
-            everything = after(everything, model, "up")
+            everything = after(replace(everything, last_top=frame.last_top), model, "up")
         assert all(word in shown for word in ("Shall", "here?", "Lovely.", "Indeed."))
     read = text_of(drawn(after(ui, model, "T", "escape"), model, UNICODE, 80, 24))
     assert "Indeed." not in read

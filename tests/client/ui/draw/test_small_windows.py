@@ -9,26 +9,16 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, speak
 from client.tables.table import TableModel
-from client.ui.actions import Act, ChooseLine, PointAt, Scrollable
+from client.ui.actions import Act, ChooseLine, PointAt
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.news_lines import news_lines
 from client.ui.frame import plain
-from client.ui.screens.dispatch import updated
-from client.ui.screens.menu import choices
-from client.ui.screens.offered import offered
+from client.ui.screens.menu import MenuPage, TableMenu, choices
+from client.ui.screens.overlays import Announcements, Quitting, TalkPage
+from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.scoring import last_step
-from client.ui.screens.screen import drawn
-from client.ui.state import (
-    Announcements,
-    MenuPage,
-    Notice,
-    Quitting,
-    Reading,
-    TableMenu,
-    TalkPage,
-    Topic,
-    Ui,
-)
+from client.ui.screens.screen import drawn, offered
+from client.ui.state import Notice, Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.game import GameOptions
 from tests.client.ui.draw.sample_pages import LEVELS, PAGES, menu, placing
@@ -174,7 +164,7 @@ def test_pages_to_read_are_scrolled_in_a_small_window(topic: Topic, size: tuple[
     whole = "\n".join(plain(content) for page in pages for content in page)
     ui, first = shown_in(replace(ui, overlay=Reading(topic)), model, size)
     seen, text, screens = first, first, 1
-    while Act.PAGE_DOWN in {key.action for key in offered(ui, model)}:
+    while Act.PAGE_DOWN in {key.action for key in offered(ui, model, ui.last_top)}:
         ui, text = shown_in(after(ui, model, "pagedown"), model, size)
         seen, screens = seen + text, screens + 1
     words = {word for word in re.findall(r"\w+", whole) if len(word) < size[0] - 2}
@@ -190,6 +180,4 @@ def shown_in(ui: Ui, model: TableModel, size: tuple[int, int]) -> tuple[Ui, str]
     """Return what a window shows, and the state after it has told how far it can be scrolled."""
     frame = drawn(ui, model, UNICODE, *size)
     assert frame.seen
-    ui, request = updated(ui, Scrollable(frame.last_top), model)
-    assert request is None
-    return ui, text_of(frame)
+    return replace(ui, last_top=frame.last_top), text_of(frame)

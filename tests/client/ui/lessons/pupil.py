@@ -15,10 +15,9 @@ from client.ui.lessons.goals import (
     Walk,
     fulfilled,
 )
-from client.ui.lessons.lesson import seen
+from client.ui.lessons.lesson import Lesson, seen
 from client.ui.lessons.pages import PAGES, PUPIL, LessonPage
 from client.ui.screens.screen import drawn
-from client.ui.state import Lesson
 from client.ui.texts.glyphs import UNICODE, GlyphSet
 from engine.board import Field
 from engine.events import Command, Event, LayTile, Place

@@ -3,19 +3,19 @@
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from client.language import LANGUAGES, _
-from client.ui.actions import Scrollable
 from client.ui.lessons.course import Course
 from client.ui.lessons.goals import (
     influence_of,
 )
-from client.ui.lessons.lesson import seen, text_of
+from client.ui.lessons.lesson import Lesson, seen, text_of
 from client.ui.lessons.pages import PAGES, Shown
+from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.screen import drawn
-from client.ui.state import Lesson, Reading, Topic
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.events import Place
 from tests.client.ui.lessons.pupil import (
@@ -148,7 +148,7 @@ def test_every_page_can_be_read_and_done_in_a_small_window(
         assert isinstance(course.ui.page, Lesson)
         assert course.ui.page.number == number
         seen = scrolled(course, size)
-        while course.ui.page.reads:
+        while course.ui.page.reads(course.ui):
             course.press("pagedown")
             seen += scrolled(course, size)
         wanted = " ".join((*text_of(page, UNICODE), *course.ui.log))
@@ -156,11 +156,13 @@ def test_every_page_can_be_read_and_done_in_a_small_window(
         assert words <= set(re.findall(r"\w+", seen))
         do_exercise(course, page)
         assert is_done(course)
-        assert not course.ui.page.reads
+        assert not course.ui.page.reads(course.ui)
         scrolled(course, size)
         course.press("pagedown")
+        scrolled(course, size)
         if page is not PAGES[-1]:
-            assert course.ui.page.reads
+            assert isinstance(course.ui.page, Lesson)
+            assert course.ui.page.reads(course.ui)
 
 
 def test_the_board_of_a_lesson_leads_back_to_its_text() -> None:
@@ -168,13 +170,14 @@ def test_the_board_of_a_lesson_leads_back_to_its_text() -> None:
     course = course_at("Merchants")
     scrolled(course, (20, 8))
     assert isinstance(course.ui.page, Lesson)
-    assert course.ui.page.reads
+    assert course.ui.page.reads(course.ui)
     course.press("1")
-    assert not course.ui.page.reads
+    assert not course.ui.page.reads(course.ui)
     course.press("pageup")
-    assert course.ui.page.reads
-    course.act(Scrollable(0))  # in a large window both are seen
-    assert not course.ui.page.reads
+    assert course.ui.page.reads(course.ui)
+    course.ui = replace(course.ui, last_top=0)  # in a large window both are seen
+    assert isinstance(course.ui.page, Lesson)
+    assert not course.ui.page.reads(course.ui)
     assert course.ui.page.number == TITLES.index("Merchants")
 
 
@@ -182,7 +185,7 @@ def scrolled(course: Course, size: tuple[int, int]) -> str:
     """Return what a small window shows, after it has told how far it can be scrolled."""
     frame = drawn(course.ui, course.model, UNICODE, *size)
     assert frame.seen
-    course.act(Scrollable(frame.last_top))
+    course.ui = replace(course.ui, last_top=frame.last_top)
     return screen_text(drawn(course.ui, course.model, UNICODE, *size))
 
 

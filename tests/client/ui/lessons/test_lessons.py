@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, _
-from client.ui.keys import KEYS, KeyContext, context_of
 from client.ui.lessons.course import Course, Parting
 from client.ui.lessons.goals import (
     Catch,
@@ -16,8 +15,10 @@ from client.ui.lessons.goals import (
     PointTo,
     Read,
 )
+from client.ui.lessons.lesson import Lesson
 from client.ui.lessons.pages import PAGES, PUPIL
-from client.ui.state import Lesson, Notice
+from client.ui.screens.playing import PLACING_KEYS
+from client.ui.state import Notice
 from client.ui.texts.glyphs import UNICODE
 from engine.board import Field
 from engine.events import Place
@@ -34,10 +35,10 @@ from tests.client.ui.lessons.pupil import (
     shown,
     solutions,
 )
-from tests.client.ui.seen import shown_step
+from tests.client.ui.seen import KEY_NAMES, shown_step
 from tests.examples import examples
 
-ANY_KEY = sorted({name for key in KEYS for name in key.names} | {":m D4", ":m* C2", ":lay 2 1", ":quit"})
+ANY_KEY = sorted({*KEY_NAMES} | {":m D4", ":m* C2", ":lay 2 1", ":quit"})
 
 
 def test_a_pupil_does_every_page_and_goes_on_to_play() -> None:
@@ -58,7 +59,7 @@ def test_pages_are_turned_both_ways_at_any_time() -> None:
     assert is_done(course)
     course.press("pageup")
     assert not is_done(course)
-    assert context_of(course.ui, course.model) is KeyContext.PLACING
+    assert course.ui.page.keys(course.model) == PLACING_KEYS
     course.press("pagedown")
     assert not is_done(course)
     for _page in PAGES:

@@ -19,7 +19,7 @@ async def passed_on(frame: Frame, sent: str) -> list[str | Action]:
     """Return what the shell passes on of a terminal's input while it shows `frame`; q ends it."""
     found: list[str | Action] = []
 
-    def press(name: str) -> None:
+    def press(name: str, _last_top: int) -> None:
         found.append(name)
         if name == "q":
             shell.quit()
@@ -53,7 +53,7 @@ async def test_an_interrupt_signal_is_passed_on_as_its_key() -> None:
     """Ctrl-C arrives as a key, since the terminal is in raw mode; other programs may send the signal."""
     found: list[str] = []
 
-    def press(name: str) -> None:
+    def press(name: str, _last_top: int) -> None:
         found.append(name)
         shell.quit()
 
@@ -73,7 +73,7 @@ async def test_an_interrupt_signal_is_passed_on_as_its_key() -> None:
 async def test_an_error_while_handling_a_key_ends_the_program() -> None:
     """An OSError of a disk is not mistaken for a closed terminal."""
 
-    def press(_: str) -> None:
+    def press(_name: str, _last_top: int) -> None:
         raise OSError("no room")
 
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
@@ -85,6 +85,6 @@ async def test_an_error_while_handling_a_key_ends_the_program() -> None:
 
 async def test_a_closed_terminal_ends_the_program() -> None:
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
-        shell = Shell(lambda _width, _height: BOARD, lambda _: None, lambda _: None)
+        shell = Shell(lambda _width, _height: BOARD, lambda _name, _top: None, lambda _: None)
         pipe.close()
         assert not await shell.run()

@@ -1,9 +1,7 @@
 """Positions of a game on the screen, for the tests of what keys do."""
 
 from client.tables.table import TableModel
-from client.ui.state import (
-    Ui,
-)
+from client.ui.state import Ui
 from engine.game import Game, GameOptions
 from tests.client.ui.seen import (
     model_of,

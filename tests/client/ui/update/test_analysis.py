@@ -7,14 +7,12 @@ import pytest
 from client.records.recording import Recording
 from client.ui import requests
 from client.ui.actions import Act
-from client.ui.draw.chances import told_of_move
 from client.ui.frame import Frame, plain
 from client.ui.requests import Request
 from client.ui.screens.dispatch import pressed
-from client.ui.screens.offered import offered
-from client.ui.screens.replay import analysed, opened, seen_in, stopped
-from client.ui.screens.screen import drawn
-from client.ui.state import Replay, Ui
+from client.ui.screens.replay import Replay, analysed, opened, seen_in, stopped, told_of_move
+from client.ui.screens.screen import drawn, offered
+from client.ui.state import Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.game import GameOptions
 from tests.client.ui.analysed import analysis_of, recording_of

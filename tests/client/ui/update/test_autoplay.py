@@ -8,10 +8,10 @@ from client.tables.table import TableModel
 from client.ui.actions import Act
 from client.ui.screens.autoplay import counting, ticked
 from client.ui.screens.dispatch import pressed, updated
-from client.ui.screens.replay import opened, seen_in
-from client.ui.screens.scoring import last_step, scene
+from client.ui.screens.replay import Replay, opened, seen_in
+from client.ui.screens.scoring import Result, last_step, scene
 from client.ui.screens.screen import drawn
-from client.ui.state import Replay, Result, Ui, table_page
+from client.ui.state import Ui
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.people import names_at
 from engine.game import GameOptions
@@ -104,5 +104,5 @@ def test_autoplay_goes_through_the_moves_and_scoring_of_a_record() -> None:
     view = seen_in(ui).view
     assert view is not None
     assert sorted(set(stops)) == list(range(recording.moves - 2, recording.end + 1))
-    assert isinstance(table_page(ui), Result)
+    assert isinstance(ui.page.game, Result)
     assert pressed(ui, "r", seen_in(ui)) == (ui, None)

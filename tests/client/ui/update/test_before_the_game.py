@@ -9,17 +9,11 @@ from client.ui import requests
 from client.ui.actions import Act, ChooseLine
 from client.ui.requests import Misread, Request
 from client.ui.screens.dispatch import pressed, updated
-from client.ui.screens.offered import offered
-from client.ui.screens.screen import drawn
+from client.ui.screens.lobby import Lobby
+from client.ui.screens.news import followed
+from client.ui.screens.screen import drawn, offered
 from client.ui.screens.typed_commands import meaning
-from client.ui.state import (
-    Hosting,
-    Lobby,
-    Notice,
-    Outage,
-    Ui,
-    followed,
-)
+from client.ui.state import Hosting, Notice, Outage, Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
@@ -100,7 +94,7 @@ def test_escape_leaves_the_lobby() -> None:
     assert request_after(Ui("Ann"), LOBBY, "escape") is None
     assert "Quit Palatinus?" in text_of(drawn(after(Ui("Ann"), LOBBY, "escape"), LOBBY, UNICODE, 80, 24))
     assert request_after(Ui("Ann"), LOBBY, "escape", "y") == requests.Quit()
-    assert after(Ui("Ann"), LOBBY, "escape", "escape") == Ui("Ann")
+    assert after(Ui("Ann"), LOBBY, "escape", "escape") == Ui("Ann", page=Lobby())
     assert request_after(Ui("Ann", hosting=Hosting(home=True)), LOBBY, "escape") == requests.GoHome()
 
 

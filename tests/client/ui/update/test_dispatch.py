@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import pytest
 from msgspec import structs
 
 from client.suggestion import Suggestion
@@ -10,21 +11,14 @@ from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.actions import Act, Hold, PointAt
 from client.ui.at_table import selected_piece
-from client.ui.keys import KEYS, KeyContext, context_of
+from client.ui.keys import NAMED, YES
 from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.gathering import Gathering
 from client.ui.screens.news import suggested
-from client.ui.screens.offered import offered
-from client.ui.screens.scoring import last_step, steps
-from client.ui.screens.screen import drawn
-from client.ui.state import (
-    Gathering,
-    Hosting,
-    Reading,
-    Result,
-    Scoring,
-    Topic,
-    Ui,
-)
+from client.ui.screens.reading import Reading, Topic
+from client.ui.screens.scoring import Result, Scoring, last_step, steps
+from client.ui.screens.screen import drawn, offered
+from client.ui.state import Hosting, Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.board import HILLS, Field
 from engine.events import HillScored, LayTile, Place
@@ -34,6 +28,7 @@ from engine.pieces import Piece, Seat
 from engine.view import free_fields
 from protocol.messages import NEW, Leave, PauseSummary, Rematch, Say, TableState
 from tests.client.ui.seen import (
+    KEYS,
     after,
     model_of,
     played_until_turn_of,
@@ -359,11 +354,11 @@ def test_scoring_goes_on_back_and_to_the_end() -> None:
     ui, model = over()
     assert model.view is not None
     last = last_step(model.view)
-    assert context_of(ui, model) is KeyContext.SCORING
+    assert isinstance(ui.page, Scoring)
     assert shown_step(after(ui, model, "enter", " ", "right"), model) == 3
     assert shown_step(after(ui, model, "enter", "left", "left"), model) == 0
     assert shown_step(after(ui, model, "s"), model) == last
-    assert context_of(after(ui, model, *["enter"] * last), model) is KeyContext.RESULT
+    assert isinstance(after(ui, model, *["enter"] * last).page, Result)
     assert shown_step(after(ui, model, "s", "left"), model) == last - 1
     assert shown_step(after(ui, model, "s", "home"), model) == 0
     assert after(ui, model, "s", "enter", "enter", " ") == after(ui, model, "s")
@@ -381,7 +376,7 @@ def test_scoring_skips_hill_by_hill() -> None:
         event = model.view.scoring[steps(model.view)[shown_step(ui, model)].event]
         hills.append(getattr(event, "hill", None))
     assert hills == list("ABCDEFG")
-    assert context_of(after(ui, model, "tab"), model) is KeyContext.RESULT
+    assert isinstance(after(ui, model, "tab").page, Result)
 
 
 def test_every_piece_and_every_hill_has_its_step() -> None:
@@ -391,20 +386,17 @@ def test_every_piece_and_every_hill_has_its_step() -> None:
     assert len(steps(model.view)) == pieces + len(model.view.scoring)
 
 
-def test_no_key_has_two_meanings_in_one_context() -> None:
-    meant = [(name, place) for key in KEYS for name in key.names for place in key.contexts]
-    assert len(meant) == len(set(meant))
-
-
-def test_help_and_quit_work_in_every_context() -> None:
-    for place in KeyContext:
-        names = {name for key in KEYS if place in key.contexts for name in key.names}
-        assert "c-c" in names
-        closing_first = {KeyContext.TYPING, KeyContext.QUITTING, KeyContext.ANNOUNCEMENT}
-        assert place in closing_first or "?" in names
+@pytest.mark.parametrize("place", KEYS)
+def test_keys_are_clear(place: str) -> None:
+    """On each screen a key means one thing, and is bound; help is there, unless something is closed first."""
+    names = [name for key in KEYS[place] for name in key.names]
+    assert len(names) == len(set(names))
+    assert {name for name in names if len(name) > 1 and name != YES} <= NAMED
+    assert "c-c" in names
+    assert place in {"TYPING", "QUITTING", "ANNOUNCEMENT"} or "?" in names
 
 
 def test_the_counting_page_opens_and_closes() -> None:
     ui, model = placing()
-    assert context_of(after(ui, model, "c"), model) is KeyContext.READING
+    assert isinstance(after(ui, model, "c").overlay, Reading)
     assert after(ui, model, "c", "escape") == ui

@@ -8,13 +8,14 @@ from hypothesis import given
 from client.language import LANGUAGES, speak
 from client.tables.news import Announcement, Back, Closed, Lost, ServerStops
 from client.tables.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
-from client.ui.keys import KeyContext, context_of
 from client.ui.screens.autoplay import counting
 from client.ui.screens.dispatch import pressed
-from client.ui.screens.news import at_next_table, gone_on, heard, listed, refused
-from client.ui.screens.scoring import last_step
+from client.ui.screens.news import at_next_table, followed, gone_on, heard, listed, refused
+from client.ui.screens.overlays import Announcements
+from client.ui.screens.reading import Reading, Topic
+from client.ui.screens.scoring import Result, Scoring, last_step
 from client.ui.screens.screen import drawn
-from client.ui.state import LOG_KEPT, Announcements, Outage, Reading, Topic, Ui, followed
+from client.ui.state import LOG_KEPT, Outage, Ui
 from client.ui.talk import REMARKS_KEPT, Mute, Talk
 from client.ui.texts.changes import announcement
 from client.ui.texts.glyphs import UNICODE
@@ -54,10 +55,10 @@ def test_the_scoring_is_shown_when_the_game_ends_and_not_on_return() -> None:
     game = played(GameOptions(3, random_layout=True), 1)
     model = model_of(game, 0)
     assert model.view is not None
-    assert context_of(ui_of(game, model), model) is KeyContext.SCORING
+    assert isinstance(ui_of(game, model).page, Scoring)
     back = heard(Ui("Ann"), Refreshed(), model)
     assert shown_step(back, model) == last_step(model.view)
-    assert context_of(back, model) is KeyContext.RESULT
+    assert isinstance(back.page, Result)
     assert not any(
         isinstance(event, HillScored) and event.laurel in "".join(ui_of(game, model).log)
         for event in game.events

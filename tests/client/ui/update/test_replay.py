@@ -12,12 +12,13 @@ from client.records.recording import Recording
 from client.ui import requests
 from client.ui.actions import PointAt
 from client.ui.frame import plain
-from client.ui.keys import KeyContext, context_of
 from client.ui.screens.dispatch import pressed, updated
-from client.ui.screens.replay import opened, seen_in
+from client.ui.screens.playing import Playing
+from client.ui.screens.reading import Reading, Topic
+from client.ui.screens.replay import Replay, opened, seen_in
 from client.ui.screens.scoring import last_step
 from client.ui.screens.screen import drawn
-from client.ui.state import Playing, Reading, Replay, Topic, Ui, table_page
+from client.ui.state import Ui
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.board import HILLS
 from engine.game import Game, GameOptions
@@ -111,7 +112,7 @@ def test_names_are_read_from_comments_if_they_are_safe(comment: str, name: str) 
 def test_keys_go_forward_and_back() -> None:
     """Keys go by one move or one round, and never beyond the ends."""
     ui = start()
-    assert context_of(ui, seen_in(ui)) is KeyContext.REPLAY
+    assert isinstance(ui.page, Replay)
     assert shown_stop(after(ui, "left", "up", "home")) == 0
     assert shown_stop(after(ui, "right", " ", "enter", "left")) == 2
     assert shown_stop(after(ui, "down", "pagedown", "up")) == 3
@@ -145,7 +146,7 @@ def test_the_scoring_of_a_record_is_walked_through() -> None:
 def test_a_running_game_ends_with_its_last_move() -> None:
     recording = recording_of(played(GameOptions(4, random_layout=True), 3, 9))
     ui = after(start(recording), "end")
-    assert (shown_stop(ui), type(table_page(ui))) == (9, Playing)
+    assert (shown_stop(ui), type(ui.page.game)) == (9, Playing)
     assert after(ui, "right") == ui
     assert "not been scored" in screen_of(after(ui, *typed("go scoring")))
 

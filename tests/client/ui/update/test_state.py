@@ -3,17 +3,14 @@
 from dataclasses import replace
 
 from client.tables.table import TableModel
+from client.ui.screens.gathering import Gathering
+from client.ui.screens.lobby import Lobby
+from client.ui.screens.news import followed
+from client.ui.screens.playing import Playing
+from client.ui.screens.scoring import Result, Scoring
 from client.ui.screens.screen import drawn
-from client.ui.state import (
-    Gathering,
-    Lobby,
-    Playing,
-    Result,
-    Scoring,
-    Start,
-    Ui,
-    followed,
-)
+from client.ui.screens.start import Start
+from client.ui.state import Ui
 from client.ui.talk import Talk
 from client.ui.texts.glyphs import UNICODE
 from engine.game import GameOptions

@@ -9,16 +9,17 @@ from msgspec import structs
 from client.tables.table import Heard, TableChanged, TableModel
 from client.ui import requests
 from client.ui.draw.clocks import pause_question, seat_note
-from client.ui.keys import KeyContext, context_of
 from client.ui.requests import Misread
 from client.ui.screens.dispatch import pressed
-from client.ui.screens.menu import choices
-from client.ui.screens.news import gone_on, heard, name_refused
+from client.ui.screens.lobby import Lobby
+from client.ui.screens.menu import MenuPage, TableMenu, choices
+from client.ui.screens.news import followed, gone_on, heard, name_refused
+from client.ui.screens.playing import Ended
 from client.ui.screens.reading import COMMANDS, HOST_COMMANDS
 from client.ui.screens.screen import drawn
 from client.ui.screens.table_commands import TABLE_COMMANDS, TableCommand
 from client.ui.screens.typed_commands import completions, meaning
-from client.ui.state import Ended, Lobby, MenuPage, TableMenu, Ui, followed
+from client.ui.state import Ui
 from client.ui.talk import Mute, Talk
 from client.ui.texts.glyphs import UNICODE
 from engine.game import GameOptions
@@ -314,7 +315,7 @@ def test_a_taken_name_is_changed_on_the_spot() -> None:
     ui = Ui("Ann", page=Lobby((TableSummary("KXQT", "Bob", 3, 1, "gathering"),)))
     model = TableModel()
     refused = name_refused(ui, "Someone at this table already has that name.", requests.Join("KXQT"))
-    assert context_of(refused, model) is KeyContext.TYPING
+    assert refused.entry is not None
     named, request = pressed(after(refused, model, " ", "2"), "enter", model)
     assert request == requests.Rename("Ann 2", requests.Join("KXQT"))
     assert named.name == "Ann 2"

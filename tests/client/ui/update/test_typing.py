@@ -7,12 +7,8 @@ import pytest
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.screens.dispatch import pressed
-from client.ui.screens.news import refused
-from client.ui.state import (
-    Entry,
-    Ui,
-    followed,
-)
+from client.ui.screens.news import followed, refused
+from client.ui.state import Entry, Ui
 from engine.errors import Fault
 from engine.events import LayTile, Place
 from engine.pieces import Piece, Seat
