@@ -10,7 +10,7 @@ errors() { # the number of errors that are found with these definitions
     spin "$@" -a "$model" >/dev/null && cc -w -O2 -DSAFETY -DCOLLAPSE -o pan pan.c && ./pan -m1000000 | sed -n 's/.*errors: //p'
 }
 
-for mistake in NO_FENCE NO_NEW_LINE SLOW_CLOCK STALE_STANDBY FAST_STANDBY; do
+for mistake in NO_FENCE NO_KEY REFUSE_DOUBT SLOW_CLOCK STALE_STANDBY FAST_STANDBY; do
     if [ "$(errors "-D$mistake")" = 0 ]; then
         echo "The lease: $mistake is not found."
         exit 1
@@ -20,4 +20,4 @@ if [ "$(errors)" != 0 ]; then
     echo "The lease: an assertion fails; spin -t shows how."
     exit 1
 fi
-echo "The lease: no assertion fails in any state, and each of 5 mistakes is found."
+echo "The lease: no assertion fails in any state, and each of 6 mistakes is found."

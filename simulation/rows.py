@@ -15,13 +15,11 @@ Key: TypeAlias = tuple[str, Any]  # of a row: its table, and what names it there
 
 _KEYS: Final[dict[str, Callable[[Row], Any]]] = {
     "node": lambda row: row["term"],
-    "line": lambda row: (row["term"], row["name"]),
     "told": lambda row: (row["term"], row["number"]),
     "entry": lambda row: (row["code"], row["number"]),
 } | dict.fromkeys(("game_table", "archive", "set_aside", "record_due"), lambda row: row["code"])
 # What refers to a node, and whether it goes with that, or no longer refers to it.
 _REFERENCES: Final = {
-    ("line", "term"): True,
     ("told", "term"): True,
     ("game_table", "term"): False,
     ("game_table", "offered"): False,

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from server.storage.postgresql.signals import Signal
 from server.storage.rows import COLUMNS
 from simulation.broken.leases import NO_CHECK
-from simulation.rows import Row, Transaction, refusal
+from simulation.rows import Lock, Row, Transaction, refusal
 
 _Answer: TypeAlias = list[tuple[Any, ...]]
 _Statement: TypeAlias = Callable[..., _Answer | None]
@@ -74,12 +74,12 @@ def _make_schema(_here: Transaction) -> None:
 
 @_sql("SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'r'")
 def _relations(_here: Transaction, _schema: str) -> _Answer:
-    return [("journal",), ("game_table",), ("line",)]
+    return [("journal",), ("game_table",)]
 
 
 @_sql("SELECT version FROM journal")
 def _version(_here: Transaction) -> _Answer:
-    return [(3,)]
+    return [(4,)]
 
 
 @_sql(NO_CHECK)
@@ -95,10 +95,10 @@ def _term_of(here: Transaction, name: str) -> _Answer:
     return _picked(here.all("node", name=name), ["term"])
 
 
-@_sql("SELECT FROM line WHERE term = $1 FOR UPDATE")
-def _lock_lines(here: Transaction, term: int) -> None:
-    for row in here.all("line", term=term):
-        here.lock("line", (term, row["name"]))
+@_sql("SELECT term FROM node WHERE term = $1 FOR KEY SHARE")
+def _prove_term(here: Transaction, term: int) -> _Answer:
+    here.lock("node", term, Lock.SHARE)
+    return _picked(here.all("node", term=term), ["term"])
 
 
 @_sql("DELETE FROM node WHERE term = $1")
@@ -133,11 +133,6 @@ def _begin_lease(here: Transaction, name: str, address: str, seconds: timedelta)
     row = {"term": term, "name": name, "address": address, "expires": expires, "leaving": False}
     here.insert("node", row)
     return [(term,)]
-
-
-@_sql("INSERT INTO line (term, name) VALUES ($1, $2)")
-def _begin_line(here: Transaction, term: int, name: str) -> None:
-    here.insert("line", {"term": term, "name": name, "made": 0, "change": 0})
 
 
 @_sql("UPDATE node SET expires = clock_timestamp() + $2 WHERE term = $1 RETURNING term")
@@ -200,30 +195,17 @@ def _replaced(here: Transaction, name: str, term: int) -> _Answer:
     return _picked([row for row in here.all("node", name=name) if row["term"] > term], ["term"])
 
 
-# -- lines, and commits on them -------------------------------------------------------------------------
+# -- commits ---------------------------------------------------------------------------------------------
 
 
-@_sql("UPDATE line SET made = made + 1 WHERE term = $1 AND name = $2 RETURNING made, change")
-def _make_line(here: Transaction, term: int, name: str) -> _Answer:
-    rows = [here.update("line", row, made=row["made"] + 1) for row in here.all("line", term=term, name=name)]
-    return _picked(rows, ["made", "change"])
-
-
-@_sql("UPDATE line SET change = $4 WHERE term = $1 AND name = $2 AND made = $3 RETURNING made")
-def _claim(here: Transaction, term: int, name: str, made: int, change: int) -> _Answer:
-    rows = here.all("line", term=term, name=name, made=made)
-    return _picked([here.update("line", row, change=change) for row in rows], ["made"])
-
-
-@_sql("SELECT append_entries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)")
+@_sql("SELECT append_entries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)")
 def _append_entries(  # noqa: PLR0917 - as the function in the schema
     here: Transaction,
     term: int,
-    line: str,
-    made: int,
-    change: int,
     new: Sequence[str],
-    touched: Sequence[str],
+    known: Sequence[str],
+    lengths: Sequence[int],
+    ends: Sequence[bytes],
     codes: Sequence[str],
     numbers: Sequence[int],
     bodies: Sequence[str],
@@ -234,23 +216,36 @@ def _append_entries(  # noqa: PLR0917 - as the function in the schema
     ended: Sequence[int],
 ) -> None:
     fenced = "append_entries" not in _unfenced
-    if not _claim(here, term, line, made, change) and fenced:
+    if not _prove_term(here, term) and fenced:
         raise refusal("PL001", "the lease is lost")
-    for code in new:
-        _open(here, code, term)
-    for code in touched:
+    for code, length, link in zip(known, lengths, ends, strict=True):
         row = here.get("game_table", code)
         if fenced and (row is None or row["term"] != term or row["place"] != "="):
             raise refusal("PL002", "another server has taken it up")
+        last = here.get("entry", (code, length - 1))
+        if fenced and (last is None or last["chain"] != link):
+            raise refusal("PL003", "the database has lost changes")
+    for table in ("entry", "game_table") if forgotten else ():
+        owners = {row["code"]: row["term"] for row in _chosen(here, "game_table", forgotten)}
+        _delete_all(here, table, [code for code in forgotten if owners.get(code) == term])
+    for code in new:
+        _open(here, code, term)
     for code, number, body, link in zip(codes, numbers, bodies, links, strict=True):
         _insert_row("entry", here, code, number, body, now, link)
-    for table in ("entry", "game_table") if forgotten else ():
-        _delete_all(here, table, forgotten)
     for code, at in zip(finished, ended, strict=True):
         if (due := here.get("record_due", code)) is not None:
             here.update("record_due", due, ended=at)
         else:
             here.insert("record_due", {"code": code, "ended": at})
+
+
+@_sql(
+    "SELECT count(*) FROM unnest($1::text[], $2::integer[], $3::bytea[]) AS sent (code, number, chain)"
+    " JOIN entry USING (code, number, chain)"
+)
+def _stored(here: Transaction, *columns: Sequence[Any]) -> _Answer:
+    rows = [(here.get("entry", (code, number)), link) for code, number, link in zip(*columns, strict=True)]
+    return [(sum(row is not None and row["chain"] == link for row, link in rows),)]
 
 
 def _open(here: Transaction, code: str, term: int | None, place: str = "=") -> None:

@@ -6,13 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
-from server.errors import TableDamaged
+from server.counts import Durations
+from server.errors import JournalError, TableDamaged, TableLost
 from server.logs import about
 from server.storage import operations
 from server.storage.archive_index import Archived, ArchivedGame, ArchiveIndex
+from server.storage.commit_queue import CommitQueue
 from server.storage.entries import Entry, LiveEntries
+from server.storage.health import Health
 from server.storage.journal import Part
-from server.storage.operations import Operation, Outcome
+from server.storage.operations import NotOwned, Operation, Outcome
 from server.storage.stored_tables import ArchivedTable, Stored
 
 T = TypeVar("T")
@@ -27,11 +30,21 @@ class KeepingJournal(ABC):
     """
 
     keeps_games = True
+    _queue: CommitQueue
+    _health: Health
 
     def __init__(self, most_archived: int, archive_share: int) -> None:
         self._most_archived = most_archived
         self._archive = ArchiveIndex(archive_share)
         self._set_aside: set[str] = set()
+
+    @property
+    def commits(self) -> Durations:
+        return self._queue.durations
+
+    @property
+    def not_stored(self) -> int:
+        return self._health.not_stored
 
     @property
     def archived(self) -> Collection[str]:
@@ -42,13 +55,13 @@ class KeepingJournal(ABC):
         return self._set_aside
 
     async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
-        await self._append(((code, first, entries),))
+        await self._queue.append(((code, first, entries),))
 
     async def append_last(self, code: str, first: int, entries: Sequence[Entry], ended: int) -> None:
-        await self._append(((code, first, entries),), ((code, ended),))
+        await self._queue.append(((code, first, entries),), ((code, ended),))
 
     async def append_together(self, parts: Sequence[Part]) -> None:
-        await self._append(parts)
+        await self._queue.append(parts)
 
     async def entries(self, code: str) -> list[Entry]:
         table = await self._read(lambda: operations.find(code))
@@ -123,15 +136,6 @@ class KeepingJournal(ABC):
         await self._change(lambda: operations.restore(code, entries))
         self._set_aside.discard(code)
 
-    @abstractmethod
-    async def _append(self, parts: Sequence[Part], ended: Sequence[tuple[str, int]] = ()) -> None:
-        """Store entries of tables, all or none, and that the records of the games `ended` are due."""
-
-    @abstractmethod
-    async def _read(self, make: Callable[[], Operation[T]]) -> T:
-        """Carry out an operation that only reads."""
-
-    @abstractmethod
     async def _change(
         self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None = None
     ) -> Outcome:
@@ -139,3 +143,25 @@ class KeepingJournal(ABC):
 
         `begins` is called on the event loop when all earlier work is done, before the operation is made.
         """
+        outcome = await self._transact(make, begins)
+        for code, table in outcome.items():
+            self._queue.take_note(code, None if table is None else table.standing)
+        return outcome
+
+    def _job_failed(self, error: Exception) -> Exception:
+        """Return what is raised for a piece of work that has failed, whatever the database is."""
+        if isinstance(error, NotOwned):
+            return TableLost("{reason}", reason=str(error))
+        return self._damaged(error) if isinstance(error, ValueError) else error
+
+    @abstractmethod
+    async def _read(self, make: Callable[[], Operation[T]]) -> T:
+        """Carry out an operation that only reads."""
+
+    @abstractmethod
+    async def _transact(
+        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None
+    ) -> Outcome: ...
+
+    @abstractmethod
+    def _damaged(self, error: Exception) -> JournalError: ...

@@ -182,6 +182,13 @@ def remove(code: str) -> Operation[Outcome]:
     return (yield from moved(code, found, None))
 
 
+def is_stored(outcome: Outcome) -> Operation[bool]:
+    """Return whether the table that comes first in an outcome is as that says."""
+    code = next(iter(outcome))
+    yield Claim([code])
+    return (yield from find(code)) == outcome[code]
+
+
 def remove_anywhere(codes: Iterable[str]) -> Operation[Outcome]:
     """Remove tables, wherever they are."""
     gone = list(codes)

@@ -19,9 +19,10 @@ _HELD_UP: Final[dict[str, Any]] = {"nodes": 3, "silences": 8, "kills": 1}
 NO_CHECK: Final = """
 DO $do$ DECLARE source text; BEGIN
     SELECT pg_get_functiondef(oid) INTO source FROM pg_proc
-        WHERE proname = 'append_entries' AND pronamespace = current_schema::regnamespace;
+        WHERE proname = 'append_entries' AND pronargs = 13 AND pronamespace = current_schema::regnamespace;
     source := replace(source, 'IF NOT FOUND THEN', 'IF false THEN');
     source := replace(source, 'IF not_owned IS NOT NULL THEN', 'IF false THEN');
+    source := replace(source, 'IF lost IS NOT NULL THEN', 'IF false THEN');
     EXECUTE source;
 END $do$
 """
@@ -51,14 +52,14 @@ def _keep_tables() -> None:
 
 @mistake("doubt-is-no", "says that a move is not stored when it does not know", **_HELD_UP)
 def _take_doubt_for_no() -> None:
-    def resolve(right: Any) -> Any:
-        async def wrong(line: Line, connection: Any, number: int, error: Exception) -> None:
-            await right(line, connection, number, error)
+    def make_again(right: Any) -> Any:
+        async def wrong(line: Line, until: float, term: int, error: Exception) -> None:
+            await right(line, until, term, error)
             raise NotStored("the journal could not be written: {reason}", reason=error)
 
         return wrong
 
-    exchange(Line, "_resolve", resolve)
+    exchange(Line, "_next", make_again)
 
 
 @mistake(

@@ -195,7 +195,12 @@ def not_stored(text: str, error: Exception) -> NotStored:
 
 
 def refused_by_database(error: Exception) -> bool:
-    """Return whether the database says that it has undone a transaction; otherwise it may have stored it."""
+    """Return whether the database says that it has undone a transaction; otherwise it may have stored it.
+
+    Or it was not even asked, because the library cannot encode what is to be sent.
+    """
+    if isinstance(error, asyncpg.DataError):
+        return True
     return isinstance(error, asyncpg.PostgresError) and error.severity_en == "ERROR"
 
 

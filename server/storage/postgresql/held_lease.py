@@ -15,10 +15,10 @@ from server.storage.entries import Entry
 from server.storage.journal import TableHolder
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
-from server.storage.postgresql.lease import LINES
-from server.storage.postgresql.line import Fenced, Line
+from server.storage.postgresql.line import Line
 from server.storage.postgresql.schema import prepare
 from server.storage.postgresql.signals import Signal, listen
+from server.storage.postgresql.tables_in_database import Fenced
 
 _RENEWALS: Final = 3  # within the time of a lease
 _SECONDS_TO_TAKE_UP: Final = 60.0
@@ -70,7 +70,7 @@ class HeldLease:
         self._wanted: dict[str, asyncio.Future[None]] = {}  # tables that somebody asks for, by their codes
         self._leaves = False
         self._loop = asyncio.get_running_loop()
-        self.moves, self.rest = (Line(database, line, self._fenced) for line in LINES)
+        self.moves, self.rest = (Line(database, line, self._fenced) for line in ("moves", "rest"))
         self.term = 0
         self.held = False
         self.leases = 0  # begun so far

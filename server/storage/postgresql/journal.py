@@ -3,28 +3,31 @@
 Moves have a connection of their own, and so has the lease, so that neither waits for rarer work.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from server.counts import Durations
-from server.errors import JournalError, NotStoredNow
+import asyncpg
+
+from server.errors import CodeTaken, JournalError, NotStoredNow, TableLost
+from server.failures import start_task
 from server.storage import operations
 from server.storage.archive_index import ArchiveIndex
+from server.storage.commit_queue import Batch, CommitQueue, Results
 from server.storage.entries import Entry
-from server.storage.journal import Part, TableHolder
+from server.storage.health import Health
+from server.storage.journal import TableHolder
 from server.storage.keeping_journal import KeepingJournal
 from server.storage.node import NodeState
 from server.storage.operations import Operation, Outcome
 from server.storage.postgresql import lease
 from server.storage.postgresql import tables_in_database as stored
-from server.storage.postgresql.database import FAILED, Connection, Database, not_stored
-from server.storage.postgresql.group_commits import GroupCommits
+from server.storage.postgresql.database import FAILED, Connection, Database, not_stored, reason_of
 from server.storage.postgresql.hand_over import Departure
 from server.storage.postgresql.held_lease import HeldLease
-from server.storage.postgresql.jobs import Jobs
-from server.storage.postgresql.line import Fenced
-from server.storage.standing import Place, Standing
+from server.storage.postgresql.tables_in_database import Fenced
 
 T = TypeVar("T")
 
@@ -51,9 +54,9 @@ class PostgresJournal(KeepingJournal):
         self._archive_share = archive_share
         self._archive_state: tuple[int, ...] = ()  # its size and its last rank, when it was last looked at
         self._lease = HeldLease(database, name, address, lease_seconds, self)
-        self._appended = GroupCommits(self._lease.moves)
-        self._health = self._appended.health
-        self._jobs = Jobs(database, self._lease.rest, self._health)
+        self._health = Health(self._probe)
+        self._queue = CommitQueue(self._begin_commit, self._health)
+        self._rest = CommitQueue(self._begin_work, self._health)  # so that moves do not wait for it
 
     @classmethod
     async def opened(
@@ -122,15 +125,15 @@ class PostgresJournal(KeepingJournal):
         for code, game in await stored.archive_index(connection):
             self._archive.add(code, game)
         self._set_aside = await stored.carry_out(connection, operations.codes_set_aside())
-        self._lost += len(self._appended.in_use)
-        self._appended.in_use.clear()
+        self._lost += len(self._queue.in_use)
+        self._queue.in_use.clear()
 
     async def look_at_others(self, connection: Connection) -> None:
-        began = self._jobs.begun
+        began = self._rest.jobs_begun
         aside = await stored.carry_out(connection, operations.codes_set_aside())
         state = await stored.archive_state(connection)
         archived = None if state == self._archive_state else dict(await stored.archive_index(connection))
-        if self._jobs.under_way or began != self._jobs.begun:  # the next look will do
+        if self._rest.busy or began != self._rest.jobs_begun:  # the next look will do
             return
         self._set_aside = aside
         self._archive_state = state
@@ -146,21 +149,13 @@ class PostgresJournal(KeepingJournal):
             await self.set_aside(code, 0, "it has no entries")
         for table in found:
             if table.damage is None:
-                self._take_note(table.code, table.standing)
+                self._queue.take_note(table.code, table.standing)
             else:
                 await self.set_aside(table.code, len(table.entries), table.damage)
         return {table.code: table.entries for table in found if table.damage is None}
 
-    @property
-    def commits(self) -> Durations:
-        return self._appended.durations
-
-    @property
-    def not_stored(self) -> int:
-        return self._health.not_stored
-
     def holds(self, code: str) -> bool:
-        return self._lease.held and code in self._appended.in_use
+        return self._lease.held and code in self._queue.in_use
 
     async def whereabouts(self, code: str) -> str | None:
         found = await self._owner(code)
@@ -189,7 +184,7 @@ class PostgresJournal(KeepingJournal):
         return None if found is None else found.term
 
     async def _owner(self, code: str) -> lease.Owner | None:
-        return await self._jobs.read(lambda connection: lease.owner(connection, code))
+        return await self._read_rows(lambda connection: lease.owner(connection, code))
 
     async def leave(self) -> Departure:
         self._lease.take_no_more()
@@ -206,19 +201,19 @@ class PostgresJournal(KeepingJournal):
         self._gone(code)
 
     def _gone(self, code: str) -> None:
-        self._appended.in_use.pop(code, None)
+        self._queue.in_use.pop(code, None)
 
     async def storing(self) -> bool:
         answers = await self._health.answers()
         return answers and not self._health.last_failed and self._lease.held and not self.lapsed
 
     async def tables(self) -> dict[str, list[Entry]]:
-        codes = list(self._appended.in_use)
+        codes = list(self._queue.in_use)
         found = await self._read(lambda: operations.tables_in_use(codes))
         return {table.code: table.whole_entries for table in found}
 
     async def records_due(self) -> list[tuple[str, int]]:
-        return await self._jobs.read(lambda connection: stored.records_due(connection, self._lease.term))
+        return await self._read_rows(lambda connection: stored.records_due(connection, self._lease.term))
 
     async def snapshot(self, path: Path) -> bytes:  # noqa: ARG002 - as Journal has it
         raise JournalError("a journal in a database has no file: back up the database itself")
@@ -227,30 +222,78 @@ class PostgresJournal(KeepingJournal):
         raise JournalError("a journal in a database has no file: back up the database itself")
 
     async def close(self) -> None:
-        await self._appended.close()
-        await self._jobs.close()
+        await self._queue.finish()
+        await self._rest.finish()
+        await self._health.close()
         await self._lease.close()
 
-    async def _append(self, parts: Sequence[Part], ended: Sequence[tuple[str, int]] = ()) -> None:
-        await self._appended.append(parts, ended)
+    def _begin_commit(self, batch: Batch | None, _work: object) -> asyncio.Future[Results]:
+        return start_task(self._committed(batch or Batch(0)), "committing")
+
+    async def _committed(self, batch: Batch) -> Results:
+        try:
+            await self._lease.moves.change(
+                lambda connection, again: stored.append(
+                    connection, self._lease.term, batch, self._queue.in_use, again=again
+                )
+            )
+        except Fenced as error:
+            return _lost(error), None
+        except JournalError as error:
+            return error, None
+        except asyncpg.PostgresError as error:
+            if isinstance(error, asyncpg.UniqueViolationError) and error.table_name == "game_table":
+                return CodeTaken("the code is taken"), None
+            return not_stored("the journal could not be written: {reason}", error), None
+        return None, None
+
+    def _begin_work(
+        self, _batch: object, work: Callable[[], Awaitable[Any]] | None
+    ) -> asyncio.Future[Results]:
+        assert work is not None  # noqa: S101 - nothing is appended to this queue
+        return start_task(self._outcome(work), "working in the database")
+
+    async def _outcome(self, work: Callable[[], Awaitable[Any]]) -> Results:
+        try:
+            return None, await work()
+        except Fenced as error:
+            return None, _lost(error)
+        except asyncpg.PostgresError as error:
+            return None, not_stored("the journal could not be used: {reason}", error)
+        except Exception as error:  # noqa: BLE001 - whatever fails for one table, the journal goes on
+            return None, self._job_failed(error)
+
+    async def _read_rows(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        found: T = await self._rest.do(lambda: self._lease.rest.read(work))
+        return found
 
     async def _read(self, make: Callable[[], Operation[T]]) -> T:
-        return await self._jobs.read(lambda connection: stored.carry_out(connection, make()))
+        return await self._read_rows(lambda connection: stored.carry_out(connection, make()))
 
-    async def _change(
-        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None = None
+    async def _transact(
+        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None
     ) -> Outcome:
-        outcome = await self._jobs.change(
-            lambda connection: stored.change(connection, make(), self._lease.term), begins
+        attempts: list[Outcome] = []
+        outcome: Outcome = await self._rest.do(
+            lambda: self._lease.rest.change(
+                lambda connection, _: stored.transact(connection, self._lease.term, make, attempts)
+            ),
+            begins,
         )
-        if outcome:
-            self._archive_state = ()  # or it is as before if another server brings the table back at once
-        for code, table in outcome.items():
-            self._take_note(code, None if table is None else table.standing)
+        self._archive_state = ()  # or it is as before if another server brings the table back at once
         return outcome
 
-    def _take_note(self, code: str, standing: Standing | None) -> None:
-        if standing is not None and standing.place == Place.IN_USE:
-            self._appended.in_use[code] = standing
-        else:
-            self._appended.in_use.pop(code, None)
+    def _damaged(self, error: Exception) -> JournalError:
+        return JournalError(
+            "the journal in {database} is damaged: {reason}. See the log, and restore a copy if need be",
+            database=self._database,
+            reason=reason_of(error),
+        )
+
+    async def _probe(self) -> None:
+        with contextlib.suppress(JournalError):  # it is counted
+            await self._queue.append(())  # stores that nothing has changed
+
+
+def _lost(error: Fenced) -> TableLost:
+    return TableLost("{reason}", reason=str(error) or "the lease is lost")

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from server.storage.postgresql.database import Connection
 from server.storage.postgresql.signals import Signal, notify
 
-LINES: Final = ("moves", "rest")
 _SECONDS_TO_COME_BACK: Final = 10.0  # for a server that was cut off
 
 
@@ -33,9 +32,6 @@ async def begun(connection: Connection, name: str, address: str, seconds: float)
             name,
             address,
             timedelta(seconds=seconds),
-        )
-        await connection.executemany(
-            "INSERT INTO line (term, name) VALUES ($1, $2)", [(term, line) for line in LINES]
         )
         yield int(term)
 
@@ -85,7 +81,6 @@ async def end_abandoned(connection: Connection, codes: Sequence[str]) -> None:
 async def _end_expired(connection: Connection, term: int) -> bool:
     """End a lease that has run out, and return True, unless it was renewed just now."""
     async with _transaction(connection):
-        await connection.fetch("SELECT FROM line WHERE term = $1 FOR UPDATE", term)
         gone = await connection.fetchval(
             "DELETE FROM node WHERE term = $1 AND expires < clock_timestamp() RETURNING term", term
         )
@@ -162,7 +157,6 @@ async def replaced(connection: Connection, name: str, term: int) -> bool:
 
 
 async def _end(connection: Connection, term: int) -> None:
-    """End a lease: first its lines, so that whatever is being changed under its term comes before."""
-    await connection.fetch("SELECT FROM line WHERE term = $1 FOR UPDATE", term)
+    """End a lease, after whatever is being changed under its term, which has a lock on the row."""
     await connection.execute("DELETE FROM node WHERE term = $1", term)
     await notify(connection, Signal.TOLD)

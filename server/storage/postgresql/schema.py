@@ -8,11 +8,15 @@ from typing import Final
 from server.errors import JournalError
 from server.storage.postgresql.database import Connection, Database
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 
-# Errors of `append_entries`, in a class that the SQL standard leaves free.
-FENCED: Final = "PL001"
-NOT_OWNED: Final = "PL002"
+# Errors of `append_entries`, in a class that the SQL standard leaves free, after which the term is given up.
+LOST: Final = "PL003"
+FENCING: Final = {
+    "PL001": "the lease is lost",
+    "PL002": "another server has taken it up",
+    LOST: "the database has lost changes",
+}
 
 _VERSION_1: Final = """
 CREATE TABLE journal (
@@ -126,8 +130,62 @@ ALTER TABLE game_table ADD COLUMN offered bigint REFERENCES node ON DELETE SET N
 CREATE INDEX game_table_offered ON game_table (offered) WHERE offered IS NOT NULL;
 CREATE INDEX game_table_free ON game_table (opened) WHERE term IS NULL AND place = '=';
 """
+_VERSION_4: Final = """
+-- One commit: the entries of all tables, or nothing. Each table that is `known` has to be the node's, and
+-- to have `lengths` entries that end with the link `ends`. What is sent again finds its entries there, or
+-- does the same once more. The table `line`, and the function of this name with 14 arguments, are for nodes
+-- of the version before.
+CREATE FUNCTION append_entries(
+    my_term bigint, new_tables text[], known text[], lengths integer[], ends bytea[], codes text[],
+    numbers integer[], bodies text[], links bytea[], now bigint, forgotten text[], finished text[],
+    ended_at bigint[]
+) RETURNS void LANGUAGE plpgsql AS $function$
+DECLARE
+    not_owned text[];
+    lost text[];
+BEGIN
+    PERFORM FROM node WHERE term = my_term FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the lease is lost' USING ERRCODE = 'PL001';
+    END IF;
+    SELECT array_agg(code) INTO not_owned FROM unnest(known) AS code WHERE NOT EXISTS (
+        SELECT FROM game_table AS own WHERE own.code = code.code AND own.term = my_term AND own.place = '='
+    );
+    IF not_owned IS NOT NULL THEN
+        RAISE EXCEPTION 'another server has taken it up' USING ERRCODE = 'PL002';
+    END IF;
+    SELECT array_agg(code) INTO lost FROM unnest(known, lengths, ends) AS before (code, length, link)
+        WHERE NOT EXISTS (
+            SELECT FROM entry WHERE entry.code = before.code AND number = length - 1 AND chain = link
+        );
+    IF lost IS NOT NULL THEN
+        RAISE EXCEPTION 'the database has lost changes' USING ERRCODE = 'PL003';
+    END IF;
+    IF cardinality(forgotten) > 0 THEN
+        DELETE FROM entry USING game_table AS own
+            WHERE entry.code = ANY (forgotten) AND own.code = entry.code AND own.term = my_term;
+        DELETE FROM game_table WHERE code = ANY (forgotten) AND term = my_term;
+    END IF;
+    IF cardinality(new_tables) > 0 THEN
+        INSERT INTO game_table (code, term) SELECT code, my_term FROM unnest(new_tables) AS code;
+    END IF;
+    INSERT INTO entry (code, number, body, time, chain)
+        SELECT code, number, body, now, link FROM unnest(codes, numbers, bodies, links)
+        AS added (code, number, body, link);
+    IF cardinality(finished) > 0 THEN
+        INSERT INTO record_due SELECT * FROM unnest(finished, ended_at)
+            ON CONFLICT (code) DO UPDATE SET ended = EXCLUDED.ended;
+    END IF;
+END
+$function$;
+"""
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('palatinus ' || $1, 0))"
-_STEPS: Final = {0: _VERSION_1, 1: _VERSION_2, 2: _VERSION_3}  # what makes the next version of each
+_STEPS: Final = {
+    0: _VERSION_1,
+    1: _VERSION_2,
+    2: _VERSION_3,
+    3: _VERSION_4,
+}  # what makes the next version of each
 
 
 async def prepare(connection: Connection, database: Database) -> None:
@@ -173,7 +231,7 @@ async def _version(connection: Connection, database: Database) -> int:
     }
     if not names:
         return 0
-    if not {"journal", "game_table", "line"} <= names:
+    if not {"journal", "game_table"} <= names:
         raise JournalError(
             "the schema {schema} in the database {database} is not a Palatinus journal. "
             "Choose another --database",

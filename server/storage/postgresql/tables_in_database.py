@@ -1,19 +1,28 @@
-"""How the rows of operations are read and written in the database, and whose tables are.
+"""How batches and operations are carried out in the database.
 
-What changes anything is called within a change of a Line, with the server's term: a table in use is changed
-by its owner alone.
+What a server changes, it changes under its term: a lock on the node's row keeps that from ending meanwhile.
+A table in use is changed by its owner alone. What is done again because its answer was lost finds what is
+stored already: an entry's number is in the primary key, and its link says whether it is the same entry.
 """
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+import asyncpg
+
+from server.logs import about
 from server.storage.archive_index import ArchivedGame
-from server.storage.operations import Claim, Delete, Insert, Operation, Outcome, Select
-from server.storage.postgresql.database import Connection
+from server.storage.commit_queue import Batch
+from server.storage.operations import Claim, Delete, Insert, Operation, Outcome, Select, is_stored
+from server.storage.postgresql.database import FAILED, Connection, refused_by_database
+from server.storage.postgresql.schema import FENCING, LOST
 from server.storage.rows import COLUMNS
-from server.storage.standing import Place
+from server.storage.standing import Place, Standing
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 _CHOSEN: Final = "($1::text[] IS NULL OR code = ANY ($1))"
 _SELECTS: Final = {
@@ -26,6 +35,13 @@ _SELECTS: Final = {
     "codes set aside": f"SELECT code FROM set_aside WHERE {_CHOSEN}",
     "times": f"SELECT code, min(time), max(time) FROM entry WHERE {_CHOSEN} GROUP BY code",
 }
+_PROVE: Final = "SELECT term FROM node WHERE term = $1 FOR KEY SHARE"
+_APPEND: Final = "SELECT append_entries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+_STORED: Final = """
+SELECT count(*) FROM unnest($1::text[], $2::integer[], $3::bytea[]) AS sent (code, number, chain)
+    JOIN entry USING (code, number, chain)
+"""
+_UNIQUE: Final = "23505"
 _CLAIM: Final = """
 SELECT code, place = '=' AND term IS DISTINCT FROM $2 FROM game_table
     WHERE code = ANY ($1) ORDER BY code FOR UPDATE
@@ -34,6 +50,90 @@ _PLACE: Final = """
 INSERT INTO game_table (code, place, term) VALUES ($1, $2, $3)
     ON CONFLICT (code) DO UPDATE SET place = EXCLUDED.place, term = EXCLUDED.term
 """
+
+
+class Fenced(Exception):
+    """No more changes of this term are made: another server has its tables, or may have."""
+
+
+async def prove_term(connection: Connection, term: int) -> None:
+    """Keep the term from ending until the transaction does; raises Fenced if it has ended."""
+    if await connection.fetchval(_PROVE, term) is None:
+        raise Fenced("the lease is lost")
+
+
+async def append(
+    connection: Connection, term: int, batch: Batch, in_use: Mapping[str, Standing], *, again: bool
+) -> None:
+    """Store a batch, if that is not done; raises Fenced, or asyncpg.PostgresError.
+
+    `again` says that an earlier attempt has been made, whose answer was lost.
+    """
+    forgotten = set(batch.forgotten)
+    known = [(code, in_use[code]) for code in batch.changes if code in in_use and code not in forgotten]
+    new = [
+        code
+        for code, standing in batch.changes.items()
+        if standing is not None and (code not in in_use or code in forgotten)
+    ]
+    codes, numbers, bodies, _, links = zip(*batch.rows, strict=True) if batch.rows else ((),) * 5
+    try:
+        await connection.execute(
+            _APPEND,
+            term,
+            new,
+            [code for code, _ in known],
+            [standing.length for _, standing in known],
+            [standing.link for _, standing in known],
+            codes,
+            numbers,
+            bodies,
+            links,
+            batch.now,
+            batch.forgotten,
+            [code for code, _ in batch.ended],
+            [ended for _, ended in batch.ended],
+        )
+    except asyncpg.PostgresError as error:
+        if error.sqlstate in FENCING:
+            if error.sqlstate == LOST:
+                log.error("the database has lost changes", extra=about(term=term))  # noqa: TRY400 - one line says it
+            raise Fenced(FENCING[error.sqlstate]) from error
+        if error.sqlstate != _UNIQUE:
+            raise
+        if again:
+            stored = await connection.fetchval(_STORED, codes, numbers, links)
+            if codes and stored == len(codes):
+                return
+        elif error.table_name == "entry":
+            raise Fenced("the database has what this server does not know") from error
+        raise
+
+
+async def transact(
+    connection: Connection, term: int, make: Callable[[], Operation[Outcome]], attempts: list[Outcome]
+) -> Outcome:
+    """Carry out an operation in a transaction, if that is not done; raises Fenced, or what it raises.
+
+    `attempts` are the outcomes of earlier attempts whose answers were lost: an earlier transaction has ended
+    when the table's row can be locked.
+    """
+    await connection.execute("BEGIN")
+    try:
+        await prove_term(connection, term)
+        if attempts and attempts[-1]:
+            done = await carry_out(connection, is_stored(attempts[-1]), term)
+            if done:
+                await connection.execute("ROLLBACK")
+                return attempts[-1]
+        outcome = await change(connection, make(), term)
+    except Exception as error:
+        if not isinstance(error, FAILED) or refused_by_database(error):
+            await connection.execute("ROLLBACK")
+        raise
+    attempts.append(outcome)
+    await connection.execute("COMMIT")
+    return outcome
 
 
 async def carry_out(connection: Connection, operation: Operation[T], term: int | None = None) -> T:

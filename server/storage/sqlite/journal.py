@@ -4,17 +4,18 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from server.config import Durable
-from server.errors import JournalError
+from server.errors import JournalError, NotStored
 from server.logs import about
 from server.storage import operations
+from server.storage.commit_queue import Batch, CommitQueue, Results
 from server.storage.entries import Entry
 from server.storage.health import Health
-from server.storage.journal import Part
 from server.storage.keeping_journal import KeepingJournal
 from server.storage.operations import Operation, Outcome
 from server.storage.reasons import reason_of
@@ -22,7 +23,6 @@ from server.storage.sqlite.checkpoints import Checkpoints, checkpoint
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.damage.evidence import content_of
 from server.storage.sqlite.damage.repair import make_ready
-from server.storage.sqlite.group_commits import GroupCommits
 from server.storage.sqlite.journal_file import (
     FILE_NAME,
     connected,
@@ -35,7 +35,7 @@ from server.storage.sqlite.journal_file import (
 )
 from server.storage.sqlite.ledger import Ledger
 from server.storage.sqlite.online_backup import OnlineBackup
-from server.storage.sqlite.open_files import OpenFiles
+from server.storage.sqlite.open_files import NotInPlace, OpenFiles
 from server.storage.sqlite.tables_in_file import carry_out
 
 T = TypeVar("T")
@@ -89,21 +89,18 @@ class SqliteJournal(KeepingJournal):
                 self._checkpoints = Checkpoints(self.path, self._files, self._log_may_begin)
             except sqlite3.Error as error:
                 raise unusable(self.path, error) from error
-            self._commits = GroupCommits(
-                self.path,
-                self._ledger,
-                self._files,
-                durable=durable,
-                health=self._health,
-                stored=self._checkpoints.entries_stored,
+            self._queue = CommitQueue(
+                self._begin,
+                self._health,
+                settled=self._checkpoints.entries_stored,
+                logged=lambda: self._files.fault is not None,
             )
-            self.commits = self._commits.durations
+            self._queue.in_use = self._ledger.in_use
+            self._durable = durable
+            self._log_begins = True  # SQLite waits for the disk once when it begins the write-ahead log anew
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
             self._open = opening.pop_all()
         self._watch()
-
-    @property
-    def not_stored(self) -> int:
-        return self._health.not_stored
 
     def holds(self, code: str) -> bool:  # noqa: ARG002 - as Journal has it
         return True
@@ -168,10 +165,12 @@ class SqliteJournal(KeepingJournal):
 
     async def close(self) -> None:
         self._next_look.cancel()
-        await self._commits.finish()
+        await self._queue.finish()
         await self._health.close()
         await self._checkpoints.close()
-        await self._commits.close(self._write_copy if self._files.deleted else None)
+        if self._files.deleted:
+            await self._loop.run_in_executor(self._thread, self._write_copy)
+        self._thread.shutdown()
         self._open.close()
 
     def _write_copy(self) -> None:
@@ -192,21 +191,56 @@ class SqliteJournal(KeepingJournal):
             self._checkpoints.begin()  # so that the main file has everything
         self._next_look = self._loop.call_later(_SECONDS_BETWEEN_LOOKS, self._watch)
 
-    async def _append(self, parts: Sequence[Part], ended: Sequence[tuple[str, int]] = ()) -> None:
-        await self._commits.append(parts, ended)
-
     async def _read(self, make: Callable[[], Operation[T]]) -> T:
         found: T = await self._done(lambda: carry_out(self._database, make()))
         return found
 
-    async def _change(
-        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None = None
+    async def _transact(
+        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None
     ) -> Outcome:
         outcome: Outcome = await self._done(lambda: self._ledger.change(make()), begins)
         return outcome
 
+    def _begin(
+        self, batch: Batch | None, work: Callable[[], Any] | None
+    ) -> Results | asyncio.Future[Results]:
+        """Commit what the tables have appended, all together.
+
+        Not in a thread: a commit writes to memory that the system puts on disk later, which takes some 20
+        microseconds a move, and handing the interpreter to a thread and back took five times as long. What
+        waits for the disk or may take long, as removing a table does, is done in a thread; what is asked for
+        meanwhile comes after it.
+        """
+        if work or self._log_begins or self._durable == "full" or (batch is not None and batch.forgotten):
+            return self._loop.run_in_executor(self._thread, self._carry_out, batch, work)
+        return self._carry_out(batch, None)
+
+    def _carry_out(self, batch: Batch | None, work: Callable[[], Any] | None) -> Results:
+        return None if batch is None else self._committed(batch), None if work is None else self._outcome(
+            work
+        )
+
+    def _committed(self, batch: Batch) -> JournalError | None:
+        try:
+            self._ledger.append(batch)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the tables are told, and the journal goes on
+            return NotStored("the journal could not be written: {reason}", reason=reason_of(error))
+        self._log_begins = False
+        return None
+
+    def _outcome(self, work: Callable[[], Any]) -> Any:
+        try:
+            return work()
+        except (sqlite3.Error, NotInPlace) as error:
+            return NotStored("the journal could not be used: {reason}", reason=reason_of(error))
+        except Exception as error:  # noqa: BLE001 - whatever fails for one table, the journal goes on
+            return self._job_failed(error)
+
+    def _damaged(self, error: Exception) -> JournalError:
+        return damaged(self.path, error)
+
     async def _done(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Any:
-        return await self._commits.done(work, begins)
+        return await self._queue.do(work, begins)
 
     async def _probe(self) -> None:
         try:
@@ -214,7 +248,8 @@ class SqliteJournal(KeepingJournal):
         except JournalError:  # it is counted
             self._health.settled(failed=True)
         else:
-            self._commits.settled(None)
+            self._log_begins = False
+            self._health.settled(failed=False)
 
     def _log_may_begin(self, wait_for_rest: bool) -> None:
         """Begin the log anew if that is possible, in the thread; let commits wait for the rest if need be."""
@@ -233,5 +268,5 @@ class SqliteJournal(KeepingJournal):
                     "the journal's log cannot be cleared, and grows", extra=about(reason=reason_of(error))
                 )
 
-        self._commits.log_may_begin()
-        self._commits.asked(begin).add_done_callback(begun)
+        self._log_begins = True
+        self._queue.ask(begin).add_done_callback(begun)

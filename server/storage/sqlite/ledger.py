@@ -1,18 +1,15 @@
 """An open journal with its commit list: a change is a transaction in the file, then a line in the list."""
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
-from server.storage.entries import Forgotten
-from server.storage.journal import Part
+from server.storage.commit_queue import Batch
 from server.storage.operations import Operation, Outcome
-from server.storage.reasons import Misfit
 from server.storage.sqlite.commit_list import FILE_NAME, CommitList
 from server.storage.sqlite.identity import identity_of
-from server.storage.sqlite.tables_in_file import EntryRow, carry_out, commits, insert_rows, standings
-from server.storage.standing import Changes, Place, Standing
-from server.storage.stored_tables import linked
+from server.storage.sqlite.tables_in_file import carry_out, commits, insert_rows, standings
+from server.storage.standing import Changes, Place
 
 
 class Ledger:
@@ -33,38 +30,26 @@ class Ledger:
         self._commits = commits(database)
         journal = identity_of(database)
         known = standings(database)
-        self._in_use = {code: each for code, each in known.items() if each.place == Place.IN_USE}
+        self.in_use = {code: each for code, each in known.items() if each.place == Place.IN_USE}
         self._list = CommitList(data / FILE_NAME, journal, self._commits, known)
 
-    def append(self, parts: Iterable[Part], now: int, ended: Iterable[tuple[str, int]] = ()) -> None:
-        """Store entries of tables; one that is forgotten is removed.
-
-        `ended` are the codes of games that end, whose records are due, and when they end.
-        """
-        changes: dict[str, Standing | None] = {}
-        rows: list[EntryRow] = []
+    def append(self, batch: Batch) -> None:
+        """Store what tables append."""
+        commit = self._commits + 1
         with self._database:
-            for code, first, entries in parts:
-                known = changes[code] if code in changes else self._in_use.get(code)
-                if first != (known.length if known is not None else 0):
-                    raise Misfit(f"entry {first} is not the next one of table {code}")
-                if Forgotten in map(type, entries):
-                    insert_rows(self._database, rows)  # they may be of this table
-                    rows.clear()
-                    self._database.execute("DELETE FROM entry WHERE code = ?", (code,))
-                    changes[code] = None
-                    self._count()
-                elif added := linked(code, known, now, entries):
-                    commit = self._commits + 1
-                    rows += [
-                        (code, number, row.body, row.time, row.link, commit)
-                        for number, row in enumerate(added, first)
-                    ]
-                    changes[code] = Standing(Place.IN_USE, first + len(added), added[-1].link)
-            insert_rows(self._database, rows)
-            self._database.executemany("INSERT OR REPLACE INTO record_due (code, ended) VALUES (?, ?)", ended)
+            if batch.forgotten:
+                self._database.executemany(
+                    "DELETE FROM entry WHERE code = ?", [(c,) for c in batch.forgotten]
+                )
+            if batch.forgotten or not batch.rows:
+                self._count()
+            insert_rows(self._database, [(*row, commit) for row in batch.rows])
+            if batch.ended:
+                self._database.executemany(
+                    "INSERT OR REPLACE INTO record_due (code, ended) VALUES (?, ?)", batch.ended
+                )
             self._before_commit()
-        self._take_note(changes)
+        self._take_note(batch.changes)
 
     def change(self, operation: Operation[Outcome]) -> Outcome:
         """Carry out an operation in a transaction of its own."""
@@ -104,9 +89,4 @@ class Ledger:
 
     def _take_note(self, changes: Changes) -> None:
         self._commits += 1
-        for code, standing in changes.items():
-            if standing is not None and standing.place == Place.IN_USE:
-                self._in_use[code] = standing
-            else:
-                self._in_use.pop(code, None)
         self._list.add(self._commits, changes)

@@ -22,7 +22,7 @@ async def disk_that_waits(server: Running) -> AsyncIterator[None]:
     """Let nothing be stored before the context ends."""
     on = threading.Event()
     journal = journal_of(server)
-    journal._commits._thread.submit(on.wait)
+    journal._thread.submit(on.wait)
     try:
         yield
     finally:
@@ -33,7 +33,7 @@ async def cancelled_while_stored(server: Running, work: Awaitable[object]) -> No
     """Cancel `work` in the middle of a commit, twice, and wait until it has ended."""
     async with disk_that_waits(server):
         task = asyncio.ensure_future(work)
-        await eventually(lambda: journal_of(server)._commits._at_work is not None)
+        await eventually(lambda: journal_of(server)._queue._at_work is not None)
         for _ in range(2):
             task.cancel()
             await asyncio.sleep(0)
