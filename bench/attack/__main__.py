@@ -155,7 +155,8 @@ def _markdown(found: dict[str, dict[str, float]]) -> str:
     """Return the figures of all attacks as the table of docs/performance.md."""
     lines = [f"| mode | attack | {' | '.join(_COLUMNS.values())} |", "|---|---|" + "---:|" * len(_COLUMNS)]
     for name, figures in found.items():
-        shown = [f"{figures[column]:,.{0 if figures[column] >= 20 else 1}f}" for column in _COLUMNS]
+        values = [figures[column] for column in _COLUMNS]
+        shown = [f"{value:,.{0 if value >= 20 or value == int(value) else 1}f}" for value in values]
         mode = MODES[name]
         also = f" ({mode.figure}: {figures[mode.figure]:,.1f})" if mode.figure is not None else ""
         lines.append(f"| `{name}` | {mode.summary}{also} | {' | '.join(shown)} |")
