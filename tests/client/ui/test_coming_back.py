@@ -67,6 +67,7 @@ def check_resumed(terminal: Terminal, before: tuple[list[str], list[str]]) -> No
     assert wait_for_turn(terminal) == before
 
 
+@pytest.mark.slow
 def test_a_killed_terminal_gets_its_seat_back(environment: dict[str, str], tmp_path: Path) -> None:
     """By the table's code, from the lobby, and after a crash of the server."""
     data = ("--data", str(tmp_path / "data"))

@@ -42,6 +42,7 @@ def place_by_mouse(terminal: Terminal, goal: Hex) -> None:
     terminal.click(column + 2, TOP + line)
 
 
+@pytest.mark.slow
 def test_a_move_made_without_a_connection_is_sent_later(environment: dict[str, str], tmp_path: Path) -> None:
     """While the server is restarted, the banner counts down; then the game goes on."""
     data = ("--data", str(tmp_path / "data"))

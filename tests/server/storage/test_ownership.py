@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import os
 import random
-import signal
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +27,6 @@ from protocol.messages import (
     Events,
     JoinTable,
     Leave,
-    ListTables,
     OpenTable,
     Refused,
     Rematch,
@@ -37,11 +34,8 @@ from protocol.messages import (
     Resume,
     Say,
     Seated,
-    ServerMessage,
     StartGame,
-    Tables,
     Watch,
-    Watching,
     Welcome,
 )
 from server.app import Running, running
@@ -49,7 +43,7 @@ from server.config import Config, Limits
 from server.errors import NotStoredNow, TableLost
 from server.net.tokens import token_hash
 from server.refusal import Refusal
-from server.storage.entries import Entry, Hosted, Opened, Taken
+from server.storage.entries import Hosted, Opened
 from server.storage.postgresql import held_lease, lease
 from server.storage.postgresql.database import Database, WrongUrl
 from server.storage.postgresql.journal import PostgresJournal
@@ -61,7 +55,6 @@ from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     TIMEOUT,
-    Peer,
     all_caught_up,
     connected,
     eventually,
@@ -72,15 +65,11 @@ from tests.server.peer import (
 )
 from tests.server.process import Serving, serving
 from tests.server.storage.conformance.stores import BUSY, journal_at, rows
-from tests.server.storage.test_journal import resumed, table_facts
+from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import served
 
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
-PATIENT = replace(QUICK, sent_on=TIMEOUT)
 OPENED = Opened(2, random_layout=True, starting=None)
-IN_A_SECOND = (
-    "UPDATE node SET expires = clock_timestamp() + interval '1 second' WHERE name = 'gone' RETURNING 1"
-)
 
 
 @contextlib.asynccontextmanager
@@ -89,44 +78,6 @@ async def node(database: str, name: str) -> AsyncIterator[Serving]:
     options = ("--database", database, "--node", name, "--lease", "3", "--no-history", "--no-admin")
     async with serving(*options) as server:
         yield server
-
-
-async def owner_is(database: str, name: str) -> None:
-    """Wait until the server with this name has all tables."""
-    query = "SELECT DISTINCT name FROM game_table LEFT JOIN node USING (term)"
-    async with asyncio.timeout(TIMEOUT):
-        while await rows(database, query) != [(name,)]:  # noqa: ASYNC110 - it does not announce this
-            await asyncio.sleep(0.05)
-
-
-async def heard(peer: Peer) -> list[ServerMessage]:
-    """Return what a peer is told until its connection ends, but that its request was not stored."""
-    known = len(peer.received)
-    assert (await peer.closed())[0] == CloseCode.SERVICE_RESTART
-    return [
-        message
-        for message in peer.received[known:]
-        if not (isinstance(message, Refused) and message.code == Code.NOT_STORED)
-    ]
-
-
-async def test_a_server_that_slept_past_its_lease_tells_nobody_anything(database: str) -> None:
-    """Its table goes on at another one, and a move that waited in its socket is neither stored nor told."""
-    chooser = random.Random(1)
-    async with node(database, "sleeper") as sleeper, game(sleeper.port, 2, watched=True) as peers:
-        await play_on(peers, chooser, moves=2)
-        os.kill(sleeper.process.pid, signal.SIGSTOP)
-        mover = peer_on_turn(peers)
-        assert mover is not None
-        await mover.send(mover.random_move(chooser))
-        async with node(database, "other") as other:
-            await owner_is(database, "other")
-            async with resumed(other.port, *peers) as again:
-                await play_on(again, chooser, moves=2)
-                os.kill(sleeper.process.pid, signal.SIGCONT)
-                assert await asyncio.gather(*map(heard, peers)) == [[], [], []]
-                await play_on(again, chooser)
-                assert all(peer.view is not None and peer.view.result is not None for peer in again)
 
 
 async def late_commit_is_accepted(database: str) -> bool:
@@ -179,111 +130,6 @@ async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> No
             assert await other.tables() == {"ONCE": [OPENED, Hosted(0)]}
         finally:
             await other.close()
-
-
-@pytest.mark.slow
-async def test_the_tables_of_a_server_that_is_gone_are_taken_up(database: str) -> None:
-    """By another one that runs already, and players come back there and go on."""
-    chooser = random.Random(2)
-    async with node(database, "gone") as gone, node(database, "other") as other:
-        async with game(gone.port, 2) as peers:
-            await play_on(peers, chooser, moves=3)
-            gone.process.kill()
-            for peer in peers:
-                await peer.closed()
-        await owner_is(database, "other")
-        async with asyncio.timeout(TIMEOUT):
-            while not await listed(other.port, peers[0].code):  # noqa: ASYNC110 - nor does this
-                await asyncio.sleep(0.05)
-        async with resumed(other.port, *peers) as again:
-            await play_on(again, chooser)
-            assert all(peer.view is not None and peer.view.result is not None for peer in again)
-
-
-@pytest.mark.slow
-async def test_who_comes_for_a_table_of_a_server_that_is_gone_waits_for_it(database: str) -> None:
-    """Nobody is sent to a server that has not renewed its lease: it ends soon, and the table is taken up."""
-    seated: list[Entry] = [OPENED, Taken(0, "Anna", token_hash="0" * 64)]
-    async with (
-        running(Config(database=database, node="other", lease_seconds=3)) as other,
-        journal_at(database, "gone") as gone,  # which renews nothing
-        connected(other.port) as bruno,
-    ):
-        await gone.append("ROMA", 0, seated)
-        await rows(database, IN_A_SECOND)
-        answer = await bruno.ask(Watch(1, "ROMA"))
-        while isinstance(answer, Refused) and answer.code == Code.NOT_STORED:  # the database is too young
-            answer = await bruno.ask(Watch(bruno.next_id(), "ROMA"))
-        assert isinstance(answer, Watching)
-        assert other.lobby.tables.keys() == {"ROMA"}
-
-
-async def listed(port: int, code: str) -> bool:
-    """Tell whether a server lists a table."""
-    async with connected(port) as peer:
-        tables = await peer.ask(ListTables(1))
-    assert isinstance(tables, Tables)
-    return any(table.table == code for table in tables.tables)
-
-
-@pytest.mark.slow
-async def test_a_server_that_cannot_reach_the_database_in_time_loses_its_tables(
-    database: str, socket_folder: Path
-) -> None:
-    """Players and spectators go on at another one at once, and the first without them when it is back."""
-    async with (
-        contextlib.AsyncExitStack() as stack,
-        DatabaseRelay(database, socket_folder).running() as relay,
-        running(Config(database=database, node="other", lease_seconds=3)) as other,
-        running(Config(database=relay.url, node="cut off", lease_seconds=3)) as server,
-        game(server.port, 2, watched=True) as peers,
-    ):
-        async with asyncio.timeout(TIMEOUT):
-            while not await addresses_told(server.port):  # as soon as it has heard of the other one
-                pass
-        carla = await stack.enter_async_context(client_at(f"ws://127.0.0.1:{server.port}", timeouts=QUICK))
-        await carla.ask(Watch(NEW, peers[0].code))
-        await play_on(peers, random.Random(3), moves=2)
-        before = table_facts(table_of(server, peers).state)
-        relay.refuses = True
-        relay.cut()
-        assert await asyncio.gather(*map(heard, peers)) == [[], [], []]
-        async with connected(server.port) as late:
-            resume = Resume(late.next_id(), peers[0].code, peers[0].token)
-            assert (await late.refused(resume)).code == Code.NOT_STORED
-        dario = await stack.enter_async_context(client_at(f"ws://127.0.0.1:{server.port}", timeouts=QUICK))
-        await dario.ask(OpenTable(NEW, 2, "Dario"))
-        assert other.lobby.tables[dario.model.table or ""].state.names == ["Dario", ""]
-        async with resumed(other.port, *peers) as again:
-            assert table_facts(table_of(other, peers).state) == before
-            await eventually(lambda: len(table_of(other, peers)._context.audience) == 4)  # and Carla
-            await play_on(again, random.Random(5), moves=2)
-            relay.refuses = False
-            await eventually(lambda: not server.lobby.tables and not server.lobby._journal.lapsed)
-            async with connected(server.port) as anna:
-                await anna.open(2)
-
-
-@pytest.mark.slow
-async def test_clients_come_back_when_no_server_could_reach_the_database(
-    database: str, socket_folder: Path
-) -> None:
-    """They are sent from one to the other until one can store again."""
-    async with (
-        DatabaseRelay(database, socket_folder).running() as relay,
-        running(Config(database=relay.url, node="one", lease_seconds=1)) as one,
-        running(Config(database=relay.url, node="two", lease_seconds=1)),
-    ):
-        async with asyncio.timeout(TIMEOUT):
-            while not await addresses_told(one.port):
-                pass
-        async with client_at(f"ws://127.0.0.1:{one.port}", timeouts=QUICK) as anna:
-            await anna.ask(OpenTable(NEW, 2, "Anna"))
-            relay.refuses = True
-            relay.cut()
-            await eventually(lambda: not anna.online)
-            relay.refuses = False
-            await anna.ask(Say(NEW, "still here"))
 
 
 @pytest.mark.slow
@@ -628,28 +474,6 @@ async def test_a_client_finds_its_table_when_its_server_is_gone(database: str) -
         await eventually(lambda: code in two.lobby.tables and table_at(two, code).players_here == 1)
         await eventually(lambda: bruno.online)
         await bruno.ask(Say(NEW, "still here"))
-
-
-@pytest.mark.slow
-async def test_who_comes_for_a_table_whose_server_has_died_waits_for_it(database: str) -> None:
-    """Whether to play, to watch or to come back: until another server has taken it up."""
-    async with (
-        node(database, "dies") as dies,
-        node(database, "lives") as lives,
-        client_at(f"ws://127.0.0.1:{dies.port}") as anna,
-        client_at(f"ws://127.0.0.1:{lives.port}", timeouts=PATIENT) as bruno,
-        client_at(f"ws://127.0.0.1:{lives.port}", timeouts=PATIENT) as carla,
-        client_at(f"ws://127.0.0.1:{lives.port}", timeouts=PATIENT) as again,
-    ):
-        seated = await anna.ask(OpenTable(NEW, 3, "Anna"))
-        assert seated.token is not None
-        os.kill(dies.process.pid, signal.SIGKILL)
-        await asyncio.gather(
-            bruno.ask(JoinTable(NEW, seated.table, "Bruno")),
-            carla.ask(Watch(NEW, seated.table)),
-            again.ask(Resume(NEW, seated.table, seated.token)),
-        )
-        assert again.model.token == seated.token
 
 
 @pytest.mark.slow

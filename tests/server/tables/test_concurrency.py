@@ -226,7 +226,8 @@ def tables_are_left(server: Running) -> bool:
     return not any(table.players_here or table.spectators_here or len(table._lock) for table in tables)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
 async def test_requests_at_the_same_time_are_handled_one_by_one(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, seed: int
 ) -> None:
