@@ -138,7 +138,7 @@ def _memory(process: psutil.Process) -> float:
 
 
 async def samples(guests: int) -> Samples:
-    """Return what so many guests cost who all play at once."""
+    """Return what this many guests cost when they all play at the same time."""
     found: Samples = {}
     with tempfile.TemporaryDirectory() as folder:
         async with _serving(folder, guests) as (server, door, port):

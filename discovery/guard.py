@@ -25,7 +25,7 @@ class Guard(asyncio.DatagramProtocol):
     """Stands before the protocol of a multicast socket, and passes on what is short, ours and from near by.
 
     The library listens on all interfaces and would answer anybody who reaches this computer; `own` are the
-    interfaces whose networks may be heard (RFC 6762, 11). `failed` is told what cannot be sent.
+    interfaces whose networks may be heard (RFC 6762, 11). `failed` learns what cannot be sent.
     """
 
     def __init__(

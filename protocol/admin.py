@@ -14,7 +14,7 @@ from protocol.messages import EventMap, Stage, TableCode
 
 VERSION: Final = 1
 LINE_BYTES: Final = 64 * 1024  # of a request
-MOST_CODES: Final = 5000  # removed at once; more would not fit into a line
+MOST_CODES: Final = 5000  # removed by one request; more would not fit into a line
 LONGEST_DRAIN: Final = 7 * 24 * 3600  # seconds
 
 AnnouncedText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ANNOUNCEMENT_LENGTH)]
@@ -93,7 +93,7 @@ class SetLogLevel(_HostRequest, frozen=True, tag="log-level"):
     level: LogLevel
 
 
-# What several servers of a database can be asked at once.
+# What several servers of a database can be asked together.
 NodeRequest: TypeAlias = ShowStatus | ListTables | ListClients | SendAnnouncement | SetDrain | SetLogLevel
 
 

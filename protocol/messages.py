@@ -473,7 +473,7 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     game, all at the time of sending. A `kept` seat waits for a player of the previous game; `again` tells
     whether its player has moved to the table's `next`. The `standing` counts the games that this player and
     others have played one after another, with this one once it is over. The player of a `vacant` seat was
-    removed from the running game: somebody else may take it over. Before the game, `ready` tells whether the
+    removed from the running game: somebody else may take it over. Before the game, `ready` says whether the
     player has said so, or is a program. Then `people` is the seat's own people as the choices stand, and
     `chosen` says whether the player has chosen it.
     `level` is that of a bot of the server, which is always `here`. In a running game, `removable_in` is in

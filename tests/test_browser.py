@@ -156,7 +156,7 @@ async def test_a_dark_page_in_italian_is_readable_and_the_command_can_be_copied(
 
 @pytest.mark.slow
 async def test_a_television_shows_everything_without_scrolling_and_follows_the_players(chromium: str) -> None:
-    """The board, the game and its result fill the screen in large type; the next game comes by itself."""
+    """The board, the game and its result fill the screen in large type; the next game comes automatically."""
     async with (
         running(Config(pages=WebPages(1e6))) as server,
         game(server.port, 5) as peers,

@@ -219,7 +219,7 @@ def test_what_is_no_table_code_is_one_line(capsys: pytest.CaptureFixture[str]) -
 def test_a_mistake_of_ours_is_told_in_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the place in our own code, also if the error arose below it; a log has the traceback as well."""
+    """With the place in our own code, even if the error arose below it; a log has the traceback as well."""
 
     def failing(_text: str) -> None:
         json.loads("{")

@@ -133,7 +133,7 @@ async def handshakes(target: Target) -> None:
 
 
 async def resets(target: Target) -> None:
-    """Begin a TLS handshake, and reset the connection at once."""
+    """Begin a TLS handshake, and reset the connection immediately."""
     _, writer = await connected(target)
     writer.write(_client_hello())
     _reset(writer)

@@ -18,7 +18,7 @@ _SPECTATORS: Final = 32  # as many as a table lets in
 _TABLES_OF_A_GROUP: Final = 90
 _SLOW: Final = "\ufdf2\u33af"  # each stands for six letters, the most that a name may have
 _SECONDS_BETWEEN_TRIES: Final = 4.0
-_SECONDS_UNTIL_THE_NEXT: Final = 0.5  # if it was in vain
+_SECONDS_UNTIL_THE_NEXT: Final = 0.5  # after a failure
 _SECONDS_OF_A_RATE: Final = 2.0
 
 Messages = Callable[[Iterator[int]], Iterable[bytes]]

@@ -123,7 +123,7 @@ async def returns(clients: list[Client]) -> None:
 
 
 async def bots(clients: list[Client]) -> None:
-    """Play against as many bots as a table has room for, and move at once."""
+    """Play against as many bots as a table has room for, and move immediately."""
     (host,) = clients
     await host.ask("open", players=5, name="A", random_layout=True)
     for _ in range(4):

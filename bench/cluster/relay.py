@@ -40,7 +40,7 @@ class DatabaseRelay:
                     await asyncio.wait(self._tasks)
 
     def cut(self) -> None:
-        """End all connections at once."""
+        """End all connections together."""
         for writer in self._writers:
             writer.transport.abort()
         self._writers.clear()

@@ -77,7 +77,7 @@ def play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: ran
             selector.register(wire.socket, selectors.EVENT_READ, (number, wire))
     now = time.perf_counter
     # At a fixed rate every table moves by a clock of its own, whatever the others do; they begin one after
-    # another over a game's length, so that they do not all come to their scoring at once.
+    # another over a game's length, so that they do not all come to their scoring together.
     pause = 0.0 if rate is None else len(tables) / rate
     length = pause * len(tables[0].frames)
     due = [(now() + length * rng.random(), number) for number in range(len(tables))]

@@ -85,7 +85,7 @@ class OtherNodes:
             coming.add(answer)
 
     def _asked(self, node: Node, question: NodeQuestion) -> None:
-        if len(self._answering) < _AT_ONCE:  # else it asks in vain
+        if len(self._answering) < _AT_ONCE:  # else it asks without success
             task = self._tasks.start(self._carry_out(node, question), "admin command")
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)

@@ -29,7 +29,7 @@ from server.tables.summaries import table_state
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 PAUSE_SECONDS: Final = 600  # then a paused game resumes automatically
 RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
-_STATES_PER_SECOND: Final = 2.0  # after so many at once: each may have 3 KiB, and some lines are slow
+_STATES_PER_SECOND: Final = 2.0  # after a burst of this size: each may have 3 KiB, and some lines are slow
 
 
 @dataclass(slots=True, eq=False)

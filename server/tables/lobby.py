@@ -49,7 +49,7 @@ from server.tables.table import Table
 if TYPE_CHECKING:
     from server.cluster.channel import Channel
 
-# Refusals that tell whether there is a table with a code, to somebody who has no seat there.
+# Refusals that say whether there is a table with a code, to somebody who has no seat there.
 _OF_CODES: Final = {Code.NO_SUCH_TABLE, Code.BAD_TOKEN, Code.TABLE_DAMAGED}
 _NO_TOKEN: Final = token_hash("")
 _MOST_SECONDS_TO_REFUSE: Final = 0.05  # a code after too many wrong ones

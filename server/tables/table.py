@@ -347,7 +347,7 @@ class Table:
         await self._context.stop_clock()
         try:
             self._moved_to = await give(self.code)
-        except BaseException:  # also if it is cancelled: another server may have the table, or will
+        except BaseException:  # even if it is cancelled: another server may have the table, or will
             self.give_up()
             raise
         if self._moved_to is None:

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 _ATTEMPTS: Final = 2  # to answer a question, each in another process
 _IDLE_SECONDS: Final = 300.0  # after which a process without questions ends
-_SAVED_SECONDS: Final = 60.0  # what the share was not used for so long may be used at once
+_SAVED_SECONDS: Final = 60.0  # unused share of this long may be used in one go
 _SECONDS_BETWEEN_LINES: Final = 60.0
 
 

@@ -21,7 +21,7 @@ _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 def own_network(*, loopback: bool = True) -> Iterator[int]:
     """Let this thread be in a network namespace of its own, with no more than loopback; yield a handle to it.
 
-    Programs that it starts meanwhile are there too. Skips the test where that is not allowed.
+    Programs that it starts in the meantime are there too. Skips the test where that is not allowed.
     """
     if sys.platform != "linux":
         pytest.skip("there are no network namespaces here")

@@ -79,7 +79,7 @@ def sent(error: OSError) -> None:
 
 @pytest.mark.usefixtures("network")
 async def test_servers_come_and_go_and_a_second_one_is_renamed() -> None:
-    """Each is heard with its address; a goodbye takes it away at once."""
+    """Each is heard with its address; a goodbye takes it away immediately."""
     own = tuple(each for each in own_interfaces() if each.version == 4)
     async with listening() as latest:
         async with announced(Service("attic", 7733), own, sent) as first:
@@ -221,7 +221,7 @@ async def test_a_server_whose_answer_was_lost_is_asked_again(monkeypatch: pytest
 async def test_without_a_network_the_server_starts_and_says_so_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """And whoever looks for one is told why there is none."""
+    """And whoever looks for one learns why there is none."""
     monkeypatch.delenv("PALATINUS_MULTICAST")
 
     def told() -> list[str]:

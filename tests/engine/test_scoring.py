@@ -112,7 +112,7 @@ def test_a_soldier_on_its_own_flees() -> None:
 
 
 def test_a_fled_soldier_is_out_for_the_control_of_the_same_hill() -> None:
-    """R5.2: its field counts as empty at once."""
+    """R5.2: its field counts as empty immediately."""
     outcome = scoring("A1 0s, A2 1f, B4 1m")
     assert outcome.fled() == ["A1"]
     assert ("empty", "A1", 2) in outcome.terms("A2")

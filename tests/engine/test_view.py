@@ -10,7 +10,7 @@ from tests.games import games
 
 
 def test_a_game_that_has_not_started_has_no_start() -> None:
-    """Whoever asks too early finds out at once."""
+    """Whoever asks too early finds out immediately."""
     with pytest.raises(LookupError):
         _ = View(SPECTATOR).start
 

@@ -1,4 +1,4 @@
-"""Draining: no more tables, everybody knows how long is left, and the server stops by itself."""
+"""Draining: no more tables, everybody knows how long is left, and the server stops automatically."""
 
 import asyncio
 import random
@@ -59,7 +59,7 @@ async def test_the_seconds_told_are_the_ones_asked_for() -> None:
 
 
 async def test_everybody_is_told_at_once_and_as_the_end_comes_closer() -> None:
-    """Players, spectators and people in the lobby alike; at the end the server stops by itself."""
+    """Players, spectators and people in the lobby alike; at the end the server stops automatically."""
     clock = ManualClock()
     async with (
         draining_server(clock) as (server, serving),

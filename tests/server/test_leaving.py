@@ -93,7 +93,7 @@ async def sent_on(peer: Peer) -> str:
 
 
 async def test_tables_go_to_a_server_that_stays(database: str) -> None:
-    """Everybody at them is told where, and finds the same game there."""
+    """Everybody at them learns where, and finds the same game there."""
     chooser = random.Random(1)
     async with Node(database, "stays") as stays, Node(database, "leaves") as leaves:
         async with game(leaves.port, 3, watched=True) as peers:
@@ -192,7 +192,7 @@ async def test_many_tables_are_taken_up_a_few_at_a_time(
         return codes
 
     monkeypatch.setattr(held_lease, "_TAKEN_AT_ONCE", 2)
-    monkeypatch.setattr(held_lease, "_RENEWALS", 1e9)  # so that it is due again at once
+    monkeypatch.setattr(held_lease, "_RENEWALS", 1e9)  # so that it is due again immediately
     monkeypatch.setattr(lease, "renew", renewed)
     monkeypatch.setattr(lease, "take_up", taken_up)
     async with Node(database, "after") as after:
@@ -277,7 +277,7 @@ async def play_out(player: Connection, leaves: Node) -> None:
 async def test_a_table_of_which_nobody_can_tell_is_not_held_any_more(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever asks for it meanwhile is not told that there is none."""
+    """Whoever asks for it in the meantime is not told that there is none."""
     async with journal_at(database, "leaves") as leaves, journal_at(database, "stays", address="ws://b"):
         await leaves.append("ONCE", 0, [OPENED])
         departure = await leaves.leave()

@@ -298,7 +298,7 @@ async def test_a_client_may_begin_its_tls_handshake_at_once(certificate: Path, u
 
 
 async def test_connections_count_before_their_tls_handshake(certificate: Path) -> None:
-    """Silent connections beyond the limit of their address, and a few more, are closed at once."""
+    """Silent connections beyond the limit of their address, and a few more, are closed immediately."""
     key = certificate.with_name("key.pem")
     limits = Limits(connections_per_address=4, hello_seconds=TIMEOUT * 5)
     async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:

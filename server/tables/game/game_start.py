@@ -151,7 +151,7 @@ class GameStart:
             await self._begin_draw(draw.starter, seat, draw.message)
 
     def _seat_of(self, draw: _Draw) -> Seat:
-        """Return the seat of the player who asked for the game, who may have moved meanwhile."""
+        """Return the seat of the player who asked for the game, who may have moved in the meantime."""
         seated = self._context.audience.seated.items()
         return next((seat for seat, session in seated if session is draw.starter), draw.seat)
 

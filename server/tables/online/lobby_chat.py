@@ -36,7 +36,7 @@ _GROUP: Final = 16  # listeners who are served between two pauses of a round
 class LobbyChat:
     """The people who are online, and the chat of those in the lobby.
 
-    `place_of` returns where a session is, as far as everybody may know. `name_held` tells whether a name
+    `place_of` returns where a session is, as far as everybody may know. `name_held` says whether a name
     looks like that of a seat which everybody may know, and which neither is the session's nor has a token
     with one of these hashes.
     """
@@ -97,7 +97,7 @@ class LobbyChat:
             session.on_move = lambda: self._moved(session)
         person.since = max(person.since, self._elsewhere.last_to_take(name) + _LATER)
         self._begin_soon()
-        if self._not_before > self._timers.time():  # else the round begins at once
+        if self._not_before > self._timers.time():  # else the round begins immediately
             self._tell(person)
 
     def leave(self, session: Session) -> None:

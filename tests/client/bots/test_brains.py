@@ -255,7 +255,7 @@ def test_a_brain_with_other_parameters_is_shown_where_it_begins(
 def test_a_module_that_fails_is_reported_in_one_line(
     code: str, line: int, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the line of the user's own file, also if the error arose in a library."""
+    """With the line of the user's own file, even if the error arose in a library."""
     file = tmp_path / "failing_brain.py"
     file.write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)

@@ -89,7 +89,7 @@ async def test_a_brain_that_is_slower_than_the_clock(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 async def test_bots_wait_for_a_journal_that_is_expected_back() -> None:
-    """Whatever they ask for meanwhile, they ask for again; what needs the host ends them."""
+    """Whatever they ask for in the meantime, they ask for again; what needs the host ends them."""
     async with running(Config(seed=1)) as server:
         journal = server.lobby._journal
         stored: dict[str, Callable[..., Awaitable[None]]] = {}

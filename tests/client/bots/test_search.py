@@ -223,7 +223,7 @@ async def test_a_cancelled_search_leaves_no_process(started: bool) -> None:
     """Neither while it starts nor while it runs."""
     await eventually(lambda: not search_processes())  # those of the test before have ended
     view, legal = placing(4)
-    if started:  # so the next search has a process at once
+    if started:  # so the next search has a process immediately
         await searched(SearchBrain(100, 60.0), view, legal, random.Random(1))
     search = asyncio.create_task(searched(ENDLESS, view, legal, random.Random(1)))
     await eventually(lambda: bool(search_processes()))

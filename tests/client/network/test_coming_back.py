@@ -348,7 +348,7 @@ async def test_final_closes(code: int, reason: str, sentence: str) -> None:
 
 @pytest.mark.parametrize("code", [1000, 1001, 1011, 1012, 1013])
 async def test_the_client_reconnects_after_other_closes(code: int) -> None:
-    """It also goes on when new connections are lost at once."""
+    """It also goes on when new connections are lost immediately."""
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
@@ -380,7 +380,7 @@ async def test_the_client_reconnects_after_other_closes(code: int) -> None:
     [Code.TOO_SOON, Code.TOO_MANY_GUESSES, Code.TOO_MANY_TABLES, Code.SERVER_STOPPING, Code.NOT_STORED],
 )
 async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) -> None:
-    """If everybody left, the game is in the archive, and there may be no room for it at once."""
+    """If everybody left, the game is in the archive, and there may be no room for it immediately."""
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
@@ -404,7 +404,7 @@ async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) 
 
 @pytest.mark.parametrize("code", ["bad-token", "no-such-table", "table-damaged"])
 async def test_a_lost_seat_leads_to_the_lobby(code: str) -> None:
-    """The reader of the news is told why, and so is who waits for the table; the lobby answers."""
+    """The reader of the news learns why, and so is who waits for the table; the lobby answers."""
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
@@ -429,7 +429,7 @@ async def test_a_lost_seat_leads_to_the_lobby(code: str) -> None:
 
 
 async def test_a_table_that_may_no_longer_be_watched_leads_to_the_lobby() -> None:
-    """A spectator who returns is told why, too."""
+    """A spectator who returns learns why, too."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()

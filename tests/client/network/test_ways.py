@@ -141,7 +141,7 @@ async def test_no_http_answer_leads_a_client_anywhere() -> None:
 
 
 def test_servers_that_send_clients_in_circles_are_asked_with_pauses() -> None:
-    """A table that moved twice is found at once; then there are pauses, which grow as for all failures.
+    """A table that moved twice is found immediately; then there are pauses, which grow as for all failures.
 
     The fourth time in a row is not followed.
     """

@@ -23,7 +23,7 @@ def _as_before() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_as_before")
 def test_the_command_line_counts_more_than_preferences() -> None:
-    """Each way by itself; what it does not name is as the player prefers."""
+    """Each way automatically; what it does not name is as the player prefers."""
     assert chosen_calling() == Calling()
     prefer_calling(Calling(bell=False, notices=Notices.OSC9))
     assert chosen_calling() == Calling(bell=False, notices=Notices.OSC9)

@@ -133,7 +133,7 @@ def test_a_snapshot_does_not_make_a_client_forget() -> None:
 
 
 def test_a_game_that_begins_twice_is_noticed() -> None:
-    """A server cannot begin anew when it has seen what is drawn."""
+    """A server cannot begin again when it has seen what is drawn."""
     assert witnessed([*HONEST.events[:4], *HONEST.events], called()).fault is Doubt.COMMITMENT
 
 

@@ -78,7 +78,7 @@ def test_the_latest_games_come_first(run: Run, records: Path) -> None:
 def test_a_game_played_elsewhere_is_kept_once(
     records: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
-    """Also if a server on this computer has kept it before."""
+    """Even if a server on this computer has kept it before."""
     monkeypatch.setattr("commands.finished_games.past_games.records_folder", lambda: records)
     text = (records / f"{TIMES[2]}-KRTC.txt").read_text(encoding="utf-8")
     keep_record("KRTC", text)

@@ -105,7 +105,7 @@ def test_what_keeps_a_door_shut_is_said_in_one_sentence(
 
 @pytest.mark.slow
 async def test_a_door_of_its_own_outlives_the_server(tmp_path: Path) -> None:
-    """Guests who come while the server is away are told so."""
+    """Guests who come while the server is away learn so."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         nobody = free.getsockname()[1]
     door = await asyncio.create_subprocess_exec(

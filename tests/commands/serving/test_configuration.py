@@ -226,7 +226,7 @@ async def test_an_unreadable_file_is_told_in_one_line(content: bytes, reason: st
 
 
 async def test_a_server_is_configured_by_a_file(tmp_path: Path) -> None:
-    """And says where its configuration comes from, also if it was found in the usual place."""
+    """And says where its configuration comes from, even if it was found in the usual place."""
     file = tmp_path / "serve.toml"
     text = 'durable = "full"\ndata = "games"\nbots = false\nlobby-chat = false\n'
     file.write_text(text, encoding="utf-8")

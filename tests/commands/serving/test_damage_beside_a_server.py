@@ -126,7 +126,7 @@ async def test_damage_on_the_disk_of_a_running_server_is_found(
 
 @pytest.mark.slow
 async def test_a_check_while_games_go_on_finds_them_whole(tmp_path: Path) -> None:
-    """Whatever is stored meanwhile: journal and commit list are looked at as of one moment."""
+    """Whatever is stored in the meantime: journal and commit list are looked at as of one moment."""
     data = tmp_path / "data"
     async with serving("--data", str(data), "--tables-per-minute", "9999") as server:
         playing = True
@@ -148,7 +148,7 @@ async def test_a_check_while_games_go_on_finds_them_whole(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 async def test_a_table_comes_back_only_if_there_is_room(tmp_path: Path) -> None:
-    """The host is told why not, and the table stays where it is kept."""
+    """The host learns why not, and the table stays where it is kept."""
     data = tmp_path / "data"
     damaged, _, _ = await stopped_with_three_games(data)
     code = damaged[0].code

@@ -96,7 +96,7 @@ def test_no_bytes_do_harm(content: bytes) -> None:
 
 
 async def test_a_thousand_connections_stop_neither_the_host_nor_the_game(tmp_path: Path) -> None:
-    """Beyond the first few they are told that there are too many, and cut."""
+    """Beyond the first few they learn that there are too many, and cut."""
     loop = asyncio.get_running_loop()
     async with administered(tmp_path) as server, game(server.port, 2) as peers:
         held: list[socket.socket] = []

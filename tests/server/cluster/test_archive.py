@@ -41,7 +41,7 @@ async def archived_game(server: Running) -> list[Peer]:
 async def test_players_of_an_archived_game_come_back_to_different_servers(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first one brings it back; the second is told where it is, and has not lost the seat."""
+    """The first one brings it back; the second learns where it is, and has not lost the seat."""
     async with cluster(database, "one", "two", limits=AT_ONCE) as (one, two):
         first, second = await archived_game(one)
         look(two)

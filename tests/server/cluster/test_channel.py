@@ -73,7 +73,7 @@ def hearing(told: list[tuple[str, int]]) -> Callable[[Node, RemarkElsewhere], No
 
 
 async def test_what_holds_is_known_until_it_ceases(database: str) -> None:
-    """Also to a server that comes later, and whoever asked for it is told that it has changed."""
+    """Also to a server that comes later, and whoever asked for it learns that it has changed."""
     async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
         changes: list[dict[str, int]] = []
         two.on_change(PublicTable, lambda: changes.append(tables(two)))
@@ -134,7 +134,7 @@ async def test_what_strangers_put_there_does_no_harm(database: str) -> None:
 
 
 async def test_what_was_told_goes_with_the_lease(database: str) -> None:
-    """At once, and it is told anew under the next one."""
+    """At once, and it is told again under the next one."""
     async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
         one.keep("table:AAAA", table("AAAA"))
         await eventually(lambda: tables(two) == {"AAAA": 1})

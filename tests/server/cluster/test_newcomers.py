@@ -34,7 +34,7 @@ async def one_drains(database: str) -> AsyncIterator[tuple[Running, Running]]:
 
 @pytest.mark.slow
 async def test_newcomers_open_their_tables_at_a_server_that_does_not_drain(database: str) -> None:
-    """They go there by themselves; if all drain, they are told how long they do."""
+    """They go there by themselves; if all drain, they learn how long they do."""
     async with one_drains(database) as (one, two):
         async with client_at(f"ws://127.0.0.1:{one.port}", timeouts=PATIENT) as anna:
             assert (await anna.ask(OpenTable(NEW, 2, "Anna"))).table in two.lobby.tables

@@ -223,7 +223,7 @@ async def test_a_closed_connection_does_not_wait_for_its_answer() -> None:
     ids=["nothing", "half a request", "a request", "no request", "no hello", "a table", "garbage"],
 )
 async def test_a_connection_that_ends_is_freed_without_a_search_for_cycles(said: bytes) -> None:
-    """Python would find it late, and its memory would pile up meanwhile."""
+    """Python would find it late, and its memory would pile up in the meantime."""
     async with memory_server(seat_grace_seconds=0.0, close_seconds=0.1) as server:
         before = count_kept_objects()
         gc.disable()

@@ -79,7 +79,7 @@ def request(method: str, headers: str = "", body: str = "") -> bytes:
 async def test_plain_http_is_answered_with_how_to_play(
     caplog: pytest.LogCaptureFixture, method: str, headers: str, body: str
 ) -> None:
-    """A client that is not a game client is told what this server is and how to play."""
+    """A client that is not a game client learns what this server is and how to play."""
     async with undisturbed_server(caplog) as (server, _):
         answer = await exchange(server.port, request(method, headers, body))
         assert answer.startswith((b"HTTP/1.1 426 ", b"HTTP/1.1 400 "))
@@ -295,7 +295,7 @@ async def test_connections_that_come_while_the_server_stops_are_cut() -> None:
 
 
 async def test_silent_connections_count_towards_the_limit_of_their_address() -> None:
-    """Most silent connections beyond the limit are closed at once."""
+    """Most silent connections beyond the limit are closed immediately."""
     async with memory_server(connections_per_address=4, hello_seconds=TIMEOUT * 5) as server:
         streams = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(40)]
         waiting = {asyncio.create_task(reader.read()) for reader, _ in streams}

@@ -317,7 +317,7 @@ def check_knowledge(stranger: Stranger, table: Table) -> None:
 
 
 def timeless(state: TableState) -> TableState:
-    """Return the state of a table without what passes by itself."""
+    """Return the state of a table without what passes automatically."""
     seats = [replace(seat, seconds_left=None, clock=None, removable_in=None) for seat in state.seats]
     paused = state.paused and replace(state.paused, seconds=0, seconds_left=0)
     return replace(state, seats=seats, paused=paused)

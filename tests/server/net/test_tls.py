@@ -62,7 +62,7 @@ def client_hello(trusting: ssl.SSLContext) -> bytes:
 
 @contextlib.contextmanager
 def begun(port: int, number: int, hello: bytes, source: str = "127.0.0.2") -> Iterator[list[socket.socket]]:
-    """Connect, and send the same at once."""
+    """Connect, and send the same immediately."""
     with contextlib.ExitStack() as stack:
         sockets = [
             stack.enter_context(socket.create_connection(("127.0.0.1", port), TIMEOUT, (source, 0)))

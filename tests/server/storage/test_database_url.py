@@ -95,7 +95,7 @@ async def test_a_server_says_what_to_do_about_its_database(database: str) -> Non
 
 
 async def test_a_node_finds_the_primary_when_its_own_has_become_a_standby(database: str) -> None:
-    """Also if the connection did not break: what takes no changes is asked for nothing more."""
+    """Even if the connection did not break: what takes no changes is asked for nothing more."""
     async with journal_at(database) as journal:
         await journal.append("ONCE", 0, [OPENED])
         for line in (journal._lease.moves, journal._lease.rest):

@@ -33,7 +33,7 @@ def pair(socket_folder: Path) -> Iterator[tuple[Cluster, Cluster]]:
 
 @pytest.mark.slow
 async def test_games_go_on_after_a_failover_to_a_synchronous_standby(pair: tuple[Cluster, Cluster]) -> None:
-    """Nothing that anybody was told is lost with the primary, and a node finds the new one by itself."""
+    """Nothing that anybody was told is lost with the primary, and a node finds the new one automatically."""
     primary, standby = pair
     chooser = random.Random(1)
     config = Config(database=primary.url_with(standby), node="attic", durable="full", watched=True)

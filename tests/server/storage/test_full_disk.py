@@ -37,7 +37,7 @@ def full_disk(server: Serving) -> Iterator[None]:
 
 
 async def becomes(port: int, status: int) -> None:
-    """Ask for the health page until it has this status; nobody moves meanwhile."""
+    """Ask for the health page until it has this status; nobody moves in the meantime."""
     async with asyncio.timeout(TIMEOUT):
         while (await http_get(port, "/healthz"))[0] != status:  # noqa: ASYNC110 - it does not announce this
             await asyncio.sleep(0.05)
@@ -55,7 +55,7 @@ async def test_health_follows_the_disk_while_nobody_plays(tmp_path: Path) -> Non
 
 
 async def test_the_host_and_the_metrics_see_that_a_disk_is_free_again(tmp_path: Path) -> None:
-    """Also if nothing has been stored since, and nobody has asked for the health page."""
+    """Even if nothing has been stored since, and nobody has asked for the health page."""
     async with serving("--data", str(tmp_path)) as server, connected(server.port) as peer:
         with full_disk(server):
             await peer.refused(OpenTable(1, 2, "Anna"))

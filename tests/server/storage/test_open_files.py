@@ -1,4 +1,4 @@
-"""A journal that is deleted, moved or replaced under a running server: nothing is told that would be lost."""
+"""A journal that is deleted, moved or replaced under a running server: nothing learns that would be lost."""
 
 import asyncio
 import contextlib
@@ -275,7 +275,7 @@ async def test_a_killed_server_leaves_no_lock(tmp_path: Path) -> None:
 
 
 async def test_commits_go_on_during_a_checkpoint(tmp_path: Path) -> None:
-    """The main file changes meanwhile, and that is not taken for another program's doing."""
+    """The main file changes in the meantime, and that is not taken for another program's doing."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
         journal = journal_of(server)
         journal._files.begin_checkpoint()

@@ -163,7 +163,7 @@ async def test_a_database_that_falls_silent_keeps_no_server_waiting(
 
 
 async def test_a_move_that_was_stored_is_never_denied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that repeats it, because its connection broke, is told so even when the lease has run out."""
+    """A client that repeats it, because its connection broke, learns so even when the lease has run out."""
     async with running(Config()) as server, game(server.port, 2) as peers:
         mover = peer_on_turn(peers)
         assert mover is not None
@@ -405,7 +405,7 @@ async def test_clients_are_told_where_the_other_servers_are(database: str) -> No
 
 
 async def addresses_told(port: int) -> list[str]:
-    """Return what a newcomer is told of other servers."""
+    """Return what a newcomer learns of other servers."""
     async with connected(port) as peer:
         welcome = peer.received[0]
         assert isinstance(welcome, Welcome)
@@ -522,7 +522,7 @@ def table_at(server: Running, code: str) -> Table:
 async def test_what_makes_no_sense_in_the_database_does_not_end_the_lease(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is looked at again and again; the tables that are here go on meanwhile."""
+    """It is looked at again and again; the tables that are here go on in the meantime."""
     looks = AsyncMock(side_effect=[Misfit("nonsense"), Misfit("nonsense"), *[None] * 1000])
     monkeypatch.setattr(PostgresJournal, "look_at_others", looks)
     journal = await PostgresJournal.opened(Database(database), "one", lease_seconds=1.0)

@@ -147,7 +147,7 @@ async def test_a_code_is_taken_on_all_servers(database: str) -> None:
 
 
 async def test_a_server_whose_lease_was_ended_stores_nothing(database: str) -> None:
-    """Another one has its tables; whatever it still tries is refused, and it is told that they are lost."""
+    """Another one has its tables; whatever it still tries is refused, and it learns that they are lost."""
     async with journal_at(database) as late:
         await late.append("ONCE", 0, ENTRIES)
         async with journal_at(database) as other:
@@ -184,7 +184,7 @@ async def test_a_table_that_another_server_brings_back_at_once_is_archived_no_mo
 async def test_a_table_that_another_server_has_just_taken_is_neither_restored_nor_removed(
     database: str,
 ) -> None:
-    """Whoever asked is told so, and not that the journal is damaged, or that it was done."""
+    """Whoever asked learns so, and not that the journal is damaged, or that it was done."""
     async with journal_at(database, "one") as one, journal_at(database, "two") as two:
         await one.append("ONCE", 0, ENTRIES)
         await one.archive("ONCE", ArchivedGame("", played=True))
@@ -236,7 +236,7 @@ def short_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("short_interruption")
 async def test_a_short_interruption_refuses_nothing(database: str, socket_folder: Path) -> None:
-    """As when PostgreSQL is started anew, and nobody moved meanwhile."""
+    """As when PostgreSQL is started again, and nobody moved in the meantime."""
     async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
         await journal.append("ONCE", 0, [OPENED])
         relay.cut()

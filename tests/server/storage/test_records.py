@@ -1,4 +1,4 @@
-"""Records of finished games that could not be written at once: each is written later, and once."""
+"""Records of finished games that could not be written immediately: each is written later, and once."""
 
 import contextlib
 import random
@@ -28,7 +28,7 @@ def block(records: Path) -> None:
 
 
 def unblock(records: Path) -> None:
-    """Let the server make the folder anew, which it may do at any moment."""
+    """Let the server make the folder again, which it may do at any moment."""
     records.unlink()
 
 
@@ -132,7 +132,7 @@ async def test_the_record_of_a_game_in_the_archive_is_written_too(tmp_path: Path
 
 
 async def test_a_record_that_was_written_before_a_kill_is_not_written_again(tmp_path: Path) -> None:
-    """The server had no time to take note of it, nor of a table that was removed meanwhile."""
+    """The server had no time to take note of it, nor of a table that was removed in the meantime."""
     records, clock = tmp_path / "records", ManualClock()
     config = Config(data=tmp_path / "data", records=records, timers=lambda: clock)
 

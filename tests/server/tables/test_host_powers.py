@@ -261,7 +261,7 @@ async def test_a_clock_comes_although_a_player_does_nothing(tmp_path: Path) -> N
         )
         await state_where(peers[2], lambda state: state.turn_limit == 120)
         time.advance(100)
-        await changed(host, AbsenceSetting(MoveClock(5)))  # it begins anew
+        await changed(host, AbsenceSetting(MoveClock(5)))  # it begins again
         time.advance(119)
         await host.ask(Ping(host.next_id()))
         assert host.seq == before  # nobody has moved

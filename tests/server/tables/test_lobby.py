@@ -246,7 +246,7 @@ async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
 
 
 async def test_a_seat_given_up_cannot_be_resumed() -> None:
-    """The old token is refused, also when another player has the seat."""
+    """The old token is refused, even when another player has the seat."""
     async with memory_server() as server, full_table(server.port, 2) as (host, second):
         await second.done(Leave(second.next_id()))
         resume = Resume(second.next_id(), host.code, second.token)
@@ -507,7 +507,7 @@ async def test_one_address_does_not_take_all_places_for_spectators() -> None:
 
 
 async def test_whoever_comes_and_goes_is_told_at_a_bounded_rate() -> None:
-    """One address made the server send 815 kB/s to each person at a table; newcomers see it at once."""
+    """One address made the server send 815 kB/s to each person at a table; newcomers see it immediately."""
     clock = ManualClock()
     limits = Limits(burst=10**6, burst_per_address=10**6)
     async with (

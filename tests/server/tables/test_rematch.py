@@ -153,7 +153,7 @@ async def test_a_repeated_rematch_leads_to_the_same_seat() -> None:
 
 
 async def test_a_player_who_goes_on_sits_at_one_table_only() -> None:
-    """A return to the old seat meanwhile leaves no seat without its player at the next table."""
+    """A return to the old seat in the meantime leaves no seat without its player at the next table."""
     async with (
         memory_server() as server,
         finished_game(server, 2) as peers,

@@ -60,7 +60,7 @@ SEALED = re.compile(r"\b[ESLMA][mf]\*")
 
 
 class Evening:
-    """A game that goes by a plan, and all that is told of it to those who must not notice a difference."""
+    """A game that goes by a plan, and all that learns of it to those who must not notice a difference."""
 
     def __init__(self, folder: Path, *, swapped: bool) -> None:
         self.told: list[bytes] = []

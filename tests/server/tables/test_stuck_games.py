@@ -112,7 +112,7 @@ async def test_somebody_takes_an_abandoned_seat_over(tmp_path: Path) -> None:
 
 
 async def test_a_hand_cannot_be_stolen_while_the_connection_is_lost() -> None:
-    """Everybody is told how long the player has to come back, and no setting of the host's makes it less."""
+    """Everybody learns how long the player has to come back, and no setting of the host's makes it less."""
     time = ManualClock()
     async with served(time=time) as server, game(server.port, 3) as (anna, bruno, carla):
         for _ in range(2):  # a second time after having come back

@@ -92,7 +92,7 @@ async def lose_the_lease_after(
 async def test_a_table_opened_just_when_the_lease_is_lost_is_not_here(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody is told of it, and it goes on where it is taken up: here, under the next lease."""
+    """Nobody learns of it, and it goes on where it is taken up: here, under the next lease."""
     async with cluster(database, "one") as (one,), connected(one.port) as peer:
         journal = one.lobby._journal
         assert isinstance(journal, PostgresJournal)
@@ -106,7 +106,7 @@ async def test_a_table_opened_just_when_the_lease_is_lost_is_not_here(
 async def test_a_table_taken_up_just_when_the_lease_is_lost_is_not_here(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is taken up anew, by whoever comes first."""
+    """It is taken up again, by whoever comes first."""
     async with cluster(database, "one") as (one,):
         journal = one.lobby._journal
         assert isinstance(journal, PostgresJournal)

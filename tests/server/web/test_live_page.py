@@ -59,7 +59,7 @@ async def test_a_page_follows_a_table_move_by_move() -> None:
 
 
 async def test_a_browser_is_a_spectator_like_any_other() -> None:
-    """Players are told that it watches and that it has gone; the host removes it, and it stays away."""
+    """Players learn that it watches and that it has gone; the host removes it, and it stays away."""
     async with web_server() as server, full_table(server.port, 2) as peers:
         host = peers[0]
         async with viewer(server.port, f"/watch/{host.code}", address="127.0.0.2") as page:
@@ -79,7 +79,7 @@ async def test_a_browser_is_a_spectator_like_any_other() -> None:
 async def test_a_table_that_is_closed_or_private_from_now_on_is_seen_no_more(
     setting: Spectators | Private,
 ) -> None:
-    """Those who see it are told that there is nothing to be seen, as others with any code."""
+    """Those who see it learn that there is nothing to be seen, as others with any code."""
     async with web_server() as server, game(server.port, 2) as peers:
         async with viewer(server.port, f"/watch/{peers[0].code}") as page:
             await page.until("players", "Player 0")
@@ -123,7 +123,7 @@ async def test_a_table_on_its_way_to_another_server_is_waited_for(database: str)
 
 
 async def test_a_table_has_no_more_browsers_than_spectators() -> None:
-    """One too many is told so, and to come back later."""
+    """One too many learns so, and to come back later."""
     async with web_server(spectators=1) as server, game(server.port, 2) as peers:
         path = f"/watch/{peers[0].code}"
         async with viewer(server.port, path) as first, viewer(server.port, path) as second:
@@ -135,7 +135,7 @@ async def test_a_table_has_no_more_browsers_than_spectators() -> None:
 async def test_a_server_that_cannot_say_how_a_table_stands_sends_browsers_away_for_now(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page comes back by itself, and nothing has failed."""
+    """The page comes back automatically, and nothing has failed."""
     async with web_server() as server, game(server.port, 2) as peers:
         monkeypatch.setattr(server.lobby._journal, "lapsed", True)
         async with viewer(server.port, f"/watch/{peers[0].code}") as page:
@@ -228,7 +228,7 @@ async def test_the_scoring_is_walked_through_for_those_who_saw_the_game() -> Non
                 first = await newcomer.receive()
                 assert "points" in first["players"]
                 assert first["result"] == ""
-        async with viewer(server.port, path) as later:  # nobody has seen it meanwhile
+        async with viewer(server.port, path) as later:  # nobody has seen it in the meantime
             assert "<table>" in (await later.receive())["result"]
         subject = WatchedTable(peers[0].code, server.lobby.public, pages)
         subject._step = 0

@@ -115,7 +115,7 @@ async def test_odd_paths_are_not_found(path: str) -> None:
 
 
 async def test_only_get_and_head_are_answered() -> None:
-    """HEAD has the headers and no body; others are told what is allowed, and a body is a bad request."""
+    """HEAD has the headers and no body; others learn what is allowed, and a body is a bad request."""
     async with web_server() as server:
         whole, head = [await asked(server.port, "/?a=b", method) for method in ("GET", "HEAD")]
         for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "BREW"):
@@ -148,7 +148,7 @@ async def test_a_flood_of_requests_is_answered_briefly() -> None:
 
 
 async def test_without_web_everything_is_as_before() -> None:
-    """A browser is told that this is a game server, and no browser opens a websocket."""
+    """A browser learns that this is a game server, and no browser opens a websocket."""
     async with running(Config()) as server:
         assert (await asked(server.port, "/")).status == 426
         assert (await asked(server.port, "/watch/ABCD")).status == 426

@@ -174,7 +174,7 @@ def test_what_is_no_move_is_told(brain: Brain, told: str) -> None:
 
 
 def test_a_brain_may_name_pieces_and_fields_by_plain_strings() -> None:
-    """As documents write them, also when a soldier is due."""
+    """As documents write them, even when a soldier is due."""
 
     def plain(_view: View, legal: Legal, rng: random.Random) -> Command:
         command = random_command(legal, rng)

@@ -64,7 +64,7 @@ def test_ratings_are_openskills_where_every_brain_has_one_seat() -> None:
 
 @pytest.mark.parametrize("seating", [(0, 1, 2), (0, 0, 1), (2, 2, 0, 1), (0, 1, 1, 2, 2)])
 def test_ratings_put_brains_in_order(seating: tuple[int, ...]) -> None:
-    """Each more points than the next on average: also if some have more seats than others."""
+    """Each more points than the next on average: even if some have more seats than others."""
     rng = random.Random(2)
     games = [
         outcome(number, *[(entrant, round(rng.gauss(20 - 3 * entrant, 4))) for entrant in seating])

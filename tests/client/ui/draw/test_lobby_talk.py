@@ -127,7 +127,7 @@ def test_the_lobbys_talk_waits_while_the_player_is_at_a_table() -> None:
 
 
 def test_keys_and_typed_lines_say_things_in_the_lobby() -> None:
-    """A line begun at a table never gets to the lobby, whatever happens meanwhile."""
+    """A line begun at a table never gets to the lobby, whatever happens in the meantime."""
     ui = in_lobby()
     assert request_after(ui, NOWHERE, "t", *"hello", "enter") == SayInLobby(NEW, "hello")
     assert request_after(ui, NOWHERE, *typed("say hello")) == SayInLobby(NEW, "hello")

@@ -102,7 +102,7 @@ def test_every_page_accepts_the_same_windows(size: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("players", [2, 5])
 def test_everybodys_points_are_seen_in_every_window(players: int) -> None:
-    """Also while the player is told something, and when others play again."""
+    """Even while the player is told something, and when others play again."""
     game = played(GameOptions(players, random_layout=True), 11)
     model = model_of(game, 0)
     assert model.view is not None

@@ -53,7 +53,7 @@ def test_a_pupil_does_every_page_and_goes_on_to_play() -> None:
 
 
 def test_pages_are_turned_both_ways_at_any_time() -> None:
-    """Pages turn in the middle of an exercise too, and a page opened again starts anew."""
+    """Pages turn in the middle of an exercise too, and a page opened again starts again."""
     course = course_at("Merchants")
     play(course, next(solutions(page_titled("Merchants"))))
     assert is_done(course)

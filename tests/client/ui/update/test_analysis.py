@@ -69,7 +69,7 @@ def test_an_unfinished_game_is_not_analysed() -> None:
 
 
 def test_escape_stops_the_analysis_first() -> None:
-    """Only then does it leave; q leaves at once."""
+    """Only then does it leave; q leaves immediately."""
     ui = analysed(begun(), analysis_of(recording_of(3), 5))
     assert after(ui, "escape")[1] == requests.StopAnalysis()
     assert after(ui, "q")[1] == requests.Quit()

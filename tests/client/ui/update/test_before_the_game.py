@@ -151,7 +151,7 @@ def test_a_table_that_is_closed_for_good_can_be_left(*, home: bool, way_out: Req
 
 
 def test_the_host_seats_bots() -> None:
-    """The only level at once; of several, one is chosen already. Otherwise a notice says why not."""
+    """The only level immediately; of several, one is chosen already. Otherwise a notice says why not."""
     free = [SeatSummary("Ann", here=True), SeatSummary("Bob", here=True), SeatSummary()]
     model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", free, 0))
     one, two = (Ui("Ann", hosting=Hosting(levels=levels)) for levels in (("greedy",), ("random", "greedy")))

@@ -139,7 +139,7 @@ def test_every_example_of_a_command_can_be_typed(command: TableCommand) -> None:
 
 
 def test_ready_is_said_and_taken_back() -> None:
-    """By a key, in the menu, and typed; a spectator is told why not."""
+    """By a key, in the menu, and typed; a spectator learns why not."""
     ui, model = gathering(1)
     assert model.state is not None
     assert request_after(ui, model, "r") == SayReady(NEW, on=True)

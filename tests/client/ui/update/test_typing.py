@@ -153,7 +153,7 @@ def test_earlier_lines_can_be_recalled() -> None:
 
 
 def test_a_refused_line_can_be_corrected() -> None:
-    """It is back when the server refuses what it says, and a line typed meanwhile stays.
+    """It is back when the server refuses what it says, and a line typed in the meantime stays.
 
     Otherwise, as when it is not the player's turn, the next key would be typed into it.
     """

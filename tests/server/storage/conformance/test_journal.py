@@ -125,7 +125,7 @@ async def test_an_error_that_nobody_foresaw_does_not_stop_the_journal(store: Sto
 
 
 async def test_a_failure_at_one_table_does_not_stop_the_journal(store: Store) -> None:
-    """What others append meanwhile is stored."""
+    """What others append in the meantime is stored."""
     async with store.opened() as journal:
         await journal.append("CODE", 0, [OPENED])
         shortening = asyncio.create_task(journal.shorten("CODE", lambda _: [7]))
@@ -212,7 +212,7 @@ async def test_what_is_not_archived_cannot_be_brought_back(store: Store) -> None
 
 
 async def test_a_table_set_aside_is_kept_for_its_host(store: Store) -> None:
-    """Until it is restored as far as it is whole, or removed; its code is known meanwhile."""
+    """Until it is restored as far as it is whole, or removed; its code is known in the meantime."""
     async with store.opened() as journal:
         for code in ("PART", "GONE"):
             await journal.append(code, 0, ENTRIES)

@@ -242,7 +242,7 @@ async def test_a_bot_cannot_do_what_only_people_do() -> None:
 
 @pytest.mark.parametrize("leaves", [True, False])
 async def test_bots_alone_do_not_keep_a_table(leaves: bool) -> None:
-    """A table before its game ends with its last person, also if that one never comes back."""
+    """A table before its game ends with its last person, even if that one never comes back."""
     clock = ManualClock()
     async with served(time=clock) as server, connected(server.port) as host:
         await host.open(3)
@@ -286,7 +286,7 @@ async def test_a_bot_keeps_its_seat_however_long_the_game_does_not_begin(tmp_pat
 
 @pytest.mark.parametrize("absence", [WAIT, MoveClock(60), GameClock(600)])
 async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> None:
-    """They move for themselves, see what their seats see, need no clock, and come along at once."""
+    """They move for themselves, see what their seats see, need no clock, and come along immediately."""
     views: list[tuple[Seat, View]] = []
 
     def watched(view: View, legal: Legal, rng: random.Random) -> Command:
@@ -445,7 +445,7 @@ async def test_a_restart_in_the_middle_changes_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_token_of_before_does_not_bring_back_a_table_where_a_bot_sits(tmp_path: Path) -> None:
-    """Who left a seat before the game has no part in it, also when it is in the archive."""
+    """Who left a seat before the game has no part in it, even when it is in the archive."""
     clock = ManualClock()
     async with (
         served(tmp_path, clock) as server,

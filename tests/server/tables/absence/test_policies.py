@@ -218,7 +218,7 @@ async def test_a_killed_server_keeps_the_seats_of_bots(tmp_path: Path) -> None:
 
 
 async def test_a_killed_server_keeps_the_clocks(tmp_path: Path) -> None:
-    """They are exact for waiting players; the interrupted turn begins anew."""
+    """They are exact for waiting players; the interrupted turn begins again."""
     async with (
         serving("--data", str(tmp_path)) as server,
         game(server.port, 3, absence=GameClock(600)) as peers,

@@ -63,7 +63,7 @@ async def test_a_bot_plays_at_once_for_an_absent_program(policy: Absence) -> Non
 
 
 async def test_a_program_that_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
-    """Its move clock ran on meanwhile, and still ends the turn."""
+    """Its move clock ran on in the meantime, and still ends the turn."""
     time = ManualClock()
     async with (
         served(pause=LONG_PAUSE, time=time) as server,

@@ -144,7 +144,7 @@ async def test_a_late_stand_in_does_not_show_when_it_has_chosen() -> None:
 
 
 async def test_a_stand_in_that_thinks_for_long_delays_no_player_at_its_table() -> None:
-    """The others chat meanwhile, and a player who returns makes the move."""
+    """The others chat in the meantime, and a player who returns makes the move."""
     slow_brain, thinks, may_move = held_brain()
     time = ManualClock()
     async with (

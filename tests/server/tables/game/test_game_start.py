@@ -305,7 +305,7 @@ async def test_a_start_is_asked_for_once() -> None:
 
 
 async def test_who_leaves_breaks_the_start_off() -> None:
-    """The host is told which seat is empty, now and when the request comes again."""
+    """The host learns which seat is empty, now and when the request comes again."""
     async with memory_server() as server, sharers(server.port, 3) as seated:
         host, _, guest = (each.peer for each in seated)
         start = StartGame(host.next_id())

@@ -1,4 +1,4 @@
-"""Pauses of a running game: who gets one, what stands still meanwhile, and how it ends."""
+"""Pauses of a running game: who gets one, what stands still in the meantime, and how it ends."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -44,7 +44,7 @@ async def goes_on(peer: Peer) -> TableState:
 
 @pytest.mark.parametrize("policy", [WAIT, ByBot(60), ByVote(60)])
 async def test_without_a_clock_a_pause_is_granted_at_once(policy: Absence) -> None:
-    """Everybody is told who paused; nobody may move, until the player who paused ends it."""
+    """Everybody learns who paused; nobody may move, until the player who paused ends it."""
     async with served() as server, game(server.port, 3, absence=policy, watched=True) as peers:
         await pause(peers[1])
         for peer in peers:

@@ -151,7 +151,7 @@ async def test_what_happens_at_a_private_table_sends_the_lobby_nothing() -> None
 
 
 async def test_the_lobby_hears_what_is_said_there_and_tables_do_not() -> None:
-    """Whoever comes back from a table is told what they missed, once."""
+    """Whoever comes back from a table learns what they missed, once."""
     async with fast_server() as server, contextlib.AsyncExitStack() as stack:
         anna = await entered(stack, server.port, "Anna")
         bruno = await entered(stack, server.port, "Bruno")

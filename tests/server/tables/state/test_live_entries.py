@@ -160,7 +160,7 @@ async def test_votes_do_not_fill_the_journal(tmp_path: Path) -> None:
 
 
 async def test_a_table_is_removed_outside_the_event_loop(tmp_path: Path) -> None:
-    """However long its journal is, the other tables are answered meanwhile."""
+    """However long its journal is, the other tables are answered in the meantime."""
     journal = SqliteJournal(tmp_path)
     threads = []
 
