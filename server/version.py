@@ -1,5 +1,6 @@
 """The version that is installed, and how to install what some options need."""
 
+import functools
 import shlex
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 
+@functools.cache  # looking it up takes a few milliseconds
 def installed_version() -> str | None:
     """Return the version of Palatinus, None if it runs without having been installed."""
     try:

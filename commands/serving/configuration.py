@@ -11,6 +11,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from client.language import N_, _, labelled
 from commands.parsing import CANNOT_READ, WrongUse, using_file
 from commands.serving.options import Option, ServeOptions, serve_options
@@ -144,21 +146,15 @@ def _setting(
 
 def _converted(option: Option, value: Any, folder: Path) -> Any:
     """Return what a value in a file in `folder` means; raises ValueError with a sentence."""
-    match value:
-        case bool() if option.kind is bool:
-            return value
-        case bool():
-            pass
-        case int() if option.kind in {int, float}:
-            return _read_word(option, str(value))
-        case float() if option.kind is float:
-            return _read_word(option, str(value))
-        case str() if option.kind in {str, Path}:
-            return _read_word(option, value, folder)
-        case list() if option.kind is list and all(isinstance(each, str) for each in value):
-            return [_read_word(option, each) for each in value]
-    text = _(_NOT_OF_ITS_KIND[option.kind])
-    raise ValueError(text.format(key=option.key, value=_in_toml(value)))
+    kind: Any = {Path: str, list: list[str]}.get(option.kind, option.kind)
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        text = _(_NOT_OF_ITS_KIND[option.kind])
+        raise ValueError(text.format(key=option.key, value=_in_toml(value))) from None
+    if option.kind is list:
+        return [_read_word(option, each) for each in value]
+    return value if option.kind is bool else _read_word(option, str(value), folder)
 
 
 def _read_word(option: Option, word: str, folder: Path = Path()) -> Any:
