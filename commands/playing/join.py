@@ -75,9 +75,7 @@ def _join(arguments: argparse.Namespace) -> int:
         goal = GoTo(url, table, arguments.watch)
         need_terminal()
     options = replace(
-        options_of(
-            goal.url, name, ascii_wanted=arguments.ascii, confirms=arguments.confirm, keep=keep_record
-        ),
+        options_of(goal.url, name, arguments, keep_record),
         table=goal.table,
         watch=goal.watch,
         seats=Seats(seats_folder(), goal.url, new=arguments.new),

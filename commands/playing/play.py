@@ -126,8 +126,7 @@ def play_here(arguments: argparse.Namespace) -> int:
 
 
 def _options(arguments: argparse.Namespace) -> Options:
-    name = name_of_player(arguments.name)
-    return options_of("", name, ascii_wanted=arguments.ascii, confirms=arguments.confirm)
+    return options_of("", name_of_player(arguments.name), arguments)
 
 
 def _config(arguments: argparse.Namespace) -> Config:
@@ -172,10 +171,4 @@ def _played(
             brain=brain,
             human_pace=arguments.pace == "human",
         )
-        return at_home(
-            set_up,
-            StartLine.PLAY,
-            ascii_wanted=arguments.ascii,
-            confirms=arguments.confirm,
-            announced=arguments.announced,
-        )
+        return at_home(set_up, StartLine.PLAY, arguments)

@@ -55,22 +55,11 @@ def at_start_screen(arguments: argparse.Namespace) -> int:
     known = prefer_as_remembered()
     line = StartLine.LEARN if known is None else StartLine.PLAY
     with log_for_later():
-        return at_home(
-            known or Preferences(),
-            line,
-            ascii_wanted=arguments.ascii,
-            confirms=arguments.confirm,
-            announced=arguments.announced,
-        )
+        return at_home(known or Preferences(), line, arguments)
 
 
-def at_home(
-    preferences: Preferences, line: StartLine, *, ascii_wanted: bool, confirms: bool, announced: bool
-) -> int:
-    """Show the start screen, go where it leads, and come back to it, until the player quits.
-
-    What is hosted there is found on the network if it is to be `announced`.
-    """
+def at_home(preferences: Preferences, line: StartLine, arguments: argparse.Namespace) -> int:
+    """Show the start screen, go where it leads, and come back to it, until the player quits."""
     levels = tuple(level.name for level in LEVELS)
     chosen = preferences.brain if preferences.brain in levels else usual_level(levels)
     ui = Ui(
@@ -93,7 +82,7 @@ def at_home(
         ui = _with_left(ui, left)
         if kept.damaged and ui.notice is None:
             ui = replace(ui, notice=Notice(games_damaged(kept.damaged), refusal=True))
-        ui, request = asyncio.run(run(ui, ascii_wanted=ascii_wanted))
+        ui, request = asyncio.run(run(ui, ascii_wanted=arguments.ascii))
         start = ui.page
         assert isinstance(start, Start)  # noqa: S101 - it stays on its page
         brain = levels[start.level]
@@ -116,22 +105,20 @@ def at_home(
             from client.network.transport import FREE_ACCESS
             from commands.playing.finding import chosen_server
 
-            request = chosen_server(ui.name, FREE_ACCESS, ascii_wanted=ascii_wanted, home=True)
+            request = chosen_server(ui.name, FREE_ACCESS, ascii_wanted=arguments.ascii, home=True)
         if isinstance(request, requests.Quit):
             return 0
         if isinstance(request, requests.GoHome):
             continue
         if isinstance(request, requests.Learn) and (
-            taught(ui.name, ascii_wanted=ascii_wanted) is not Parting.PLAY
+            taught(ui.name, ascii_wanted=arguments.ascii) is not Parting.PLAY
         ):
             ui = replace(ui, notice=None)
             continue
         from client.ui.game import report
         from commands.playing.visiting import gone_where
 
-        visited = gone_where(
-            request, preferences, left, ascii_wanted=ascii_wanted, confirms=confirms, announced=announced
-        )
+        visited = gone_where(request, preferences, left, arguments)
         if isinstance(request, requests.Continue) and left is not None and visited.code:
             failed.add(left.folder)
         if isinstance(request, requests.GoTo) and not visited.code:

@@ -1,5 +1,6 @@
 """A visit to a server, here or elsewhere, with what the client needs of the rest of the program."""
 
+import argparse
 import asyncio
 import getpass
 import sys
@@ -27,20 +28,15 @@ from commands.playing.kept_games import KeptGame
 
 
 def options_of(
-    url: str,
-    name: str,
-    *,
-    ascii_wanted: bool,
-    confirms: bool,
-    keep: Callable[[str, str], None] | None = None,
+    url: str, name: str, arguments: argparse.Namespace, keep: Callable[[str, str], None] | None = None
 ) -> Options:
     """Return the options of a visit: files are saved in the current folder, and `keep` keeps records."""
     return Options(
         url,
         name,
-        ascii=ascii_wanted,
+        ascii=arguments.ascii,
         suggest=suggested,
-        confirms=confirms,
+        confirms=arguments.confirm,
         looking_back=_looking_back(keep),
     )
 
@@ -77,20 +73,14 @@ async def visit_asking(options: Options) -> Visit:
 
 
 def gone_where(
-    request: requests.Request,
-    preferences: Preferences,
-    left: KeptGame | None,
-    *,
-    ascii_wanted: bool,
-    confirms: bool,
-    announced: bool,
+    request: requests.Request, preferences: Preferences, left: KeptGame | None, arguments: argparse.Namespace
 ) -> Visit:
     """Go where the start screen leads; return how that ended."""
     if isinstance(request, requests.LookBack):
-        looking = look_back(records_folder(), _looking_back(), ascii_wanted=ascii_wanted)
+        looking = look_back(records_folder(), _looking_back(), ascii_wanted=arguments.ascii)
         return Visit(home=asyncio.run(looking))
     name = preferences.name or default_name()
-    options = options_of("", name, ascii_wanted=ascii_wanted, confirms=confirms)
+    options = options_of("", name, arguments)
     config = replace(kept_here(), human_pace=preferences.human_pace)
     match request:
         case requests.Learn():  # the lessons lead to a first game
@@ -101,10 +91,10 @@ def gone_where(
         case requests.Continue() if left is not None:
             game = going_on(options, left, config)
         case requests.Host():
-            game = hosted(options, preferences.ways_in, announced=announced)
+            game = hosted(options, preferences.ways_in, announced=arguments.announced)
         case requests.GoTo(url, table, watch):
             print(_("Connecting to {url} ...").format(url=url), flush=True)
-            there = options_of(url, name, ascii_wanted=ascii_wanted, confirms=confirms, keep=keep_record)
+            there = options_of(url, name, arguments, keep_record)
             seats = Seats(seats_folder(), url)
             game = visit_asking(replace(there, table=table, watch=watch, seats=seats, home=True))
         case _:

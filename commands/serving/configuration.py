@@ -28,6 +28,8 @@ _NOT_OF_ITS_KIND: Final[Mapping[type, str]] = {
     list: N_("{key} needs a list of strings in square brackets, not {value}"),
 }
 
+_IN_FILES: Final[Mapping[type, Any]] = {Path: str, list: list[str]}
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -146,9 +148,8 @@ def _setting(
 
 def _converted(option: Option, value: Any, folder: Path) -> Any:
     """Return what a value in a file in `folder` means; raises ValueError with a sentence."""
-    kind: Any = {Path: str, list: list[str]}.get(option.kind, option.kind)
     try:
-        msgspec.convert(value, kind)
+        msgspec.convert(value, _IN_FILES.get(option.kind, option.kind))
     except msgspec.ValidationError:
         text = _(_NOT_OF_ITS_KIND[option.kind])
         raise ValueError(text.format(key=option.key, value=_in_toml(value))) from None
