@@ -31,7 +31,7 @@ _IMPORTED = (
     "server.process",
     "server.admin.client",
     "server.admin.service",
-    "server.storage.sqlite.damage.repair",
+    "server.storage.sqlite.ready",
     "server.storage.sqlite.data_folder",
     "server.web.site",
     "client.bots.brains",

@@ -44,6 +44,7 @@ def marked() -> set[str | tuple[str, ...]]:
         "palatinus.py",
         "commands/**.py",
         "client/**.py",
+        "salvage/**.py",
         "server/**.py",
         "engine/**.py",
         "protocol/**.py",
@@ -70,7 +71,7 @@ def test_every_marked_text_is_extracted_and_translated() -> None:
     """
     said = marked()
     found = {form for text in said for form in ((text,) if isinstance(text, str) else text)}
-    for file, nodes in source_files("commands", "client", "server", "engine", "protocol"):
+    for file, nodes in source_files("commands", "client", "salvage", "server", "engine", "protocol"):
         for node in nodes:
             for text in texts_of(node):
                 where = f"{file}:{text.lineno}"

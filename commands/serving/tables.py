@@ -21,7 +21,9 @@ from commands.serving.game_record import add_record, write_record
 from commands.serving.running_server import ServedTables, add_server, runs, socket_in
 from engine.record import recorded
 from engine.view import SPECTATOR
+from salvage.repair import repair, salvaged_games
 from server.errors import JournalError, JournalInUse
+from server.storage.condition import CheckedTable
 from server.storage.owner import OwnersTables
 from server.storage.sqlite.data_folder import DataFolder, make_folder
 from server.version import install_command
@@ -58,10 +60,13 @@ def add_tables(tables: argparse.ArgumentParser) -> None:
     removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
     add("check", _tables_checked, _("check every table and report which are intact"))
     salvage = add(
-        "salvage", _tables_salvaged, _("write the records of all games, even of damaged tables"), "*"
+        "salvage",
+        _tables_salvaged,
+        _("write a damaged journal again from what can be read, or the records of its games"),
+        "*",
     )
-    meaning = _("folder to write to; existing files are not overwritten")
-    salvage.add_argument("--to", type=Path, metavar="FOLDER", required=True, help=meaning)
+    meaning = _("only write the records of all games to this folder; existing files are not overwritten")
+    salvage.add_argument("--to", type=Path, metavar="FOLDER", help=meaning)
     add("restore", _table_restored, _("put a damaged table back into play at its last intact move"), "1")
     meaning = _("copy from the database into a new data folder, instead of into the database")
     copying = add("copy", _tables_copied, _("copy all games to a database, or back"))
@@ -193,13 +198,18 @@ def _tables_checked(arguments: argparse.Namespace) -> int:
 
 
 def _tables_salvaged(arguments: argparse.Namespace) -> int:
-    """Write the records of all games that can be had.
+    """Write the journal again, or the records of all games that can be had.
 
-    Return 1 if any is incomplete, or none was found.
+    Return 1 if any of these is incomplete, or none was found.
     """
     codes = arguments.codes
+    if arguments.to is None:
+        return _journal_repaired(arguments)
     with _opened_closely(arguments) as tables:
-        found = tables.salvaged(codes)
+        if isinstance(tables, DataFolder):
+            found = salvaged_games(tables.data, tables.kept, codes)
+        else:
+            found = _database_module().DatabaseTables.salvaged(tables, codes)
     if missing := [code for code in codes if code not in {game.code for game in found}]:
         raise WrongUse(_("no trace of table {code} was found").format(code=", ".join(missing)))
     if not found:
@@ -215,6 +225,21 @@ def _tables_salvaged(arguments: argparse.Namespace) -> int:
         print(salvage_line(game, str(path)))
     print(_("The records of running games reveal all wolf pieces."), file=sys.stderr)
     return 0 if all(game.complete for game in found) else 1
+
+
+def _journal_repaired(arguments: argparse.Namespace) -> int:
+    """Write a damaged journal again from what can be had of it, and say what that is."""
+    if arguments.codes or arguments.database is not None:
+        raise WrongUse(_("name the folder for the records with --to"))
+    with _opened(arguments) as tables:
+        if not isinstance(tables, DataFolder):
+            text = _("a server is using {folder}. Stop it first, or only write records with --to")
+            raise WrongUse(text.format(folder=_folder(arguments)))
+        findings, kept = repair(tables.data)
+    print(*check_lines([CheckedTable.of(verdict) for verdict in findings.verdicts]), sep="\n")
+    if kept is not None:
+        print(_("The journal is written again. Its files of before are kept: {file}.").format(file=kept))
+    return 0
 
 
 def _table_restored(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from typing import TypeVar
 from engine.events import Event
 from server.errors import JournalError
 from server.storage import operations
-from server.storage.condition import Check, Salvaged, foldable
+from server.storage.condition import Check, foldable
 from server.storage.house import StoredTable, described, described_archived, described_aside, replayed_game
 from server.storage.operations import Operation, Outcome, claimed, moved
 from server.storage.reasons import reason_of
@@ -71,10 +71,6 @@ class OwnersTables(ABC):
     @abstractmethod
     def check(self) -> Check:
         """Look at every table closely."""
-
-    @abstractmethod
-    def salvaged(self, codes: Iterable[str] = ()) -> list[Salvaged]:
-        """Return the games of these tables, or of all, as far as they are whole."""
 
     def _listed(self, codes: Sequence[str] | None) -> list[StoredTable]:
         return self._read(lambda: describe_tables(codes))

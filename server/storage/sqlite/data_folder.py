@@ -5,21 +5,19 @@ Only while no server runs: one process at a time uses a journal. Looking changes
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
 from server.errors import JournalError
 from server.storage import operations
-from server.storage.condition import Check, CheckedTable, Salvaged
+from server.storage.condition import Check, CheckedTable
 from server.storage.house import House
 from server.storage.operations import Operation, Outcome
 from server.storage.owner import OwnersTables
 from server.storage.reasons import reason_of
-from server.storage.sqlite.damage.evidence import reading, refuse_if_in_use
-from server.storage.sqlite.damage.inspection import Findings, inspected
-from server.storage.sqlite.damage.repair import copies
+from server.storage.sqlite.inspection import inspected, reading, refuse_if_in_use
 from server.storage.sqlite.journal_file import FILE_NAME, locked, opened, unusable
 from server.storage.sqlite.ledger import Ledger
 from server.storage.sqlite.tables_in_file import carry_out
@@ -28,14 +26,14 @@ T = TypeVar("T")
 
 
 class DataFolder(OwnersTables):
-    """The tables of the journal in the folder `data`; repairs have kept copies of earlier ones in `kept`.
+    """The tables of the journal in the folder `data`; starts that found damage kept copies in `kept`.
 
     Raises JournalError if there is none, it cannot be used, or a server is using it.
     """
 
     def __init__(self, data: Path, kept: Path | None = None) -> None:
-        self._data = data
-        self._kept = kept or data
+        self.data = data
+        self.kept = kept or data
         self._path = data / FILE_NAME
         if not data.is_dir() or not any(data.glob(f"{FILE_NAME}*")):
             raise JournalError("there is no journal in {folder}. Choose another --data", folder=data)
@@ -66,30 +64,8 @@ class DataFolder(OwnersTables):
 
     def check(self) -> Check:
         """Look at every table closely; raises JournalError if the file cannot be used at all."""
-        findings = inspected(self._data, closely=True)
+        findings = inspected(self.data, closely=True)
         return Check(findings.faults, [CheckedTable.of(verdict) for verdict in findings.verdicts])
-
-    def salvaged(self, codes: Iterable[str] = ()) -> list[Salvaged]:
-        """Return the games of these tables, or of all, as far as any file in the folder has them.
-
-        The copies that repairs have kept are searched as well.
-        """
-        wanted = set(codes)
-        best: dict[str, Salvaged] = {}
-        for findings in self._all_findings():
-            for verdict in findings.verdicts:
-                if wanted and verdict.code not in wanted:
-                    continue
-                found = Salvaged.of(verdict)
-                known = best.get(verdict.code)
-                if known is None or len(found.events) > len(known.events):
-                    best[verdict.code] = found
-        return list(best.values())
-
-    def _all_findings(self) -> Iterator[Findings]:
-        for folder, suffix in ((self._data, ""), *((self._kept, suffix) for suffix in copies(self._kept))):
-            with contextlib.suppress(JournalError):  # what cannot be read at all holds no game
-                yield inspected(folder, closely=True, suffix=suffix)
 
     def _read(self, make: Callable[[], Operation[T]]) -> T:
         try:
@@ -102,14 +78,14 @@ class DataFolder(OwnersTables):
 
     def _check_files(self) -> None:
         """Raise JournalError if anything is damaged that no server has set aside yet."""
-        if faults := inspected(self._data).faults:
+        if faults := inspected(self.data).faults:
             raise self._damaged("; ".join(map(str, faults)))
 
     def _change(self, _codes: Sequence[str], make: Callable[[], Operation[Outcome]]) -> Outcome:
         self._check_files()
         try:
             with contextlib.closing(opened(self._path)) as database:
-                ledger = Ledger(database, self._data)
+                ledger = Ledger(database, self.data)
                 try:
                     return ledger.change(make())
                 finally:

@@ -21,8 +21,7 @@ from server.storage.operations import Operation, Outcome
 from server.storage.reasons import reason_of
 from server.storage.sqlite.checkpoints import Checkpoints, checkpoint
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
-from server.storage.sqlite.damage.evidence import content_of
-from server.storage.sqlite.damage.repair import make_ready
+from server.storage.sqlite.inspection import content_of
 from server.storage.sqlite.journal_file import (
     FILE_NAME,
     connected,
@@ -36,7 +35,9 @@ from server.storage.sqlite.journal_file import (
 from server.storage.sqlite.ledger import Ledger
 from server.storage.sqlite.online_backup import OnlineBackup
 from server.storage.sqlite.open_files import NotInPlace, OpenFiles
+from server.storage.sqlite.ready import make_ready
 from server.storage.sqlite.tables_in_file import carry_out
+from server.storage.stored_tables import Stored
 
 T = TypeVar("T")
 
@@ -68,16 +69,17 @@ class SqliteJournal(KeepingJournal):
         self._loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as opening:
             opening.enter_context(contextlib.closing(locked(data)))
-            make_ready(data)
+            found = make_ready(data)
+            self._unchanged: list[Stored] | None = list(found.in_use.values())  # since they were read
             self._database = opened(self.path, durable)
             try:
                 self._files = OpenFiles(self.path)
                 opening.callback(self._files.close)
                 opening.callback(self._database.close)
-                for table in carry_out(self._database, operations.archive_list()):
+                for table in found.archived.values():
                     self._archive.add(table.code, table.game)
-                self._set_aside = carry_out(self._database, operations.codes_set_aside())
-                self._ledger = Ledger(self._database, data, self._files.check)
+                self._set_aside = {*found.set_aside}
+                self._ledger = Ledger(self._database, data, self._files.check, found.standings)
                 opening.callback(self._ledger.close)
             except (sqlite3.Error, ValueError) as error:
                 self._database.close()
@@ -114,10 +116,13 @@ class SqliteJournal(KeepingJournal):
         return not self._health.last_failed and self._files.fault is None
 
     async def tables(self) -> dict[str, list[Entry]]:
+        found, self._unchanged = self._unchanged, None
         try:
             return {
                 table.code: table.whole_entries
-                for table in carry_out(self._database, operations.tables_in_use())
+                for table in (
+                    carry_out(self._database, operations.tables_in_use()) if found is None else found
+                )
             }
         except (sqlite3.Error, ValueError) as error:
             raise damaged(self.path, error) from error
@@ -211,6 +216,7 @@ class SqliteJournal(KeepingJournal):
         waits for the disk or may take long, as removing a table does, is done in a thread; what is asked for
         meanwhile comes after it.
         """
+        self._unchanged = None
         if work or self._log_begins or self._durable == "full" or (batch is not None and batch.forgotten):
             return self._loop.run_in_executor(self._thread, self._carry_out, batch, work)
         return self._carry_out(batch, None)
@@ -231,7 +237,7 @@ class SqliteJournal(KeepingJournal):
     def _outcome(self, work: Callable[[], Any]) -> Any:
         try:
             return work()
-        except (sqlite3.Error, NotInPlace) as error:
+        except (sqlite3.Error, OSError, NotInPlace) as error:
             return NotStored("the journal could not be used: {reason}", reason=reason_of(error))
         except Exception as error:  # noqa: BLE001 - whatever fails for one table, the journal goes on
             return self._job_failed(error)

@@ -1,7 +1,7 @@
 """An open journal with its commit list: a change is a transaction in the file, then a line in the list."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from server.storage.commit_queue import Batch
@@ -9,14 +9,14 @@ from server.storage.operations import Operation, Outcome
 from server.storage.sqlite.commit_list import FILE_NAME, CommitList
 from server.storage.sqlite.identity import identity_of
 from server.storage.sqlite.tables_in_file import carry_out, commits, insert_rows, standings
-from server.storage.standing import Changes, Place
+from server.storage.standing import Changes, Place, Standing
 
 
 class Ledger:
     """The tables in `database`, the journal of the folder `data`.
 
     One thread at a time may use it. Whatever fails raises and changes nothing; `before_commit` is called last
-    of all, and may raise to undo a transaction.
+    of all, and may raise to undo a transaction. `known` says how far the tables have come.
     """
 
     def __init__(
@@ -24,12 +24,13 @@ class Ledger:
         database: sqlite3.Connection,
         data: Path,
         before_commit: Callable[[], None] = lambda: None,
+        known: Mapping[str, Standing] | None = None,
     ) -> None:
         self._database = database
         self._before_commit = before_commit
         self._commits = commits(database)
         journal = identity_of(database)
-        known = standings(database)
+        known = standings(database) if known is None else known
         self.in_use = {code: each for code, each in known.items() if each.place == Place.IN_USE}
         self._list = CommitList(data / FILE_NAME, journal, self._commits, known)
 

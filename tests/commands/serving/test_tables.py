@@ -178,7 +178,9 @@ async def test_what_cannot_be_used_is_told_in_one_line(
     assert (data / FILE_NAME).read_bytes() == before
     for file in data.iterdir():
         file.write_bytes(b"no database at all")
-    assert "Put a backup in its place" in complaint(capsys, tmp_path, "check")
+    assert "palatinus tables salvage" in complaint(capsys, tmp_path, "check")
+    assert "Put a backup in its place" in complaint(capsys, tmp_path, "salvage")
+    assert "--to" in complaint(capsys, tmp_path, "salvage", "AAAA")
     assert told(capsys, tmp_path, "salvage", "--to", str(tmp_path), code=1) == ("No game was found.\n", "")
 
 
@@ -231,6 +233,23 @@ async def test_a_damaged_table_is_told_salvaged_and_restored(
         state = server.lobby.tables[code].state
         assert state.game is not None
         assert not state.game.over
+
+
+async def test_a_malformed_journal_is_written_again(
+    tables: dict[str, list[Peer]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By one command, which the server's message names; another time it has nothing to do."""
+    data = tmp_path / "data"
+    content = (data / FILE_NAME).read_bytes()
+    (data / FILE_NAME).write_bytes(b"x" * 100 + content[100:])
+    out, _ = told(capsys, tmp_path, "salvage")
+    kept = next(data.glob(f"{FILE_NAME}.salvaged-*"))
+    assert (
+        out == f"4 tables are intact.\nThe journal is written again. Its files of before are kept: {kept}.\n"
+    )
+    assert told(capsys, tmp_path, "salvage") == ("4 tables are intact.\n", "")
+    async with running(Config(data=data)) as server, game(server.port, 2):
+        assert server.lobby.tables.keys() >= {tables["playing"][0].code}
 
 
 async def test_copies_that_a_repair_has_kept_are_salvaged_too(

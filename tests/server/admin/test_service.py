@@ -14,7 +14,7 @@ from server.admin.service import BACKUP_NAME
 from server.app import running
 from server.config import Config, Limits
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
-from server.storage.sqlite.damage.inspection import inspected
+from server.storage.sqlite.inspection import inspected
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.admin.admin_peer import answer, failure_of, raw_answer
 from tests.server.admin.test_listener import administered

@@ -18,22 +18,23 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
+from salvage.page_scan import rows_in
+from salvage.repair import repair
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
 from server.logs import describe
 from server.storage.archive_index import ArchivedGame
+from server.storage.condition import Condition
 from server.storage.entries import Entry
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import known_commits
-from server.storage.sqlite.damage.page_scan import rows_in
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.registry.folding import chances, kept_tables
@@ -266,32 +267,61 @@ def logged() -> Iterator[list[str]]:
 async def trial(
     case: Case, damage: Damage, data: Path, chance: random.Random, *, to_several: bool = False
 ) -> tuple[str, list[str]]:
-    """Start with damaged files; return what came of it in a word, and what is wrong with that.
+    """Start with damaged files, salvage, and start again; return what came of it, and what is wrong.
 
     If the damage is `to_several` files, nothing need be said of entries that none of them holds any more.
     """
     copied(case.killed, data)
     damage(data, case.earlier, chance)
     given = contents(data)
+    left = _lengths_left(given) if to_several else None
+    wrong: list[str] = []
     with logged() as lines:
         try:
             games, set_aside = await games_in(data)
         except JournalError as error:
-            return "refused", [] if contents(data) == given else [
-                f"refused ({error}), but files have changed"
-            ]
-        except Exception:  # noqa: BLE001 - that there is none is what is tried
-            return "traceback", [traceback.format_exc()]
-    wrong = []
-    words = "\n".join(lines)
-    outcomes = set()
-    left = _lengths_left(given) if to_several else {}
+            if contents(data) != given:
+                return "refused", [f"refused ({error}), but files have changed"]
+            if "palatinus tables salvage" not in str(error):
+                return "refused", []
+            outcome = "refused"
+        else:
+            words = "\n".join(lines)
+            outcome, wrong = _compared(case, games, set_aside, words, left)
+            if to_several and "the journal is damaged" in words:  # a salvage finds more
+                wrong = [each for each in wrong if "another game" in each]
+        try:
+            findings, _ = repair(data)
+        except JournalError:
+            return "refused", wrong
+        games, set_aside = await games_in(data)
+    words = "\n".join(lines) + " ".join(
+        verdict.code for verdict in findings.verdicts if verdict.condition is not Condition.WHOLE
+    )
+    after, more = _compared(case, games, set_aside, words, left)
+    wrong += more
+    if outcome == "refused" or any(
+        line.partition(":")[0] != "the commit list lacked the last commits" for line in lines
+    ):
+        kept = [content for name, content in contents(data).items() if "ed-2" in name]
+        wrong += [f"{name} is not kept" for name, content in given.items() if content not in kept]
+    return f"{outcome}, then {after}", wrong
+
+
+def _compared(
+    case: Case, games: Games, set_aside: set[str], words: str, left: Mapping[str, int] | None
+) -> tuple[str, list[str]]:
+    """Return what came of the games in a word, and what is wrong with that.
+
+    `words` is everything that was said, and `left` how many entries of each table several files still held.
+    """
+    outcomes, wrong = set(), []
     for code, entries in case.told.items():
         found = games.get(code, ())
         if found == entries:
             continue
         outcomes.add("set aside" if code in set_aside else "shorter")
-        if to_several and left.get(code, 0) <= len(found) and found == entries[: len(found)]:
+        if left is not None and left.get(code, 0) <= len(found) and found == entries[: len(found)]:
             continue
         if code not in words:
             wrong.append(f"nothing was said of table {code} ({len(found)} of {len(entries)} entries)")
@@ -299,11 +329,7 @@ async def trial(
             wrong.append(f"table {code} is gone")
         if found != entries[: len(found)] and found[: len(entries)] != entries:
             wrong.append(f"table {code} is another game")
-    if any(line.partition(":")[0] != "the commit list lacked the last commits" for line in lines):
-        kept = [content for name, content in contents(data).items() if ".damaged-" in name]
-        wrong += [f"{name} is not kept" for name, content in given.items() if content not in kept]
-    outcome = " and ".join(sorted(outcomes)) or "whole"
-    return outcome + (", told" if lines else ""), wrong
+    return " and ".join(sorted(outcomes)) or "whole", wrong
 
 
 def _lengths_left(given: Mapping[str, bytes]) -> dict[str, int]:

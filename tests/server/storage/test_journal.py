@@ -14,6 +14,7 @@ from engine.pieces import Seat
 from engine.view import View
 from protocol.codes import Code
 from protocol.messages import Done, Events, JoinTable, Leave, OpenTable, Resume, Say, StartGame, TableState
+from salvage.repair import repair
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
@@ -422,19 +423,22 @@ async def test_a_damaged_table_is_set_aside_and_the_others_play_on(
     assert not any(PIECE.search(text) for text in (reason, *map(describe, told)))
 
 
-async def test_what_sqlite_cannot_read_is_read_page_by_page(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """All tables are there again, and the damaged file is kept beside the new one."""
+async def test_what_sqlite_cannot_read_is_read_page_by_page(tmp_path: Path) -> None:
+    """Not by the server, which says what to do: a salvage finds all tables, and keeps the damaged file."""
     codes = await damaged_folder(tmp_path, damage_header)
     damaged = (tmp_path / FILE_NAME).read_bytes()
-    async with running(Config(data=tmp_path)) as server:
-        assert server.lobby.tables.keys() == set(codes)
-    (line,) = [describe(record) for record in caplog.records if "has been repaired" in record.getMessage()]
-    (kept,) = files_in(tmp_path, f"{FILE_NAME}.damaged-*")
-    assert f"whole=2 shorter=0 damaged=0 lost=0 kept={kept}" in line
+    with pytest.raises(JournalError, match="Run palatinus tables salvage --data"):
+        async with running(Config(data=tmp_path)):
+            pass
+    assert (tmp_path / FILE_NAME).read_bytes() == damaged
+    _, kept = repair(tmp_path)
+    assert [kept] == files_in(tmp_path, f"{FILE_NAME}.salvaged-*")
+    assert kept is not None
     assert kept.read_bytes() == damaged
     assert kept.stat().st_mode & 0o077 == 0
+    async with running(Config(data=tmp_path)) as server:
+        assert server.lobby.tables.keys() == set(codes)
+    assert repair(tmp_path)[1] is None
 
 
 @pytest.mark.parametrize("content", [b"dear to somebody", b"x" * 20_000, b"SQLite format 3\0" + bytes(8176)])

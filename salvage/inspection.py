@@ -1,80 +1,74 @@
-"""What is whole in a data folder and what is damaged, found out before anything is written.
+"""What can be had of each table from all files of a journal, whether or not SQLite shows it.
 
-A table is whole if the chain of its entries fits and leads to where the commit list says that it stood. If
+A table is intact if the chain of its entries fits and leads to where the commit list says that it stood. If
 anything is wrong, the pages of all files are searched for what is missing.
 """
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
+from salvage.evidence import Evidence
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
-from server.storage.condition import Condition, Verdict, table_faults
+from server.storage.condition import Condition, Verdict
 from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import KnownCommits, known_commits
-from server.storage.sqlite.damage.evidence import Evidence, View, beside, content_of, reading, view_of
-from server.storage.sqlite.damage.write_ahead_log import belongs_to_none
 from server.storage.sqlite.identity import is_copy
-from server.storage.sqlite.journal_file import FILE_NAME, SCHEMA_VERSION
+from server.storage.sqlite.inspection import (
+    View,
+    beside,
+    content_of,
+    faults_of,
+    has_changed,
+    is_only_behind,
+    leads_to,
+    log_damaged,
+    log_is_foreign,
+    reading,
+    view_of,
+)
+from server.storage.sqlite.journal_file import FILE_NAME, unusable
+from server.storage.sqlite.write_ahead_log import is_intact
 from server.storage.standing import Place, Standing
 from server.storage.stored_tables import Row, Stored, rechecked
-
-_COMMITS_OF_A_KILL: Final = 1  # that a killed server may have made without listing them
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What is wrong in a data folder; if nothing is, the tables were not looked at more closely."""
+    """What is wrong with a journal, and what can be had of every table."""
 
     faults: Sequence[JournalError] = ()
     verdicts: Sequence[Verdict] = ()
     commits: int = 0
     journal: str | None = None
-    unlisted: int = 0  # commits that the journal has and only the commit list lacks: no fault
-    set_aside: Sequence[str] = ()
     records_due: Mapping[str, int] = field(default_factory=dict)
+    shown: Collection[str] = ()  # the tables that SQLite shows
 
 
-def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Findings:
-    """Return what is wrong with the journal in the folder `data`; `closely` looks at every table in any case.
+def inspected(data: Path, suffix: str = "") -> Findings:
+    """Return what the files of the journal in the folder `data` hold; `suffix` ends the names of copies.
 
-    `suffix` ends the names of copies of its files. Raises JournalError if the journal is of a newer version,
-    not a journal or cannot be read.
+    Raises JournalError if nothing can be read, or the journal is of a newer version or not a journal.
     """
     path, list_path = data / f"{FILE_NAME}{suffix}", data / f"{LIST_NAME}{suffix}"
     try:
-        listed = content_of(list_path)
-        log = beside(path, "-wal")
-        if not content_of(path) and not content_of(log) and not listed:
-            return Findings()
+        listed, log = content_of(list_path), content_of(beside(path, "-wal"))
         known = known_commits(listed)
         if not content_of(path):
-            return _found(known, _evidence_in(path), JournalError("the journal is missing"))
+            missing = JournalError("the journal is missing")
+            return _found(known, _evidence_in(path), missing) if log or listed else Findings()
+        evidence = Evidence()
         try:
-            with reading(path) as (database, version, log_intact):
+            with reading(path) as (database, version):
                 if version == 0:
                     return _never_written(path, known)
                 view = view_of(database, version)
-                if is_copy(
-                    view.journal
-                ):  # the list and the log beside it are of the journal that it replaced
+                if is_copy(view.journal):  # its list and log are of the journal that it replaced
                     known = KnownCommits()
-                faults = _faults(view, known, list_is_there=bool(listed))
-                belongs_here = not belongs_to_none(content_of(path), content_of(log))
-                if not belongs_here:
-                    faults = [
-                        JournalError("the log {file} belongs to another journal", file=log.name),
-                        *faults,
-                    ]
-                elif not log_intact:
-                    faults = [JournalError("the log {file} is damaged", file=log.name), *faults]
-                if not faults and not closely:
-                    return Findings(set_aside=list(view.set_aside))
-                evidence = Evidence()
+                faults = faults_of(path, view, known, list_is_there=bool(listed))
                 evidence.add_shown(database, view)
         except (sqlite3.Error, ValueError, TypeError) as error:
             evidence = _evidence_in(path)
@@ -85,29 +79,30 @@ def inspected(data: Path, *, closely: bool = False, suffix: str = "") -> Finding
                     file=path,
                     reason=reason_of(error),
                 ) from error
-            fault = JournalError("the journal is malformed ({reason})", reason=reason_of(error))
+            fault = JournalError("the journal is malformed: {reason}", reason=reason_of(error))
             return _found(known, evidence, fault)
+        log_intact = log_is_foreign(path) or is_intact(log)
+        if not log_intact:
+            faults = [log_damaged(path), *faults]
         if faults:
-            evidence.add_files(content_of(path), b"" if is_copy(view.journal) else content_of(log))
-        unlisted = 0
-        if belongs_here and log_intact and _is_only_behind(known, view, evidence):
-            unlisted = view.commits - known.commits
+            evidence.add_files(content_of(path), b"" if is_copy(view.journal) else log)
+        if (
+            log_intact
+            and not log_is_foreign(path)
+            and is_only_behind(known, view)
+            and evidence.commits <= view.commits
+        ):
             faults, known = [], KnownCommits(view.journal, view.commits)
         return Findings(
             faults,
             _verdicts(evidence, known, view, log_intact=log_intact),
             max(view.commits, known.commits),
             view.journal,
-            unlisted,
-            list(view.set_aside),
             view.records_due,
+            view.standings.keys(),
         )
     except OSError as error:
-        raise JournalError(
-            "cannot use the journal {file}: {reason}. Choose another --data",
-            file=path,
-            reason=reason_of(error),
-        ) from error
+        raise unusable(path, error) from error
 
 
 def _never_written(path: Path, known: KnownCommits) -> Findings:
@@ -135,81 +130,8 @@ def _found(known: KnownCommits, evidence: Evidence, fault: JournalError) -> Find
         _verdicts(evidence, known, None),
         known.commits,
         journal,
-        set_aside=list(evidence.set_aside),
-        records_due=evidence.records_due,
+        evidence.records_due,
     )
-
-
-def _faults(view: View, known: KnownCommits, *, list_is_there: bool) -> list[JournalError]:
-    """Return what is wrong with the files as a whole, so that every table has to be looked at."""
-    if view.version < SCHEMA_VERSION or is_copy(view.journal):  # which have no commit list
-        return table_faults(view.damaged)
-    if not list_is_there:
-        if not (view.in_use or view.archived or view.set_aside):
-            return table_faults(view.damaged)
-        return [JournalError("the commit list {file} is missing", file=LIST_NAME)]
-    if known.journal is not None and known.journal != view.journal:
-        return [JournalError("the commit list {file} belongs to another journal", file=LIST_NAME)]
-    faults = []
-    if known.damaged:
-        faults.append(JournalError("the commit list {file} is damaged", file=LIST_NAME))
-    if view.commits < known.commits:
-        number = known.commits - view.commits
-        faults.append(JournalError("the last commits to the journal are missing: {commits}", commits=number))
-    if view.commits > known.commits + _COMMITS_OF_A_KILL:
-        number = view.commits - known.commits
-        faults.append(
-            JournalError(
-                "the commit list {file} lacks the last commits: {commits}", file=LIST_NAME, commits=number
-            )
-        )
-    return faults + table_faults(view.damaged | _not_as_listed(view, known))
-
-
-def _not_as_listed(view: View, known: KnownCommits) -> set[str]:
-    """Return the tables that are not where the commit list says."""
-    found = {code for code, standing in known.tables.items() if not _as_listed(view, code, standing)}
-    if view.commits <= known.commits:
-        return found | {code for code in known.gone if view.place(code) is not None}
-    # A last commit that is not listed may have removed tables, or shortened one.
-    found = {code for code in found if view.place(code) is not None}
-    return found if len(found) > 1 else found & view.damaged
-
-
-def _as_listed(view: View, code: str, standing: Standing) -> bool:
-    if standing.place == Place.SET_ASIDE or code in view.set_aside:
-        return code in view.set_aside
-    if (table := view.in_use.get(code)) is not None:
-        return _leads_to(table.rows, standing)
-    archived = view.archived.get(code)
-    return archived is not None and archived[1:] == standing[1:]
-
-
-def _is_only_behind(known: KnownCommits, view: View, evidence: Evidence) -> bool:
-    """Tell whether all that is wrong is that the commit list ends earlier than a whole journal.
-
-    A power cut leaves that, and so does a kill while the list could not be written.
-    """
-    if known.damaged or known.journal != view.journal or view.damaged:
-        return False
-    if not known.commits < view.commits or evidence.commits > view.commits:
-        return False
-    return all(
-        _as_listed(view, code, standing) or _has_changed(view, code, known.commits)
-        for code, standing in known.tables.items()
-    )
-
-
-def _has_changed(view: View, code: str, commits: int) -> bool:
-    """Tell whether a commit after number `commits` may have left a table as SQLite shows it.
-
-    One that is in use says so; one that was removed or archived cannot, but the journal counts such commits.
-    """
-    return (view.added[code] if code in view.in_use else view.counted) > commits
-
-
-def _leads_to(rows: Sequence[Row], standing: Standing) -> bool:
-    return len(rows) >= standing.length and rows[standing.length - 1].link == standing.link
 
 
 def _about(known: KnownCommits, evidence: Evidence) -> bool:
@@ -248,7 +170,7 @@ def _is_newer(view: View | None, code: str, commits: int) -> bool:
     """Tell whether SQLite shows a whole table in use that is newer than what a commit list says of it."""
     if view is None or code not in view.in_use or code in view.damaged:
         return False
-    return _has_changed(view, code, commits)
+    return has_changed(view, code, commits)
 
 
 def _is_aside(code: str, known: KnownCommits, view: View | None) -> bool:
@@ -264,22 +186,22 @@ def _verdict(
     removed = listed is None and view is not None and view.place(code) is None
     if listed is not None and listed.place == Place.SET_ASIDE:
         listed = None
-    if shown is not None and shown.damage is None and (listed is None or _leads_to(shown.rows, listed)):
+    if shown is not None and shown.damage is None and (listed is None or leads_to(shown.rows, listed)):
         table = shown
         if traced:
             longer = _made(code, evidence.best(code, shown.standing, or_longer=True))
-            table = longer if _leads_to(longer.rows, shown.standing) else shown
+            table = longer if leads_to(longer.rows, shown.standing) else shown
     else:
         table = _made(code, evidence.best(code, listed, or_longer=traced))
         if view is not None and code in view.archived and code not in view.damaged:
-            longer = _made(code, evidence.best(code, view.archived[code], or_longer=traced))
-            if listed is None or _leads_to(longer.rows, listed):
+            longer = _made(code, evidence.best(code, view.archived[code].standing, or_longer=traced))
+            if listed is None or leads_to(longer.rows, listed):
                 table = longer
     archived, game = _archived(code, table, listed, evidence, view)
     table = Stored(code, table.rows, table.entries, archived, table.damage)
     later = evidence.length_after(code, 0 if view is None else view.commits) if traced else 0
     length = max(len(table.rows), 0 if listed is None else listed.length, later)
-    reached = listed is None or _leads_to(table.rows, listed)
+    reached = listed is None or leads_to(table.rows, listed)
     more = _more(code, len(table.rows), evidence, view) and not (reached and listed is not None)
     reason = table.damage or (f"entry {len(table.rows)} is damaged" if more else "")
     if not reason and removed and not later:

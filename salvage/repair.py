@@ -1,0 +1,179 @@
+"""A journal written again from what can be had of it; its files of before are kept beside it.
+
+The new files take their places together: once the new journal has the name that ends in `.repaired`, this
+salvage or the next one puts all of them in place.
+"""
+
+import contextlib
+import dataclasses
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from salvage.inspection import Findings, inspected
+from server.errors import JournalError
+from server.storage.condition import Condition, Salvaged
+from server.storage.house import House
+from server.storage.operations import insert
+from server.storage.reasons import reason_of
+from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.commit_list import replace_file, written
+from server.storage.sqlite.inspection import beside
+from server.storage.sqlite.journal_file import FILE_NAME, upgrade
+from server.storage.sqlite.ready import KEPT, REPAIRED, keep_copies
+from server.storage.sqlite.tables_in_file import carry_out, standings
+from server.storage.stored_tables import SetAside
+
+_SEARCHED: Final = ".salvaged-"  # in the names of copies that have nothing more to give
+
+
+def salvaged_games(data: Path, kept: Path, codes: Iterable[str] = ()) -> list[Salvaged]:
+    """Return the games of these tables, or of all, as far as any file in the folder has them.
+
+    The copies in `kept` are searched as well.
+    """
+    wanted = set(codes)
+    best: dict[str, Salvaged] = {}
+    for findings in _all_findings(data, kept):
+        for verdict in findings.verdicts:
+            if wanted and verdict.code not in wanted:
+                continue
+            found = Salvaged.of(verdict)
+            known = best.get(verdict.code)
+            if known is None or len(found.events) > len(known.events):
+                best[verdict.code] = found
+    return list(best.values())
+
+
+def repair(data: Path) -> tuple[Findings, Path | None]:
+    """Write the journal in the folder `data` again if more of it can be had, or it is damaged.
+
+    Return what was found, and where the main file of before is kept, None if nothing had to be changed.
+    Nobody else may use the folder. Raises JournalError if nothing can be read, or the disk is too full.
+    """
+    kept = None
+    try:
+        _finish(data)
+        here = inspected(data)
+        findings = _with_copies(data, here)
+        if findings is not here or here.faults:
+            kept = keep_copies(data, _SEARCHED)
+            _put_in_place(data, findings)
+        for copy in data.glob(f"*{KEPT}*"):  # what is removed from now on shall not come back
+            copy.rename(copy.with_name(copy.name.replace(KEPT, _SEARCHED)))
+    except (OSError, sqlite3.Error) as error:
+        raise JournalError(
+            "the journal {file} cannot be written again: {reason}. It is as it was. Make room on the disk",
+            file=data / FILE_NAME,
+            reason=reason_of(error),
+        ) from error
+    return findings, kept
+
+
+def _all_findings(data: Path, kept: Path) -> Iterator[Findings]:
+    for folder, suffix in ((data, ""), *((kept, suffix) for suffix in _copies(kept, ".*ed-"))):
+        with contextlib.suppress(JournalError):  # what cannot be read at all holds no game
+            yield inspected(folder, suffix)
+
+
+def _copies(data: Path, kind: str) -> list[str]:
+    """Return how the names of the copies end that are kept in the folder, the latest first."""
+    names = (path.name.removeprefix(FILE_NAME) for path in data.glob(f"{FILE_NAME}{kind}*"))
+    return sorted((name for name in names if not name.endswith(("-wal", "-shm"))), reverse=True)
+
+
+def _with_copies(data: Path, here: Findings) -> Findings:
+    """Return the findings with what the copies of earlier starts hold and those starts could not read.
+
+    A table is as long as there if it has not gone on since.
+    """
+    best = {verdict.code: verdict for verdict in here.verdicts}
+    for suffix in _copies(data, KEPT):
+        try:
+            found = inspected(data, suffix)
+        except JournalError:
+            continue
+        for verdict in found.verdicts:
+            rows, known = verdict.table.rows, best.get(verdict.code)
+            before = [] if known is None else known.table.rows
+            longer = len(rows) > len(before) and rows[: len(before)] == before and verdict.since is None
+            if longer if known is not None else verdict.code not in found.shown:
+                best[verdict.code] = verdict
+    verdicts = list(best.values())
+    return here if verdicts == [*here.verdicts] else dataclasses.replace(here, verdicts=verdicts)
+
+
+def _put_in_place(data: Path, findings: Findings) -> None:
+    path = data / FILE_NAME
+    new_file, new_list = beside(path, ".unfinished"), data / f"{LIST_NAME}{REPAIRED}"
+    with contextlib.ExitStack() as undo:
+        for made in (new_file, beside(new_file, "-journal"), new_list):
+            made.unlink(missing_ok=True)  # from a killed attempt
+            undo.callback(made.unlink, missing_ok=True)
+        content = _write(new_file, findings)
+        replace_file(new_list, content)
+        new_file.replace(beside(path, REPAIRED))
+        _sync(data)
+        undo.pop_all()
+    _finish(data)
+
+
+def _write(path: Path, findings: Findings) -> bytes:
+    """Write a new journal with what is whole; return its commit list."""
+    path.touch(mode=0o600)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA synchronous = FULL")
+        upgrade(database, 0)
+        with database:
+            carry_out(database, insert(_kept(findings)))
+            commits = findings.commits + 1
+            database.execute("UPDATE journal SET commits = ?", (commits,))
+            if findings.journal is not None:
+                database.execute("UPDATE journal SET id = ?", (findings.journal,))
+        (journal,) = database.execute("SELECT id FROM journal").fetchone()
+        return written(journal, commits, standings(database))
+
+
+def _kept(findings: Findings) -> House:
+    """Return what is put into the new journal."""
+    codes = {verdict.code for verdict in findings.verdicts}
+    kept = House([], [], [], [each for each in findings.records_due.items() if each[0] in codes])
+    for verdict in findings.verdicts:
+        table = verdict.table
+        if verdict.condition not in {Condition.WHOLE, Condition.SHORTER}:
+            since = int(time.time()) if verdict.since is None else verdict.since
+            kept.set_aside.append(
+                SetAside(table.code, since, verdict.reason, table.rows, len(table.entries), verdict.length)
+            )
+        elif verdict.game is not None:
+            kept.archived.append(dataclasses.replace(table, game=verdict.game))
+        else:
+            kept.in_use.append(table)
+    return kept
+
+
+def _finish(data: Path) -> None:
+    """Put the files of a repair in their places; it may have been killed while it did that."""
+    path = data / FILE_NAME
+    new_file, new_list = beside(path, REPAIRED), data / f"{LIST_NAME}{REPAIRED}"
+    if not new_file.exists():
+        return
+    if new_list.exists():
+        new_list.replace(data / LIST_NAME)
+    for suffix in ("-wal", "-journal", "-shm"):
+        beside(path, suffix).unlink(missing_ok=True)
+    new_file.replace(path)
+    _sync(data)
+
+
+def _sync(folder: Path) -> None:
+    """Wait until the folder's names are on the disk, where the system can do that."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

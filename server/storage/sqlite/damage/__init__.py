@@ -1,1 +1,0 @@
-"""Damaged journals: what is found in their files, what that means, and how they are made whole again."""

@@ -1,0 +1,176 @@
+"""Making a data folder ready: damaged tables are set aside, after a copy of all its files was kept."""
+
+import contextlib
+import logging
+import shutil
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from server.errors import JournalError
+from server.logs import about
+from server.storage.condition import Condition, Verdict
+from server.storage.house import House
+from server.storage.operations import insert
+from server.storage.reasons import Misfit, reason_of
+from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.inspection import (
+    Findings,
+    View,
+    beside,
+    inspected,
+    log_is_foreign,
+    reading,
+    refuse_if_in_use,
+    removed_since,
+    view_of,
+)
+from server.storage.sqlite.journal_file import FILE_NAME, opened, unusable
+from server.storage.sqlite.tables_in_file import carry_out
+from server.storage.stored_tables import SetAside
+
+REPAIRED: Final = ".repaired"  # ends the names of files that palatinus tables salvage has yet to put in place
+KEPT: Final = ".damaged-"  # and then the date
+_MOST_LINES: Final = 20  # about single tables
+_REMEDY: Final = "palatinus tables salvage, while the server is stopped: the copies may hold more"
+
+log = logging.getLogger(__name__)
+
+
+def make_ready(data: Path) -> View:
+    """Return what the journal in the folder `data` holds, after setting aside what is damaged.
+
+    What was found is logged. Raises JournalError if it cannot be used, or the disk is too full.
+    """
+    path = data / FILE_NAME
+    refuse_if_in_use(path)
+    if beside(path, REPAIRED).exists():
+        raise JournalError(
+            "palatinus tables salvage was interrupted. Run it again with --data {folder}", folder=data
+        )
+    findings = inspected(data)
+    if findings.unlisted:
+        log.warning("the commit list lacked the last commits", extra=about(commits=findings.unlisted))
+    if not findings.faults:
+        return findings.view
+    kept = keep_copies(data, KEPT)
+    try:
+        _set_aside(path, findings)
+        with reading(path) as (database, version):
+            view = view_of(database, version)
+    except (OSError, sqlite3.Error, Misfit) as error:
+        raise unusable(path, error) from error
+    _report(findings, kept)
+    return view
+
+
+def keep_copies(data: Path, kind: str) -> Path:
+    """Copy a journal's files; return the main file's copy. Raises JournalError if the disk is too full."""
+    path = data / FILE_NAME
+    suffix = next(_free_suffixes(data, kind))
+    with contextlib.ExitStack() as undo:
+        try:
+            for given in (path, beside(path, "-wal"), data / LIST_NAME):
+                if given.exists():
+                    copy = _copy_of(given, suffix)
+                    undo.callback(copy.unlink, missing_ok=True)
+                    shutil.copy2(given, copy)
+        except OSError as error:
+            raise JournalError(
+                "the journal {file} is damaged, and there is no room for a copy of it: {reason}. "
+                "Nothing was changed. Make room on the disk",
+                file=path,
+                reason=reason_of(error),
+            ) from error
+        undo.pop_all()
+    return _copy_of(path, suffix)
+
+
+def _free_suffixes(data: Path, kind: str) -> Iterator[str]:
+    """Yield names for copies that no file in the folder has."""
+    now = time.strftime(f"{kind}%Y%m%d-%H%M%S")
+    for suffix in (now, *(f"{now}-{number}" for number in range(2, 1000))):
+        if not any(data.glob(f"*{suffix}*")):
+            yield suffix
+
+
+def _copy_of(given: Path, suffix: str) -> Path:
+    """Return the name of a copy; SQLite finds a log by the name of its file's copy."""
+    if given.name.endswith("-wal"):
+        return given.with_name(f"{given.name.removesuffix('-wal')}{suffix}-wal")
+    return beside(given, suffix)
+
+
+def _set_aside(path: Path, findings: Findings) -> None:
+    """Set tables aside that cannot be played on, and remove those that the commit list says are gone."""
+    if log_is_foreign(path):
+        beside(path, "-wal").unlink()
+    view, known = findings.view, findings.known
+    news = [verdict for verdict in findings.verdicts if _is_damaged(verdict)]
+    with contextlib.closing(opened(path)) as database, database:
+        for code in (*removed_since(view, known), *(verdict.code for verdict in news)):
+            for place in ("entry", "archive", "set_aside"):
+                database.execute(
+                    f"DELETE FROM {place} WHERE CAST(code AS BLOB) = ?",  # noqa: S608 - names from above
+                    (code.encode("utf-8", "surrogateescape"),),
+                )
+        now = int(time.time())
+        aside = [
+            SetAside(
+                verdict.code.encode("ascii", "replace").decode(),
+                now,
+                verdict.reason,
+                verdict.table.rows,
+                len(verdict.table.entries),
+                verdict.length,
+            )
+            for verdict in news
+        ]
+        carry_out(database, insert(House([], [], aside, [])))
+        commits = max(view.commits, known.commits) + 1
+        database.execute("UPDATE journal SET commits = ?", (commits,))
+
+
+def _is_damaged(verdict: Verdict) -> bool:
+    return verdict.condition in {Condition.DAMAGED, Condition.LOST} and verdict.since is None
+
+
+def _report(findings: Findings, kept: Path) -> None:
+    changed = [
+        verdict
+        for verdict in findings.verdicts
+        if verdict.condition is not Condition.WHOLE and verdict.since is None
+    ]
+    for verdict in changed[:_MOST_LINES]:
+        _report_table(verdict)
+    counts = Counter(verdict.condition for verdict in changed)
+    log.warning(
+        "the journal is damaged",
+        extra=about(
+            reason="; ".join(map(str, findings.faults)),
+            whole=sum(verdict.condition is Condition.WHOLE for verdict in findings.verdicts),
+            shorter=counts[Condition.SHORTER],
+            damaged=counts[Condition.DAMAGED],
+            lost=counts[Condition.LOST],
+            kept=str(kept),
+            remedy=_REMEDY,
+        ),
+    )
+
+
+def _report_table(verdict: Verdict) -> None:
+    code, reason = verdict.code, verdict.reason
+    entries = len(verdict.table.entries)
+    missing = max(0, verdict.length - entries)
+    if verdict.condition is Condition.SHORTER:
+        log.warning(
+            "a table has lost its last entries",
+            extra=about(table=code, entries=entries, moves=verdict.moves, missing=missing, reason=reason),
+        )
+    elif verdict.condition is Condition.DAMAGED:
+        log.warning("a damaged table is set aside", extra=about(table=code, entries=entries, reason=reason))
+    else:
+        log.warning("a table is lost", extra=about(table=code, missing=missing))
