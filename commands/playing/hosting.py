@@ -5,7 +5,6 @@ import contextlib
 import functools
 import io
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -30,7 +29,7 @@ from commands.playing.kept_games import KeptGame, continued, new_game
 from discovery.interfaces import switched_off
 from discovery.names import default_name
 from server.admin.endpoint import SOCKET_NAME
-from server.app import Running, running
+from server.app import running
 from server.config import Announce, Config
 from server.errors import JournalError, JournalInUse, StartError
 from server.net.addresses import reachable
@@ -108,14 +107,52 @@ async def _against_bots(
 
 async def hosted(options: Options, ways_in: WaysIn, *, announced: bool) -> Visit:
     """Serve for the network and play there too; any port will do, because the screen shows it."""
-    if not ways_in.ssh:
-        return await _hosted(options, None, web=ways_in.web, announced=announced)
+    data, found_as = data_folder(), [""]
+    announce = Announce(default_name(), found_as.append) if announced and not switched_off() else None
+    config = replace(kept_here(), host="0.0.0.0", data=data, announce=announce, admin=data / SOCKET_NAME)  # noqa: S104 - a LAN host
     try:
-        door, port = _started_door(data_folder())
+        door, ssh_port = _started_door(data) if ways_in.ssh else (None, None)
     except WrongUse as error:
         return Visit(1, f"{error}.")
-    with contextlib.closing(door):
-        return await _hosted(options, (door, port), web=ways_in.web, announced=announced)
+    if ways_in.web:
+        config = replace(config, pages=WebPages(ssh_port=ssh_port))
+    with contextlib.closing(door) if door is not None else contextlib.nullcontext():
+        for port in (DEFAULT_PORT, 0):
+            config = replace(config, port=port)
+            if door is not None:
+                config = replace(
+                    config, gateway=functools.partial(door.let_in, called=f"ws://127.0.0.1:{port}")
+                )
+            try:
+                async with running(with_bots(config)) as server:
+                    url = f"ws://127.0.0.1:{server.port}"
+                    outside = [each for each in reachable(config.host) if each != "127.0.0.1"]
+                    host = next(iter(outside), "127.0.0.1")
+                    other_ways = [] if ssh_port is None else [f"ssh -p {ssh_port} {host}"]
+                    if ways_in.web:
+                        address = f"http://{host}:{server.port}/"
+                        other_ways.append(_("in a browser: {address}").format(address=address))
+                    there = replace(
+                        options,
+                        url=url,
+                        seats=Seats(seats_folder(), url),
+                        addresses=tuple(f"ws://{each}:{server.port}" for each in outside),
+                        other_ways=tuple(other_ways),
+                        found_as=lambda: found_as[-1],
+                        home=True,
+                    )
+                    return await visit(there)
+            except JournalInUse:
+                used = _(
+                    "Another server on this computer is using the games in {folder}. "
+                    "Join it, or stop it first."
+                )
+                return Visit(1, used.format(folder=data))
+            except JournalError as error:
+                return Visit(1, _unusable(error))
+            except StartError as error:
+                failure = error
+    return Visit(1, f"{describe_host_error(failure)}.")
 
 
 def _started_door(data: Path) -> tuple[DoorProcess, int]:
@@ -128,63 +165,6 @@ def _started_door(data: Path) -> tuple[DoorProcess, int]:
     except WrongUse:
         door = DoorProcess(0, options, silent=True)
         return door, door.start().port
-
-
-async def _hosted(
-    options: Options, ssh: tuple[DoorProcess, int] | None, *, web: bool, announced: bool
-) -> Visit:
-    """Serve and play; guests come over `ssh`, by this process at this port."""
-    data = data_folder()
-    found_as = [""]
-    announce = Announce(default_name(), found_as.append) if announced and not switched_off() else None
-    for port in (DEFAULT_PORT, 0):
-        admin = data / SOCKET_NAME
-        config = replace(
-            kept_here(),
-            host="0.0.0.0",  # noqa: S104 - a LAN host
-            port=port,
-            data=data,
-            announce=announce,
-            admin=admin,
-            pages=WebPages(ssh_port=None if ssh is None else ssh[1]) if web else None,
-            gateway=None
-            if ssh is None
-            else functools.partial(ssh[0].let_in, called=f"ws://127.0.0.1:{port}"),
-        )
-        try:
-            async with _server_here(config) as server:
-                url = f"ws://127.0.0.1:{server.port}"
-                outside = [each for each in reachable(config.host) if each != "127.0.0.1"]
-                addresses = tuple(f"ws://{each}:{server.port}" for each in outside)
-                host = next(iter(outside), "127.0.0.1")
-                other_ways: tuple[str, ...] = () if ssh is None else (f"ssh -p {ssh[1]} {host}",)
-                if web:
-                    other_ways += (
-                        _("in a browser: {address}").format(address=f"http://{host}:{server.port}/"),
-                    )
-                there = replace(
-                    options,
-                    url=url,
-                    seats=Seats(seats_folder(), url),
-                    addresses=addresses,
-                    other_ways=other_ways,
-                )
-                return await visit(replace(there, found_as=lambda: found_as[-1], home=True))
-        except JournalInUse:
-            used = _(
-                "Another server on this computer is using the games in {folder}. Join it, or stop it first."
-            )
-            return Visit(1, used.format(folder=data))
-        except JournalError as error:
-            return Visit(1, _unusable(error))
-        except StartError as error:
-            failure = error
-    return Visit(1, f"{describe_host_error(failure)}.")
-
-
-def _server_here(config: Config) -> AbstractAsyncContextManager[Running]:
-    """Serve in this process."""
-    return running(with_bots(config))
 
 
 class _BotsHere(NamedTuple):
@@ -210,7 +190,7 @@ async def _server_with_bots(
         if await run_bots(options, io.StringIO(), errors):
             failures.put_nowait(errors.getvalue().strip())
 
-    async with _server_here(config) as server, asyncio.TaskGroup() as tasks:
+    async with running(with_bots(config)) as server, asyncio.TaskGroup() as tasks:
         seated: list[asyncio.Task[None]] = []
 
         def seat_bots(table: str, seats: int) -> None:

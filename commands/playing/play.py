@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -26,7 +26,7 @@ from client.ui.screens.start import StartLine
 from client.ui.texts.people import people_named
 from commands.display_options import add_display_options
 from commands.finished_games.past_games import kept_here
-from commands.parsing import describe_host_error, need_terminal, wrong_use
+from commands.parsing import WrongUse, describe_host_error, need_terminal, wrong_use
 from commands.playing.hosting import against_bots, going_on
 from commands.playing.kept_games import kept_games
 from commands.playing.start_screen import at_home, log_for_later
@@ -34,6 +34,8 @@ from commands.playing.visiting import options_of
 from engine.pieces import People
 from server.config import Config
 from server.errors import StartError
+
+_Game: TypeAlias = tuple[Coroutine[Any, Any, Visit], dict[str, Any]]
 
 
 def add_play(play: argparse.ArgumentParser) -> None:
@@ -95,34 +97,49 @@ def play_here(arguments: argparse.Namespace) -> int:
     """Play against bots until the player quits; return the exit code."""
     need_terminal()
     prefer_as_remembered()
-    if arguments.go_on:
-        return _continued(arguments)
-    brains = tuple(arguments.brain.split(","))
     try:
-        for brain in brains:
-            brain_named(brain)
-        starting = seat_to_start(arguments.starts, arguments.players)
+        game, chosen = _continued(arguments) if arguments.go_on else _new(arguments)
     except (NoSuchBrain, BadStart) as error:
         return wrong_use(str(error))
-    people = None if arguments.people is None else people_named(arguments.people)
-    if arguments.people is not None and people is None:
-        hint = _("there is no people {text!r}. Write one of {peoples}")
-        return wrong_use(hint.format(text=arguments.people, peoples=", ".join(People)))
-    game = against_bots(
-        replace(_options(arguments), starting=starting, people=people),
-        brains,
-        players=arguments.players,
-        random_layout=arguments.random_layout,
-        config=_config(arguments),
-    )
-    return _played(
-        arguments,
-        game,
-        arguments.players,
-        random_layout=arguments.random_layout,
-        people=people,
-        brain=brains[0],
-    )
+    with log_for_later():
+        try:
+            visited = asyncio.run(game)
+        except StartError as error:
+            return wrong_use(describe_host_error(error))
+        if not visited.home:
+            return report(visited)
+        known = remembered(preferences_file()) or Preferences()
+        name, human_pace = arguments.name or known.name, arguments.pace == "human"
+        set_up = msgspec.structs.replace(known, name=name, human_pace=human_pace, **chosen)
+        return at_home(set_up, StartLine.PLAY, arguments)
+
+
+def _new(arguments: argparse.Namespace) -> _Game:
+    """Return a new game, and what the start screen remembers of it.
+
+    Raises NoSuchBrain, BadStart or WrongUse.
+    """
+    brains = tuple(arguments.brain.split(","))
+    for brain in brains:
+        brain_named(brain)
+    starting = seat_to_start(arguments.starts, arguments.players)
+    table = {"players": arguments.players, "random_layout": arguments.random_layout}
+    chosen, people = {**table, "brain": brains[0]}, None
+    if arguments.people is not None:
+        people = chosen["people"] = people_named(arguments.people)
+        if people is None:
+            hint = _("there is no people {text!r}. Write one of {peoples}")
+            raise WrongUse(hint.format(text=arguments.people, peoples=", ".join(People)))
+    options = replace(_options(arguments), starting=starting, people=people)
+    return against_bots(options, brains, **table, config=_config(arguments)), chosen
+
+
+def _continued(arguments: argparse.Namespace) -> _Game:
+    """Return the game that was left last, and what the start screen remembers of it; raises WrongUse."""
+    if not (kept := kept_games().games):
+        raise WrongUse(_("there is no game to continue"))
+    game = going_on(_options(arguments), kept[0], _config(arguments))
+    return game, {"players": kept[0].players, "brain": kept[0].brains[0]}
 
 
 def _options(arguments: argparse.Namespace) -> Options:
@@ -133,42 +150,3 @@ def _config(arguments: argparse.Namespace) -> Config:
     """Return the configuration of the server for the game."""
     config = Config() if arguments.no_history else kept_here(arguments.records)
     return replace(config, seed=arguments.seed, human_pace=arguments.pace == "human")
-
-
-def _continued(arguments: argparse.Namespace) -> int:
-    """Continue the game that was left last."""
-    kept = kept_games().games
-    if not kept:
-        return wrong_use(_("there is no game to continue"))
-    game = going_on(_options(arguments), kept[0], _config(arguments))
-    return _played(arguments, game, kept[0].players, random_layout=None, people=None, brain=kept[0].brains[0])
-
-
-def _played(
-    arguments: argparse.Namespace,
-    game: Coroutine[Any, Any, Visit],
-    players: int,
-    *,
-    random_layout: bool | None,
-    people: People | None,
-    brain: str,
-) -> int:
-    """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
-    with log_for_later():
-        try:
-            visited = asyncio.run(game)
-        except StartError as error:
-            return wrong_use(describe_host_error(error))
-        if not visited.home:
-            return report(visited)
-        known = remembered(preferences_file()) or Preferences()
-        set_up = msgspec.structs.replace(
-            known,
-            name=arguments.name or known.name,
-            players=players,
-            random_layout=known.random_layout if random_layout is None else random_layout,
-            people=people or known.people,
-            brain=brain,
-            human_pace=arguments.pace == "human",
-        )
-        return at_home(set_up, StartLine.PLAY, arguments)
