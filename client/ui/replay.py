@@ -1,20 +1,18 @@
-"""The program that shows a record: the same state, updates and drawing, without a server."""
+"""A record on the screen, alone or over another session, and its analysis."""
 
 import asyncio
 import sys
-from collections.abc import Coroutine
+from dataclasses import replace
 
-from client.records.analysis import Analyse
+from client.records.analysis import Analyse, Analysis
 from client.records.recording import Recording
 from client.ui import requests
-from client.ui.actions import Action
-from client.ui.frame import Frame
-from client.ui.replaying import Replaying, Workshop
+from client.ui.program import Program, Session
 from client.ui.requests import Request
-from client.ui.screens import autoplay, replay
-from client.ui.state import Ui
-from client.ui.terminal.device import Device, own_device
-from client.ui.terminal.shell import Shell, describe_failure
+from client.ui.screens import replay
+from client.ui.state import Notice, Ui
+from client.ui.terminal.device import Device
+from client.ui.terminal.shell import describe_failure
 from engine.view import Eyes
 
 
@@ -33,9 +31,9 @@ async def run(
     `analyse` judges it when the player wants that, or, if it is to be `analysed`, at once. What fails on
     another `device` than this program's own terminal is raised.
     """
-    ui = replay.opened(recording, stop, eyes, can_analyse=analyse is not None)
+    session = Replaying(recording, stop, eyes, analyse, analysed=analysed)
     try:
-        await _Replayer(ui, device or own_device(), analyse, ascii_wanted=ascii_wanted).run(analysed=analysed)
+        await Program(session, ascii_wanted=ascii_wanted, device=device).run()
     except Exception as error:
         if device is not None:
             raise
@@ -45,46 +43,52 @@ async def run(
     return 0
 
 
-class _Replayer:
-    """The program of a record."""
+class Replaying(Session):
+    """A record, with the table as it was at the stop that is shown; whatever else is asked for ends it."""
 
-    def __init__(self, ui: Ui, device: Device, analyse: Analyse | None, *, ascii_wanted: bool) -> None:
-        self._group = asyncio.TaskGroup()
-        self._shell = Shell(self._frame, self._press, self._act, device)
-        glyphs = device.glyphs(ascii_wanted=ascii_wanted)
-        workshop = Workshop(analyse, self._begin, self._shell.redraw)
-        self._replaying = Replaying(ui, glyphs, workshop)
+    def __init__(
+        self, recording: Recording, stop: int, eyes: Eyes, analyse: Analyse | None, *, analysed: bool
+    ) -> None:
+        ui = replay.opened(recording, stop, eyes, can_analyse=analyse is not None)
+        super().__init__(ui, replay.seen_in(ui))
+        self._recording, self._analyse, self._analysed = recording, analyse, analysed
+        self._work: asyncio.Task[None] | None = None
 
-    async def run(self, *, analysed: bool) -> None:
-        async with self._group as tasks:
-            ticking = tasks.create_task(self._tick())
-            if analysed:
-                self._replaying.analyse()
-            await self._shell.run()
-            ticking.cancel()
-            self._replaying.end()
+    def start(self, program: Program) -> None:
+        super().start(program)
+        self._begin = program.begin
+        if self._analysed:
+            self._judge()
 
-    def _begin(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        return self._group.create_task(work)
+    def show(self, ui: Ui) -> None:
+        self.model = replay.seen_in(ui)
+        super().show(ui)
 
-    async def _tick(self) -> None:
-        while True:
-            await asyncio.sleep(autoplay.TICK_SECONDS)
-            if self._replaying.runs:
-                self._replaying.tick()
-                self._shell.redraw()
+    def carry_out(self, request: Request) -> None:
+        match request:
+            case requests.Analyse():
+                self._judge()
+            case requests.StopAnalysis():
+                self._stop()
+                self.show(replay.stopped(self.ui))
+            case _:
+                self._stop()
+                self.end()
 
-    def _frame(self, width: int, height: int) -> Frame:
-        return self._replaying.frame(width, height)
+    def _judge(self) -> None:
+        if self._analyse is not None and self._work is None:
+            self._work = self._begin(self._analysing(self._analyse))
 
-    def _press(self, name: str, last_top: int) -> None:
-        self._take(self._replaying.press(name, last_top))
+    def _stop(self) -> None:
+        if self._work is not None:
+            self._work.cancel()
+            self._work = None
 
-    def _act(self, action: Action) -> None:
-        self._take(self._replaying.act(action))
+    async def _analysing(self, analyse: Analyse) -> None:
+        failure = await analyse(self._recording, self._told)
+        self._work = None
+        ui = replay.stopped(self.ui)
+        self.show(replace(ui, notice=Notice(failure, refusal=True)) if failure else ui)
 
-    def _take(self, request: Request | None) -> None:
-        if isinstance(request, requests.Quit):
-            self._shell.quit()
-        else:
-            self._shell.redraw()
+    def _told(self, analysis: Analysis) -> None:
+        self.show(replay.analysed(self.ui, analysis))

@@ -9,9 +9,9 @@ from client.finding.inquiry import follow_seat
 from client.language import describe_reason
 from client.network.transport import FREE_ACCESS, Access
 from client.player.seats import KeptSeat
+from client.ui.program import Choosing, Program
 from client.ui.requests import Request
 from client.ui.screens.search import Search, found, seat_stands
-from client.ui.start import PageProgram
 from client.ui.state import Ui
 
 _PATIENCE: Final = 5.0  # seconds without a server after which the screen says what may be the reason
@@ -19,44 +19,47 @@ _PATIENCE: Final = 5.0  # seconds without a server after which the screen says w
 
 async def run(
     ui: Ui, *, access: Access = FREE_ACCESS, ascii_wanted: bool = False, seats: tuple[KeptSeat, ...] = ()
-) -> tuple[Ui, Request]:
-    """Show where the player's seats are and what is found, live; return the last state and the request."""
-    from client.finding.search import search  # noqa: PLC0415 - the screen appears before the library is loaded
+) -> Request:
+    """Show where the player's seats are and what is found, live; return what the player has chosen."""
+    searching = _Searching(ui, access, seats)
+    await Program(searching, ascii_wanted=ascii_wanted).run()
+    return searching.request
 
-    at_first = (seats[0].server, seats[0].table) if seats else None
-    program = PageProgram(replace(ui, page=Search(chosen=at_first, seats=seats)), ascii_wanted=ascii_wanted)
 
-    def show(now: Found) -> None:
-        program.change(lambda before: found(before, now))
+class _Searching(Choosing):
+    """The page of what is found, kept up to date."""
 
-    def give_up_hope(before: Ui) -> Ui:
-        return (
-            replace(before, page=replace(before.page, waited=True))
-            if isinstance(before.page, Search)
-            else before
-        )
+    def __init__(self, ui: Ui, access: Access, seats: tuple[KeptSeat, ...]) -> None:
+        at_first = (seats[0].server, seats[0].table) if seats else None
+        super().__init__(replace(ui, page=Search(chosen=at_first, seats=seats)))
+        self._access, self._seats = access, seats
 
-    async def look() -> None:
+    def start(self, program: Program) -> None:
+        super().start(program)
+        for work in (self._look(), self._give_up_hope(), *map(self._follow, self._seats)):
+            program.begin(work)
+
+    def _show_found(self, now: Found) -> None:
+        self.show(found(self.ui, now))
+
+    async def _give_up_hope(self) -> None:
+        await asyncio.sleep(_PATIENCE)
+        if isinstance(self.ui.page, Search):
+            self.show(replace(self.ui, page=replace(self.ui.page, waited=True)))
+
+    async def _look(self) -> None:
+        from client.finding.search import search  # noqa: PLC0415 - the screen appears before the library is loaded
+
         try:
-            await search(show, access)
+            await search(self._show_found, self._access)
         except Exception as error:  # noqa: BLE001 - whatever fails there, an address can be typed
-            show(Found(deaf=describe_reason(error) or type(error).__name__))
+            self._show_found(Found(deaf=describe_reason(error) or type(error).__name__))
 
-    async def follow(seat: KeptSeat) -> None:
+    async def _follow(self, seat: KeptSeat) -> None:
         def stands(answer: SeatAnswer) -> None:
-            program.change(lambda before: seat_stands(before, seat, answer))
+            self.show(seat_stands(self.ui, seat, answer))
 
         try:
-            await follow_seat(seat.server, seat.table, seat.proof, access, stands)
+            await follow_seat(seat.server, seat.table, seat.proof, self._access, stands)
         except Exception as error:  # noqa: BLE001 - whatever fails there, the seat can be taken
             stands(Silent(describe_reason(error) or type(error).__name__))
-
-    tasks = [asyncio.create_task(each) for each in (look(), *map(follow, seats))]
-    waiting = asyncio.get_running_loop().call_later(_PATIENCE, program.change, give_up_hope)
-    try:
-        return await program.run()
-    finally:
-        waiting.cancel()
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)

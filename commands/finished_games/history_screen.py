@@ -7,10 +7,10 @@ from client.language import _
 from client.ui import requests
 from client.ui.export.moment import as_svg, saved
 from client.ui.online.visit import LookingBack
+from client.ui.program import choose
 from client.ui.replay import run as run_replay
 from client.ui.requests import Request
 from client.ui.screens.history import History
-from client.ui.start import run
 from client.ui.state import Hosting, Notice, Ui
 from client.ui.terminal.device import Device
 from client.ui.texts.kept import not_saved, saved_as
@@ -32,7 +32,7 @@ async def look_back(
             games, notice = (), _failed(folder, error, device)
         page = History(games, min(chosen, max(len(games) - 1, 0)))
         ui = Ui("", hosting=hosting, page=page, notice=notice)
-        ui, request = await run(ui, ascii_wanted=ascii_wanted, device=device)
+        ui, request = await choose(ui, ascii_wanted=ascii_wanted, device=device)
         if isinstance(request, requests.Quit | requests.GoHome):
             return isinstance(request, requests.GoHome)
         if isinstance(ui.page, History):

@@ -18,14 +18,13 @@ _SEATS: Final = 5  # those taken last; servers that are gone for good would fill
 _SECONDS: Final = 2.5  # for a server to answer to its name
 
 
-def chosen_server(name: str, access: Access, *, ascii_wanted: bool, home: bool) -> Request:
+async def chosen_server(name: str, access: Access, *, ascii_wanted: bool, home: bool) -> Request:
     """Show the servers and tables that are found until the player chooses; return where the player goes.
 
     With `home` there is a start screen to go back to.
     """
     ui, seats = Ui(name, hosting=Hosting(home=home)), kept_seats(seats_folder())[:_SEATS]
-    _ui, request = asyncio.run(run(ui, access=access, ascii_wanted=ascii_wanted, seats=seats))
-    return request
+    return await run(ui, access=access, ascii_wanted=ascii_wanted, seats=seats)
 
 
 def goal_of(server: str, table: str | None, access: Access) -> tuple[str, str | None]:

@@ -61,7 +61,7 @@ def _join(arguments: argparse.Namespace) -> int:
     name = name_of_player(arguments.name)
     if arguments.server is None:
         need_terminal()
-        request = chosen_server(name, access, ascii_wanted=arguments.ascii, home=False)
+        request = asyncio.run(chosen_server(name, access, ascii_wanted=arguments.ascii, home=False))
         if not isinstance(request, GoTo):
             return 0
         goal = request

@@ -1,6 +1,7 @@
 """`palatinus learn`: the lessons, and a first game."""
 
 import argparse
+import asyncio
 
 from client.player.preferences import name_of_player, prefer_as_remembered
 from client.ui.lessons.course import Parting
@@ -17,7 +18,7 @@ def add_learn(learn: argparse.ArgumentParser) -> None:
 def _learn(arguments: argparse.Namespace) -> int:
     need_terminal()
     prefer_as_remembered()
-    match taught(name_of_player(arguments.name), ascii_wanted=arguments.ascii):
+    match asyncio.run(taught(name_of_player(arguments.name), ascii_wanted=arguments.ascii)):
         case Parting.PLAY:
             from commands.playing.play import add_game, play_here  # the lessons begin without a server
 

@@ -102,16 +102,23 @@ def play_here(arguments: argparse.Namespace) -> int:
     except (NoSuchBrain, BadStart) as error:
         return wrong_use(str(error))
     with log_for_later():
-        try:
-            visited = asyncio.run(game)
-        except StartError as error:
-            return wrong_use(describe_host_error(error))
-        if not visited.home:
-            return report(visited)
-        known = remembered(preferences_file()) or Preferences()
-        name, human_pace = arguments.name or known.name, arguments.pace == "human"
-        set_up = msgspec.structs.replace(known, name=name, human_pace=human_pace, **chosen)
-        return at_home(set_up, StartLine.PLAY, arguments)
+        return asyncio.run(_played(game, chosen, arguments))
+
+
+async def _played(
+    game: Coroutine[Any, Any, Visit], chosen: dict[str, Any], arguments: argparse.Namespace
+) -> int:
+    """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
+    try:
+        visited = await game
+    except StartError as error:
+        return wrong_use(describe_host_error(error))
+    if not visited.home:
+        return report(visited)
+    known = remembered(preferences_file()) or Preferences()
+    name, human_pace = arguments.name or known.name, arguments.pace == "human"
+    set_up = msgspec.structs.replace(known, name=name, human_pace=human_pace, **chosen)
+    return await at_home(set_up, StartLine.PLAY, arguments)
 
 
 def _new(arguments: argparse.Namespace) -> _Game:

@@ -26,10 +26,10 @@ from client.player.preferences import (
 )
 from client.typed.names import default_name
 from client.ui import requests
-from client.ui.learn import run as run_lessons
 from client.ui.lessons.course import Parting
+from client.ui.lessons.course import run as run_lessons
+from client.ui.program import choose
 from client.ui.screens.start import LeftGame, Start, StartLine
-from client.ui.start import run
 from client.ui.state import Notice, Ui
 from client.ui.texts.kept import games_damaged
 from commands.parsing import need_terminal
@@ -55,10 +55,10 @@ def at_start_screen(arguments: argparse.Namespace) -> int:
     known = prefer_as_remembered()
     line = StartLine.LEARN if known is None else StartLine.PLAY
     with log_for_later():
-        return at_home(known or Preferences(), line, arguments)
+        return asyncio.run(at_home(known or Preferences(), line, arguments))
 
 
-def at_home(preferences: Preferences, line: StartLine, arguments: argparse.Namespace) -> int:
+async def at_home(preferences: Preferences, line: StartLine, arguments: argparse.Namespace) -> int:
     """Show the start screen, go where it leads, and come back to it, until the player quits."""
     levels = tuple(level.name for level in LEVELS)
     chosen = preferences.brain if preferences.brain in levels else usual_level(levels)
@@ -82,7 +82,7 @@ def at_home(preferences: Preferences, line: StartLine, arguments: argparse.Names
         ui = _with_left(ui, left)
         if kept.damaged and ui.notice is None:
             ui = replace(ui, notice=Notice(games_damaged(kept.damaged), refusal=True))
-        ui, request = asyncio.run(run(ui, ascii_wanted=arguments.ascii))
+        ui, request = await choose(ui, ascii_wanted=arguments.ascii)
         start = ui.page
         assert isinstance(start, Start)  # noqa: S101 - it stays on its page
         brain = levels[start.level]
@@ -105,20 +105,20 @@ def at_home(preferences: Preferences, line: StartLine, arguments: argparse.Names
             from client.network.transport import FREE_ACCESS
             from commands.playing.finding import chosen_server
 
-            request = chosen_server(ui.name, FREE_ACCESS, ascii_wanted=arguments.ascii, home=True)
+            request = await chosen_server(ui.name, FREE_ACCESS, ascii_wanted=arguments.ascii, home=True)
         if isinstance(request, requests.Quit):
             return 0
         if isinstance(request, requests.GoHome):
             continue
         if isinstance(request, requests.Learn) and (
-            taught(ui.name, ascii_wanted=arguments.ascii) is not Parting.PLAY
+            await taught(ui.name, ascii_wanted=arguments.ascii) is not Parting.PLAY
         ):
             ui = replace(ui, notice=None)
             continue
         from client.ui.game import report
         from commands.playing.visiting import gone_where
 
-        visited = gone_where(request, preferences, left, arguments)
+        visited = await gone_where(request, preferences, left, arguments)
         if isinstance(request, requests.Continue) and left is not None and visited.code:
             failed.add(left.folder)
         if isinstance(request, requests.GoTo) and not visited.code:
@@ -146,9 +146,9 @@ def _with_left(ui: Ui, game: KeptGame | None) -> Ui:
     return replace(ui, page=replace(start, left=LeftGame(game.players, when), chosen=chosen))
 
 
-def taught(name: str, *, ascii_wanted: bool) -> Parting | None:
+async def taught(name: str, *, ascii_wanted: bool) -> Parting | None:
     """Give the lessons; return how the pupil left them, or None if they failed, which has been reported."""
-    return asyncio.run(run_lessons(name, practice, ascii_wanted=ascii_wanted))
+    return await run_lessons(name, practice, ascii_wanted=ascii_wanted)
 
 
 def practice(record: str) -> Game:

@@ -1,7 +1,6 @@
 """A visit to a server, here or elsewhere, with what the client needs of the rest of the program."""
 
 import argparse
-import asyncio
 import getpass
 import sys
 from collections.abc import Callable
@@ -72,13 +71,13 @@ async def visit_asking(options: Options) -> Visit:
         options = replace(options, access=replace(options.access, password=password))
 
 
-def gone_where(
+async def gone_where(
     request: requests.Request, preferences: Preferences, left: KeptGame | None, arguments: argparse.Namespace
 ) -> Visit:
     """Go where the start screen leads; return how that ended."""
     if isinstance(request, requests.LookBack):
         looking = look_back(records_folder(), _looking_back(), ascii_wanted=arguments.ascii)
-        return Visit(home=asyncio.run(looking))
+        return Visit(home=await looking)
     name = preferences.name or default_name()
     options = options_of("", name, arguments)
     config = replace(kept_here(), human_pace=preferences.human_pace)
@@ -99,4 +98,4 @@ def gone_where(
             game = visit_asking(replace(there, table=table, watch=watch, seats=seats, home=True))
         case _:
             return Visit()
-    return asyncio.run(game)
+    return await game

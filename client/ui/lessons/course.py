@@ -1,17 +1,21 @@
 """A pupil's way through the lessons: the open page, and the game to practise on."""
 
 import enum
+import sys
 from collections.abc import Callable
 
 from client.network.refusals import describe_refusal
+from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.actions import Action
 from client.ui.lessons import lesson
 from client.ui.lessons.example import record_at
 from client.ui.lessons.lesson import Practice
 from client.ui.lessons.pages import PAGES
-from client.ui.screens.dispatch import pressed, updated
-from client.ui.state import Outcome
+from client.ui.program import Program, Session
+from client.ui.requests import Request
+from client.ui.state import Outcome, Ui
+from client.ui.terminal.device import own_device
+from client.ui.terminal.shell import describe_failure
 from client.ui.texts.glyphs import GlyphSet
 from engine.errors import IllegalCommand
 from engine.events import LayTile, Place
@@ -27,49 +31,45 @@ class Parting(enum.Enum):
     PLAY = enum.auto()  # to play a game now
 
 
-class Course:
-    """The lessons as one pupil goes through them.
-
-    `ui` and `model` are what the screen shows, `parting` is set when the pupil leaves.
-    """
+class Course(Session):
+    """The lessons as one pupil goes through them; `parting` is set when the pupil leaves."""
 
     def __init__(self, name: str, replayed: Replayed, glyphs: GlyphSet, page: int = 0) -> None:
         """Open a page; `replayed` turns a record into a game that can be continued."""
-        self._name, self._replayed, self._glyphs = name, replayed, glyphs
+        self._name, self._replayed, self._glyphs, self._page = name, replayed, glyphs, page
         self.parting: Parting | None = None
+        super().__init__(Ui(name), TableModel())
         self._open(page)
 
-    def press(self, name: str) -> None:
-        self._take(pressed(self.ui, name, self.model))
-
-    def act(self, action: Action) -> None:
-        self._take(updated(self.ui, action, self.model))
-
-    def _take(self, outcome: Outcome) -> None:
+    def take(self, outcome: Outcome) -> None:
         ui, request = outcome
-        self.ui = lesson.judged(ui, self.model, self._glyphs)
+        super().take((lesson.judged(ui, self.model, self._glyphs), request))
+
+    def carry_out(self, request: Request) -> None:
         match request:
             case requests.Quit():
-                self.parting = Parting.LEFT
+                self._part(Parting.LEFT)
             case requests.TurnPage(pages):
                 self._turn(self._page + pages)
             case LayTile() | Place():
                 self._try(request)
-            case None:
-                pass
             case _:
-                self.ui = lesson.out_of_place(self.ui)
+                self.show(lesson.out_of_place(self.ui))
+
+    def _part(self, parting: Parting) -> None:
+        self.parting = parting
+        self.end()
 
     def _turn(self, page: int) -> None:
         if page == len(PAGES):
-            self.parting = Parting.PLAY
+            self._part(Parting.PLAY)
         elif page >= 0:
             self._open(page)
 
     def _open(self, page: int) -> None:
         self._page = page
         self._set_up()
-        self.ui = lesson.opened(page, self._name, self.model, self._glyphs)
+        self.show(lesson.opened(page, self._name, self.model, self._glyphs))
 
     def _set_up(self) -> None:
         """Set up the page's game at its moment of the example."""
@@ -83,11 +83,23 @@ class Course:
         except IllegalCommand as error:
             # A server passes a refusal on in the same way.
             sentence = describe_refusal(Refused(error.fault, str(error), rule=error.rule, about=error.about))
-            self.ui = lesson.refused(self.ui, error, sentence, command, self._glyphs)
+            self.show(lesson.refused(self.ui, error, sentence, command, self._glyphs))
             return
         model = lesson.seen(self._practice, PAGES[self._page], self._name)
         if (after := lesson.after_move(self.ui, command, model, self._glyphs)) is None:
             self._set_up()
-            self.ui = lesson.strayed(self.ui, command, model)
+            self.show(lesson.strayed(self.ui, command, model))
         else:
-            self.model, self.ui = model, after
+            self.model = model
+            self.show(after)
+
+
+async def run(name: str, replayed: Replayed, *, ascii_wanted: bool = False) -> Parting | None:
+    """Give the lessons; return how the pupil left them, or None if they failed, which has been reported."""
+    try:
+        course = Course(name, replayed, own_device().glyphs(ascii_wanted=ascii_wanted))
+        await Program(course, ascii_wanted=ascii_wanted).run()
+    except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
+        sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
+        return None
+    return course.parting or Parting.LEFT

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import structs
 
@@ -17,10 +17,11 @@ from client.ui import requests
 from client.ui.export.moment import saved
 from client.ui.online.kept_seat import SeatKeeper
 from client.ui.online.visit import LookingBack, Options
+from client.ui.program import Session
+from client.ui.replay import Replaying
 from client.ui.requests import Request
 from client.ui.screens import news
-from client.ui.screens.replay import opened
-from client.ui.state import Company, Notice, Ui, hints_allowed
+from client.ui.state import Company, Notice, hints_allowed
 from client.ui.texts.changes import describe_taken_over
 from client.ui.texts.kept import back_in_seat, bad_record, not_saved, nothing_saved_here, saved_as, seat_lost
 from engine.errors import DamagedRecord
@@ -48,35 +49,11 @@ from protocol.messages import (
 from protocol.moves import move_message
 
 
-class Shown:
-    """The UI state; whoever changes it has it drawn."""
-
-    def __init__(self, ui: Ui, redraw: Callable[[], None], redraw_later: Callable[[], None]) -> None:
-        self.ui = ui
-        self._redraw = redraw
-        self._redraw_later = redraw_later
-
-    def show(self, ui: Ui) -> None:
-        """Show this state from now on."""
-        self.ui = ui
-        self._redraw()
-
-    def show_later(self, ui: Ui) -> None:
-        """Show this state from now on, which nobody waits for; the same one is not drawn again."""
-        if ui != self.ui:
-            self.ui = ui
-            self._redraw_later()
-
-    def log(self, sentence: str) -> None:
-        """Add a sentence to the log."""
-        self.show(news.logged(self.ui, [sentence]))
-
-
 class Listing:
     """Keeps the player listed under `name`, which is the player's from now on, if that is `wanted`."""
 
     def __init__(
-        self, name: str, connection: Connection, shown: Shown, keeper: SeatKeeper, *, wanted: bool
+        self, name: str, connection: Connection, shown: Session, keeper: SeatKeeper, *, wanted: bool
     ) -> None:
         self.name = name
         self._connection = connection
@@ -126,20 +103,6 @@ def _level(levels: Sequence[str], wanted: str) -> str:
 _OF_NAMES: Final = "name-"  # what the codes of refused names begin with
 
 
-class ReviewGame(Protocol):
-    """What shows a finished game."""
-
-    def __call__(self, ui: Ui, *, analysed: bool) -> None:
-        """Show it in this state, and have it analysed, too, if that is wanted."""
-
-
-class End(Protocol):
-    """What ends the program."""
-
-    def __call__(self, *, home: bool) -> None:
-        """End it, and go to the start screen if `home`."""
-
-
 def running(model: TableModel) -> bool:
     """Return whether a game is running at the client's table."""
     return model.view is not None and model.view.phase is not Phase.OVER
@@ -152,12 +115,12 @@ class Requests:
         self,
         options: Options,
         connection: Connection,
-        shown: Shown,
+        shown: Session,
         keeper: SeatKeeper,
         listing: Listing,
         *,
-        review: ReviewGame,
-        end: End,
+        review: Callable[[Session], None],
+        go_home: Callable[[], None],
     ) -> None:
         self._options = options
         self._connection = connection
@@ -165,7 +128,7 @@ class Requests:
         self._keeper = keeper
         self._listing = listing
         self._review = review
-        self._end = end
+        self._go_home = go_home
 
     async def ask(self, request: Request) -> None:
         """Send the request, and show what the server refuses."""
@@ -223,15 +186,11 @@ class Requests:
             case Leave():
                 await self.leave()
                 if self._options.filled:
-                    self._end(home=True)
+                    self._go_home()
                     return
                 left = news.gone_on(self._shown.ui, connection.model)
                 self._shown.show(replace(left, name=self._listing.name, log=()))
                 await self._list()
-            case requests.GoHome():
-                self._end(home=True)
-            case requests.Quit():
-                self._end(home=False)
             case _ if isinstance(request, InLobby | AtTable):
                 await connection.ask(request)
 
@@ -292,9 +251,7 @@ class Requests:
         everything = recording.all_eyes
         match request:
             case requests.Review(analysed):
-                can_analyse = looking_back.analyse is not None
-                ui = opened(recording, 0, everything, can_analyse=can_analyse)
-                self._review(ui, analysed=analysed)
+                self._review(Replaying(recording, 0, everything, looking_back.analyse, analysed=analysed))
             case requests.SaveRecord():
                 self._save(looking_back, f"palatinus-{table}.txt", text)
             case requests.SavePicture():

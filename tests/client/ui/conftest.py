@@ -24,7 +24,7 @@ async def keys(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Keyboard]:
             def __init__(self, options: Options, connection: Connection) -> None:
                 super().__init__(options, connection)
                 for name in ("show", "show_later"):
-                    monkeypatch.setattr(self._shown, name, self._observed(getattr(self._shown, name)))
+                    monkeypatch.setattr(self, name, self._observed(getattr(self, name)))
 
             def _observed(self, show: Callable[[Ui], None]) -> Callable[[Ui], None]:
                 def observed(ui: Ui) -> None:

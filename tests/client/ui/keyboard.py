@@ -35,7 +35,7 @@ class Keyboard:
     async def until(self, seen: Callable[[Ui, TableModel], bool]) -> None:
         """Wait until the client's state meets the condition."""
         async with asyncio.timeout(TIMEOUT):
-            while self.client is None or not seen(self.client._shown.ui, self.client._connection.model):
+            while self.client is None or not seen(self.client.ui, self.client._connection.model):
                 self.changed.clear()
                 await self.changed.wait()
 

@@ -14,6 +14,7 @@ from client.network.connection import connected
 from client.suggestion import Suggestion
 from client.tables.news import HeardInLobby
 from client.ui import game as game_program
+from client.ui import program
 from client.ui.game import run
 from client.ui.online.visit import LookingBack, Options
 from client.ui.screens.overlays import Quitting
@@ -238,7 +239,7 @@ async def test_a_list_that_is_refused_leaves_the_request_under_way_alone(
         await peer.receive(Watch)
         await peer.send(Refused("too-soon", "Not now.", asked.id))
         await keys.until(lambda ui, _: ui.notice is not None and ui.notice.refusal)
-        assert keys.client._shown.ui.busy
+        assert keys.client.ui.busy
         peer.drop()
         keys.press("q")
 
@@ -335,7 +336,7 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
         may_answer.set()
         await keys.until(lambda ui, _: not ui.ponders)
         assert keys.client is not None
-        assert "So it is." not in told(keys.client._shown.ui)
+        assert "So it is." not in told(keys.client.ui)
         keys.press("s")
         await keys.until(lambda ui, _: "no hints" in told(ui))
         await peer.send(allowed)
@@ -379,11 +380,11 @@ async def test_any_key_stops_the_search_for_a_hint(keys: Keyboard, key: str) -> 
         keys.press("s")
         await keys.until(lambda ui, _: ui.ponders and ui.notice is not None)
         assert keys.client is not None
-        cursor = keys.client._shown.ui.page.game
+        cursor = keys.client.ui.page.game
         keys.press(key)
         await cancelled.wait()
         await keys.until(lambda ui, _: not ui.ponders and ui.notice is None)
-        assert (keys.client._shown.ui.page.game != cursor) is (key == "l")
+        assert (keys.client.ui.page.game != cursor) is (key == "l")
         keys.press("qy")
         await peer.until_closed()
 
@@ -430,7 +431,7 @@ async def test_a_crash_is_reported_in_one_sentence(
     def drawn(*_: object) -> None:
         raise RuntimeError("no ink")
 
-    monkeypatch.setattr(game_program, "drawn", drawn)
+    monkeypatch.setattr(program, "drawn", drawn)
 
     async def act(peer: Peer) -> None:
         with contextlib.suppress(Exception):
@@ -496,7 +497,7 @@ async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.Monk
         keys.client._connection._websocket.transport.abort()  # type: ignore[union-attr]
         await keys.until(lambda ui, _: ui.lost is not None and ui.company is None)
         await keys.until(lambda ui, _: names_of(ui) == ["Bob", "Ann"])
-        assert [each.text for each in keys.client._shown.ui.talk.remarks] == ["hello", "anybody?"]
+        assert [each.text for each in keys.client.ui.talk.remarks] == ["hello", "anybody?"]
         keys.press("q")
         assert await ann == 0
 

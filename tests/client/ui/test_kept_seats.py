@@ -136,7 +136,7 @@ async def test_unusable_seat_files_do_not_end_the_game(
         await peer.send(Seated(join.id, "KXQT", 1, "a-secret"), gathering("Bob", "Ann"))
         await keys.until(lambda ui, model: is_idle(ui, model) and sentence in "\n".join(ui.log))
         assert keys.client is not None
-        assert "a-secret" not in repr(keys.client._shown.ui) + repr(keys.client._connection.model)
+        assert "a-secret" not in repr(keys.client.ui) + repr(keys.client._connection.model)
         await quit_table(keys, peer)
 
     async with scripted(act) as url:

@@ -1,0 +1,180 @@
+"""The client's one program: a stack of sessions on a screen, and the loop that runs them."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Final
+
+from client.tables.table import TableModel
+from client.ui.actions import Action
+from client.ui.frame import Frame, in_ascii
+from client.ui.requests import Quit, Request
+from client.ui.screens import autoplay
+from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.news import logged
+from client.ui.screens.screen import drawn
+from client.ui.state import Outcome, Ui
+from client.ui.terminal.device import Device, own_device
+from client.ui.terminal.shell import Shell
+
+_PRESENT_SECONDS: Final = 5.0  # how long after a key somebody is taken to be at the screen
+
+
+class Session:
+    """What the player is in: a page to choose from, a record, the lessons, a server.
+
+    `ui` is its state, `model` what is known of the table. It is `over` when the one below it is to go on.
+    """
+
+    def __init__(self, ui: Ui, model: TableModel) -> None:
+        self.ui, self.model = ui, model
+        self.over = False
+        self._changed: Callable[[], None] = _nothing
+        self._changed_later: Callable[[], None] = _nothing
+
+    def start(self, program: "Program") -> None:
+        """Begin what goes on beside the screen."""
+        self._changed, self._changed_later = program.changed, program.changed_later
+
+    def carry_out(self, request: Request) -> None:
+        """Do what the player asks for."""
+        raise NotImplementedError
+
+    async def farewell(self) -> None:
+        """End properly, as its player has quit."""
+
+    def press(self, name: str) -> None:
+        self.take(pressed(self.ui, name, self.model))
+
+    def act(self, action: Action) -> None:
+        self.take(updated(self.ui, action, self.model))
+
+    def tick(self) -> None:
+        """Update the times on the screen, and take the next step of a walk that goes on by itself."""
+        if autoplay.counting(self.ui, self.model):
+            self.show(autoplay.ticked(replace(self.ui, now=time.monotonic()), self.model))
+
+    def take(self, outcome: Outcome) -> None:
+        """Show the next state, and do what is asked for."""
+        ui, request = outcome
+        self.show(ui)
+        if request is not None:
+            self.carry_out(request)
+
+    def show(self, ui: Ui) -> None:
+        """Show this state from now on."""
+        self.ui = ui
+        self._changed()
+
+    def show_later(self, ui: Ui) -> None:
+        """Show this state from now on, which nobody waits for; the same one is not drawn again."""
+        if ui != self.ui:
+            self.ui = ui
+            self._changed_later()
+
+    def log(self, sentence: str) -> None:
+        """Add a sentence to the log."""
+        self.show(logged(self.ui, [sentence]))
+
+    def end(self) -> None:
+        """Go back to the session below, or end the program."""
+        self.over = True
+        self._changed()
+
+
+class Program:
+    """Shows the session on top of the stack, and hands it keys and clicks, until the last one is over."""
+
+    def __init__(self, session: Session, *, ascii_wanted: bool = False, device: Device | None = None) -> None:
+        device = device or own_device()
+        self.glyphs = device.glyphs(ascii_wanted=ascii_wanted)
+        self._stack = [session]
+        self._group = asyncio.TaskGroup()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._shell = Shell(self._frame, self._press, self._act, device)
+        self._touched = time.monotonic()
+        self.changed_later = self._shell.redraw_later
+
+    async def run(self) -> None:
+        """Run until the last session is over, or the terminal is closed."""
+        first = self._stack[0]
+        async with self._group:
+            self.begin(self._tick())
+            first.start(self)
+            if await self._shell.run():  # else the terminal was closed: its player may come back
+                await first.farewell()
+            for task in self._tasks:
+                task.cancel()  # a request may wait for a connection that is not coming back
+
+    def begin(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        """Begin work that ends with the program."""
+        task = self._group.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def open(self, session: Session) -> None:
+        """Put a session on top of the others."""
+        self._stack.append(session)
+        session.start(self)
+        self.changed()
+
+    def changed(self) -> None:
+        """Show what has changed, with the next session on top if one is over."""
+        while len(self._stack) > 1 and self._stack[-1].over:
+            self._stack.pop()
+        if self._stack[-1].over or self._stack[0].over:
+            self._shell.quit()
+        else:
+            self._shell.redraw()
+
+    def call(self, title: str, sentence: str) -> None:
+        """Call the player, unless somebody is at the screen."""
+        focused = self._shell.focused
+        present = time.monotonic() - self._touched < _PRESENT_SECONDS if focused is None else focused
+        if not present:
+            texts = title, sentence
+            self._shell.call(*(map(in_ascii, texts) if self.glyphs.ascii else texts))
+
+    def _frame(self, width: int, height: int) -> Frame:
+        top = self._stack[-1]
+        return drawn(top.ui, top.model, self.glyphs, width, height)
+
+    def _press(self, name: str, last_top: int) -> None:
+        self._touched = time.monotonic()
+        self._stack[-1].ui = replace(self._stack[-1].ui, last_top=last_top)
+        self._stack[-1].press(name)
+
+    def _act(self, action: Action) -> None:
+        self._touched = time.monotonic()
+        self._stack[-1].act(action)
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(autoplay.TICK_SECONDS)
+            for session in self._stack:
+                session.tick()
+
+
+class Choosing(Session):
+    """A page without a server, until the player chooses what to do: `request`."""
+
+    def __init__(self, ui: Ui) -> None:
+        super().__init__(ui, TableModel())
+        self.request: Request = Quit()
+
+    def carry_out(self, request: Request) -> None:
+        self.request = request
+        self.end()
+
+
+async def choose(ui: Ui, *, ascii_wanted: bool = False, device: Device | None = None) -> tuple[Ui, Request]:
+    """Show a page to choose from; return its last state, and what the player has chosen."""
+    choosing = Choosing(ui)
+    await Program(choosing, ascii_wanted=ascii_wanted, device=device).run()
+    return replace(choosing.ui, notice=None), choosing.request
+
+
+def _nothing() -> None:
+    """Do nothing, as long as nobody looks."""
