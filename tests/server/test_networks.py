@@ -96,6 +96,7 @@ def test_pseudonyms_tell_which_networks_are_the_same() -> None:
     assert one[0] != other[0]
     assert one[1:] == other[1:]
     assert len(set(one)) == 3
+    assert Origins().of(HERE) != Origins().of(HERE)  # nobody can try all addresses
 
 
 def test_whoever_has_used_little_of_what_all_share_has_a_part_of_it() -> None:

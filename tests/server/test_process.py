@@ -100,7 +100,7 @@ async def test_a_port_in_use_is_reported_in_one_line() -> None:
     """The line says what is wrong and what to do."""
     async with memory_server() as other:
         code, err = await refused_to_start("--memory", "--host", "127.0.0.1", "--port", str(other.port))
-        check_one_line(code, err, "127.0.0.1", str(other.port), "in use", "--port")
+        check_one_line(code, err, "127.0.0.1", str(other.port), "is using this address", "--port")
         assert "attempting" not in err
 
 

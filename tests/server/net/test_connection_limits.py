@@ -195,9 +195,9 @@ async def test_what_many_connections_have_freed_is_given_back(monkeypatch: pytes
         await eventually(lambda: given_back == [0, 0])
 
 
-async def test_a_silent_connection_is_closed(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_silent_connection_is_closed() -> None:
     """A connection that sends nothing ends after the hello time."""
-    async with undisturbed_server(caplog, hello_seconds=0.1) as (server, _):
+    async with memory_server(hello_seconds=0.1) as server:
         assert await exchange(server.port) == b""
 
 

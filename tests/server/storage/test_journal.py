@@ -10,10 +10,23 @@ from pathlib import Path
 
 import pytest
 
+from engine.game import GameOptions
 from engine.pieces import Seat
 from engine.view import View
 from protocol.codes import Code
-from protocol.messages import Done, Events, JoinTable, Leave, OpenTable, Resume, Say, StartGame, TableState
+from protocol.events import event_map
+from protocol.messages import (
+    Done,
+    EventMap,
+    Events,
+    JoinTable,
+    Leave,
+    OpenTable,
+    Resume,
+    Say,
+    StartGame,
+    TableState,
+)
 from salvage.repair import repair
 from server.app import Running, running
 from server.config import Config, Limits
@@ -29,6 +42,7 @@ from server.storage.sqlite.tables_in_file import carry_out
 from server.storage.stored_tables import Stored, relinked
 from server.tables.context import RETRY_SECONDS
 from server.tables.state.persistent_state import PersistentState
+from tests.games import begun
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     Peer,
@@ -383,6 +397,8 @@ async def damaged_folder(data: Path, damage: Callable[[Path], None]) -> tuple[st
 
 
 PIECE = re.compile(r"[ESLMA][mfs]\*")
+BEGUN = begun(GameOptions(2, random_layout=True), 1).events
+NOT_IN_HAND: EventMap = {"t": "placed", "seat": 0, "piece": "Am*", "field": "A1"}
 FIRST = "code = (SELECT code FROM entry ORDER BY id LIMIT 1)"
 
 
@@ -403,6 +419,7 @@ FIRST = "code = (SELECT code FROM entry ORDER BY id LIMIT 1)"
         replace_entry(Played(0, StartGame(1), [{"t": "placed", "seat": 0, "piece": "Em", "field": "A1"}])),
         replace_entry(Played(0, StartGame(1), [{"t": "placed", "seat": 0, "piece": "Es*", "field": "A1"}])),
         replace_entry(Played(0, StartGame(1), [])),
+        replace_entry(Played(0, StartGame(1), [*map(event_map, BEGUN), NOT_IN_HAND])),
     ],
 )
 async def test_a_damaged_table_is_set_aside_and_the_others_play_on(

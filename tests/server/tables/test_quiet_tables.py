@@ -9,6 +9,7 @@ from protocol.messages import (
     Sync,
 )
 from protocol.settings import Quiet
+from server.tables.chat import Talk
 from tests.server.peer import (
     Peer,
     all_caught_up,
@@ -61,6 +62,15 @@ async def test_an_ended_game_is_quiet_no_more() -> None:
         await host.done(EndGame(host.next_id()))
         await spectator.done(Say(spectator.next_id(), "a pity"))
         assert await hears(player, "a pity") == 1
+
+
+def test_the_number_of_a_remark_does_not_count_what_one_may_not_read() -> None:
+    """Or it would tell players that spectators had talked."""
+    said, tip = Said("hello", seat=0), Said("a tip", spectator=1)
+    silent, busy = Talk(), Talk()
+    busy.add(tip, "Carla", to_players=False, to_spectators=True)
+    numbers = {talk.add(said, "Anna", to_players=True, to_spectators=True).number for talk in (silent, busy)}
+    assert len(numbers) == 1
 
 
 async def hears(peer: Peer, text: str) -> int | None:

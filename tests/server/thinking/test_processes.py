@@ -107,7 +107,7 @@ async def test_a_process_answers_as_the_brain_does_here_and_is_kept() -> None:
             assert command_of(legal.seat, move) == steady(there, legal, random.Random(seed))
             (process,) = thinkers()
             if sys.platform != "win32":
-                assert process.nice() == psutil.Process().nice() + 10
+                assert process.nice() == min(psutil.Process().nice() + 10, 19)
             pids.add(process.pid)
     assert len(pids) == 1
 

@@ -29,4 +29,7 @@ def test_a_bot_alone_with_a_person_or_in_a_hurry_takes_no_more_than_it_must() ->
 
 def test_moves_differ_in_their_time() -> None:
     view, pace = played(GameOptions(3), 1, 8).view, Pace(1.0, 1, human=True)
-    assert len({pace.pause(view, among_people=True) for _ in range(10)}) == 10
+    for draw in (pace.pause, pace.pause_when_late):  # at once, a late move would show when it was chosen
+        drawn = {draw(view, among_people=True) for _ in range(10)}
+        assert len(drawn) == 10
+        assert min(drawn) >= 1.5
