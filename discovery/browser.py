@@ -160,7 +160,7 @@ class _Names(ServiceListener):
 
     async def _look_into(self, name: str) -> None:
         try:
-            server = await self._asked(name)
+            server = await self._resolve(name)
         except Error:  # a name or an answer that is not one
             server = None
         self._ears.found(name, server, on_loopback=self._on_loopback)
@@ -174,7 +174,7 @@ class _Names(ServiceListener):
         del self._unanswered[name]
         self._ask(name)
 
-    async def _asked(self, name: str) -> Heard | None:
+    async def _resolve(self, name: str) -> Heard | None:
         info = AsyncServiceInfo(SERVICE_TYPE, name)
         async with self._slots:
             if not await info.async_request(self._zeroconf.zeroconf, _ANSWER_MILLISECONDS):

@@ -38,7 +38,7 @@ async def multicast(
     except (OSError, RuntimeError, Error) as error:
         raise NoMulticast(_reason(error)) from error
     try:
-        await _started(zeroconf, interfaces, failed)
+        await _wait_until_started(zeroconf, interfaces, failed)
         yield zeroconf
     finally:
         with contextlib.suppress(TimeoutError, OSError, Error):
@@ -47,7 +47,7 @@ async def multicast(
         zeroconf.zeroconf.close()  # without a wait: what a goodbye cut short has left open
 
 
-async def _started(
+async def _wait_until_started(
     zeroconf: AsyncZeroconf, interfaces: tuple[Interface, ...], failed: Callable[[OSError], None]
 ) -> None:
     engine = zeroconf.zeroconf.engine

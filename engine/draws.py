@@ -63,17 +63,17 @@ class Outcomes:
 
 def commitment_to(seed: Bytes32) -> Bytes32:
     """Return what a server shows of its seed before it knows any share."""
-    return _hashed(f"palatinus seed 1 {seed}")
+    return _hash_of(f"palatinus seed 1 {seed}")
 
 
 def pledge_of(share: Share) -> Bytes32:
     """Return what a client shows of its share before it knows the others' pledges."""
-    return _hashed(f"palatinus share 1 {share}")
+    return _hash_of(f"palatinus share 1 {share}")
 
 
 def outcomes(seed: Bytes32, shares: Sequence[Share]) -> Outcomes:
     """Return what a game with this seed and these shares, by seat, draws."""
-    key = _hashed(f"palatinus game 1 {seed} {' '.join(shares)}")
+    key = _hash_of(f"palatinus game 1 {seed} {' '.join(shares)}")
     turns = Numbers(key, "orientations")
     return Outcomes(
         Seat(Numbers(key, "starting").below(len(shares))),
@@ -109,9 +109,9 @@ def shuffled(items: Sequence[T], numbers: Numbers) -> list[T]:
 def _stream(key: Bytes32, purpose: str) -> Iterator[int]:
     block = 0
     while True:
-        yield from bytes.fromhex(_hashed(f"palatinus draw 1 {key} {purpose} {block}"))
+        yield from bytes.fromhex(_hash_of(f"palatinus draw 1 {key} {purpose} {block}"))
         block += 1
 
 
-def _hashed(line: str) -> Bytes32:
+def _hash_of(line: str) -> Bytes32:
     return Bytes32(hashlib.sha256(line.encode("ascii")).hexdigest())

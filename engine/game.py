@@ -223,10 +223,10 @@ class Game:
         match command:
             case LayTile():
                 _check_lay(view, command)
-                return _laid(view, command, self._chance)
+                return _lay_events(view, command, self._chance)
             case Place():
                 _check_place(view, command)
-                return _placed(view, command, self._layout or view.layout, self._chance)
+                return _place_events(view, command, self._layout or view.layout, self._chance)
             case _:
                 assert_never(command)
 
@@ -316,7 +316,7 @@ def _soldiers_due(view: View, seat: Seat) -> bool:
     return soldiers > 0 and view.remaining[seat] - soldiers <= view.start.soldierless_at
 
 
-def _laid(view: View, command: LayTile, chance: Chance) -> Iterator[Event]:
+def _lay_events(view: View, command: LayTile, chance: Chance) -> Iterator[Event]:
     drawn = view.drawn
     assert drawn is not None  # while tiles are laid, the seat on turn holds one (R3.3)
     yield TileLaid(command.seat, drawn, command.position, command.orientation)
@@ -328,7 +328,7 @@ def _laid(view: View, command: LayTile, chance: Chance) -> Iterator[Event]:
         yield _laurels_dealt(view.tiles, chance)
 
 
-def _placed(view: View, command: Place, layout: Layout, chance: Chance) -> Iterator[Event]:
+def _place_events(view: View, command: Place, layout: Layout, chance: Chance) -> Iterator[Event]:
     placed = Placed(command.seat, command.piece, command.field)
     yield placed
     if view.to_place > 1:

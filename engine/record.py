@@ -181,18 +181,18 @@ class _Reader:
                 place.isupper() or word == place for word, place in zip(words, places, strict=True)
             ):
                 return words
-        raise self.refused("found {found}, expected {expected}", found=_quoted(found), expected=expected)
+        raise self.refused("found {found}, expected {expected}", found=_quote(found), expected=expected)
 
     def number(self, word: str) -> int:
         """Return `word`, from the line read last, as a number."""
         if not word.isdecimal() or len(word) > 3:
-            raise self.refused("{word} is not a number that is allowed here", word=_quoted(word))
+            raise self.refused("{word} is not a number that is allowed here", word=_quote(word))
         return int(word)
 
     def bytes32(self, word: str) -> Bytes32:
         """Return `word`, from the line read last, as 32 bytes."""
         if BYTES32.fullmatch(word) is None:
-            raise self.refused("{word} is not 64 hexadecimal digits, 0-9 and a-f", word=_quoted(word))
+            raise self.refused("{word} is not 64 hexadecimal digits, 0-9 and a-f", word=_quote(word))
         return Bytes32(word)
 
     def header(self) -> bool:
@@ -203,14 +203,14 @@ class _Reader:
                 if version not in _VERSIONS:
                     raise self.refused(
                         "this is a record of version {version}; only versions {known} can be read",
-                        version=_quoted(version),
+                        version=_quote(version),
                         known=", ".join(_VERSIONS),
                     )
             case _:
                 raise self.refused(
                     "found {found}, but a record begins with {header}",
-                    found=_quoted(found),
-                    header=_quoted(_HEADER),
+                    found=_quote(found),
+                    header=_quote(_HEADER),
                 )
         self._unproven.clear()  # no event produces this line
         return _VERSIONS[version]
@@ -226,14 +226,14 @@ class _Reader:
                     raise DamagedRecord(
                         number,
                         "found {found}, but this game has {due} here",
-                        found=_quoted(found),
+                        found=_quote(found),
                         due=f"`{line}`",
                     )
 
     def end(self) -> None:
         """Check that nothing is left."""
         for number, found in self._rest:
-            raise DamagedRecord(number, "found {found} after the end of the record", found=_quoted(found))
+            raise DamagedRecord(number, "found {found} after the end of the record", found=_quote(found))
 
     def _next(self, due: str) -> str:
         line = next(self._rest, None)
@@ -265,7 +265,7 @@ def _meaningful(text: str) -> Iterator[tuple[int, str]]:
             yield number, " ".join(words)
 
 
-def _quoted(found: str) -> str:
+def _quote(found: str) -> str:
     return f"`{found}`" if len(found) <= 60 else f"`{found[:60]}...`"
 
 
@@ -304,7 +304,7 @@ def _peoples(reader: _Reader, players: int) -> tuple[tuple[People, ...], ...]:
         if not len(found) == len(set(found)) == count or not set(found).issubset(left):
             raise reader.refused(
                 "found {found}, expected {count} of the peoples left: {left}",
-                found=_quoted(found),
+                found=_quote(found),
                 count=count,
                 left=", ".join(left),
             )
@@ -319,22 +319,22 @@ def _command(reader: _Reader, game: Game) -> Command | None:
     if words != [_UNFINISHED] and (found := reader.number(words[0])) != game.view.turn:
         raise reader.refused(
             "found seat {seat}, but it is the turn of seat {turn}",
-            seat=_quoted(str(found)),
-            turn=_quoted(str(game.view.turn)),
+            seat=_quote(str(found)),
+            turn=_quote(str(game.view.turn)),
         )
     match words:
         case [seat, "lays", tile, position, orientation]:
             drawn = game.view.drawn
             if drawn is not None and tile != drawn:
                 raise reader.refused(
-                    "found tile {tile}, but {drawn} was drawn", tile=_quoted(tile), drawn=drawn
+                    "found tile {tile}, but {drawn} was drawn", tile=_quote(tile), drawn=drawn
                 )
             return LayTile(Seat(reader.number(seat)), reader.number(position), reader.number(orientation))
         case [seat, _, piece, field]:
             if piece not in NOTATIONS:
                 raise reader.refused(
                     "{piece} is not a piece: write people, kind, and * for a wolf, like {example}",
-                    piece=_quoted(piece),
+                    piece=_quote(piece),
                     example="Em*",
                 )
             return Place(Seat(reader.number(seat)), Piece(piece), Field(field))
@@ -365,7 +365,7 @@ class _RecordedChance:
         if tile not in bag:
             raise self._reader.refused(
                 "tile {tile} cannot be drawn: the bag still holds {bag}",
-                tile=_quoted(tile),
+                tile=_quote(tile),
                 bag=", ".join(bag),
             )
         if position == CENTRE:
@@ -396,7 +396,7 @@ class _RecordedChance:
             if name not in left:
                 raise self._reader.refused(
                     "laurel {laurel} cannot be dealt: the ones left are {left}",
-                    laurel=_quoted(name),
+                    laurel=_quote(name),
                     left=", ".join(left),
                 )
             named.append(left.pop(name))

@@ -52,7 +52,7 @@ class ClusterService:
         self._service = service
         self._journal = journal
         self._lobby = lobby
-        self._others = OtherNodes(channel, tasks, self._answered)
+        self._others = OtherNodes(channel, tasks, self._answer_line)
 
     async def do(self, request: Request) -> Answer:
         """Carry out a request of this server's host."""
@@ -93,13 +93,13 @@ class ClusterService:
         if name in (None, own):
             address = next((node.address for node in self._others.nodes.values() if node.name == own), "")
             said, _ = await answer_line(lambda: carried_out(self._here, asked), "")
-            answers.append(_told(own, address, said, FailureCode.NODE_SILENT))
+            answers.append(_node_answer(own, address, said, FailureCode.NODE_SILENT))
         lines = await self._others.ask(line_with(Envelope(VERSION, asked)), others)
         for node in others:
             line = lines.get(node.term)
             if line is None and isinstance(asked, SetDrain) and node.term not in self._others.nodes:
                 line = line_with(Answered(VERSION, DrainReport(0)))  # nobody was there: it has stopped
-            answers.append(_told(node.name, node.address, line, self._others.why_silent(node)))
+            answers.append(_node_answer(node.name, node.address, line, self._others.why_silent(node)))
         return sorted(answers, key=lambda answer: answer.node)
 
     async def _at_its_node(self, request: CloseTables | RemovePlayer, code: str) -> Answer:
@@ -107,7 +107,7 @@ class ClusterService:
         if (node := await self._elsewhere(code)) is None:
             return await self._here(request)
         lines = await self._others.ask(line_with(Envelope(VERSION, request)), [node])
-        answer = _told(node.name, node.address, lines.get(node.term), self._others.why_silent(node))
+        answer = _node_answer(node.name, node.address, lines.get(node.term), self._others.why_silent(node))
         if answer.error is not None:
             raise AdminFailure(answer.error.code, answer.error.text, **answer.error.about)
         return answer.ok, None
@@ -121,7 +121,7 @@ class ClusterService:
 
     # -- asked by others ----------------------------------------------------------------------------
 
-    async def _answered(self, node: str, line: bytes) -> bytes:
+    async def _answer_line(self, node: str, line: bytes) -> bytes:
         """Return the line that answers a question of another server."""
 
         async def asked() -> Answer:
@@ -137,7 +137,7 @@ class ClusterService:
         return answer
 
 
-def _told(name: str, address: str, line: bytes | None, why_silent: FailureCode) -> NodeAnswer:
+def _node_answer(name: str, address: str, line: bytes | None, why_silent: FailureCode) -> NodeAnswer:
     """Return what a server has said, or else why it has not."""
     try:
         if line is not None:

@@ -56,7 +56,7 @@ def listening(path: Path, *, by_unix_socket: bool = _BY_UNIX_SOCKET) -> Iterator
     """
     with contextlib.ExitStack() as stack:
         try:
-            endpoint = _opened(path, stack, by_unix_socket=by_unix_socket)
+            endpoint = _open(path, stack, by_unix_socket=by_unix_socket)
         except OSError as error:
             raise StartError(
                 "cannot listen on the admin socket {file}: {reason}. "
@@ -67,9 +67,9 @@ def listening(path: Path, *, by_unix_socket: bool = _BY_UNIX_SOCKET) -> Iterator
         yield endpoint
 
 
-def _opened(path: Path, stack: contextlib.ExitStack, *, by_unix_socket: bool) -> Endpoint:
+def _open(path: Path, stack: contextlib.ExitStack, *, by_unix_socket: bool) -> Endpoint:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    stack.enter_context(_owned(path))
+    stack.enter_context(_ownership(path))
     _remove_stale(path, unix=by_unix_socket)
     family = socket.AF_UNIX if by_unix_socket else socket.AF_INET
     listener = stack.enter_context(socket.socket(family))
@@ -129,12 +129,12 @@ def _no_server(path: Path) -> NoServer:
 
 
 @contextlib.contextmanager
-def _owned(path: Path) -> Iterator[None]:
+def _ownership(path: Path) -> Iterator[None]:
     """Be the only server at `path` until the context ends, however it ends."""
     lock = path.with_name(f"{path.name}.lock")
     file = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
-        if not _locked(file):
+        if not _lock(file):
             raise StartError(
                 "another server is using the admin socket {file}. Stop it, or choose another --data "
                 "for this one (with --memory, another --admin-socket)",
@@ -145,7 +145,7 @@ def _owned(path: Path) -> Iterator[None]:
         os.close(file)
 
 
-def _locked(file: int) -> bool:
+def _lock(file: int) -> bool:
     """Lock the file until it is closed, and return True, unless another process has it."""
     try:
         if sys.platform == "win32":

@@ -38,7 +38,7 @@ async def admin_server(
 
     def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(open_now) >= _CONNECTIONS:
-            writer.write(_failed(FailureCode.BUSY, FAILURE_TEXTS[FailureCode.BUSY], {}))
+            writer.write(_failure_line(FailureCode.BUSY, FAILURE_TEXTS[FailureCode.BUSY], {}))
             writer.close()
             return
         task = tasks.start(_serve(reader, writer, endpoint, do), "admin command")
@@ -65,7 +65,7 @@ async def _serve(
 ) -> None:
     """Read one request, answer it, and close the connection; whatever happens, the server plays on."""
     try:
-        answer, file = await _answered(reader, endpoint, do)
+        answer, file = await _answer(reader, endpoint, do)
         with file or contextlib.nullcontext():
             await _write(writer, answer)
             while file is not None and (chunk := await asyncio.to_thread(file.read, _CHUNK)):
@@ -84,7 +84,7 @@ async def _serve(
         writer.close()
 
 
-async def _answered(
+async def _answer(
     reader: asyncio.StreamReader, endpoint: Endpoint, do: Callable[[Request], Awaitable[Answer]]
 ) -> tuple[bytes, BinaryIO | None]:
     """Return the answer to the next request, and the file that follows it; raises OSError."""
@@ -109,17 +109,17 @@ async def answer_line(
         report, file = answer
         return line_with({"v": VERSION, "ok": report}), file
     except AdminFailure as error:
-        return _failed(error.code, error.text, error.about), None
+        return _failure_line(error.code, error.text, error.about), None
     except Refusal as refusal:
-        return _failed(refusal.code, REFUSAL_TEXTS[refusal.code], refusal.about), None
+        return _failure_line(refusal.code, REFUSAL_TEXTS[refusal.code], refusal.about), None
     except JournalError as error:
-        return _failed(FailureCode.JOURNAL, error.text, error.about), None
+        return _failure_line(FailureCode.JOURNAL, error.text, error.about), None
     except OSError:
         raise
     except Exception as error:  # a mistake of ours is the host's to report
         log.exception("an admin command failed", extra=about(path=path))
         unexpected = failure(FailureCode.FAILED, reason=type(error).__name__)
-        return _failed(unexpected.code, unexpected.text, unexpected.about), None
+        return _failure_line(unexpected.code, unexpected.text, unexpected.about), None
 
 
 async def carried_out(do: Callable[[Request], Awaitable[Answer]], request: Request) -> Answer:
@@ -168,6 +168,6 @@ class _Versioned(msgspec.Struct):
     v: int
 
 
-def _failed(code: str, text: str, about_it: Mapping[str, object]) -> bytes:
+def _failure_line(code: str, text: str, about_it: Mapping[str, object]) -> bytes:
     facts = {name: str(fact) for name, fact in about_it.items()}
     return line_with({"v": VERSION, "error": Failure(code, text, facts)})

@@ -45,7 +45,7 @@ class OtherNodes:
         self._coming: dict[tuple[int, int], _Coming] = {}
         self._answering: set[asyncio.Task[None]] = set()
         channel.on_message(NodeQuestion, self._asked)
-        channel.on_message(AnswerPart, self._told)
+        channel.on_message(AnswerPart, self._take_answer)
 
     @property
     def nodes(self) -> Mapping[int, Node]:
@@ -80,7 +80,7 @@ class OtherNodes:
         for task in self._answering:
             task.cancel()
 
-    def _told(self, node: Node, answer: AnswerPart) -> None:
+    def _take_answer(self, node: Node, answer: AnswerPart) -> None:
         if (coming := self._coming.get((node.term, answer.number))) is not None:
             coming.add(answer)
 

@@ -116,7 +116,7 @@ class AdminService:
             case ListClients():
                 return [self._client_report(session) for session in self._clients], None
             case ListStored():
-                return await self._stored(), None
+                return await self._stored_tables(), None
             case ShowGame(code):
                 return await self._game(code), None
             case AskNodes(asked, None):
@@ -125,9 +125,9 @@ class AdminService:
             case AskNodes(_, node):
                 raise failure(FailureCode.NO_SUCH_NODE, node=node)
             case _:
-                return await self._changed(request), None
+                return await self._change(request), None
 
-    async def _changed(
+    async def _change(
         self, request: SendAnnouncement | CloseTables | RemovePlayer | RestoreTable | SetDrain | SetLogLevel
     ) -> ToldReport | StoredReport | DrainReport | None:
         """Carry out a request that changes something."""
@@ -147,7 +147,7 @@ class AdminService:
                 await self._remove(code, seat)
                 return None
             case RestoreTable(code):
-                return await self._restored(code)
+                return await self._restore(code)
             case SetDrain(None):
                 self._drain.cancel()
             case SetDrain(seconds):
@@ -209,7 +209,7 @@ class AdminService:
             session.name, session.client, int(self._now() - session.since), code, session.seat, name
         )
 
-    async def _stored(self) -> list[StoredReport]:
+    async def _stored_tables(self) -> list[StoredReport]:
         """Return all tables, read in small parts: however many there are, moves have their turn."""
         found: list[StoredReport] = []
         for codes in _parts(list(self._lobby.archived)):
@@ -244,7 +244,7 @@ class AdminService:
         if not await self._lobby.remove_player(code, Seat(seat)):
             raise failure(FailureCode.SEAT_FREE, seat=seat, table=code)
 
-    async def _restored(self, code: str) -> StoredReport:
+    async def _restore(self, code: str) -> StoredReport:
         table = await self._lobby.restore_damaged(code)
         if table is None:
             raise failure(FailureCode.NOTHING_LEFT, table=code)
@@ -252,15 +252,15 @@ class AdminService:
         return _live_report(table, *times.get(code, (None, None)))
 
     async def _backup(self) -> Answer:
-        copy, size, _ = await self._copied(self._journal.backup)
+        copy, size, _ = await self._copy(self._journal.backup)
         log.info("backed up", extra=about(bytes=size))
         return CopyReport(size), copy
 
     async def _snapshot(self) -> Answer:
-        copy, size, listed = await self._copied(self._journal.snapshot)
+        copy, size, listed = await self._copy(self._journal.snapshot)
         return SnapshotReport(listed, size), copy
 
-    async def _copied(self, copied: Callable[[Path], Awaitable[T]]) -> tuple[BinaryIO, int, T]:
+    async def _copy(self, copied: Callable[[Path], Awaitable[T]]) -> tuple[BinaryIO, int, T]:
         """Return a private copy of the journal, already removed, its size, and what `copied` returns."""
         if self._config.data is None:
             raise failure(FailureCode.NOTHING_STORED)

@@ -88,10 +88,10 @@ class Audience:
                 ]
             return framed(_events_message(first, maps, turn, may, answers=answers, by=by, clock=clock))
 
-        public = _seen(happened, SPECTATOR)
+        public = _redact(happened, SPECTATOR)
         shared: bytes | None = None  # the frame of all who see no more than spectators do
         for session, eyes in self._readers():
-            seen = public if public is happened else _seen(happened, eyes)
+            seen = public if public is happened else _redact(happened, eyes)
             may = redacted_legal(legal, eyes)
             answers = move if session is mover else None
             if may is not None or answers is not None or seen != public:
@@ -128,7 +128,7 @@ def catch_up(
         session.send(snapshot_message(view, len(game.events), may, clock, stood_in))
 
 
-def _seen(happened: tuple[Event, ...], eyes: Eyes) -> Seen:
+def _redact(happened: tuple[Event, ...], eyes: Eyes) -> Seen:
     """Return what `eyes` may know of what happened: `happened` itself if that is everything."""
     seen = tuple([redacted(event, eyes) for event in happened])
     return happened if all(map(operator.is_, seen, happened)) else seen

@@ -49,8 +49,8 @@ class FairThread(Generic[T]):
         self._busy = following is not None
         if following is not None:
             wanted, work = following
-            working = asyncio.get_running_loop().run_in_executor(self._thread, _timed, work)
-            working.add_done_callback(lambda done: self._ended(wanted, done))
+            working = asyncio.get_running_loop().run_in_executor(self._thread, _measure, work)
+            working.add_done_callback(lambda done: self._settle(wanted, done))
 
     def _next(self) -> tuple[asyncio.Future[T], Callable[[], T]] | None:
         while (following := self._turns.next()) is not None:
@@ -58,7 +58,7 @@ class FairThread(Generic[T]):
                 return following
         return None
 
-    def _ended(self, wanted: asyncio.Future[T], done: "asyncio.Future[tuple[T, float]]") -> None:
+    def _settle(self, wanted: asyncio.Future[T], done: "asyncio.Future[tuple[T, float]]") -> None:
         if done.cancelled():  # this was closed
             return
         seconds = 0.0
@@ -72,7 +72,7 @@ class FairThread(Generic[T]):
             self._pause = asyncio.get_running_loop().call_later(seconds * self._rest, self._begin)
 
 
-def _timed(work: Callable[[], T]) -> tuple[T, float]:
+def _measure(work: Callable[[], T]) -> tuple[T, float]:
     """Return the result of `work`, and how many seconds of the processor's time it took."""
     begun = time.thread_time()
     result = work()

@@ -86,7 +86,7 @@ class ThinkingProcesses:
         worker: WorkerProcess | None = None
         try:
             while (asked := await self._next()) is not None:
-                worker = await self._answered(asked, worker)
+                worker = await self._answer(asked, worker)
                 await asyncio.sleep(self._processor.wait(asyncio.get_running_loop().time(), 0.0))
         finally:
             if (task := asyncio.current_task()) is not None:
@@ -115,7 +115,7 @@ class ThinkingProcesses:
                 return asked
         return None
 
-    async def _answered(self, asked: _Asked, worker: WorkerProcess | None) -> WorkerProcess | None:
+    async def _answer(self, asked: _Asked, worker: WorkerProcess | None) -> WorkerProcess | None:
         """Answer the question, and return the process for the next one, if it is good for that."""
         time = asyncio.get_running_loop().time
         for _attempt in range(_ATTEMPTS):

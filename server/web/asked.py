@@ -49,7 +49,7 @@ def way_home(path: str) -> str:
 def languages(query: str, headers: Headers) -> list[str]:
     """Return the languages that the reader wants, the best first: one chosen on a page comes first."""
     chosen = _LANGUAGE.search(f"&{query}")
-    accepted = _weighted(",".join(headers.get_all("Accept-Language")))
+    accepted = _weigh(",".join(headers.get_all("Accept-Language")))
     wanted = sorted(accepted, key=lambda each: each.weight, reverse=True)
     return [*([] if chosen is None else [chosen[1]]), *(each.language for each in wanted if each.weight)]
 
@@ -60,7 +60,7 @@ class _Wanted:
     weight: float
 
 
-def _weighted(accepted: str) -> Iterator[_Wanted]:
+def _weigh(accepted: str) -> Iterator[_Wanted]:
     """Yield what an Accept-Language header has (RFC 9110, 12.5.4); what makes no sense there weighs all."""
     for each in accepted.split(",")[:_MOST_LANGUAGES]:
         language, _, parameter = each.partition(";")

@@ -108,7 +108,7 @@ class Site:
         if asked.method not in _METHODS:
             allowed = {"Allow": ", ".join(_METHODS)}
             return Page(http.HTTPStatus.METHOD_NOT_ALLOWED, _PLAIN, "Only GET and HEAD.\n", allowed)
-        if (wait := self._counted(asked)) > 0:
+        if (wait := self._count_request(asked)) > 0:
             later = {"Retry-After": str(wait)}
             return Page(http.HTTPStatus.TOO_MANY_REQUESTS, _PLAIN, _SLOW_DOWN, later)
         language = self._pages.language(languages(asked.query, asked.headers))
@@ -136,7 +136,7 @@ class Site:
             (asked.path == TABLES or table_asked(asked.path) is not None)
             and from_own_page(asked)
             and self._access.password is None
-            and self._counted(asked) == 0
+            and self._count_request(asked) == 0
         )
 
     async def serve(self, connection: LimitedConnection, remote: Remote) -> None:
@@ -207,7 +207,7 @@ class Site:
         if (shared := self._live.get(code)) is None:
             subject = self._list if code is None else WatchedTable(code, self._lobby.public, self._pages)
             name = TABLES if code is None else f"{TABLES}/{code}"
-            page = LivePage(name, subject, partial(self._drawn, asker=(name,)), self._pages.gone)
+            page = LivePage(name, subject, partial(self._draw, asker=(name,)), self._pages.gone)
             shared = self._live[code] = _Shared(page, self._tasks.keep(page.run, "drawing a page"))
         shared.users += 1
         try:
@@ -221,7 +221,7 @@ class Site:
     async def _drawn_page(
         self, asked: PageRequest, draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK
     ) -> Page:
-        return Page(status, _HTML, await self._drawn(draw, asked.counted_as), self._headers)
+        return Page(status, _HTML, await self._draw(draw, asked.counted_as), self._headers)
 
     async def _tables(self, language: str, asker: Networks) -> Parts:
         """Return the parts of the current list."""
@@ -230,15 +230,15 @@ class Site:
             self._listed, self._list_version = {}, self._lobby.public.version
         listed = self._listed
         if language not in listed:
-            listed[language], _seconds = await self._drawn(partial(sight.draw, language), asker)
+            listed[language], _seconds = await self._draw(partial(sight.draw, language), asker)
         return listed[language]
 
-    async def _drawn(self, draw: Callable[[], T], asker: Networks) -> T:
+    async def _draw(self, draw: Callable[[], T], asker: Networks) -> T:
         """Return what `draw` returns, when it is the asker's turn."""
         drawn: T = await self._thread.do(draw, asker)
         return drawn
 
-    def _counted(self, asked: PageRequest) -> int:
+    def _count_request(self, asked: PageRequest) -> int:
         """Count a request; return how many seconds its address has to wait first, 0 for none."""
         now = asyncio.get_running_loop().time()
         if (wait := self._asked_by_address.wait(asked.counted_as, now)) == 0:

@@ -27,16 +27,16 @@ class Pace:
         """Return how many seconds a bot's move takes; of the view, only what everybody sees counts."""
         if not (self._human and among_people):
             return self._seconds
-        return self._drawn(view)
+        return self._draw(view)
 
     def pause_when_late(self, view: View, *, among_people: bool) -> float:
         """Return after how many seconds a move is made that was not chosen in time.
 
         At once it would show when the choice was made.
         """
-        return self._drawn(view) if self._human and among_people else 0.0
+        return self._draw(view) if self._human and among_people else 0.0
 
-    def _drawn(self, view: View) -> float:
+    def _draw(self, view: View) -> float:
         if view.phase is Phase.LAYING:
             return self._seconds * self._rng.uniform(_LEAST, _MOST_TO_LAY)
         free = 1.0 - len(view.placed) / len(FIELDS)

@@ -285,7 +285,7 @@ class ActingPolicy(AbsencePolicy):
     def _people_here(self) -> set[Seat]:
         return self._seated.keys() - self._state.programs
 
-    def _attended(self) -> bool:
+    def _anybody_waits(self) -> bool:
         """Return whether anybody is here to play against: a person, unless all players are programs."""
         programs_only = len(self._state.programs) == len(self._state.players)
         return bool(self._seated if programs_only else self._people_here)
@@ -298,7 +298,7 @@ class ActingPolicy(AbsencePolicy):
         if self._state.clocks.used_up(seat) and seat not in self._state.bots:
             return "clock"
         # A bot plays with people: while nobody is here, nobody waits for it.
-        return "bot" if self.plays_for(seat) and self._attended() else None
+        return "bot" if self.plays_for(seat) and self._anybody_waits() else None
 
     def _count_time_away(self, seat: Seat) -> None:
         """Start the policy's time for a person who is away."""

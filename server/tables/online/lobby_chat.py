@@ -94,7 +94,7 @@ class LobbyChat:
             heard = self._remarks.count - self._remarks.repeated()
             person = Person(session, name, heard, proofs, looks(name))
             self._people.add(person)
-            session.on_move = lambda: self._moved(session)
+            session.on_move = lambda: self._note_move(session)
         person.since = max(person.since, self._elsewhere.last_to_take(name) + _LATER)
         self._begin_soon()
         if self._not_before > self._timers.time():  # else the round begins immediately
@@ -142,7 +142,7 @@ class LobbyChat:
 
     # -- rounds -------------------------------------------------------------------------------------
 
-    def _moved(self, session: Session) -> None:
+    def _note_move(self, session: Session) -> None:
         """Record that a session has gone to a table, or has come back and missed something."""
         person = self._people.of(session)
         if person is not None:

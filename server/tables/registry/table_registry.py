@@ -80,7 +80,7 @@ class TableRegistry:
         before = len(self.tables)
         for code, state in kept.items():
             with contextlib.suppress(TableDamaged, TableLost):
-                await self._added(code, state)
+                await self._add(code, state)
         if resumed := len(self.tables) - before:
             log.info("tables resumed", extra=about(tables=resumed))
 
@@ -103,11 +103,11 @@ class TableRegistry:
         self._rates.count_opening(session)
         await self._make_room(self._origins.of(session.address))
         entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *others]
-        while (code := await self._stored(entries, before)) is None:
+        while (code := await self._store(entries, before)) is None:
             pass
-        return await self._added(code, PersistentState(entries, next(self._chances)))
+        return await self._add(code, PersistentState(entries, next(self._chances)))
 
-    async def _stored(self, entries: Sequence[Entry], before: tuple[str, int] | None) -> str | None:
+    async def _store(self, entries: Sequence[Entry], before: tuple[str, int] | None) -> str | None:
         """Store a table under a new code, and return that; None if another server has just taken it."""
         code = new_code(
             self.tables,
@@ -153,7 +153,7 @@ class TableRegistry:
                 self._coming.discard(code)
             log.info("table brought back from the archive", extra=about(table=code))
             try:
-                return await self._added(code, state)
+                return await self._add(code, state)
             except TableDamaged:
                 raise Refusal(Code.TABLE_DAMAGED, table=code) from None
 
@@ -232,7 +232,7 @@ class TableRegistry:
             finally:
                 self._coming.discard(code)
             log.warning("damaged table restored by the host", extra=about(table=code, entries=whole))
-            return await self._added(code, state)
+            return await self._add(code, state)
 
     def ended(self, code: str, *, failed: bool) -> None:
         """Record that a table has ended."""
@@ -311,7 +311,7 @@ class TableRegistry:
             table.unattended_since or 0.0,
         )
 
-    async def _added(self, code: str, state: PersistentState) -> Table:
+    async def _add(self, code: str, state: PersistentState) -> Table:
         """Return a table with what is stored of it.
 
         Raises TableLost if it is another server's by now, and TableDamaged if it cannot go on so, which sets

@@ -37,12 +37,10 @@ def alike(name: str, other: str) -> bool:
 def looks(name: str) -> frozenset[str]:
     """Return what the name may be mistaken for: as it is, by its letters, and letter for letter."""
     plain = unicodedata.normalize("NFKC", name)
-    return frozenset(
-        {_folded(plain), *(_folded(skeleton(form)).replace("vv", "w") for form in (name, plain))}
-    )
+    return frozenset({_fold(plain), *(_fold(skeleton(form)).replace("vv", "w") for form in (name, plain))})
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     """Return Unicode's compatibility caseless form, unspaced."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return "".join(folded.translate(_SHOWING_NOTHING).split())

@@ -137,7 +137,7 @@ class SeatAdmission:
         """Remove a session that leaves: before the game, its seat is free immediately."""
         seat = session.seat
         if seat is not None and self._context.state.stage == "gathering":
-            await self._context.store(*self._freed(seat))
+            await self._context.store(*self._freed_entries(seat))
         await self._remove(session)
 
     async def free_if_away(self, seat: Seat) -> None:
@@ -145,7 +145,7 @@ class SeatAdmission:
         context = self._context
         taken = context.state.players[seat] is not None and seat not in context.state.bots
         if taken and seat not in context.audience.seated and context.state.stage == "gathering":
-            await context.store_or_log(*self._freed(seat))
+            await context.store_or_log(*self._freed_entries(seat))
             if context.state.players[seat] is not None:  # the journal could not be written
                 context.deadlines.set(FreeIfAway(seat), RETRY_SECONDS)
             context.broadcast_state()
@@ -159,7 +159,7 @@ class SeatAdmission:
         if context.state.players[seat] is None or (seat in context.state.bots and context.state.game):
             return False
         if context.state.stage == "gathering":
-            await context.store(*self._freed(seat))
+            await context.store(*self._freed_entries(seat))
             context.removed.add(seat)
         else:
             await context.store(TokenRevoked(seat))
@@ -196,7 +196,7 @@ class SeatAdmission:
         """Free a seat for the host of the table; in a running game it becomes vacant, to be taken over."""
         context = self._context
         if context.state.stage == "gathering":
-            await context.store(*self._freed(seat))
+            await context.store(*self._freed_entries(seat))
             context.removed.add(seat)
         else:
             await context.store(Taken(seat, player.name, "", vacant=True))
@@ -288,7 +288,7 @@ class SeatAdmission:
             raise Refusal(Code.KNOWS_ANOTHER_HAND)
         check_name(newcomer.name)
         self._check_free(newcomer.name, seat)
-        entries = [_taken(seat, newcomer), *_choice(seat, newcomer), *self._context.nobody_ready()]
+        entries = [_taken_entry(seat, newcomer), *_choice(seat, newcomer), *self._context.nobody_ready()]
         if seat in state.bot_seats or seat in state.votes:
             entries.append(Returned(Seat(seat)))
         await self._context.store(*entries)
@@ -317,7 +317,7 @@ class SeatAdmission:
         context = self._context
         player = context.state.players[seat]
         if player is not None and player.kept:
-            await context.store(_taken(seat, player), *_choice(seat, player))
+            await context.store(_taken_entry(seat, player), *_choice(seat, player))
         if seat in context.state.bot_seats or seat in context.state.votes:
             await context.store_or_log(Returned(seat))
             context.check_lease()  # it may have failed for that, and another server may have the table by now
@@ -341,7 +341,7 @@ class SeatAdmission:
         self.hosting.watch()
         context.broadcast_state()
 
-    def _freed(self, seat: Seat) -> list[Entry]:
+    def _freed_entries(self, seat: Seat) -> list[Entry]:
         """Return the entries for a player who gives the seat up: the last one closes the table."""
         state = self._context.state
         if all(
@@ -379,10 +379,10 @@ def _seat_entry(seat: int, player: Player | None) -> Entry:
         return BotSeated(seat, player.level, player.name, player.standing)
     if player.kept:
         return Kept(seat, player.name, player.token_hash, player.program, player.standing)
-    return _taken(seat, player)
+    return _taken_entry(seat, player)
 
 
-def _taken(seat: int, player: Player) -> Taken:
+def _taken_entry(seat: int, player: Player) -> Taken:
     return Taken(seat, player.name, player.token_hash, player.program, player.standing)
 
 

@@ -89,7 +89,7 @@ def test_no_bytes_do_harm(content: bytes) -> None:
         reader = asyncio.StreamReader(limit=LINE_BYTES)
         reader.feed_data(content.replace(b"\n", b"") + b"\n")
         endpoint: Any = type("Endpoint", (), {"token": None, "path": "admin.sock"})
-        return (await listener._answered(reader, endpoint, unused))[0]
+        return (await listener._answer(reader, endpoint, unused))[0]
 
     found = json.loads(asyncio.run(attacked()))
     assert "ok" in found or found["error"]["code"] in {"bad-request", "other-version"}

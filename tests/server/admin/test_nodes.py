@@ -146,7 +146,7 @@ async def test_a_node_that_is_gone_at_once_has_stopped(
 
 def test_an_answer_that_makes_no_sense_is_of_another_version() -> None:
     for line in (b"\xff", b"", b"[]", b'{"v":1,"error":{}}'):
-        error = cluster_service._told("x", "ws://x", line, FailureCode.NODE_SILENT).error
+        error = cluster_service._node_answer("x", "ws://x", line, FailureCode.NODE_SILENT).error
         assert error is not None
         assert error.code == "node-other-version"
 
