@@ -219,7 +219,7 @@ def test_the_options_of_serve_are_documented_as_in_its_help() -> None:
 
 
 def test_every_line_of_the_log_is_documented_with_its_fields() -> None:
-    """Wherever the server and the door for guests log."""
+    """Wherever the server and the ssh gateway log."""
     known: dict[tuple[str, str], set[str]] = {}
     for file in (*(ROOT / "server").rglob("*.py"), *(ROOT / "commands" / "guests").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

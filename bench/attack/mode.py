@@ -21,7 +21,7 @@ class Target:
     connections: int  # how many at once, where the attack holds many
     source: str | None = None  # the address it comes from; None is the system's choice
     worst: "Synchronized[float] | None" = None  # the worst figure that the attackers themselves have seen
-    ssh_port: int = 0  # of the door for guests
+    ssh_port: int = 0  # of the ssh gateway
 
     def saw(self, figure: float) -> None:
         """Take note of a figure that the attackers have seen."""
@@ -40,7 +40,7 @@ class Mode:
     addresses: int = 1  # each attacks in a process of its own
     tls: bool = False
     key: str = "ec"  # of the server with TLS
-    ssh: bool = False  # with a door for guests
+    ssh: bool = False  # with an ssh gateway
     options: tuple[str, ...] = ()  # of `palatinus serve`
     figure: str | None = None  # what `Target.worst` is
 

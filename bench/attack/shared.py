@@ -105,7 +105,7 @@ async def places(clients: list[Client]) -> None:
 
 
 async def _silent(target: Target) -> None:
-    """Say nothing to the door for guests."""
+    """Say nothing to the ssh gateway."""
     reader, _ = await connected(replace(target, port=target.ssh_port))
     await reader.read()
 
@@ -170,7 +170,7 @@ MODES: Final = (
     ),
     Mode(
         "door",
-        "silent connections to the door for guests",
+        "silent connections to the ssh gateway",
         door,
         connections=50,
         ssh=True,

@@ -1,4 +1,4 @@
-"""The door for guests: it listens, counts who is here, and shows each of them the game."""
+"""The ssh gateway: it listens, counts who is here, and shows each guest the game."""
 
 import asyncio
 import contextlib

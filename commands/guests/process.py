@@ -109,7 +109,7 @@ class DoorProcess:
             if self._closing.is_set():
                 return
             _let_go(self._process)
-            log.error("the door for guests has ended, and is opened again", extra=about(code=code))
+            log.error("the ssh gateway has ended, and is started again", extra=about(code=code))
             if self._closing.wait(pause):
                 return
             pause = min(2 * pause, _LONGEST_PAUSE)

@@ -48,7 +48,7 @@ def let_guests_in(arguments: argparse.Namespace) -> int:
             server = _server_from_input()
         else:
             print(announcement(arguments.host, port, fingerprint), flush=True)
-        log.info("the door is open", extra=about(port=port, key=fingerprint))
+        log.info("the ssh gateway is open", extra=about(port=port, key=fingerprint))
         if server is None:
             return 0  # whoever started this has ended
         gc.freeze()  # what is loaded stays; looking through it for cycles would stop every screen

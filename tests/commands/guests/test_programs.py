@@ -72,7 +72,7 @@ async def test_a_door_that_is_killed_is_opened_again_and_ends_with_its_server(tm
             guest.vanish()
         _code, _out, err = await server.ended()
         await asyncio.to_thread(door.wait, TIMEOUT)
-    assert "the door for guests has ended, and is opened again" in err
+    assert "the ssh gateway has ended, and is started again" in err
     assert "Traceback" not in err
 
 
