@@ -77,23 +77,28 @@ POLICIES: Final[tuple[Absence, ...]] = (
     GameClock(1800),
 )
 
+# Lines of the menu that the help has, too.
+SUBSTITUTE: Final = N_("have a bot play for a player who is away")
+HAND_OVER: Final = N_("make another player the host")
+END: Final = N_("end the game without a result")
+
 
 class MenuPage(enum.Enum):
-    """What the menu of a table is about."""
+    """What the menu of a table is about, with its heading."""
 
-    MAIN = enum.auto()
-    STARTING = enum.auto()
-    ABSENCE = enum.auto()
-    SEAT = enum.auto()
-    PEOPLE = enum.auto()
-    BOT = enum.auto()
-    SWAP = enum.auto()
-    REMOVE = enum.auto()
-    HAND_OVER = enum.auto()
-    SUBSTITUTE = enum.auto()
-    SPECTATORS = enum.auto()
-    MUTE = enum.auto()
-    END = enum.auto()
+    MAIN = N_("The table")
+    STARTING = N_("Who starts")
+    ABSENCE = N_("What happens when a player is away or slow")
+    SEAT = N_("Your seat")
+    PEOPLE = N_("Your people")
+    BOT = N_("Bot level")
+    SWAP = N_("Swap two seats")
+    REMOVE = N_("Remove a player")
+    HAND_OVER = N_("New host")
+    SUBSTITUTE = N_("Player a bot plays for")
+    SPECTATORS = N_("Remove a spectator")
+    MUTE = N_("Muted players")
+    END = N_("End the game for everybody?")
 
 
 Effect: TypeAlias = Request | Entry | MenuPage | Mute
@@ -285,16 +290,16 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
         yield Choice(_("swap two seats"), MenuPage.SWAP)
         yield Choice(_("shuffle the seats"), Arrange(NEW, None))
     if running and to_be_substituted(model, state):
-        yield Choice(_("have a bot play for a player who is away"), MenuPage.SUBSTITUTE)
+        yield Choice(_(SUBSTITUTE), MenuPage.SUBSTITUTE)
     if removable(model, state):
         words = _("remove a player") if gathering else _("free the seat of a player who is away")
         yield Choice(words, MenuPage.REMOVE)
     if state.watching:
         yield Choice(_("remove a spectator"), MenuPage.SPECTATORS)
     if _others(model, state):
-        yield Choice(_("make another player the host"), MenuPage.HAND_OVER)
+        yield Choice(_(HAND_OVER), MenuPage.HAND_OVER)
     if running:
-        yield Choice(_("end the game without a result"), MenuPage.END)
+        yield Choice(_(END), MenuPage.END)
 
 
 def _describe_pause(state: TableState, request: AskPause) -> str:
@@ -412,29 +417,12 @@ def _at(state: TableState, seat: int) -> str:
     return f"{seat + 1} {name}"
 
 
-_HEADINGS: Final = {
-    MenuPage.MAIN: N_("The table"),
-    MenuPage.STARTING: N_("Who starts"),
-    MenuPage.ABSENCE: N_("What happens when a player is away or slow"),
-    MenuPage.SEAT: N_("Your seat"),
-    MenuPage.PEOPLE: N_("Your people"),
-    MenuPage.BOT: N_("Bot level"),
-    MenuPage.SWAP: N_("Swap two seats"),
-    MenuPage.REMOVE: N_("Remove a player"),
-    MenuPage.HAND_OVER: N_("New host"),
-    MenuPage.SUBSTITUTE: N_("Player a bot plays for"),
-    MenuPage.SPECTATORS: N_("Remove a spectator"),
-    MenuPage.MUTE: N_("Muted players"),
-    MenuPage.END: N_("End the game for everybody?"),
-}
-
-
 def menu_block(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]) -> Block:
     """Return the menu with the line that the player is on."""
     width, height = size
     rows: list[tuple[Line, Action | None]] = [
         (EMPTY, None),
-        (line(f"  {_(_HEADINGS[menu.page])}", "class:heading"), None),
+        (line(f"  {_(menu.page.value)}", "class:heading"), None),
         (EMPTY, None),
     ]
     lines = choices(menu.page, model, ui.hosting.levels, ui.talk)
@@ -459,7 +447,7 @@ def small_menu(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, siz
     """Return the part of the menu around the line that the player is on, for a small window."""
     width, height = size
     rows: list[tuple[Line, Action | None]] = [
-        (line(row, "class:heading"), None) for row in wrapped(_(_HEADINGS[menu.page]), width)
+        (line(row, "class:heading"), None) for row in wrapped(_(menu.page.value), width)
     ]
     for at, choice in enumerate(choices(menu.page, model, ui.hosting.levels, ui.talk)):
         chosen = at == menu.chosen

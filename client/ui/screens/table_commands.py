@@ -9,7 +9,7 @@ from client.language import N_, _
 from client.tables.table import TableModel
 from client.typed.absence import BadPolicy, policy_named
 from client.ui.requests import Misread, Request
-from client.ui.screens.menu import choosers, free_seats, speakers, swapped
+from client.ui.screens.menu import END, HAND_OVER, SUBSTITUTE, choosers, free_seats, speakers, swapped
 from client.ui.talk import Mute
 from client.ui.texts.people import PEOPLES, people_named, spectator_name
 from client.ui.texts.set_up import SWITCHES, Switch
@@ -213,15 +213,13 @@ TABLE_COMMANDS: Final = (
     ),
     TableCommand(
         "stand-in Bob",
-        N_("have a bot play for a player who is away"),
+        SUBSTITUTE,
         _of_seat(SubstituteNow),
         _others,
         "playing",
     ),
-    TableCommand("host Bob", N_("make another player the host"), _of_seat(HandOver), _others),
-    TableCommand(
-        "end game", N_("end the game without a result"), _exactly("game", EndGame(NEW)), ("game",), "playing"
-    ),
+    TableCommand("host Bob", HAND_OVER, _of_seat(HandOver), _others),
+    TableCommand("end game", END, _exactly("game", EndGame(NEW)), ("game",), "playing"),
 )
 _BY_VERB: Final = {command.verb: command for command in TABLE_COMMANDS}
 
