@@ -218,10 +218,12 @@ def _append_entries(  # noqa: PLR0917 - as the function in the schema
     fenced = "append_entries" not in _unfenced
     if not _prove_term(here, term) and fenced:
         raise refusal("PL001", "the lease is lost")
+    if fenced and any(
+        row is None or row["term"] != term or row["place"] != "="
+        for row in (here.get("game_table", code) for code in known)
+    ):
+        raise refusal("PL002", "another server has taken it up")
     for code, length, link in zip(known, lengths, ends, strict=True):
-        row = here.get("game_table", code)
-        if fenced and (row is None or row["term"] != term or row["place"] != "="):
-            raise refusal("PL002", "another server has taken it up")
         last = here.get("entry", (code, length - 1))
         if fenced and (last is None or last["chain"] != link):
             raise refusal("PL003", "the database has lost changes")
@@ -388,8 +390,11 @@ def _leave(here: Transaction, term: int) -> None:
     " WHERE expires > clock_timestamp() AND NOT leaving AND address <> ''"
 )
 def _staying(here: Transaction) -> _Answer:
-    nodes = [row for row in here.all("node") if row["expires"] > here.now() and not row["leaving"]]
-    return [(row["term"], row["address"], len(here.all("game_table", term=row["term"]))) for row in nodes]
+    return [
+        (row["term"], row["address"], len(here.all("game_table", term=row["term"])))
+        for row in here.all("node", leaving=False)
+        if row["expires"] > here.now() and row["address"]
+    ]
 
 
 @_sql(

@@ -1,0 +1,175 @@
+"""The database of the simulation answers every statement of the product as PostgreSQL does."""
+
+import functools
+import inspect
+import random
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any, Final, TypeAlias
+
+import asyncpg
+import pytest
+
+from server.storage.postgresql.database import Database
+from server.storage.postgresql.schema import prepare
+from simulation.broken.leases import NO_CHECK
+from simulation.rows import Rows, Transaction
+from simulation.statements import _COLUMNS, _STATEMENTS, carry_out
+
+Answer: TypeAlias = list[tuple[Any, ...]] | str  # rows, or the state of an error
+
+CODES: Final = ["AAAA", "BBBB", "CCCC"]
+# Whoever changes the schema, or makes a mistake in it, does so before any other statement.
+_FIRST: Final = {"_lock_schema", "_make_schema", "_relations", "_version", "_do_not_fence"}
+_SILENT: Final = ("append_entries(", "tell(", "pg_notify(")  # whose rows say nothing
+
+
+class Arguments:
+    """Random ones, few enough to meet again; those of a statement by their names in the simulation."""
+
+    def __init__(self, chance: random.Random, rows: Rows) -> None:
+        self._chance = chance
+        self._rows = rows
+        self._number = 0
+        self._told: tuple[Any, ...] = ([], [], [], [])
+        one_of = functools.partial(functools.partial, chance.choice)
+        self._makes: dict[str, Callable[[], Any]] = {
+            **dict.fromkeys(("term", "mine", "to"), self._term),
+            **dict.fromkeys(("codes", "wanted"), self._codes),
+            "code": one_of(CODES),
+            "name": one_of(["first", "second", "third"]),
+            "address": one_of(["", "10.0.0.1:7000"]),
+            "seconds": one_of([timedelta(hours=1), timedelta(hours=-1)]),
+            "most": one_of([1, 2, 50]),
+            "number": one_of([0, 1, 2, 3]),
+            "place": one_of(["=", "~", "!"]),
+            "time": one_of([1, 2, 3]),
+            "terms": lambda: [self._term()],
+            "lasts": lambda: [chance.randrange(5)],
+        }
+
+    def of(self, statement: Callable[..., Any]) -> tuple[Any, ...]:
+        if isinstance(statement, functools.partial):
+            return tuple(self._column(column) for column in _COLUMNS[statement.args[0]])
+        match statement.__name__:
+            case "_append_entries":
+                return self._appended()
+            case "_stored":
+                codes = self._codes()
+                return codes, [self._chance.randrange(4) for _ in codes], [self._link() for _ in codes]
+            case "_tell":
+                return self._term(), *self._tell()
+        _, *names = inspect.signature(statement).parameters
+        return tuple(self._makes[name]() for name in names)
+
+    def _column(self, column: str) -> Any:
+        if column in {"chain", "entries", "seal"}:
+            return self._link()
+        if column in {"body", "origin", "reason", "contents"}:
+            return self._chance.choice(["x", "y"])
+        return self._makes.get(column, self._makes["number"])()
+
+    def _term(self) -> int:
+        return int(self._chance.choice([*self._rows.tables["node"], 99]))
+
+    def _codes(self) -> list[str]:
+        return self._chance.sample(CODES, self._chance.randint(0, 2))
+
+    def _link(self) -> bytes:
+        return self._chance.choice([b"1", b"2"])
+
+    def _tell(self) -> tuple[Any, ...]:
+        """Return something new, or what was told last, as after a lost connection."""
+        if self._chance.random() < 0.8:
+            keys: list[str | None] = self._chance.choice([["a"], ["b", "a"], [None], ["b", None]])
+            self._number += len(keys)
+            numbers = [*range(self._number - len(keys) + 1, self._number + 1)]
+            targets = [None if key is not None else self._chance.choice([None, self._term()]) for key in keys]
+            self._told = numbers, keys, targets, [self._chance.choice([None, b"x"]) for _ in keys]
+        return self._told
+
+    def _appended(self) -> tuple[Any, ...]:
+        """Return what follows on the entries that are there, mostly at the node that owns them."""
+        tables, entries = self._rows.tables["game_table"], self._rows.tables["entry"]
+        codes = self._codes()
+        known = [code for code in codes if code in tables]
+        lengths = {code: sum(each == code for each, _ in entries) for code in codes}
+        ends = [entries.get((code, lengths[code] - 1), {}).get("chain", b"1") for code in known]
+        if known and self._chance.random() < 0.1:
+            ends[0] = b"3"
+        owners = [tables[code]["term"] for code in known if tables[code]["term"] is not None]
+        term = owners[0] if owners and self._chance.random() < 0.8 else self._term()
+        new = [code for code in codes if code not in known]
+        added = codes if self._chance.random() < 0.8 else []
+        return (
+            *(term, new, known, [lengths[code] for code in known], ends),
+            *(added, [lengths[code] for code in added], ["x"] * len(added), [self._link() for _ in added]),
+            *(1, self._codes() if self._chance.random() < 0.2 else [], added[:1], [5] * len(added[:1])),
+        )
+
+
+def plain(text: str, rows: Sequence[Sequence[Any]]) -> Answer:
+    """Return rows as they can be compared: times in hours, and in an order if the statement says none."""
+    if any(word in text for word in _SILENT):
+        return []
+    found = [
+        tuple(round(value / 3600) if isinstance(value, float) else value for value in row) for row in rows
+    ]
+    return found if text.startswith("SELECT") and "ORDER BY" in text else sorted(found, key=repr)
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))]
+)
+async def test_the_same_statements_have_the_same_answers(database: str, seed: int) -> None:
+    """Alone and several in a transaction; each statement at least once without an error."""
+    chance = random.Random(seed)
+    rows = Rows(lambda *_: None)
+    arguments = Arguments(chance, rows)
+    started = time.time()
+    statements = [
+        (text, statement)
+        for text, statement in _STATEMENTS.items()
+        if getattr(statement, "__name__", "") not in _FIRST and text != NO_CHECK
+    ]
+    answered: set[str] = set()
+    url = Database(database)
+    connection = await url.connect()
+    try:
+        await prepare(connection, url)
+        for _ in range(600):
+            here = Transaction(rows, time.time, started, synchronous=True)
+            block = connection.transaction()
+            await block.start()
+            for text, statement in chance.choices(statements, k=chance.choice([1, 1, 3])):
+                given = arguments.of(statement)
+                expected = await answer_of_postgresql(connection, text, given)
+                found = answer_of_simulation(here, text, given)
+                assert found == expected, (text, given)
+                if isinstance(expected, str):
+                    break
+                answered.add(text)
+            else:
+                await block.commit()
+                here.commit()
+                continue
+            await block.rollback()
+            here.end()
+    finally:
+        await connection.close()
+    assert answered == {text for text, _ in statements}
+
+
+async def answer_of_postgresql(connection: Any, text: str, arguments: Sequence[Any]) -> Answer:
+    try:
+        return plain(text, await connection.fetch(text, *arguments))
+    except asyncpg.PostgresError as error:
+        return str(error.sqlstate)
+
+
+def answer_of_simulation(here: Transaction, text: str, arguments: Sequence[Any]) -> Answer:
+    try:
+        return plain(text, here.attempt(lambda: carry_out(here, text, arguments)))
+    except asyncpg.PostgresError as error:
+        return str(error.sqlstate)
