@@ -20,7 +20,7 @@ from protocol.limits import VERSIONS
 from protocol.messages import Hello, JoinTable, OpenTable, Resume
 from simulation.loop import Process
 from simulation.people.visitors import TIMEOUTS
-from tests.server.random_messages import KINDS, RandomMessages
+from simulation.random_messages import KINDS, RandomMessages
 
 # The kind of a piece that a page may show only in the scoring; another's wolf is `?*` until then.
 _WOLF: Final = re.compile(r"\b[ESLMA][mf]\*")

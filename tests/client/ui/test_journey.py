@@ -174,29 +174,6 @@ def test_an_invalid_starting_seat_is_refused_with_the_valid_ones(environment: di
     assert "'4' does not say who starts. Write random, me, or a seat from 1 to 3." in " ".join(rest.split())
 
 
-@pytest.mark.slow
-def test_a_whole_game_of_two_in_ascii(environment: dict[str, str]) -> None:
-    """With typed commands, two peoples each, and neither colour nor characters beyond ASCII."""
-    arguments = ("play", "--players", "2", "--random-layout", "--ascii", "--seed", "2", "--name", "Ann")
-    with Terminal(*arguments, environment={**environment, "NO_COLOR": "1"}) as terminal:
-        for _ in range(16):
-            terminal.shows(r"Your turn: place")
-            left = terminal.found(r"YOUR HAND +(\d+)")[0]
-            piece = terminal.found(r"\d ([EL][mfs]\*?) .*x\d")[-1]
-            field = re.findall(r"[A-G][1-6]", text_on(terminal, empty_hexes(terminal)[0]))[0]
-            terminal.press(":", f"{piece} {field}", "enter")
-            wait_for_smaller_hand(terminal, left)
-        terminal.shows(r"step 1 of")
-        terminal.press("s")
-        terminal.shows("POINTS")
-        terminal.press(":", "again", "enter")
-        terminal.shows(r"Your turn: place")
-        terminal.press("q", "y")
-        assert terminal.ended()[0] == 0
-        assert terminal.raw.isascii()
-        assert not re.search(rb"\x1b\[[0-9;]*(?:3[0-7]|[34]8;5|4[0-7])[0-9;]*m", terminal.raw)
-
-
 def test_refusals_typing_mouse_and_resizing(environment: dict[str, str]) -> None:
     """Refusals are shown in words, clicks place pieces, and the window may shrink and grow."""
     arguments = ("play", "--players", "2", "--random-layout", "--seed", "3", "--name", "Ann")
