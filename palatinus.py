@@ -16,7 +16,7 @@ if __name__ == "__main__" and not sys.flags.safe_path and sys.path[0] != str(Pat
 from client.language import LANGUAGES, N_, _, language_of, speak
 from client.player.calling import CallingOptions, Notices, choose_calling
 from client.player.colouring import Colouring, Colours, Theme, choose_colouring
-from commands.display_options import add_calling, add_confirm, add_drawing, set_display_defaults
+from commands.display_options import add_drawing, set_display_defaults
 from commands.parsing import (
     Command,
     Parser,
@@ -125,9 +125,7 @@ def _parser() -> argparse.ArgumentParser:
         description=_("Palatinus: the seven hills of Rome, over the network and in the terminal."),
     )
     add_language(parser)
-    add_confirm(parser)
-    add_calling(parser)
-    add_drawing(parser)
+    add_drawing(parser, playing=True)
     set_display_defaults(parser)
     parser.add_argument(
         "--no-announce",

@@ -1,6 +1,7 @@
 """Options of the commands that draw."""
 
 import argparse
+from typing import Any
 
 from client.language import _
 from client.player.calling import Notices
@@ -8,75 +9,42 @@ from client.player.colouring import Colours, Theme
 
 
 def add_display_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--name",
-        help=_(
-            "your name, as others see it (default: the one on the start screen, otherwise your login name)"
-        ),
+    """Add the options of a command with which people play."""
+    meaning = _(
+        "your name, as others see it (default: the one on the start screen, otherwise your login name)"
     )
-    add_confirm(command)
-    add_calling(command)
-    add_drawing(command)
+    command.add_argument("--name", help=meaning)
+    add_drawing(command, playing=True)
 
 
-# These options may come before a command as well as after it: a command keeps what was given before it.
-
-
-def add_confirm(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--confirm",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help=_("ask for confirmation before every move"),
-    )
-
-
-def add_calling(command: argparse.ArgumentParser) -> None:
-    """Add the options that say how the player is called when it is their turn."""
-    command.add_argument(
-        "--no-bell",
-        dest="bell",
-        action="store_false",
-        default=argparse.SUPPRESS,
-        help=_("do not ring when it is your turn"),
-    )
-    command.add_argument(
-        "--no-title",
-        dest="title",
-        action="store_false",
-        default=argparse.SUPPRESS,
-        help=_("leave the window's title alone"),
-    )
-    command.add_argument(
-        "--notices",
-        choices=[notices.value for notices in Notices],
-        default=argparse.SUPPRESS,
-        help=_(
-            "how the terminal shows desktop notices (default: as set on the start screen; initially auto)"
-        ),
-    )
-
-
-def add_ascii(command: argparse.ArgumentParser, meaning: str) -> None:
+def add_ascii(command: Any, meaning: str) -> None:
     command.add_argument("--ascii", action="store_true", default=argparse.SUPPRESS, help=meaning)
 
 
-def add_drawing(command: argparse.ArgumentParser) -> None:
-    add_ascii(command, _("draw with ASCII characters only"))
-    command.add_argument(
-        "--theme",
-        choices=[theme.value for theme in Theme],
-        default=argparse.SUPPRESS,
-        help=_(
-            "the terminal's background (default: as the terminal reports; otherwise colours that suit both)"
-        ),
+def add_drawing(command: argparse.ArgumentParser, *, playing: bool = False) -> None:
+    """Add the options of a command that shows a screen.
+
+    They may come before a command as well as after it: a command keeps what was given before it.
+    """
+    group = command.add_argument_group(_("screen"), argument_default=argparse.SUPPRESS)
+    if playing:
+        meaning = _("ask for confirmation before every move")
+        group.add_argument("--confirm", action="store_true", help=meaning)
+        meaning = _("do not ring when it is your turn")
+        group.add_argument("--no-bell", dest="bell", action="store_false", help=meaning)
+        meaning = _("leave the window's title alone")
+        group.add_argument("--no-title", dest="title", action="store_false", help=meaning)
+        meaning = _(
+            "how the terminal shows desktop notices (default: as set on the start screen; initially auto)"
+        )
+        group.add_argument("--notices", choices=[notices.value for notices in Notices], help=meaning)
+    add_ascii(group, _("draw with ASCII characters only"))
+    meaning = _(
+        "the terminal's background (default: as the terminal reports; otherwise colours that suit both)"
     )
-    command.add_argument(
-        "--colours",
-        choices=[colours.value for colours in Colours],
-        default=argparse.SUPPRESS,
-        help=_("how many colours the terminal has (default: as the terminal reports)"),
-    )
+    group.add_argument("--theme", choices=[theme.value for theme in Theme], help=meaning)
+    meaning = _("how many colours the terminal has (default: as the terminal reports)")
+    group.add_argument("--colours", choices=[colours.value for colours in Colours], help=meaning)
 
 
 def set_display_defaults(parser: argparse.ArgumentParser) -> None:
