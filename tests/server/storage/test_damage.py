@@ -19,9 +19,10 @@ from server.app import running
 from server.config import Config, Limits
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
+from server.storage.chain import first_link, next_link
 from server.storage.entries import Entry, Forgotten, Opened
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
-from server.storage.sqlite.commit_list import known_commits, written
+from server.storage.sqlite.commit_list import _commit_line, known_commits, written
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.online_backup import OnlineBackup
@@ -420,6 +421,13 @@ def test_a_commit_list_says_what_was_written_to_it() -> None:
     tables = {"ABCD": Standing(Place.IN_USE, 17, b"12345678"), "EFGHIJKL": Standing(Place.SET_ASIDE, 0, b"")}
     known = known_commits(written("feed", 12, tables))
     assert (known.journal, known.commits, known.tables, known.damaged) == ("feed", 12, tables, False)
+    assert known_commits(written("feed", 12, tables) + _commit_line(14, 14, tables)).damaged  # without 13
+
+
+def test_a_link_depends_on_all_before_it() -> None:
+    """So entries that were swapped between tables, or in one, do not fit."""
+    one, other = (next_link(first_link(code), 0, None, "the same") for code in ("ABCD", "EFGH"))
+    assert next_link(one, 1, None, "the same") != next_link(other, 1, None, "the same")
 
 
 def test_an_unused_folder_is_ready(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from server.app import running
 from server.config import Config
 from server.errors import NotStored
 from server.logs import HumanFormatter
-from server.storage.entries import Hosted
+from server.storage.entries import Hosted, Opened
+from server.storage.sqlite import checkpoints
 from server.storage.sqlite.checkpoints import checkpoint
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
@@ -287,6 +288,17 @@ async def test_commits_go_on_during_a_checkpoint(tmp_path: Path) -> None:
         await play_on(peers, random.Random(1), moves=2)
         await all_caught_up(peers, peers[0].seq)
         assert await journal.storing()
+
+
+async def test_what_is_stored_reaches_the_main_file_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After so many entries, or the log would grow for ever."""
+    monkeypatch.setattr(checkpoints, "_ENTRIES_BETWEEN", 3)
+    journal = SqliteJournal(tmp_path)
+    await journal.append("ONCE", 0, [Opened(2, random_layout=True, starting=None), Hosted(0), Hosted(1)])
+    await eventually(lambda: b"ONCE" in (tmp_path / FILE_NAME).read_bytes())
+    await journal.close()
 
 
 async def test_a_look_that_fails_is_no_other_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -216,3 +216,12 @@ def test_other_policies_have_no_game_clock(policy: Absence, taken: int) -> None:
     assert clocks.left(Seat(0)) is None
     assert not clocks.used_up(Seat(0))
     assert clocks.allowance(Seat(0)) == (7000 if policy == MoveClock(7) else None)
+
+
+def test_a_clock_comes_with_the_next_round() -> None:
+    """So everybody's turn has it, or nobody's."""
+    clocks = Clocks(WAIT, 2)
+    clocks.change_policy(MoveClock(7), in_game=True)
+    now = clocks.policy
+    clocks.begin_round()
+    assert (now, clocks.policy) == (WAIT, MoveClock(7))

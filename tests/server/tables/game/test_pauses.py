@@ -15,6 +15,7 @@ from protocol.messages import (
     EndGame,
     Events,
     HandOver,
+    Lay,
     Leave,
     SubstituteNow,
     TableState,
@@ -52,6 +53,7 @@ async def test_without_a_clock_a_pause_is_granted_at_once(policy: Absence) -> No
             assert state.paused is not None
             assert (state.paused.seconds, state.paused.seconds_left) == (0, PAUSE_SECONDS)
             assert peer.legal is None
+        assert (await peers[0].refused(Lay(peers[0].next_id(), 1, 0))).code == Code.PAUSED
         await pause(peers[1], on=False)
         for peer in peers:
             await goes_on(peer)
