@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from client.language import N_, _
 from client.network.transport import Access
-from client.typed.address import BadAddress, server_url
+from client.typed_text import BadAddress, server_url
 from commands.parsing import CANNOT_READ, WrongUse, using_file
 from protocol.limits import PASSWORD_LENGTH
 

@@ -8,8 +8,8 @@ from typing import Final
 import platformdirs
 
 from client.language import N_, _
-from client.typed.address import BadCode
-from client.typed.address import table_code as code_of
+from client.typed_text import BadCode
+from client.typed_text import table_code as code_of
 from discovery.names import usable
 from protocol.limits import SERVER_NAME_LENGTH
 

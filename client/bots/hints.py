@@ -11,7 +11,7 @@ from client.bots.levels import LEVELS
 from client.bots.search.brain import SearchBrain
 from client.bots.search.processes import SearchFailed, searched
 from client.language import _, counted
-from client.suggestion import Suggestion
+from client.tables.news import Suggestion
 from engine.events import Command, LayTile, Place
 from engine.legal import Legal, LegalPlaces
 from engine.pieces import Kind, Piece

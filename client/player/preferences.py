@@ -13,8 +13,7 @@ from platformdirs import user_state_path
 
 from client.levels import FOR_BEGINNERS
 from client.player.calling import Calling, Notices, prefer_calling
-from client.typed.address import BadAddress, same_server, server_url
-from client.typed.names import default_name
+from client.typed_text import BadAddress, default_name, same_server, server_url
 from engine.pieces import People
 from protocol.messages import Name
 

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from platformdirs import user_state_path
 
 from client.tables.draws import Call
-from client.typed.address import same_server, server_url
+from client.typed_text import same_server, server_url
 from protocol.limits import ADDRESS_LENGTH, ADDRESSES_TOLD
 from protocol.messages import Name, SeatNumber, TableCode, Token, hiding_secrets
 from protocol.text import printable

@@ -1,4 +1,4 @@
-"""The news that a connection yields: what has happened at its table, and to itself."""
+"""What a connection tells the program that uses it, and what a bot suggests to a player."""
 
 from typing import TypeAlias
 
@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from client.tables.table import TableUpdate
+from engine.events import Command
 from protocol.messages import (
     Announced,
     LobbyRemark,
@@ -16,6 +17,13 @@ from protocol.messages import (
     Stopping,
 )
 from protocol.text import printable
+
+
+class Suggestion(Struct, frozen=True):
+    """The move, and in words why; the reason is empty where what the move brings says enough."""
+
+    command: Command
+    reason: str = ""
 
 
 class Lost(Struct, frozen=True):

@@ -12,11 +12,9 @@ from client.network.connection import ConnectFailed, Connection, RequestRefused,
 from client.network.transport import PasswordWanted
 from client.tables.news import HeardInLobby, OnlineChanged
 from client.tables.table import TableChanged, TableClosed, TableModel
-from client.typed.names import default_name, fault_of
+from client.typed_text import default_name, fault_of
 from client.ui import requests
-from client.ui.online.asking import Listing, Requests, running
-from client.ui.online.kept_seat import SEAT_LOST, SeatKeeper
-from client.ui.online.visit import Options, Visit
+from client.ui.asking import SEAT_LOST, Listing, Requests, SeatKeeper, running
 from client.ui.program import Program, Session
 from client.ui.requests import Request
 from client.ui.screens import news
@@ -25,6 +23,7 @@ from client.ui.screens.screen import window_title
 from client.ui.state import Hosting, Notice, Outcome, Ui
 from client.ui.terminal.shell import describe_failure
 from client.ui.texts.kept import how_to_come_back
+from client.ui.visit import Options, Visit
 from engine.view import Phase
 from protocol.messages import NEW, ListTables, Refused, StartGame, TableState
 

@@ -10,8 +10,7 @@ from client.tables.table import TableModel
 from client.ui.actions import Action
 from client.ui.frame import Frame, in_ascii
 from client.ui.requests import Quit, Request
-from client.ui.screens import autoplay
-from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.dispatch import TICK_SECONDS, counting, pressed, ticked, updated
 from client.ui.screens.news import logged
 from client.ui.screens.screen import drawn
 from client.ui.state import Outcome, Ui
@@ -52,8 +51,8 @@ class Session:
 
     def tick(self) -> None:
         """Update the times on the screen, and take the next step of a walk that goes on by itself."""
-        if autoplay.counting(self.ui, self.model):
-            self.show(autoplay.ticked(replace(self.ui, now=time.monotonic()), self.model))
+        if counting(self.ui, self.model):
+            self.show(ticked(replace(self.ui, now=time.monotonic()), self.model))
 
     def take(self, outcome: Outcome) -> None:
         """Show the next state, and do what is asked for."""
@@ -152,7 +151,7 @@ class Program:
 
     async def _tick(self) -> None:
         while True:
-            await asyncio.sleep(autoplay.TICK_SECONDS)
+            await asyncio.sleep(TICK_SECONDS)
             for session in self._stack:
                 session.tick()
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from client.language import _
 from client.ui import requests
 from client.ui.export.moment import as_svg, saved
-from client.ui.online.visit import LookingBack
 from client.ui.program import choose
 from client.ui.replay import run as run_replay
 from client.ui.requests import Request
@@ -14,6 +13,7 @@ from client.ui.screens.history import History
 from client.ui.state import Hosting, Notice, Ui
 from client.ui.terminal.device import Device
 from client.ui.texts.kept import not_saved, saved_as
+from client.ui.visit import LookingBack
 from commands.finished_games.past_games import past_games
 from engine.errors import DamagedRecord
 

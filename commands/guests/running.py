@@ -13,7 +13,7 @@ from pathlib import Path
 
 from client.language import N_, _, describe_reason
 from client.network.transport import Access
-from client.typed.address import BadAddress, same_server, server_url
+from client.typed_text import BadAddress, same_server, server_url
 from commands.access import access_of
 from commands.guests.door import Door
 from commands.guests.host_key import host_key

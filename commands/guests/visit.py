@@ -7,9 +7,9 @@ from client.language import _
 from client.network.transport import Access
 from client.player.calling import Calling
 from client.player.colouring import Colouring
-from client.typed.names import fault_of
+from client.typed_text import fault_of
 from client.ui.game import visit
-from client.ui.online.visit import LookingBack, Options, Suggest, Visit
+from client.ui.visit import LookingBack, Options, Suggest, Visit
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.records import recording_of
 from commands.guests.kept_seats import GuestSeats

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from client.bots.arena.match import GameFailed
-from client.bots.arena.outcomes import GameOutcome
 from client.bots.arena.running import GameNotPlayed, play_all
 from client.bots.arena.schedule import LEAST_ENTRANTS, Schedule
-from client.bots.arena.standings import standings
+from client.bots.arena.standings import GameOutcome, standings
 from client.bots.arena.table import as_json, tables
 from client.bots.brains import NoSuchBrain, brain_named
 from client.language import _, describe_reason

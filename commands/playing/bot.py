@@ -7,9 +7,7 @@ import sys
 from client.bots.runner import BotOptions, run_bots
 from client.language import _
 from client.levels import LEVELS
-from client.typed.absence import BadPolicy, policy_named
-from client.typed.address import BadAddress, server_url
-from client.typed.starting import BadStart, seat_to_start
+from client.typed_text import BadAddress, BadPolicy, BadStart, policy_named, seat_to_start, server_url
 from commands.access import access_of, add_access
 from commands.arguments import table_code
 from commands.parsing import wrong_use

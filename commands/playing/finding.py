@@ -8,7 +8,7 @@ from client.finding.search import located
 from client.language import _
 from client.network.transport import Access
 from client.player.seats import kept_seats, seats_folder
-from client.typed.address import BadAddress, BadCode, server_url, table_code
+from client.typed_text import BadAddress, BadCode, server_url, table_code
 from client.ui.requests import Request
 from client.ui.search import run
 from client.ui.state import Hosting, Ui

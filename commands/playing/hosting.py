@@ -13,10 +13,10 @@ from client.bots.runner import BotOptions, run_bots
 from client.language import _, describe_reason, spoken
 from client.player.preferences import WaysIn
 from client.player.seats import Seats, seats_folder
-from client.typed.address import DEFAULT_PORT
+from client.typed_text import DEFAULT_PORT
 from client.ui.game import visit
-from client.ui.online.visit import Options, SeatBots, Visit
 from client.ui.texts.kept import game_not_continued, game_not_kept, how_to_continue
+from client.ui.visit import Options, SeatBots, Visit
 from client.ui.web.pages import WebPages
 from commands.arguments import data_folder
 from commands.finished_games.past_games import kept_here

@@ -16,7 +16,7 @@ from client.player.preferences import (
     remembered,
 )
 from client.player.seats import Seats, seats_folder
-from client.typed.address import BadAddress
+from client.typed_text import BadAddress
 from client.ui.game import report
 from client.ui.requests import GoTo
 from commands.access import access_of, add_access

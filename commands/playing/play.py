@@ -19,11 +19,11 @@ from client.player.preferences import (
     preferences_file,
     remembered,
 )
-from client.typed.starting import BadStart, seat_to_start
+from client.typed_text import BadStart, seat_to_start
 from client.ui.game import report
-from client.ui.online.visit import Options, Visit
 from client.ui.screens.start import StartLine
 from client.ui.texts.people import people_named
+from client.ui.visit import Options, Visit
 from commands.display_options import add_display_options
 from commands.finished_games.past_games import kept_here
 from commands.parsing import WrongUse, describe_host_error, need_terminal, wrong_use

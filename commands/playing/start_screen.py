@@ -24,7 +24,7 @@ from client.player.preferences import (
     preferences_file,
     remember,
 )
-from client.typed.names import default_name
+from client.typed_text import default_name
 from client.ui import requests
 from client.ui.lessons.course import Parting
 from client.ui.lessons.course import run as run_lessons

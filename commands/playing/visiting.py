@@ -14,10 +14,10 @@ from client.language import _
 from client.network.transport import password_wanted
 from client.player.preferences import Preferences, clusters_file, clusters_in, remember
 from client.player.seats import Seats, seats_folder
-from client.typed.names import default_name
+from client.typed_text import default_name
 from client.ui import requests
 from client.ui.game import visit
-from client.ui.online.visit import LookingBack, Options, Visit
+from client.ui.visit import LookingBack, Options, Visit
 from commands.confirmation import confirmed
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.past_games import keep_record, kept_here, records_folder

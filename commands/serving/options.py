@@ -8,7 +8,7 @@ from types import UnionType
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from client.language import N_, _
-from client.typed.address import DEFAULT_PORT
+from client.typed_text import DEFAULT_PORT
 from commands.access import PASSWORD_HELP, PASSWORD_VARIABLE
 from commands.arguments import HOST_HELP, data_folder, network, port_number, positive, server_name, share
 from commands.guests.command import DEFAULT_PORT as SSH_PORT

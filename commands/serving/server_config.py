@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from client.language import _
-from client.typed.address import BadAddress, server_url
+from client.typed_text import BadAddress, server_url
 from commands.access import PASSWORD_VARIABLE, password_is_empty, password_of
 from commands.finished_games.past_games import MOST_KEPT
 from commands.levels import with_bots

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from client.language import _
-from client.typed.address import describe_found_as
+from client.typed_text import describe_found_as
 from protocol.text import printable
 
 _LINES_WAITING: Final = 100  # for the terminal

@@ -1,4 +1,9 @@
-"""One move of a finished game, judged: the chances after it, and what its player could have done instead.
+"""Moves judged: what each changed for everybody's chances, and what would have been better.
+
+A search takes everybody for as good as itself, and its simulations follow few lines of play. So the shares
+are drawn apart, or towards each other, by a stretch of their logits (Guo et al., "On Calibration of Modern
+Neural Networks", ICML 2017), which was fitted on games between bots: `python -m bench.bots.calibration --fit`
+does that, and without the option it shows how right the chances are.
 
 The chances are those of somebody who sees everything, as the record does: they come true more often than a
 spectator's, and what a move did shows at once and not when the wolves are turned up. Whether another move
@@ -7,17 +12,49 @@ was better is judged by what the player on turn saw.
 
 import random
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
-from client.bots.analysis.calibration import chances_of, part_placed
-from client.bots.analysis.judgement import shares_of_wins
 from client.bots.search.brain import SearchBrain, chosen
+from client.bots.search.tree import Search
 from client.records.analysis import Better, Chances
 from client.records.recording import Recording
 from engine.events import Place, Placed
 from engine.legal import LegalPlaces
 from engine.redaction import snapshot
 from engine.view import Phase, View, eyes_of, free_fields
+
+Shares: TypeAlias = tuple[float, ...]  # by seat; they add up to 1, and none is 0 or 1
+
+# Each search settles on few lines of play, so two that are half as long judge better than one (measured).
+_SEARCHES: Final = 2
+
+
+def shares_of_wins(view: View, simulations: int, seed: str) -> Shares:
+    """Return everybody's share of the wins in games from `view` on, the placing phase, to the end."""
+    wins = [1.0 / view.seats] * view.seats  # one more game, in which everybody is as good
+    rng = random.Random(seed)
+    for _ in range(_SEARCHES):
+        Search(view, rng, wins).run(simulations // _SEARCHES)
+    total = sum(wins)
+    return tuple(each / total for each in wins)
+
+
+# The stretch before the first piece is placed, and what it gains until the last one is.
+FITTED: Final = (1.25, -0.45)
+
+
+def chances_of(shares: Shares, placed: float, fitted: tuple[float, float] = FITTED) -> Shares:
+    """Return the chances of winning, when this part of all pieces, from 0 to 1, is placed."""
+    start, gain = fitted
+    stretched = [share ** (start + gain * placed) for share in shares]
+    total = sum(stretched)
+    return tuple(each / total for each in stretched)
+
+
+def part_placed(to_place: int, dealt: int) -> float:
+    """Return which part of the pieces is placed."""
+    return 1.0 - to_place / dealt
+
 
 _WORTH_SAYING: Final = 0.05  # a move that improves the player's chance by less is as good as the one played
 _NO_HURRY: Final = float("inf")  # seconds: the simulations alone decide how long a search takes

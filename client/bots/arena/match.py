@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from client.bots.arena.outcomes import GameOutcome, SeatOutcome
 from client.bots.arena.schedule import Pairing, Schedule
+from client.bots.arena.standings import GameOutcome, SeatOutcome
 from client.bots.brain import Brain
 from client.bots.brains import brain_named
 from client.bots.failure import BrainFailed, brain_failure, checked_command, forbidden_choice

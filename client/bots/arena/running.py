@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from anyio import CapacityLimiter
 
 from client.bots.arena.match import play
-from client.bots.arena.outcomes import GameOutcome
 from client.bots.arena.schedule import Pairing, Schedule
+from client.bots.arena.standings import GameOutcome
 from client.bots.processes import ATTEMPTS, ProcessesLost, in_process
 from client.language import _, spoken
 

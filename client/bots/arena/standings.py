@@ -1,14 +1,85 @@
-"""What brains have reached in the games of an arena."""
+"""What games of an arena come to: outcomes, ratings, standings.
+
+The model is Plackett and Luce's, updated game by game (Weng and Lin, "A Bayesian Approximation Method for
+Online Ranking", JMLR 12, 2011). A brain does not change, so unlike a person's its rating only gets surer.
+"""
 
 import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
-from client.bots.arena.outcomes import GameOutcome
-from client.bots.arena.ratings import Rating, rated
+from openskill.models import PlackettLuce, PlackettLuceRating
+
 from client.bots.arena.schedule import Entrant
 from client.bots.win_shares import wilson
+
+
+@dataclass(frozen=True, slots=True)
+class SeatOutcome:
+    """What the brain in a seat reached, its part of the victory, and how long its moves took in seconds."""
+
+    entrant: Entrant
+    share: float
+    points: int
+    items: int
+    moves: int
+    seconds: float
+    longest: float
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Return what decides who is ahead of whom (R7)."""
+        return self.points, self.items
+
+
+@dataclass(frozen=True, slots=True)
+class GameOutcome:
+    """A game by its number, seat by seat, with its record if that is wanted."""
+
+    number: int
+    seats: tuple[SeatOutcome, ...]
+    record: str | None = None
+
+
+_Z: Final = 1.96  # of a 95% interval
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """How strong a brain is: 25 is the mean of all at the start; `reach` is that of a 95% interval."""
+
+    mean: float
+    deviation: float
+
+    @property
+    def reach(self) -> float:
+        return _Z * self.deviation
+
+
+def rated(entrants: int, outcomes: Iterable[GameOutcome]) -> list[Rating]:
+    """Return the rating of each brain after the games, in the order of the outcomes."""
+    model = PlackettLuce(tau=0.0)
+    ratings = [model.rating() for _ in range(entrants)]
+    for outcome in outcomes:
+        before = [ratings[seat.entrant] for seat in outcome.seats]
+        # Points decide, then items: one number, because there are never a hundred items.
+        scores = [100.0 * seat.points + seat.items for seat in outcome.seats]
+        after = model.rate([[rating] for rating in before], scores=scores)
+        changes: dict[int, tuple[float, float]] = {}
+        for seat, (own,), old in zip(outcome.seats, after, before, strict=True):
+            more, surer = changes.get(seat.entrant, (0.0, 1.0))
+            # A brain with several seats learns from each of them.
+            changes[seat.entrant] = (more + own.mu - old.mu, surer * own.sigma / old.sigma)
+        for entrant, (more, surer) in changes.items():
+            old = ratings[entrant]
+            ratings[entrant] = model.rating(mu=old.mu + more, sigma=old.sigma * surer)
+    return [_rating(rating) for rating in ratings]
+
+
+def _rating(rating: PlackettLuceRating) -> Rating:
+    return Rating(rating.mu, rating.sigma)
 
 
 @dataclass(slots=True)

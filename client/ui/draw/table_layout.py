@@ -7,8 +7,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.ui.actions import PointAt
 from client.ui.at_table import HEX_POSITIONS
-from client.ui.draw.board import Marks, drawn_board
-from client.ui.draw.grid import HUGE, LARGE, MEDIUM, SMALL, Scale
+from client.ui.draw.board import HUGE, LARGE, MEDIUM, SMALL, Marks, Scale, drawn_board
 from client.ui.draw.news_lines import LOG_LINES, lines_wanted, news_lines
 from client.ui.frame import (
     Block,

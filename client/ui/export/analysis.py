@@ -9,9 +9,9 @@ from client.language import _
 from client.player.colouring import Colours
 from client.records.analysis import Analysis, Better, Chances, JudgedMove
 from client.records.recording import Recording
-from client.ui.export.svg import TEXT_STYLE, document, draw_chip, draw_path, finished, group_at, write
+from client.ui.export.picture import TEXT_STYLE, document, draw_chip, draw_path, finished, group_at, write
 from client.ui.frame import wrapped
-from client.ui.terminal.palette import PEOPLE_COLOURS
+from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.analysis import (
     describe_chances,
     describe_change,

@@ -1,4 +1,4 @@
-"""The board as an SVG picture: the same signs as on the screen, and a legend that explains them."""
+"""Pictures as SVG: text, paths and chips, and the board with its pieces."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -12,15 +12,67 @@ from client.language import _, counted, labelled
 from client.player.colouring import Colours
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import NOBODY, Marks, notation
-from client.ui.export.svg import INK, TEXT_STYLE, document, draw_chip, draw_path, finished, group_at, write
 from client.ui.frame import wrapped
-from client.ui.terminal.palette import PEOPLE_COLOURS
+from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.people import KINDS, piece_words
 from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours
 from engine.components import LAUREL_WORTH
 from engine.events import Tally
 from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.view import View
+
+INK: Final = "#222222"  # of letters, unless they stand on a piece
+TEXT_STYLE: Final = """
+text { font-family: sans-serif; }
+.c { text-anchor: middle; }
+.b { font-weight: bold; }
+.e { text-anchor: end; }
+.faint { fill: #666666; }
+"""
+
+
+def document(title: str, style: str, width: int) -> ET.Element:
+    """Return a picture of its own, on white: no fonts, pictures or scripts from elsewhere."""
+    root = ET.Element("svg", xmlns="http://www.w3.org/2000/svg", width=str(width), role="img", fill=INK)
+    ET.SubElement(root, "title").text = title
+    ET.SubElement(root, "style").text = style
+    ET.SubElement(root, "rect", width="100%", height="100%", fill="#ffffff")
+    return root
+
+
+def finished(root: ET.Element, height: int) -> str:
+    """Return the picture as text, so high."""
+    root.set("viewBox", f"0 0 {root.get('width')} {height}")
+    root.set("height", str(height))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=False) + "\n"
+
+
+def group_at(parent: ET.Element, x: float, y: float, more: str = "") -> ET.Element:
+    return ET.SubElement(parent, "g", transform=f"translate({x:.1f} {y:.1f}){more}")
+
+
+def write(
+    parent: ET.Element, x: float, y: float, size: float, words: str, *, classes: str = ""
+) -> ET.Element:
+    element = ET.SubElement(parent, "text", {"x": f"{x:g}", "y": f"{y:g}", "font-size": f"{size:g}"})
+    if classes:
+        element.set("class", classes)
+    element.text = words
+    return element
+
+
+def draw_path(parent: ET.Element, shape: str, classes: str) -> ET.Element:
+    return ET.SubElement(parent, "path", {"d": shape, "class": classes})
+
+
+def draw_chip(parent: ET.Element, people: People, radius: float) -> None:
+    """Draw a people's letter on its colour around the parent's origin."""
+    colours = PEOPLE_COLOURS[Colours.TRUE][people]
+    ET.SubElement(parent, "circle", {"r": f"{radius:g}", "class": "piece", "fill": colours.background})
+    letter = write(parent, 0, radius * 0.45, radius * 1.3, people.value, classes="c b")
+    letter.set("fill", colours.foreground)
+
 
 _SIZE: Final = 44.0  # from a hex's middle to its corners
 _ACROSS: Final = _SIZE * math.sqrt(3)

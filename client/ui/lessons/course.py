@@ -8,9 +8,8 @@ from client.network.refusals import describe_refusal
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.lessons import lesson
-from client.ui.lessons.example import record_at
 from client.ui.lessons.lesson import Practice
-from client.ui.lessons.pages import PAGES
+from client.ui.lessons.pages import PAGES, record_at
 from client.ui.program import Program, Session
 from client.ui.requests import Request
 from client.ui.state import Outcome, Ui

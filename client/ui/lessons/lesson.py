@@ -14,12 +14,10 @@ from client.ui.actions import Act, Action, PointAt, Way
 from client.ui.at_table import step
 from client.ui.draw.board import Marks
 from client.ui.draw.news_lines import with_news
-from client.ui.draw.page import AroundGame
+from client.ui.draw.page import AroundGame, scrolled
 from client.ui.draw.table_layout import small_table_block
-from client.ui.draw.widgets import scrolled
 from client.ui.frame import EMPTY, Block, Drawing, Line, beside, ends, line, wrapped
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Key
-from client.ui.lessons.example import NAMES
 from client.ui.lessons.goals import (
     BeRefused,
     Catch,
@@ -34,7 +32,7 @@ from client.ui.lessons.goals import (
     influence_of,
     walked,
 )
-from client.ui.lessons.pages import PAGES, LessonPage, Shown
+from client.ui.lessons.pages import NAMES, PAGES, LessonPage, Shown
 from client.ui.requests import Request, TurnPage
 from client.ui.screens.gathering import GatheringDrawing
 from client.ui.screens.playing import Playing, PlayingDrawing, in_hand

@@ -7,7 +7,7 @@ from typing import Final
 from client.language import N_, _, counted, labelled, listed, parted
 from client.levels import usual_level
 from client.tables.table import TableModel
-from client.typed.address import describe_found_as, loopback
+from client.typed_text import describe_found_as, loopback
 from client.ui.actions import Act, Action
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import ServerPage, short_list

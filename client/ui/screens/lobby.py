@@ -9,12 +9,11 @@ from msgspec import structs
 
 from client.language import N_, _, counted, labelled, parted
 from client.tables.table import TableModel
-from client.typed.address import describe_found_as
+from client.typed_text import describe_found_as
 from client.ui import requests
 from client.ui.actions import Act, Action, ChooseLine, Pick, Way
 from client.ui.draw.news_lines import LOG_LINES, lines_wanted, lobby_talk, with_news
-from client.ui.draw.page import ServerPage, short_list
-from client.ui.draw.widgets import choice, line_chosen, lines_around, settings
+from client.ui.draw.page import ServerPage, choice, line_chosen, lines_around, settings, short_list
 from client.ui.frame import (
     EMPTY,
     Block,

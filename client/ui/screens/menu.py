@@ -15,8 +15,7 @@ from client.tables.table import TableModel
 from client.ui.actions import Act, Action, ChooseLine, Way
 from client.ui.at_table import pause_request
 from client.ui.draw.news_lines import with_news
-from client.ui.draw.page import short_list
-from client.ui.draw.widgets import line_chosen, lines_around
+from client.ui.draw.page import line_chosen, lines_around, short_list
 from client.ui.frame import (
     EMPTY,
     Block,

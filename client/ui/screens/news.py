@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from client.language import _
 from client.network.refusals import describe_refusal
-from client.suggestion import Suggestion
 from client.tables.news import (
     Announcement,
     Back,
@@ -17,6 +16,7 @@ from client.tables.news import (
     Lost,
     OnlineChanged,
     ServerStops,
+    Suggestion,
     Update,
 )
 from client.tables.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel

@@ -7,7 +7,7 @@ from client.language import N_, _
 from client.tables.table import TableModel
 from client.ui.actions import Act, Action
 from client.ui.draw.news_lines import remark_rows
-from client.ui.draw.widgets import scrolled, scrolled_to
+from client.ui.draw.page import scrolled, scrolled_to
 from client.ui.frame import EMPTY, Block, Line, begun, fitted, line, stacked, wrapped
 from client.ui.keys import HELP, YES, Key
 from client.ui.requests import Quit

@@ -13,7 +13,7 @@ from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.actions import Act, Action
 from client.ui.at_table import next_vote, pause_request
-from client.ui.draw.widgets import scrolled, scrolled_to
+from client.ui.draw.page import scrolled, scrolled_to
 from client.ui.frame import (
     EMPTY,
     Block,

@@ -30,8 +30,7 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import Key, key_name
-from client.ui.screens.autoplay import SPEEDS
-from client.ui.screens.dispatch import keys_now
+from client.ui.screens.dispatch import SPEEDS, keys_now
 from client.ui.screens.news import followed
 from client.ui.screens.typed_line import ways_on
 from client.ui.state import Asked, Entry, Ui, closed_for_good

@@ -10,8 +10,7 @@ from client.player.seats import KeptSeat
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.actions import Act, Action, ChooseLine, Way
-from client.ui.draw.page import ListPage
-from client.ui.draw.widgets import choice, line_chosen, lines_around
+from client.ui.draw.page import ListPage, choice, line_chosen, lines_around
 from client.ui.frame import EMPTY, Block, Drawing, Line, beside, block_of, line, padded, paragraphs
 from client.ui.keys import ON_EVERY_PAGE, Key
 from client.ui.state import Asked, Entry, Notice, Outcome, Screen, Ui

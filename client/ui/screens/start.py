@@ -12,13 +12,11 @@ from client.levels import describe_level, describe_temper
 from client.player.calling import Calling, Notices
 from client.player.preferences import WaysIn
 from client.tables.table import TableModel
-from client.typed.address import BadAddress, server_url
-from client.typed.names import fault_of
+from client.typed_text import BadAddress, fault_of, server_url
 from client.ui import requests
 from client.ui.actions import Act, Action, ChooseLine, Pick, Way
 from client.ui.draw.news_lines import LOG_LINES
-from client.ui.draw.page import ListPage
-from client.ui.draw.widgets import choice, line_chosen, settings
+from client.ui.draw.page import ListPage, choice, line_chosen, settings
 from client.ui.frame import EMPTY, Block, Drawing, Line, beside, block_of, line, padded
 from client.ui.keys import ON_EVERY_PAGE, Key
 from client.ui.screens.search import Search

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from client.language import N_, _
 from client.tables.table import TableModel
-from client.typed.absence import BadPolicy, policy_named
+from client.typed_text import BadPolicy, policy_named
 from client.ui.requests import Misread, Request
 from client.ui.screens.menu import END, HAND_OVER, SUBSTITUTE, choosers, free_seats, speakers, swapped
 from client.ui.talk import Mute

@@ -9,10 +9,7 @@ from msgspec.structs import replace
 
 from client.language import _
 from client.tables.table import TableModel
-from client.typed.absence import BadPolicy, policy_named
-from client.typed.address import BadCode, table_code
-from client.typed.names import fault_of
-from client.typed.starting import BadStart, seat_to_start
+from client.typed_text import BadCode, BadPolicy, BadStart, fault_of, policy_named, seat_to_start, table_code
 from client.ui import requests
 from client.ui.requests import Misread, Request
 from client.ui.screens import table_commands

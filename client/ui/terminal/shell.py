@@ -21,8 +21,7 @@ from client.ui.frame import Frame
 from client.ui.terminal.caller import Caller
 from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.input import key_bindings, mouse_handlers
-from client.ui.terminal.painter import Painter
-from client.ui.terminal.palette import DEPTHS, style_for
+from client.ui.terminal.painter import DEPTHS, Painter, style_for
 
 _ESCAPE_SECONDS: Final = 0.05  # how long Esc may be the start of another key's sequence
 _UNSEEN: Final = frozenset({"q", "c-c"})  # the keys that work on a page for which there is no room

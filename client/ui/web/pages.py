@@ -12,7 +12,7 @@ from markupsafe import Markup
 from client.language import LANGUAGES, _, counted, language_among, speaking
 from client.player.colouring import Colours
 from client.ui.export.picture import BOARD_STYLE
-from client.ui.terminal.palette import PEOPLE_COLOURS
+from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.set_up import SPECTATORS, describe_stage
 from client.ui.web.html import element, joined, qr_code
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in

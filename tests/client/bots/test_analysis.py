@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from client.bots.analysis.analyst import Effort, NothingToAnalyse, analysed
-from client.bots.analysis.calibration import chances_of
-from client.bots.analysis.moves import judged, moments
+from client.bots.analysis.moves import chances_of, judged, moments
 from client.bots.greedy import greedy
 from client.bots.search.utility import utilities, win_shares
 from client.records.analysis import Analysis

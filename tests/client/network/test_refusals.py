@@ -8,7 +8,7 @@ import pytest
 
 from client.language import LANGUAGES, speak
 from client.network.refusals import describe_closing, describe_refusal
-from client.typed.names import fault_of
+from client.typed_text import fault_of
 from engine.errors import FAULT_TEXTS, Fault, IllegalCommand
 from protocol.codes import CloseReason, Code
 from protocol.messages import Refused

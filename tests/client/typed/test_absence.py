@@ -8,7 +8,7 @@ from hypothesis import given
 
 from client.network.connection import Connection, connected
 from client.tables.table import TableModel
-from client.typed.absence import BadPolicy, policy_named
+from client.typed_text import BadPolicy, policy_named
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from protocol.messages import NEW, JoinTable, Leave, OpenTable, StartGame, Vote
 from server.app import running

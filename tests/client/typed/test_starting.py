@@ -2,7 +2,7 @@
 
 import pytest
 
-from client.typed.starting import BadStart, seat_to_start
+from client.typed_text import BadStart, seat_to_start
 from engine.components import DEALS
 
 

@@ -10,8 +10,8 @@ from prompt_toolkit.output import DummyOutput
 from client.network.connection import Connection
 from client.ui import game as game_program
 from client.ui.game import Client
-from client.ui.online.visit import Options
 from client.ui.state import Ui
+from client.ui.visit import Options
 from tests.client.ui.keyboard import Keyboard
 
 

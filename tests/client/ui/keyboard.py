@@ -9,9 +9,9 @@ from prompt_toolkit.input import PipeInput
 from client.player.seats import Seats
 from client.tables.table import TableModel
 from client.ui.game import Client
-from client.ui.online.visit import Options
 from client.ui.screens.lobby import Lobby
 from client.ui.state import Ui
+from client.ui.visit import Options
 from protocol.messages import (
     Done,
     Leave,

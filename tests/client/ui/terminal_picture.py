@@ -7,9 +7,9 @@ from prompt_toolkit.styles import Attrs
 from prompt_toolkit.utils import get_cwidth
 
 from client.player.colouring import Colouring, Colours, Theme
-from client.ui.draw.grid import _BOXES, _DOTTED, FAINT, NONE, STRONG
+from client.ui.draw.board import _BOXES, _DOTTED, FAINT, NONE, STRONG
 from client.ui.frame import Frame
-from client.ui.terminal.palette import style_for
+from client.ui.terminal.painter import style_for
 
 CELL, LINE, FONT, MARGIN = 8.4, 18.0, 14.0, 12.0
 SHARP = "rect, path { shape-rendering: crispEdges; }"

@@ -11,14 +11,13 @@ from msgspec import structs
 
 from client.bots.brains import at_random
 from client.network.connection import connected
-from client.suggestion import Suggestion
-from client.tables.news import HeardInLobby
+from client.tables.news import HeardInLobby, Suggestion
 from client.ui import game as game_program
 from client.ui import program
 from client.ui.game import run
-from client.ui.online.visit import LookingBack, Options
 from client.ui.screens.overlays import Quitting
 from client.ui.state import Ui
+from client.ui.visit import LookingBack, Options
 from commands.finished_games.records import recording_of
 from engine.game import GameOptions
 from engine.legal import Legal

@@ -8,10 +8,10 @@ import pytest
 from client.player.seats import Seats
 from client.tables.draws import DrawsCheck
 from client.ui.game import run
-from client.ui.online.visit import Options
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.scoring import Result
 from client.ui.state import Ui
+from client.ui.visit import Options
 from engine.draws import NO_SHARE, Share, commitment_to, pledge_of
 from engine.game import GameOptions, SharedChance
 from engine.pieces import Seat

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from client.ui.lessons.example import record_at
 from client.ui.lessons.goals import Lay, PointTo, Read, Walk
-from client.ui.lessons.pages import PAGES, LessonPage
+from client.ui.lessons.pages import PAGES, LessonPage, record_at
 from commands.playing.start_screen import practice
 from engine.board import Field, Hex
 from tests.client.ui.pty_terminal import Terminal

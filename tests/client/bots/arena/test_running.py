@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from client.bots.arena.match import GameFailed, Player, begun, play, played
-from client.bots.arena.outcomes import GameOutcome
 from client.bots.arena.running import GameNotPlayed, play_all
 from client.bots.arena.schedule import Schedule
+from client.bots.arena.standings import GameOutcome
 from client.bots.brain import Brain
 from client.bots.brains import at_random
 from client.bots.failure import BrainFailed

@@ -6,10 +6,8 @@ import random
 import pytest
 from openskill.models import PlackettLuce
 
-from client.bots.arena.outcomes import GameOutcome, SeatOutcome
-from client.bots.arena.ratings import rated
 from client.bots.arena.schedule import Schedule
-from client.bots.arena.standings import standings
+from client.bots.arena.standings import GameOutcome, SeatOutcome, rated, standings
 from client.bots.arena.table import as_json, tables
 
 

@@ -7,8 +7,7 @@ from msgspec import structs
 
 from client import levels
 from client.records.recording import PastGame
-from client.suggestion import Suggestion
-from client.tables.news import Announcement, ServerStops
+from client.tables.news import Announcement, ServerStops, Suggestion
 from client.tables.table import Heard, TableModel
 from client.ui.screens.history import History
 from client.ui.screens.lobby import Lobby

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from client.ui.at_table import HEX_POSITIONS
-from client.ui.draw.board import UNMARKED, board_text, drawn_board
-from client.ui.draw.grid import LARGE, MEDIUM, SMALL, Scale, borders
+from client.ui.draw.board import LARGE, MEDIUM, SMALL, UNMARKED, Scale, board_text, borders, drawn_board
 from client.ui.frame import plain
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.board import neighbours

@@ -8,8 +8,7 @@ from prompt_toolkit.utils import get_cwidth
 from client.tables.table import TableModel
 from client.ui.at_table import next_vote
 from client.ui.draw.clocks import describe_outage, seat_note, vote_question
-from client.ui.screens.autoplay import counting
-from client.ui.screens.dispatch import pressed
+from client.ui.screens.dispatch import counting, pressed
 from client.ui.screens.screen import drawn
 from client.ui.state import Outage, Ui
 from client.ui.texts.glyphs import UNICODE

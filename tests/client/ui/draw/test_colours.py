@@ -13,7 +13,7 @@ from client.tables.table import TableModel
 from client.ui.frame import Frame
 from client.ui.screens.screen import drawn
 from client.ui.state import Ui
-from client.ui.terminal.palette import style_for
+from client.ui.terminal.painter import style_for
 from client.ui.texts.glyphs import UNICODE
 from tests.client.ui.draw.sample_pages import over, placing
 from tests.client.ui.seen import assert_screen, text_of

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from client.ui.actions import Hold, PointAt
 from client.ui.lessons.course import Course
-from client.ui.lessons.example import record_at
 from client.ui.lessons.goals import (
     BeRefused,
     PlaceAny,
@@ -16,7 +15,7 @@ from client.ui.lessons.goals import (
     fulfilled,
 )
 from client.ui.lessons.lesson import Lesson, seen
-from client.ui.lessons.pages import PAGES, PUPIL, LessonPage
+from client.ui.lessons.pages import PAGES, PUPIL, LessonPage, record_at
 from client.ui.screens.screen import drawn
 from client.ui.texts.glyphs import UNICODE, GlyphSet
 from engine.board import Field

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from client.ui.lessons.example import MOVES, NAMES
 from client.ui.lessons.goals import (
     Catch,
     Earn,
@@ -14,7 +13,7 @@ from client.ui.lessons.goals import (
     act_of,
 )
 from client.ui.lessons.lesson import seen
-from client.ui.lessons.pages import PAGES, PUPIL, LessonPage
+from client.ui.lessons.pages import MOVES, NAMES, PAGES, PUPIL, LessonPage
 from engine.board import Field, has_spring
 from engine.events import Captured, HillScored, Place, Placed, SoldierFled, TileLaid
 from engine.pieces import Kind, Piece, Seat, Wolf

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from client.player.colouring import Colouring, Colours, Theme, colours_of, theme_of
-from client.ui.terminal.palette import (
+from client.ui.terminal.painter import (
     LAND_COLOURS,
     PEOPLE_COLOURS,
     QUIET_COLOURS,

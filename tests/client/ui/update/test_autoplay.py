@@ -6,8 +6,7 @@ import pytest
 
 from client.tables.table import TableModel
 from client.ui.actions import Act
-from client.ui.screens.autoplay import counting, ticked
-from client.ui.screens.dispatch import pressed, updated
+from client.ui.screens.dispatch import counting, pressed, ticked, updated
 from client.ui.screens.replay import Replay, opened, seen_in
 from client.ui.screens.scoring import Result, last_step, scene
 from client.ui.screens.screen import drawn

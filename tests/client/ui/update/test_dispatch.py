@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from client.suggestion import Suggestion
+from client.tables.news import Suggestion
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.actions import Act, Hold, PointAt

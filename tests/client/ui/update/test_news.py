@@ -8,8 +8,7 @@ from hypothesis import given
 from client.language import LANGUAGES, speak
 from client.tables.news import Announcement, Back, Closed, Lost, ServerStops
 from client.tables.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
-from client.ui.screens.autoplay import counting
-from client.ui.screens.dispatch import pressed
+from client.ui.screens.dispatch import counting, pressed
 from client.ui.screens.news import at_next_table, followed, gone_on, heard, listed, refused
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.reading import Reading, Topic

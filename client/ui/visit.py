@@ -9,7 +9,7 @@ from client.network.transport import FREE_ACCESS, Access
 from client.player.seats import Seats
 from client.records.analysis import Analyse
 from client.records.recording import Recording
-from client.suggestion import Suggestion
+from client.tables.news import Suggestion
 from client.ui.terminal.device import Device
 from engine.legal import Legal
 from engine.pieces import People, Seat

@@ -1,1 +1,0 @@
-"""What users type, and what is wrong with it."""

@@ -1,0 +1,156 @@
+"""What users type, wherever they do: names, addresses, table codes, absence policies, who starts."""
+
+import getpass
+import re
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from client.language import _
+from client.network.refusals import describe_unsafe_name
+from engine.pieces import Seat
+from protocol.absence import BOUNDS, WAIT, Absence
+from protocol.limits import CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
+from protocol.text import unsafe
+
+_UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_TIMED: Final = {str(kind.__struct_config__.tag): kind for kind in BOUNDS}
+_WRITTEN: Final = re.compile(r"([a-z-]+):([0-9]{1,6})([smhd]?)")
+
+
+class BadPolicy(ValueError):
+    """The text is not a policy; the message says what to write."""
+
+
+def policy_named(text: str) -> Absence:
+    """Return the policy that `text` names; raises BadPolicy."""
+    if text == "wait":
+        return WAIT
+    written = _WRITTEN.fullmatch(text)
+    if written is None or (kind := _TIMED.get(written[1])) is None:
+        hint = _(
+            "{text!r} is not an absence policy. Write wait, move-clock:60, game-clock:30m, "
+            "vote:2m or bot:60s."
+        )
+        raise BadPolicy(hint.format(text=text))
+    seconds = int(written[2]) * _UNITS[written[3]]
+    least, most = BOUNDS[kind]
+    if not least <= seconds <= most:
+        hint = _("{text!r} is out of range. Choose {least} to {most}.")
+        raise BadPolicy(hint.format(text=text, least=_written(least), most=_written(most)))
+    return kind(seconds)
+
+
+def _written(seconds: int) -> str:
+    """Return a time as it is typed, in the largest unit that fits."""
+    fitting = (unit for unit in _UNITS if seconds and seconds % _UNITS[unit] == 0)
+    unit = max(fitting, key=lambda each: (_UNITS[each], each), default="")
+    return f"{seconds // _UNITS[unit]}{unit}"
+
+
+DEFAULT_PORT: Final = 7733
+
+
+class BadAddress(ValueError):
+    """The text is not a server address; the message says what to write."""
+
+
+class BadCode(ValueError):
+    """The text is not a table code; the message says what one looks like."""
+
+
+def loopback(url: str) -> bool:
+    """Return whether the address leads to this very computer."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def same_server(url: str) -> str:
+    """Return one spelling for all addresses that are known to be the same server."""
+    parts = urlsplit(url)
+    scheme = parts.scheme.lower()
+    port = parts.port or DEFAULT_PORT
+    host = "localhost" if loopback(url) else (parts.hostname or "").lower().rstrip(".")
+    return f"{scheme}://{host}:{port}{parts.path.rstrip('/')}"
+
+
+def server_url(text: str) -> str:
+    """Return the websocket URL of a server given as `ws://host:port`, `host:port` or `host`.
+
+    Raises BadAddress if it is none of these.
+    """
+    text = text.strip()
+    url = text if re.match(r"[A-Za-z]+://", text) else f"ws://{text}"
+    hint = _("{address} is not a server address: write ws://HOST:PORT, as shown on the host's screen").format(
+        address=repr(text)
+    )
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise BadAddress(hint) from None
+    if parts.scheme not in {"ws", "wss"} or not parts.hostname or parts.query or parts.fragment:
+        raise BadAddress(hint)
+    if any(map(str.isspace, url)):
+        raise BadAddress(hint)
+    if port is not None:
+        return url
+    return f"{parts.scheme}://{parts.netloc.rstrip(':')}:{DEFAULT_PORT}{parts.path}"
+
+
+def describe_found_as(name: str) -> str:
+    """Return how others find the server of that name."""
+    return _("On this network, palatinus join finds this server as {name}.").format(name=name)
+
+
+def table_code(text: str) -> str:
+    """Return the table code that `text` spells, in capitals; raises BadCode."""
+    code = text.upper()
+    if len(code) not in {CODE_LENGTH, PRIVATE_CODE_LENGTH} or re.fullmatch("[A-Z]+", code) is None:
+        hint = _("{text} is not a table code: a code has four letters, such as KRTV, or eight")
+        raise BadCode(hint.format(text=repr(text)))
+    return code
+
+
+_GUEST_WORD: Final = re.compile(r"(?:[a-z]{4}-){3}[a-z]{4}", re.IGNORECASE)  # as ssh guests are told one
+
+
+def default_name() -> str:
+    """Return the name of this computer's user, or `Player` where that cannot be shown."""
+    try:
+        name = getpass.getuser()[:NAME_LENGTH].strip()
+    except (OSError, KeyError, ImportError):  # no such user, or no such thing as users
+        return _("Player")
+    return _("Player") if unsafe(name) else name
+
+
+def fault_of(name: str) -> str | None:
+    """Return what is wrong with a player's name, None if nothing is."""
+    if len(name) > NAME_LENGTH:
+        return _("The name is too long: at most {most} characters.").format(most=NAME_LENGTH)
+    if _GUEST_WORD.fullmatch(name):
+        return _("That is a secret word to come back with over ssh: as a name, everybody would read it.")
+    found = unsafe(name)
+    return None if found is None else describe_unsafe_name(found)
+
+
+class BadStart(ValueError):
+    """The text does not say who starts; the message says what to write."""
+
+
+def seat_to_start(text: str, players: int) -> Seat | None:
+    """Return the seat that starts at a new table (R3.1), None for a draw; raises BadStart.
+
+    The player who opens a table has its first seat, and is `me`.
+    """
+    seats = {str(seat + 1): Seat(seat) for seat in range(players)}
+    known = {"random": None, "me": Seat(0), **seats}
+    if text not in known:
+        hint = _("{text!r} does not say who starts. Write random, me, or a seat from 1 to {last}.")
+        raise BadStart(hint.format(text=text, last=players))
+    return known[text]
