@@ -1,1 +1,1 @@
-"""What verifies, beside tests and simulation: the product broken on purpose, and frames that break it."""
+"""What verifies, beside tests and simulation: mutations of the product, damaged journals and bad frames."""

@@ -29,7 +29,7 @@ from server.storage.sqlite.online_backup import OnlineBackup
 from server.storage.sqlite.ready import make_ready
 from server.storage.standing import Place, Standing
 from tests.server.peer import game, play_on
-from tests.server.storage.damage_trials import (
+from trials.damage import (
     DAMAGES,
     GIVEN,
     LOG_NAME,

@@ -1,6 +1,6 @@
 """Trials of damage: a journal as a kill leaves it is damaged at random, and a server starts with it.
 
-    python -m tests.server.storage.damage_trials [--trials N] [--seed WORD]
+    python -m trials.damage [--trials N] [--seed WORD]
 
 No start may say nothing when a game is shorter than what was told to its players or different, hold up other
 tables, raise a traceback, or change the files that it was given without keeping them. If several files are

@@ -1,7 +1,7 @@
 """A coverage-guided fuzzer for frames: the server's decoder, and everything a client does with one.
 
     pip install atheris
-    python -m bench.fuzz [--side server|client|screen] [--seconds N] [--corpus DIR]
+    python -m trials.fuzz [--side server|client|screen] [--seconds N] [--corpus DIR]
 
 Whatever the bytes, a frame is either refused with BadMessage in a short printable line, or it is a sound
 message: encoded and decoded again it is the same, and a client can take it in. With `--side screen` several
@@ -390,7 +390,9 @@ def _changed(content: Any, rng: random.Random) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m bench.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m trials.fuzz",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--side",
