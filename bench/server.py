@@ -48,8 +48,8 @@ _AGAINST_THE_FLOOR: Final = {
     "p99_ms": "p99 against the floor's",
 }
 _CORES: Final = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-_SERVER_CORE: Final = ("--core", str(_CORES[0])) if len(_CORES) > 1 else ()
-_LOAD_CORE: Final = ("--core", str(_CORES[-1])) if len(_CORES) > 1 else ()
+SERVER_CORE: Final = ("--core", str(_CORES[0])) if len(_CORES) > 1 else ()
+LOAD_CORE: Final = ("--core", str(_CORES[-1])) if len(_CORES) > 1 else ()
 
 
 @contextlib.contextmanager
@@ -57,7 +57,7 @@ def server(tree: Path, *options: str, journal: bool = True) -> Iterator[Subject]
     """Run the real server, with a journal in a temporary folder or without."""
     with tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder:
         data = ("--data", folder) if journal else ()
-        with subject("server", *_SERVER_CORE, *data, *options, tree=tree) as running:
+        with subject("server", *SERVER_CORE, *data, *options, tree=tree) as running:
             yield running
 
 
@@ -69,14 +69,14 @@ def run_in_turn(found: Samples, trees: dict[str, Path], tables: int, moves: int,
         variants["memory"] = partial(server, tree, journal=False)
         if importlib.util.find_spec("uvloop") is not None:
             variants["journal on uvloop"] = partial(server, tree, "--fast")
-    options = (*_LOAD_CORE, *(("--rate", f"{rate:.0f}") if rate else ()), "--tables", str(tables), "--moves")
+    options = (*LOAD_CORE, *(("--rate", f"{rate:.0f}") if rate else ()), "--tables", str(tables), "--moves")
     key = "offered load" if rate else f"T={tables}"
 
     def note(name: str, seen: Load) -> None:
         for figure, what in _FIGURES.items():
             found[f"{key} {name}: {what}"].append(seen[figure])
 
-    with subject("floor", *_SERVER_CORE, tree=tree) as floor:
+    with subject("floor", *SERVER_CORE, tree=tree) as floor:
         least = floor.loaded(*options, str(moves if rate else _FLOOR_FACTOR * moves))
     note("floor", least)
     for name, variant in variants.items():
@@ -92,7 +92,7 @@ def memory(tree: Path) -> Samples:
     costs = {}
     kinds: dict[str, type[ServerTables | FloorTables]] = {"server": ServerTables, "floor": FloorTables}
     for name, kind in kinds.items():
-        with subject(name, *_SERVER_CORE, tree=tree) as running:
+        with subject(name, *SERVER_CORE, tree=tree) as running:
             _first = kind([running.port], 12)  # what is loaded once, for the first ones, is not counted
             before = running.resident
             tables = kind([running.port], _TABLES)

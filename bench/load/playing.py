@@ -26,11 +26,13 @@ class Figures:
     bytes: int = 0
     placements: int = 0
     placement_bytes: int = 0  # of the moves that do not end a game
-    latencies: list[float] = field(default_factory=list)
+    latencies: list[tuple[float, float, int]] = field(default_factory=list)  # with when and at which table
 
     def summary(self) -> Load:
         moves, ordered = len(self.latencies), sorted(self.latencies)
-        percentiles = {f"p{percent}_ms": 1000 * ordered[moves * percent // 100] for percent in (50, 95, 99)}
+        percentiles = {
+            f"p{percent}_ms": 1000 * ordered[moves * percent // 100][0] for percent in (50, 95, 99)
+        }
         return {
             "moves": moves,
             "moves_per_second": moves / self.seconds,
@@ -107,7 +109,7 @@ def play(tables: list[LoadTable], figures: Figures, rate: float | None, rng: ran
             if table.heard < SEATS:
                 continue
             last_heard = now()
-            figures.latencies.append(last_heard - table.sent)
+            figures.latencies.append((last_heard - table.sent, last_heard, number))
             table.heard = 0
             table.at += 1
             if table.at == len(table.frames) - 1:

@@ -8,6 +8,8 @@ perhaps of an old one, which knows fewer options.
 
 import argparse
 import asyncio
+import atexit
+import json
 import os
 import sys
 from collections import defaultdict
@@ -79,10 +81,16 @@ def main() -> None:
     parser.add_argument("--fast", action="store_true", help="use uvloop, if it is installed")
     parser.add_argument("--web", action="store_true", help="show pages to browsers")
     parser.add_argument("--frame-bytes", type=int, default=80)
+    parser.add_argument("--phases", type=Path, help="write what `bench.tail` needs to this file at the end")
     parser.add_argument("--core", type=int, help="run on this one alone")
     options = parser.parse_args()
     if options.core is not None:
         os.sched_setaffinity(0, {options.core})
+    if options.phases is not None:
+        from bench.tail import note_phases  # noqa: PLC0415 - of this tree alone
+
+        notes = note_phases()
+        atexit.register(lambda: options.phases.write_text(json.dumps(notes)))
     loops = pages = None
     if options.fast:
         from server.event_loop import new_loop  # noqa: PLC0415 - not in every tree

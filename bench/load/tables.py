@@ -24,6 +24,7 @@ class LoadTable:
     at: int = 0
     heard: int = 0
     sent: float = 0.0
+    codes: list[str] = field(default_factory=list)  # of one game after another
 
 
 def scripts(seed: int) -> list[list[tuple[int, bytes]]]:
@@ -61,6 +62,7 @@ class ServerTables:
                 packed(t="open", id=self._next(), players=SEATS, name="s0", random_layout=True, starting=0)
             )
             code = host.expect("seated")["table"]
+            table.codes.append(str(code))
             for seat, wire in enumerate(table.wires[1:], start=1):
                 wire.send(packed(t="join", id=self._next(), table=code, name=f"s{seat}"))
                 wire.expect("seated")
