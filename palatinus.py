@@ -103,7 +103,6 @@ _ARGPARSE = (
     N_("expected one argument"),
     N_("invalid choice: %(value)r (choose from %(choices)s)"),
     N_("argument %(argument_name)s: %(message)s"),
-    N_("invalid %(type)s value: %(value)r"),
     N_("ignored explicit argument %r"),
 )
 

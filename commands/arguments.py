@@ -49,6 +49,15 @@ def positive(text: str) -> int:
     raise argparse.ArgumentTypeError(_("{word} is not a number above zero").format(word=repr(text)))
 
 
+def whole_number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            _("{number} is not a whole number").format(number=repr(text))
+        ) from None
+
+
 def share(text: str) -> float:
     try:
         value = float(text)

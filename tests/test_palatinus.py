@@ -291,6 +291,8 @@ _RUN_BARE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from palatinus impo
         (["help", "plya"], "do you mean play?"),
         (["history", "replay", "1"], "replay is a command of its own: write palatinus replay GAME"),
         (["history", str(ROOT)], f"{ROOT} is a folder: write --records {ROOT}"),
+        (["bot", "ws://here", "--games", "two"], "'two' is not a number above zero"),
+        (["arena", "random", "greedy", "--seed", "x"], "'x' is not a whole number"),
         (["join", "--nam", "Anna"], "unrecognized arguments: --nam"),
         (["--vers"], "unrecognized arguments: --vers"),
     ],

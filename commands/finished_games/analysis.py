@@ -12,7 +12,7 @@ from client.language import _
 from client.records.analysis import Analysis
 from client.records.recording import Recording
 from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
-from commands.arguments import positive
+from commands.arguments import positive, whole_number
 from commands.finished_games.past_games import add_game, file_of
 from commands.finished_games.records import need_writable, recording_in, write_out
 from commands.parsing import WrongUse
@@ -34,7 +34,7 @@ def add_analyse(analyse: argparse.ArgumentParser) -> None:
     )
     analyse.add_argument(
         "--seed",
-        type=int,
+        type=whole_number,
         metavar="NUMBER",
         default=0,
         help=_("another number gives slightly different estimates"),

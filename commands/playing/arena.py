@@ -18,7 +18,7 @@ from client.bots.arena.table import as_json, tables
 from client.bots.brains import NoSuchBrain, brain_named
 from client.language import _, describe_reason
 from client.ui.frame import columns
-from commands.arguments import positive
+from commands.arguments import positive, whole_number
 from commands.parsing import WrongUse
 from commands.progress import progress
 
@@ -31,62 +31,28 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
         "with the same draws, and show how strong each is. The same seed gives the same "
         "games on any number of cores, unless a search runs out of time."
     )
-    arena.add_argument(
-        "brains",
-        nargs="+",
-        metavar="BRAIN",
-        help=_("two brains or more; see palatinus bot --help"),
+    meaning = _("two brains or more; see palatinus bot --help")
+    arena.add_argument("brains", nargs="+", metavar="BRAIN", help=meaning)
+    meaning = _("number of players in a game (default: 2)")
+    arena.add_argument("--players", type=positive, choices=range(2, 6), default=2, help=meaning)
+    meaning = _(
+        "games for each combination of brains (default: 100); a few more if needed to give "
+        "every brain each seat equally often"
     )
-    arena.add_argument(
-        "--players",
-        type=int,
-        choices=range(2, 6),
-        default=2,
-        help=_("number of players in a game (default: 2)"),
-    )
-    arena.add_argument(
-        "--games",
-        type=positive,
-        default=100,
-        metavar="NUMBER",
-        help=_(
-            "games for each combination of brains (default: 100); a few more if needed to give "
-            "every brain each seat equally often"
-        ),
-    )
-    arena.add_argument(
-        "--alone",
-        action="store_true",
-        help=_("the first brain has one seat in every game, and another brain has all the others"),
-    )
-    arena.add_argument(
-        "-j",
-        "--cores",
-        type=positive,
-        metavar="NUMBER",
-        help=_("games to play at the same time, each on a core of its own (default: all cores)"),
-    )
-    arena.add_argument(
-        "--seed",
-        type=int,
-        default=1,
-        help=_("seed of the draws and the brains, to repeat the games (default: 1)"),
-    )
-    arena.add_argument(
-        "--random-layout",
-        action="store_true",
-        help=_("lay the tiles at random instead of letting the players lay them"),
-    )
-    arena.add_argument(
-        "--records", type=Path, metavar="FOLDER", help=_("write the record of every game to this folder")
-    )
+    arena.add_argument("--games", type=positive, default=100, metavar="NUMBER", help=meaning)
+    meaning = _("the first brain has one seat in every game, and another brain has all the others")
+    arena.add_argument("--alone", action="store_true", help=meaning)
+    meaning = _("games to play at the same time, each on a core of its own (default: all cores)")
+    arena.add_argument("-j", "--cores", type=positive, metavar="NUMBER", help=meaning)
+    meaning = _("seed of the draws and the brains, to repeat the games (default: 1)")
+    arena.add_argument("--seed", type=whole_number, default=1, help=meaning)
+    meaning = _("lay the tiles at random instead of letting the players lay them")
+    arena.add_argument("--random-layout", action="store_true", help=meaning)
+    meaning = _("write the record of every game to this folder")
+    arena.add_argument("--records", type=Path, metavar="FOLDER", help=meaning)
     arena.add_argument("--json", action="store_true", help=_("print JSON"))
-    arena.add_argument(
-        "--no-times",
-        dest="times",
-        action="store_false",
-        help=_("omit move times, the only thing that differs between runs with the same seed"),
-    )
+    meaning = _("omit move times, the only thing that differs between runs with the same seed")
+    arena.add_argument("--no-times", dest="times", action="store_false", help=meaning)
     arena.set_defaults(run=_arena)
 
 

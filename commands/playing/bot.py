@@ -9,7 +9,7 @@ from client.language import _
 from client.levels import LEVELS
 from client.typed_text import BadAddress, BadPolicy, BadStart, policy_named, seat_to_start, server_url
 from commands.access import access_of, add_access
-from commands.arguments import table_code
+from commands.arguments import positive, table_code, whole_number
 from commands.parsing import wrong_use
 
 
@@ -27,49 +27,28 @@ def add_bot(bot: argparse.ArgumentParser) -> None:
             "module:attribute; with several, the bots take them in turn"
         ).format(levels=", ".join(level.name for level in LEVELS)),
     )
-    bot.add_argument(
-        "--players", type=int, default=2, metavar="NUMBER", help=_("players at a new table (default: 2)")
+    for name, usual, meaning in (
+        ("--players", 2, _("players at a new table (default: 2)")),
+        ("--seats", 1, _("seats for the bots to take (default: 1)")),
+        ("--games", 1, _("games to play, each at its own table (default: 1)")),
+        ("--cores", 1, _("processor cores that a search uses (default: 1)")),
+    ):
+        bot.add_argument(name, type=positive, default=usual, metavar="NUMBER", help=meaning)
+    meaning = _("repeat the bots' choices; the server still draws at random")
+    bot.add_argument("--seed", type=whole_number, help=meaning)
+    for name, meaning in (
+        ("--random-layout", _("at a new table, lay the tiles at random")),
+        ("--rematch", _("play again when other players at the table do")),
+        ("--json", _("print results as JSON, one object per line")),
+    ):
+        bot.add_argument(name, action="store_true", help=meaning)
+    meaning = _("at a new table, who starts: a seat, counted from 1, or random (default)")
+    bot.add_argument("--starts", default="random", metavar="SEAT", help=meaning)
+    meaning = _(
+        "at a new table, what happens when a player is away or slow: wait (default), move-clock:60, "
+        "game-clock:30m, vote:2m, bot:60s"
     )
-    bot.add_argument(
-        "--seats", type=int, default=1, metavar="NUMBER", help=_("seats for the bots to take (default: 1)")
-    )
-    bot.add_argument(
-        "--games",
-        type=int,
-        default=1,
-        metavar="NUMBER",
-        help=_("games to play, each at its own table (default: 1)"),
-    )
-    bot.add_argument("--seed", type=int, help=_("repeat the bots' choices; the server still draws at random"))
-    bot.add_argument(
-        "--random-layout", action="store_true", help=_("at a new table, lay the tiles at random")
-    )
-    bot.add_argument(
-        "--starts",
-        default="random",
-        metavar="SEAT",
-        help=_("at a new table, who starts: a seat, counted from 1, or random (default)"),
-    )
-    bot.add_argument(
-        "--rematch", action="store_true", help=_("play again when other players at the table do")
-    )
-    bot.add_argument(
-        "--absence",
-        default="wait",
-        metavar="POLICY",
-        help=_(
-            "at a new table, what happens when a player is away or slow: wait (default), move-clock:60, "
-            "game-clock:30m, vote:2m, bot:60s"
-        ),
-    )
-    bot.add_argument(
-        "--cores",
-        type=int,
-        default=1,
-        metavar="NUMBER",
-        help=_("processor cores that a search uses (default: 1)"),
-    )
-    bot.add_argument("--json", action="store_true", help=_("print results as JSON, one object per line"))
+    bot.add_argument("--absence", default="wait", metavar="POLICY", help=meaning)
     add_access(bot)
     bot.set_defaults(run=_bot)
 

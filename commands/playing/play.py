@@ -24,6 +24,7 @@ from client.ui.game import report
 from client.ui.screens.start import StartLine
 from client.ui.texts.people import people_named
 from client.ui.visit import Options, Visit
+from commands.arguments import positive, whole_number
 from commands.display_options import add_display_options
 from commands.finished_games.past_games import kept_here
 from commands.parsing import WrongUse, describe_host_error, need_terminal, wrong_use
@@ -51,7 +52,7 @@ def add_game(play: argparse.ArgumentParser) -> None:
     )
     play.add_argument(
         "--players",
-        type=int,
+        type=positive,
         choices=range(2, 6),
         default=3,
         help=_("number of players, you included (default: 3)"),
@@ -70,7 +71,7 @@ def add_game(play: argparse.ArgumentParser) -> None:
         default="quick",
         help=_("quick: bots move at once (default); human: they take 1.5 to 4 seconds for a move"),
     )
-    play.add_argument("--seed", type=int, help=_("seed of the draws and the bots, to repeat a game"))
+    play.add_argument("--seed", type=whole_number, help=_("seed of the draws and the bots, to repeat a game"))
     records = play.add_mutually_exclusive_group()
     records.add_argument(
         "--records",
