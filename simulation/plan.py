@@ -189,7 +189,9 @@ def plan_of(choice: Choice) -> Plan:
         # The lease of a node is safe as long as clocks go equally fast.
         drift=rng.choice([1.0, 1.0, 1.001, 0.999]) if nodes == 1 else 1.0,
         nodes=nodes,
-        grace=random.Random(f"grace {choice.seed}").choice(_GRACES),
+        # Where everybody's seat is free again immediately, all may have left a rematch's table, which is then
+        # closed, before the last has come there: who comes opens another one.
+        grace=60.0 if people["played_again"] else random.Random(f"grace {choice.seed}").choice(_GRACES),
         broken=None if choice.control else choice.broken,
     )
 

@@ -88,7 +88,12 @@ def _tell_those_removed() -> None:
     exchange(SeatAdmission, "send_away", send_away)
 
 
-@mistake("removed-come-back", "lets those who were removed from a game come back to their seats", **LIVELY)
+@mistake(
+    "removed-come-back",
+    "lets those who were removed from a game come back to their seats",
+    **LIVELY,
+    played_again=0.0,
+)
 def _keep_token_of_those_removed() -> None:
     def vacate(right: Any) -> Any:
         async def wrong(admission: SeatAdmission, seat: Seat, player: Player) -> None:

@@ -170,9 +170,11 @@ class Games:
             company.people.add(f"Newcomer {number}")
             try:
                 await player.join(table)
-            except (ConnectFailed, RequestRefused) as error:
+            except BaseException as error:
                 company.people.discard(f"Newcomer {number}")
                 await player.disconnect()
+                if not isinstance(error, ConnectFailed | RequestRefused):
+                    raise
                 if isinstance(error, RequestRefused):
                     self._counts[f"newcomers refused: {error.code}"] += 1
                     if error.code in NO_TABLE:
