@@ -23,7 +23,7 @@ from client.network.transport import (
     elsewhere,
     ending,
     not_understood,
-    opened,
+    open_websocket,
     received,
     why_not,
 )
@@ -120,7 +120,7 @@ async def _answers(
 ) -> AsyncGenerator[Said | Locked | Silent, None]:
     """Yield the answer of the server again and again, or why there is none, which is the last."""
     try:
-        websocket, welcome = await opened(address, _TIMEOUTS)
+        websocket, welcome = await open_websocket(address, _TIMEOUTS)
     except PasswordWanted:
         yield Locked()
         return

@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed
 
 from client.language import _
 from client.network.refusals import describe_refusal
+from client.network.server_addresses import AT_ONCE, NEXT_ROUND, ServerAddresses
 from client.network.transport import (
     FREE_ACCESS,
     Access,
@@ -25,12 +26,11 @@ from client.network.transport import (
     host_told,
     may_follow,
     not_understood,
-    opened,
+    open_websocket,
     received,
     why_not,
 )
 from client.network.waiting import ANSWERS, Answer, NoAnswer, RequestMessage, RequestRefused, Waiting
-from client.network.ways import AT_ONCE, NEXT_ROUND, Ways
 from client.tables.draws import Call
 from client.tables.news import Back, Closed, Lost, Update, news_of_server
 from client.tables.table import Gap, Refreshed, TableClosed, TableModel
@@ -108,7 +108,7 @@ async def connected(
     Raises ConnectFailed if there is none. `client` tells the server about this program.
     """
     address, timeouts = Address(url, client, access), timeouts or Timeouts()
-    websocket, welcome = await opened(address, timeouts)
+    websocket, welcome = await open_websocket(address, timeouts)
     connection = Connection(address, timeouts, websocket, welcome)
     # Not a TaskGroup, which would wrap the body's own exceptions in a group.
     keeper = asyncio.create_task(connection.kept(websocket), name=f"connection to {url}")
@@ -137,7 +137,7 @@ class Connection:
         self, address: Address, timeouts: Timeouts, websocket: ClientConnection, welcome: Welcome
     ) -> None:
         self.address = address  # the one that was given
-        self._ways = Ways(address)
+        self._addresses = ServerAddresses(address)
         self._welcomed(welcome)
         self.model = TableModel()
         self.listed_as: str | None = None
@@ -162,7 +162,7 @@ class Connection:
     @property
     def cluster(self) -> tuple[str, ...]:
         """Return the addresses at which this client's seat is known, as far as it has been told."""
-        return self._ways.known
+        return self._addresses.known
 
     # -- requests -----------------------------------------------------------------------------------
 
@@ -210,7 +210,7 @@ class Connection:
     def _welcomed(self, welcome: Welcome) -> None:
         self.server, self.levels = printable(welcome.server), tuple(welcome.levels)
         self.has_lobby = welcome.lobby
-        self._ways.learn(welcome.addresses)
+        self._addresses.learn(welcome.addresses)
         told = (url for url in welcome.addresses if not may_follow(url, self.address))
         self.unconfirmed = tuple(sorted({host for url in told if (host := host_told(url, self.address))}))
 
@@ -353,7 +353,7 @@ class Connection:
                 failure = await self._served(websocket)
                 if clock() - since > self._timeouts.longest_pause:  # else it breaks as soon as it is open
                     pauses = self._timeouts.pauses()
-                    self._ways.settled()
+                    self._addresses.settled()
                 websocket = await self._restored(failure, pauses)
         except ConnectFailed as error:
             end = error
@@ -383,7 +383,7 @@ class Connection:
 
     async def _restored(self, failure: ConnectFailed, pauses: Iterator[float]) -> ClientConnection:
         """Return a new websocket, to any server of the cluster; raises ConnectFailed if none answers."""
-        share = self._ways.turn(failure)
+        share = self._addresses.turn(failure)
         self._suspend_requests(all_undone=isinstance(failure, Elsewhere) and failure.all_undone)
         clock = asyncio.get_running_loop().time
         until = clock() + self._timeouts.keep_trying
@@ -403,7 +403,7 @@ class Connection:
                 return await self._reopened()
             except ConnectFailed as error:
                 failure = error
-            share = self._ways.turn(failure)
+            share = self._addresses.turn(failure)
 
     def _suspend_requests(self, *, all_undone: bool) -> None:
         """Keep the requests that can be repeated on another websocket, and fail the rest."""
@@ -432,14 +432,14 @@ class Connection:
         Raises ConnectFailed.
         """
         try:
-            websocket, welcome = await opened(self._ways.at, self._timeouts)
+            websocket, welcome = await open_websocket(self._addresses.at, self._timeouts)
         except ConnectFailed as error:
             error.only_here = True  # it may let nobody in, speak another version or be something else
             raise
         self._welcomed(welcome)
         try:
             await self._return_to_table(websocket)
-            self._ways.arrived()
+            self._addresses.arrived()
             self._websocket = websocket
             self._tell(Back())
             for waiting in list(self._waiting.values()):
@@ -471,7 +471,7 @@ class Connection:
         except ConnectionClosed as error:
             raise ending(error) from error
         except TimeoutError as error:
-            raise why_not(self._ways.at.url, error) from error
+            raise why_not(self._addresses.at.url, error) from error
         except BadMessage as error:
             raise not_understood(error) from error
         if isinstance(message, Refused):

@@ -201,7 +201,7 @@ class _Direct(connect):
         return exc
 
 
-async def opened(address: Address, timeouts: Timeouts) -> tuple[ClientConnection, Welcome]:
+async def open_websocket(address: Address, timeouts: Timeouts) -> tuple[ClientConnection, Welcome]:
     """Return a websocket on which server and client have exchanged greetings; raises ConnectFailed."""
     url = address.url
     try:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from client.tables.draws import DrawsWitness
-from client.tables.soundness import check_speaker, check_table, check_view
+from client.tables.validation import check_speaker, check_table, check_view
 from engine.events import Placed, SeenEvent, WolfPlaced
 from engine.legal import Legal
 from engine.pieces import Seat, Wolf

@@ -21,7 +21,7 @@ from client.ui.program import Session
 from client.ui.replay import Replaying
 from client.ui.requests import Request
 from client.ui.screens import news
-from client.ui.state import Company, Notice, hints_allowed
+from client.ui.state import Notice, OnlineList, hints_allowed
 from client.ui.texts.changes import describe_taken_over
 from client.ui.texts.kept import (
     back_in_seat,
@@ -191,7 +191,7 @@ class Listing:
             try:
                 await self.enter(self.name)
             except RequestRefused as refusal:
-                self._shown.show(replace(self._shown.ui, company=Company(fault=str(refusal))))
+                self._shown.show(replace(self._shown.ui, company=OnlineList(fault=str(refusal))))
             except ConnectFailed:
                 pass  # the news says so
 
@@ -200,7 +200,7 @@ class Listing:
         await self._connection.ask(EnterLobby(NEW, name, [self._token, *self._keeper.tokens(name)]))
         self._listed = True
         if self._shown.ui.company is None or self._shown.ui.company.fault:
-            self._shown.show(replace(self._shown.ui, company=Company()))
+            self._shown.show(replace(self._shown.ui, company=OnlineList()))
 
 
 def _level(levels: Sequence[str], wanted: str) -> str:
@@ -294,7 +294,7 @@ class Requests:
                 await self._rename(request)
             case SeatBot(level=level):
                 await connection.ask(SeatBot(NEW, _level(connection.levels, level)))
-            case requests.SaveRecord() | requests.SavePicture() if not self._shown.ui.hosting.saves:
+            case requests.SaveRecord() | requests.SavePicture() if not self._shown.ui.capabilities.saves:
                 self._shown.show(news.refused(self._shown.ui, nothing_saved_here()))
             case requests.Review() | requests.SaveRecord() | requests.SavePicture():
                 if self._options.looking_back is not None:

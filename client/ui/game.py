@@ -20,7 +20,7 @@ from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import window_title
-from client.ui.state import Hosting, Notice, Outcome, Ui
+from client.ui.state import Capabilities, Notice, Outcome, Ui
 from client.ui.terminal.shell import describe_failure
 from client.ui.texts.kept import how_to_come_back
 from client.ui.visit import Options, Visit
@@ -76,7 +76,7 @@ class Client(Session):
     def __init__(self, options: Options, connection: Connection) -> None:
         self._options = options
         self._connection = connection
-        hosting = Hosting(
+        capabilities = Capabilities(
             private=options.filled,
             levels=connection.levels,
             hints=options.suggest is not None,
@@ -93,7 +93,7 @@ class Client(Session):
         ui = Ui(
             options.name,
             options.url,
-            hosting,
+            capabilities,
             now=time.monotonic(),
             new_table=requests.Open(options.players or 3, hints=options.filled),
             confirms=options.confirms,
@@ -172,8 +172,8 @@ class Client(Session):
                     self._keeper.release()  # a table that failed, or one of another journal, may come back
             # After a lost connection the server may be another version.
             connection = self._connection
-            hosting = replace(self.ui.hosting, levels=connection.levels, lobby=connection.has_lobby)
-            ui = replace(self.ui, now=time.monotonic(), hosting=hosting)
+            capabilities = replace(self.ui.capabilities, levels=connection.levels, lobby=connection.has_lobby)
+            ui = replace(self.ui, now=time.monotonic(), capabilities=capabilities)
             ui = news.heard(ui, update, self.model)
             if isinstance(update, OnlineChanged | HeardInLobby):
                 self.show_later(ui)
@@ -227,8 +227,8 @@ class Client(Session):
                 if self.model.table is None:
                     await self._requests.ask(ListTables(NEW))
             if self._options.found_as is not None:
-                hosting = replace(self.ui.hosting, found_as=self._options.found_as())
-                self.show(replace(self.ui, hosting=hosting))
+                capabilities = replace(self.ui.capabilities, found_as=self._options.found_as())
+                self.show(replace(self.ui, capabilities=capabilities))
             await asyncio.sleep(_LOBBY_SECONDS)
 
     async def _enter(self) -> None:

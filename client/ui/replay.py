@@ -49,7 +49,7 @@ class Replaying(Session):
     def __init__(
         self, recording: Recording, stop: int, eyes: Eyes, analyse: Analyse | None, *, analysed: bool
     ) -> None:
-        ui = replay.opened(recording, stop, eyes, can_analyse=analyse is not None)
+        ui = replay.open_record(recording, stop, eyes, can_analyse=analyse is not None)
         super().__init__(ui, replay.seen_in(ui))
         self._recording, self._analyse, self._analysed = recording, analyse, analysed
         self._work: asyncio.Task[None] | None = None

@@ -167,7 +167,7 @@ class Outage(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Company:
+class OnlineList:
     """Who is online, as far as the list has room, and how many more are.
 
     `fault` tells why the player cannot be listed under this name.
@@ -179,7 +179,7 @@ class Company:
 
 
 @dataclass(frozen=True, slots=True)
-class Hosting:
+class Capabilities:
     """What this program can do at its server.
 
     `private` if nobody else plays there, so that there is no lobby to go back to; `levels` are those of the
@@ -225,7 +225,7 @@ class Ui:
 
     name: str
     address: str = ""
-    hosting: Hosting = Hosting()
+    capabilities: Capabilities = Capabilities()
     page: Screen = _NOWHERE
     overlay: Overlay | None = None
     new_table: Open = _NEW_TABLE
@@ -239,7 +239,7 @@ class Ui:
     scroll: int = 0
     talk: Talk = _SILENCE
     lobby_talk: Talk = _SILENCE
-    company: Company | None = None
+    company: OnlineList | None = None
     confirms: bool = False
     asked: LayTile | Place | None = None
     busy: bool = False
@@ -260,7 +260,7 @@ def closed_for_good(ui: Ui) -> bool:
 
 def hints_allowed(ui: Ui, model: TableModel) -> bool:
     """Return whether the player may have moves suggested: by this program, and at this table."""
-    return ui.hosting.hints and model.state is not None and model.state.hints
+    return ui.capabilities.hints and model.state is not None and model.state.hints
 
 
 def with_game(ui: Ui, game: Screen) -> Ui:

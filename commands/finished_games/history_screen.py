@@ -10,7 +10,7 @@ from client.ui.program import choose
 from client.ui.replay import run as run_replay
 from client.ui.requests import Request
 from client.ui.screens.history import History
-from client.ui.state import Hosting, Notice, Ui
+from client.ui.state import Capabilities, Notice, Ui
 from client.ui.terminal.device import Device
 from client.ui.texts.kept import not_saved, saved_as
 from client.ui.visit import LookingBack
@@ -22,7 +22,9 @@ async def look_back(
     folder: Path, looking_back: LookingBack, *, ascii_wanted: bool = False, device: Device | None = None
 ) -> bool:
     """Show the finished games whose records are in `folder`; return False if the player quits."""
-    hosting = Hosting(analyses=looking_back.analyse is not None, saves=looking_back.folder is not None)
+    capabilities = Capabilities(
+        analyses=looking_back.analyse is not None, saves=looking_back.folder is not None
+    )
     chosen = 0
     notice: Notice | None = None
     while True:
@@ -31,7 +33,7 @@ async def look_back(
         except OSError as error:
             games, notice = (), _failed(folder, error, device)
         page = History(games, min(chosen, max(len(games) - 1, 0)))
-        ui = Ui("", hosting=hosting, page=page, notice=notice)
+        ui = Ui("", capabilities=capabilities, page=page, notice=notice)
         ui, request = await choose(ui, ascii_wanted=ascii_wanted, device=device)
         if isinstance(request, requests.Quit | requests.GoHome):
             return isinstance(request, requests.GoHome)

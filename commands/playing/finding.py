@@ -11,7 +11,7 @@ from client.player.seats import kept_seats, seats_folder
 from client.typed_text import BadAddress, BadCode, server_url, table_code
 from client.ui.requests import Request
 from client.ui.search import run
-from client.ui.state import Hosting, Ui
+from client.ui.state import Capabilities, Ui
 from discovery.names import usable
 
 _SEATS: Final = 5  # those taken last; servers that are gone for good would fill the list
@@ -23,7 +23,7 @@ async def chosen_server(name: str, access: Access, *, ascii_wanted: bool, home: 
 
     With `home` there is a start screen to go back to.
     """
-    ui, seats = Ui(name, hosting=Hosting(home=home)), kept_seats(seats_folder())[:_SEATS]
+    ui, seats = Ui(name, capabilities=Capabilities(home=home)), kept_seats(seats_folder())[:_SEATS]
     return await run(ui, access=access, ascii_wanted=ascii_wanted, seats=seats)
 
 

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 
 from client.player.preferences import name_of_player, prefer_as_remembered
-from client.ui.lessons.course import Parting
+from client.ui.lessons.course import LessonExit
 from commands.display_options import add_display_options
 from commands.parsing import need_terminal
 from commands.playing.start_screen import taught
@@ -19,13 +19,13 @@ def _learn(arguments: argparse.Namespace) -> int:
     need_terminal()
     prefer_as_remembered()
     match asyncio.run(taught(name_of_player(arguments.name), ascii_wanted=arguments.ascii)):
-        case Parting.PLAY:
+        case LessonExit.PLAY:
             from commands.playing.play import add_game, play_here  # the lessons begin without a server
 
             game = argparse.ArgumentParser()
             add_game(game)  # the display options are those of the lessons
             return play_here(game.parse_args([], arguments))
-        case Parting.LEFT:
+        case LessonExit.LEFT:
             return 0
         case None:
             return 1

@@ -26,7 +26,7 @@ from client.player.preferences import (
 )
 from client.typed_text import default_name
 from client.ui import requests
-from client.ui.lessons.course import Parting
+from client.ui.lessons.course import LessonExit
 from client.ui.lessons.course import run as run_lessons
 from client.ui.program import choose
 from client.ui.screens.start import LeftGame, Start, StartLine
@@ -111,7 +111,7 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
         if isinstance(request, requests.GoHome):
             continue
         if isinstance(request, requests.Learn) and (
-            await taught(ui.name, ascii_wanted=arguments.ascii) is not Parting.PLAY
+            await taught(ui.name, ascii_wanted=arguments.ascii) is not LessonExit.PLAY
         ):
             ui = replace(ui, notice=None)
             continue
@@ -146,7 +146,7 @@ def _with_left(ui: Ui, game: KeptGame | None) -> Ui:
     return replace(ui, page=replace(start, left=LeftGame(game.players, when), chosen=chosen))
 
 
-async def taught(name: str, *, ascii_wanted: bool) -> Parting | None:
+async def taught(name: str, *, ascii_wanted: bool) -> LessonExit | None:
     """Give the lessons; return how the pupil left them, or None if they failed, which has been reported."""
     return await run_lessons(name, practice, ascii_wanted=ascii_wanted)
 

@@ -23,7 +23,7 @@ from protocol.messages import Refused
 Replayed = Callable[[str], Practice]
 
 
-class Parting(enum.Enum):
+class LessonExit(enum.Enum):
     """How a pupil leaves the lessons."""
 
     LEFT = enum.auto()
@@ -36,7 +36,7 @@ class Course(Session):
     def __init__(self, name: str, replayed: Replayed, glyphs: GlyphSet, page: int = 0) -> None:
         """Open a page; `replayed` turns a record into a game that can be continued."""
         self._name, self._replayed, self._glyphs, self._page = name, replayed, glyphs, page
-        self.parting: Parting | None = None
+        self.parting: LessonExit | None = None
         super().__init__(Ui(name), TableModel())
         self._open(page)
 
@@ -47,7 +47,7 @@ class Course(Session):
     def carry_out(self, request: Request) -> None:
         match request:
             case requests.Quit():
-                self._part(Parting.LEFT)
+                self._part(LessonExit.LEFT)
             case requests.TurnPage(pages):
                 self._turn(self._page + pages)
             case LayTile() | Place():
@@ -55,20 +55,20 @@ class Course(Session):
             case _:
                 self.show(lesson.out_of_place(self.ui))
 
-    def _part(self, parting: Parting) -> None:
+    def _part(self, parting: LessonExit) -> None:
         self.parting = parting
         self.end()
 
     def _turn(self, page: int) -> None:
         if page == len(PAGES):
-            self._part(Parting.PLAY)
+            self._part(LessonExit.PLAY)
         elif page >= 0:
             self._open(page)
 
     def _open(self, page: int) -> None:
         self._page = page
         self._set_up()
-        self.show(lesson.opened(page, self._name, self.model, self._glyphs))
+        self.show(lesson.open_page(page, self._name, self.model, self._glyphs))
 
     def _set_up(self) -> None:
         """Set up the page's game at its moment of the example."""
@@ -93,7 +93,7 @@ class Course(Session):
             self.show(after)
 
 
-async def run(name: str, replayed: Replayed, *, ascii_wanted: bool = False) -> Parting | None:
+async def run(name: str, replayed: Replayed, *, ascii_wanted: bool = False) -> LessonExit | None:
     """Give the lessons; return how the pupil left them, or None if they failed, which has been reported."""
     try:
         course = Course(name, replayed, own_device().glyphs(ascii_wanted=ascii_wanted))
@@ -101,4 +101,4 @@ async def run(name: str, replayed: Replayed, *, ascii_wanted: bool = False) -> P
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
         sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
         return None
-    return course.parting or Parting.LEFT
+    return course.parting or LessonExit.LEFT

@@ -171,7 +171,7 @@ class Practice(Protocol):
     def apply(self, command: Command) -> Sequence[Event]: ...
 
 
-def opened(number: int, name: str, model: TableModel, glyphs: GlyphSet) -> Ui:
+def open_page(number: int, name: str, model: TableModel, glyphs: GlyphSet) -> Ui:
     """Return the UI state when the page opens on the moment that `model` shows."""
     page = PAGES[number]
     task = _filled(page.task, page.goal, glyphs)

@@ -14,7 +14,7 @@ from client.ui.screens import replay, typed_line
 from client.ui.screens.news import followed
 from client.ui.screens.overlays import Quitting
 from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
-from client.ui.screens.reading import opened
+from client.ui.screens.reading import open_overlay
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result, Scoring, at_step, sentence, step_of
 from client.ui.state import Notice, Outage, Outcome, Ui, with_game
@@ -151,7 +151,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
 def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:
     """Keep one request until the connection is back, and say so."""
     if outage.until is None and isinstance(request, Leave):
-        return ui, requests.GoHome() if ui.hosting.home else requests.Quit()
+        return ui, requests.GoHome() if ui.capabilities.home else requests.Quit()
     if outage.until is None:
         return replace(ui, notice=Notice(outage.reason)), None
     if isinstance(request, ListTables):
@@ -173,10 +173,10 @@ def _hovering(ui: Ui, cell: Hex | None) -> Ui:
 
 def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if ui.entry is not None:
-        return typed_line.acted(ui, ui.entry, action, model)
+        return typed_line.edit_line(ui, ui.entry, action, model)
     if isinstance(ui.overlay, Quitting):
         return ui.overlay.act(ui, action, model)
-    if (over_it := opened(ui, action, model)) is not None:
+    if (over_it := open_overlay(ui, action, model)) is not None:
         return over_it
     if ui.overlay is None and action is Act.RUN:
         return start_walk(ui, model), None

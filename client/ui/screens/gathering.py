@@ -52,9 +52,9 @@ class Gathering(Screen):
         host = model.seat is not None and model.seat == state.host
         return those(
             (Act.START, waits or not host),
-            (Act.READY, model.seat is None or ui.hosting.private),
+            (Act.READY, model.seat is None or ui.capabilities.private),
             (Act.PEOPLE, model.seat is None),
-            (Act.SEAT_BOT, not (free and ui.hosting.levels and host)),
+            (Act.SEAT_BOT, not (free and ui.capabilities.levels and host)),
         )
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
@@ -96,7 +96,7 @@ def _choosing_people(ui: Ui, model: TableModel) -> Ui:
 
 def _seat_bot(ui: Ui, model: TableModel) -> Outcome:
     """Seat a bot; if the server has several levels, ask for one."""
-    state, levels = model.state, ui.hosting.levels
+    state, levels = model.state, ui.capabilities.levels
     if state is None:
         return ui, None
     if not levels:
@@ -160,7 +160,7 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
     if special := list(_set_up(state)):
         so = _("At this table: {settings}.").format(settings=parted(special))
         lines += [beside(line("  "), text) for text in paragraphs([so], width - 4, "class:faint")]
-    if not ui.hosting.private and any(each.name is None for each in state.seats):
+    if not ui.capabilities.private and any(each.name is None for each in state.seats):
         lines += _how_to_join(ui, state.table, host=model.seat == state.host)
     return Block(tuple(lines))
 
@@ -179,22 +179,24 @@ def _set_up(state: TableState) -> Iterator[str]:
 def _how_to_join(ui: Ui, table: str, *, host: bool) -> list[Line]:
     """Return what others type to take a seat, and how to seat a bot."""
     lines = [EMPTY]
-    if ui.hosting.way_in:
+    if ui.capabilities.way_in:
         lines.append(line("  " + _("Others join with"), "class:faint"))
-        lines.append(line(f"      {ui.hosting.way_in}"))
+        lines.append(line(f"      {ui.capabilities.way_in}"))
         return [*lines, *_seats_bots(ui)] if host else lines
-    if ui.hosting.addresses or not loopback(ui.address):
+    if ui.capabilities.addresses or not loopback(ui.address):
         lines.append(line("  " + _("Others join with"), "class:faint"))
     else:
         lines.append(line("  " + _("Others on this computer join with"), "class:faint"))
-    lines += [line(f"      palatinus join {each} {table}") for each in ui.hosting.addresses or (ui.address,)]
-    lines += [line(f"      {each}") for each in ui.hosting.other_ways]
-    if ui.hosting.found_as:
-        lines.append(line(f"  {describe_found_as(ui.hosting.found_as)}", "class:faint"))
-    if not ui.hosting.addresses and loopback(ui.address):
+    lines += [
+        line(f"      palatinus join {each} {table}") for each in ui.capabilities.addresses or (ui.address,)
+    ]
+    lines += [line(f"      {each}") for each in ui.capabilities.other_ways]
+    if ui.capabilities.found_as:
+        lines.append(line(f"  {describe_found_as(ui.capabilities.found_as)}", "class:faint"))
+    if not ui.capabilities.addresses and loopback(ui.address):
         elsewhere = _("From another computer the address is different: palatinus serve prints it.")
         lines.append(line(f"  {elsewhere}", "class:faint"))
-    if ui.hosting.levels:
+    if ui.capabilities.levels:
         return [*lines, *_seats_bots(ui)] if host else lines
     lines += [EMPTY, line("  " + _("A bot joins with"), "class:faint")]
     return [*lines, line(f"      palatinus bot {ui.address} {table} --rematch")]
@@ -202,7 +204,7 @@ def _how_to_join(ui: Ui, table: str, *, host: bool) -> list[Line]:
 
 def _seats_bots(ui: Ui) -> list[Line]:
     text = "  " + _("b: let a bot take a free seat")
-    return [EMPTY, line(text, "class:faint")] if ui.hosting.levels else []
+    return [EMPTY, line(text, "class:faint")] if ui.capabilities.levels else []
 
 
 def _waits_for(state: TableState, model: TableModel) -> str:

@@ -65,9 +65,9 @@ class History(Screen):
                 return replace(ui, page=replace(here, chosen=min(max(there, 0), len(self.games) - 1))), None
             case Act.CONFIRM | ChooseLine():
                 return replace(ui, page=here), requests.ShowGame(game.file)
-            case Act.ANALYSE if ui.hosting.analyses:
+            case Act.ANALYSE if ui.capabilities.analyses:
                 return replace(ui, page=here), requests.ShowGame(game.file, analysed=True)
-            case Act.SAVE_RECORD | Act.SAVE_PICTURE if ui.hosting.saves:
+            case Act.SAVE_RECORD | Act.SAVE_PICTURE if ui.capabilities.saves:
                 picture = action is Act.SAVE_PICTURE
                 return replace(ui, page=here), requests.SaveGame(game.file, picture=picture)
             case Act.REMOVE if self.removing:
@@ -95,8 +95,8 @@ _PLAYERS_SHOWN = 8  # in the standings
 
 def not_here(ui: Ui) -> frozenset[Act]:
     """Return what this program does not do with a finished game."""
-    saving = ((act, not ui.hosting.saves) for act in (Act.SAVE_RECORD, Act.SAVE_PICTURE))
-    return those((Act.ANALYSE, not ui.hosting.analyses), *saving)
+    saving = ((act, not ui.capabilities.saves) for act in (Act.SAVE_RECORD, Act.SAVE_PICTURE))
+    return those((Act.ANALYSE, not ui.capabilities.analyses), *saving)
 
 
 def history_block(history: History, glyphs: GlyphSet, width: int, height: int) -> Block:

@@ -29,7 +29,7 @@ from client.ui.frame import (
 )
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Key
 from client.ui.requests import Open, Request
-from client.ui.state import Asked, Company, Entry, Notice, Outcome, Screen, Ui, those
+from client.ui.state import Asked, Entry, Notice, OnlineList, Outcome, Screen, Ui, those
 from client.ui.talk import Talk
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.kept import your_seat
@@ -100,9 +100,9 @@ class Lobby(Screen):
         new_table = self.chosen >= len(self.tables)
         alone = ui.company is None or not ui.company.people
         return those(
-            (Act.CHAT, not ui.hosting.lobby),
+            (Act.CHAT, not ui.capabilities.lobby),
             (Act.TALK, not ui.talk.remarks and alone),
-            (Act.REVIEW, not ui.hosting.lists_games),
+            (Act.REVIEW, not ui.capabilities.lists_games),
             (Act.WATCH, new_table),
             (Act.CONFIRM, new_table),  # it does the same as `o` there, and has another name
         )
@@ -126,7 +126,7 @@ class Lobby(Screen):
                 return ui, ListTables(NEW)
             case Act.NAME:
                 return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
-            case Act.REVIEW if ui.hosting.lists_games:
+            case Act.REVIEW if ui.capabilities.lists_games:
                 return ui, requests.LookBack()
             case Act.LEAVE:
                 return ui, requests.GoHome()
@@ -242,7 +242,7 @@ class LobbyDrawing(ServerPage, frozen=True):
         return lobby_block(self.ui, self.lobby, self.glyphs, width, height)
 
 
-def online_lines(company: Company, width: int) -> list[Line]:
+def online_lines(company: OnlineList, width: int) -> list[Line]:
     """Return who is online, in few lines; or why the player is not."""
     if not company.fault and not company.people:
         return []
@@ -251,7 +251,7 @@ def online_lines(company: Company, width: int) -> list[Line]:
     return [EMPTY, *(line(f"  {row}", "class:refusal" if company.fault else "class:faint") for row in rows)]
 
 
-def company_column(ui: Ui, company: Company, width: int, height: int) -> list[Line]:
+def company_column(ui: Ui, company: OnlineList, width: int, height: int) -> list[Line]:
     """Return a column with who is online, and below it the latest that was said."""
     if company.fault:
         lines = [line(f" {row}", "class:refusal") for row in wrapped(company.fault, width - 2)]
@@ -297,11 +297,11 @@ def _how_to_join(ui: Ui) -> list[Line]:
     """Return how others join the server that this program hosts; nothing at the server of somebody else."""
     lines = [
         beside(line("  " + _("Others join with"), "class:faint"), line(f" palatinus join {address}"))
-        for address in ui.hosting.addresses[:1]
+        for address in ui.capabilities.addresses[:1]
     ]
-    lines += [line(f"      {each}") for each in ui.hosting.other_ways]
-    if ui.hosting.found_as:
-        lines.append(line(f"  {describe_found_as(ui.hosting.found_as)}", "class:faint"))
+    lines += [line(f"      {each}") for each in ui.capabilities.other_ways]
+    if ui.capabilities.found_as:
+        lines.append(line(f"  {describe_found_as(ui.capabilities.found_as)}", "class:faint"))
     return [*lines, EMPTY] if lines else []
 
 

@@ -137,7 +137,7 @@ class TableMenu(Overlay):
         return _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
-        lines = choices(self.page, model, ui.hosting.levels, ui.talk)
+        lines = choices(self.page, model, ui.capabilities.levels, ui.talk)
         if (there := line_chosen(action, self.chosen, len(lines))) is not None:
             return replace(ui, overlay=replace(self, chosen=there)), None
         match action:
@@ -157,7 +157,7 @@ class TableMenu(Overlay):
         return drawn(ui, self, model, glyphs, (width, height)), 0
 
 
-def opened_menu(ui: Ui, model: TableModel) -> Ui:
+def open_menu(ui: Ui, model: TableModel) -> Ui:
     """Return `ui` with the menu open, if there is a table."""
     return ui if model.state is None else replace(ui, overlay=TableMenu())
 
@@ -424,7 +424,7 @@ def menu_block(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, siz
         (line(f"  {_(menu.page.value)}", "class:heading"), None),
         (EMPTY, None),
     ]
-    lines = choices(menu.page, model, ui.hosting.levels, ui.talk)
+    lines = choices(menu.page, model, ui.capabilities.levels, ui.talk)
     about = lines[menu.chosen].about if menu.chosen < len(lines) else ""
     below = wrapped(about or _who_may(menu, model), width - 4)
     for at in lines_around(menu.chosen, len(lines), height - 6 - max(len(below), 1)):
@@ -448,7 +448,7 @@ def small_menu(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, siz
     rows: list[tuple[Line, Action | None]] = [
         (line(row, "class:heading"), None) for row in wrapped(_(menu.page.value), width)
     ]
-    for at, choice in enumerate(choices(menu.page, model, ui.hosting.levels, ui.talk)):
+    for at, choice in enumerate(choices(menu.page, model, ui.capabilities.levels, ui.talk)):
         chosen = at == menu.chosen
         style = "class:chosen" if chosen else "" if choice.effect is not None else "class:faint"
         for part, words in enumerate(wrapped(choice.text, width - 2)):

@@ -31,9 +31,9 @@ from client.ui.state import (
     ANNOUNCEMENTS_KEPT,
     LOG_KEPT,
     Asked,
-    Company,
     Entry,
     Notice,
+    OnlineList,
     Outage,
     Screen,
     Ui,
@@ -134,7 +134,7 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             reads = isinstance(ui.overlay, TalkPage)
             return replace(ui, talk=with_remark(ui.talk, update, model, ui.name, read=reads))
         case OnlineChanged(people, more):
-            return replace(ui, company=Company(people, more))
+            return replace(ui, company=OnlineList(people, more))
         case HeardInLobby():
             return _heard_in_lobby(ui, update)
         case TableClosed(refused):
@@ -236,7 +236,7 @@ def gone_on(ui: Ui, model: TableModel) -> Ui:
     return Ui(
         ui.name,
         ui.address,
-        ui.hosting,
+        ui.capabilities,
         new_table=ui.new_table,
         confirms=ui.confirms,
         typed=ui.typed,

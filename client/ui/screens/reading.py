@@ -31,7 +31,7 @@ from client.ui.frame import (
 )
 from client.ui.keys import Key, key_name
 from client.ui.screens.lobby import Lobby
-from client.ui.screens.menu import TableMenu, opened_menu
+from client.ui.screens.menu import TableMenu, open_menu
 from client.ui.screens.overlays import Quitting, TalkPage
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, told_of_move
@@ -178,7 +178,7 @@ class Reading(Overlay):
         return scrolled(rows, self.top, width, height)
 
 
-def opened(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
+def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
     """Return what opens over any page; None if the action opens nothing."""
     match action:
         case Act.HELP:
@@ -193,7 +193,7 @@ def opened(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
         case Act.COMMAND:
             return replace(ui, entry=Entry()), None
         case Act.MENU if not isinstance(ui.overlay, TableMenu):
-            return opened_menu(ui, model), None
+            return open_menu(ui, model), None
         case Act.CHAT | Act.TALK if (
             isinstance(ui.page, Lobby) and (stays := _without_lobby_chat(ui)) is not None
         ):
@@ -212,7 +212,7 @@ def opened(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             return ui, asked
         case Act.HINT:
             return _asked_for_a_hint(ui, model)
-        case Act.LEAVE if not ui.hosting.home and ui.page.asks_to_quit:
+        case Act.LEAVE if not ui.capabilities.home and ui.page.asks_to_quit:
             return replace(ui, overlay=Quitting()), None  # one Esc too many must not end the program
         case Act.QUIT:
             if isinstance(ui.page, Playing) and model.seat is not None:
@@ -224,7 +224,7 @@ def opened(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
 
 def _without_lobby_chat(ui: Ui) -> Ui | None:
     """Return why the player cannot talk in the lobby, with a line for another name if that is the reason."""
-    if not ui.hosting.lobby:
+    if not ui.capabilities.lobby:
         return replace(ui, notice=Notice(_("This server has no chat in the lobby.")))
     if ui.company is not None and ui.company.fault:
         entry = Entry(asks=Asked.NAME).filled(ui.name)

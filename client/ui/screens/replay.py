@@ -147,8 +147,8 @@ class Replay(Screen):
 TABLE: Final = "record"
 
 
-def opened(recording: Recording, stop: int, eyes: Eyes, *, can_analyse: bool = False) -> Ui:
-    """Return the UI state when a record is opened there; only a finished game is analysed."""
+def open_record(recording: Recording, stop: int, eyes: Eyes, *, can_analyse: bool = False) -> Ui:
+    """Return the UI state when a record is open_record there; only a finished game is analysed."""
     page = Replay(recording, stop, eyes, Playing(), can_analyse=can_analyse and recording.over)
     return _at(Ui(name=""), page)
 

@@ -160,7 +160,7 @@ class Result(_Walk):
 def not_again(ui: Ui, model: TableModel) -> frozenset[Act]:
     """Return what cannot be done with the game that is over."""
     followed = model.state is not None and model.state.next is not None
-    nothing = (Act.REMATCH, model.seat is None and not followed), (Act.REVIEW, not ui.hosting.looks_back)
+    nothing = (Act.REMATCH, model.seat is None and not followed), (Act.REVIEW, not ui.capabilities.looks_back)
     return those(*nothing) | not_here(ui)
 
 
@@ -312,13 +312,13 @@ def left_or_again(ui: Ui, action: Action, model: TableModel) -> Outcome:
             return ui, Leave(NEW)
         case Act.REMATCH:
             return _playing_again(ui, model)
-        case Act.REVIEW if ui.hosting.looks_back:
+        case Act.REVIEW if ui.capabilities.looks_back:
             return ui, requests.Review()
-        case Act.ANALYSE if ui.hosting.analyses:
+        case Act.ANALYSE if ui.capabilities.analyses:
             return ui, requests.Review(analysed=True)
-        case Act.SAVE_RECORD if ui.hosting.saves:
+        case Act.SAVE_RECORD if ui.capabilities.saves:
             return ui, requests.SaveRecord()
-        case Act.SAVE_PICTURE if ui.hosting.saves:
+        case Act.SAVE_PICTURE if ui.capabilities.saves:
             return ui, requests.SavePicture()
         case _:
             return ui, None

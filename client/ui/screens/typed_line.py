@@ -10,7 +10,7 @@ from client.ui.keys import Key
 from client.ui.requests import Misread
 from client.ui.screens import replay, start
 from client.ui.screens.menu import asked_to_end, may_end, muted
-from client.ui.screens.reading import Reading, Topic, opened
+from client.ui.screens.reading import Reading, Topic, open_overlay
 from client.ui.screens.replay import Replay
 from client.ui.screens.typed_commands import Go, Read, See, completions, meaning, replay_meaning, shared_start
 from client.ui.state import Asked, Entry, Notice, Outcome, Ui
@@ -42,7 +42,7 @@ def replay_in(ui: Ui) -> Replay | None:
     return ui.page if isinstance(ui.page, Replay) else None
 
 
-def acted(ui: Ui, entry: Entry, action: Action, model: TableModel) -> Outcome:
+def edit_line(ui: Ui, entry: Entry, action: Action, model: TableModel) -> Outcome:
     """Return the UI state after a key while a line is being typed, and what the line asks for."""
     match action:
         case Act.CONFIRM:
@@ -121,7 +121,7 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
         case Read("rules"):
             return replace(closed, overlay=Reading(Topic.RULES)), None
         case Read():
-            return opened(closed, Act.QUIT, model) or (closed, None)
+            return open_overlay(closed, Act.QUIT, model) or (closed, None)
         case request:
             return closed, request
 

@@ -8,8 +8,8 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
 from client.network.connection import connected
+from client.network.server_addresses import AT_ONCE, NEXT_ROUND, WITHIN_A_ROUND, ServerAddresses
 from client.network.transport import Access, Address, ConnectFailed, Elsewhere, may_follow
-from client.network.ways import AT_ONCE, NEXT_ROUND, WITHIN_A_ROUND, Ways
 from client.tables.news import Back, Closed
 from protocol.codes import CloseCode, Code
 from protocol.limits import ADDRESSES_TOLD
@@ -22,9 +22,9 @@ GIVEN, SECOND, THIRD = "ws://given.example", "ws://second.example", "ws://third.
 LOST = ConnectFailed("lost")
 
 
-def ways(*others: str, given: str = GIVEN) -> Ways:
+def ways(*others: str, given: str = GIVEN) -> ServerAddresses:
     headers = {"Authorization": "x", "X-Forwarded-For": "y"}
-    found = Ways(Address(given, "a test", Access(headers=headers, hosts=None)))
+    found = ServerAddresses(Address(given, "a test", Access(headers=headers, hosts=None)))
     found.learn(others)
     return found
 
@@ -116,7 +116,7 @@ def test_what_is_secret_stays_with_the_server_that_gave_it() -> None:
 def test_a_server_sends_clients_to_its_own_host_or_to_confirmed_ones(url: str, goes: bool) -> None:
     given = Address(GIVEN, "a test", Access(hosts=frozenset({"confirmed.example"})))
     assert may_follow(url, given) is goes
-    found = Ways(given)
+    found = ServerAddresses(given)
     found.learn([url])
     assert (url in found.known) is goes
 

@@ -25,7 +25,7 @@ from client.ui.requests import Misread
 from client.ui.screens.dispatch import pressed
 from client.ui.screens.playing import Playing, PlayingDrawing
 from client.ui.screens.reading import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS, Topic
-from client.ui.screens.replay import Replay, opened, seen_in
+from client.ui.screens.replay import Replay, open_record, seen_in
 from client.ui.screens.scoring import COLUMNS as RESULT_COLUMNS
 from client.ui.screens.scoring import Scoring, ScoringPanel, last_step, scene
 from client.ui.screens.screen import drawn
@@ -157,7 +157,7 @@ def test_every_word_about_a_record_is_translated() -> None:
     recording = Recording.of(played(GameOptions(3), 11).events, dict(enumerate(NAMES)))
     for stop in (*range(0, recording.end, 9), recording.end):
         for eyes in (recording.all_eyes, SPECTATOR):
-            ui = opened(recording, stop, eyes)
+            ui = open_record(recording, stop, eyes)
             for shown in (ui, *with_readings(ui)):
                 assert not untranslated(text_of(drawn(shown, seen_in(ui), UNICODE, 80, 24)))
             picture = re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", as_svg(recording, stop, eyes))
@@ -189,7 +189,7 @@ def test_every_word_about_every_event_is_translated(game: Game, watching: bool) 
 def test_every_word_about_a_misread_line_is_translated() -> None:
     """Only the typed words, and those to be typed instead, stay as they are."""
     _, model = placing()
-    replay = opened(Recording.of(played(GameOptions(3), 1, 20).events, {}), 0, SPECTATOR).page
+    replay = open_record(Recording.of(played(GameOptions(3), 1, 20).events, {}), 0, SPECTATOR).page
     assert isinstance(replay, Replay)
     for text in (
         "",
@@ -286,7 +286,7 @@ def test_no_label_of_a_page_is_cut_off_at_the_least_size(spoken: str) -> None:
         (ui, seen_in(ui))
         for stop in (0, 5, 20, recording.moves, recording.end)
         for eyes in (recording.all_eyes, SPECTATOR)
-        for ui in [opened(recording, stop, eyes)]
+        for ui in [open_record(recording, stop, eyes)]
     ]
     with speaking(spoken):
         for ui, model in [(START, NOWHERE), *(page() for page in PAGES.values()), *seen]:

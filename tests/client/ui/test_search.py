@@ -32,7 +32,7 @@ from client.ui.screens.dispatch import updated
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.screen import drawn
 from client.ui.screens.search import Search, found, seat_stands
-from client.ui.state import Hosting, Ui
+from client.ui.state import Capabilities, Ui
 from client.ui.texts.glyphs import UNICODE
 from discovery.names import default_name
 from protocol.messages import TableSummary, Turn
@@ -110,7 +110,10 @@ def test_servers_and_tables_are_chosen() -> None:
     assert updated(clicked, ChooseLine(3), NOWHERE)[1] == requests.GoTo(CELLAR)
     assert request_after(SEEN, NOWHERE, "escape") is None
     assert request_after(SEEN, NOWHERE, "escape", "y") == requests.Quit()
-    assert request_after(replace(SEEN, hosting=Hosting(home=True)), NOWHERE, "escape") == requests.GoHome()
+    assert (
+        request_after(replace(SEEN, capabilities=Capabilities(home=True)), NOWHERE, "escape")
+        == requests.GoHome()
+    )
     assert request_after(SEEN, NOWHERE, "q") == requests.Quit()
 
 
@@ -184,10 +187,10 @@ def test_what_keeps_servers_from_being_found_is_said() -> None:
 
 def test_the_host_sees_the_address_in_the_lobby() -> None:
     """From the moment the server is open, and the name as soon as it is announced."""
-    hosting = Hosting(home=True, addresses=(ATTIC,))
-    before = drawn(Ui("Ann", page=Lobby(), hosting=hosting), NOWHERE, UNICODE, 80, 24)
+    capabilities = Capabilities(home=True, addresses=(ATTIC,))
+    before = drawn(Ui("Ann", page=Lobby(), capabilities=capabilities), NOWHERE, UNICODE, 80, 24)
     assert f"Others join with palatinus join {ATTIC}" in text_of(before)
-    announced = Ui("Ann", page=Lobby(), hosting=replace(hosting, found_as="attic-2"))
+    announced = Ui("Ann", page=Lobby(), capabilities=replace(capabilities, found_as="attic-2"))
     assert "palatinus join finds this server as attic-2." in text_of(
         drawn(announced, NOWHERE, UNICODE, 80, 24)
     )

@@ -14,7 +14,7 @@ from client.ui.screens.lobby import Lobby
 from client.ui.screens.menu import MenuPage, TableMenu
 from client.ui.screens.news import heard, suggested
 from client.ui.screens.scoring import last_step
-from client.ui.state import Hosting, Ui
+from client.ui.state import Capabilities, Ui
 from engine.board import Field
 from engine.events import Place
 from engine.game import Game, GameOptions
@@ -69,7 +69,7 @@ def hinted() -> tuple[Ui, TableModel]:
     assert model.state is not None
     model.state = structs.replace(model.state, hints=True)
     command = Place(Seat(0), Piece("Ef*"), Field("E2"))
-    return suggested(replace(ui, hosting=Hosting(hints=True)), Suggestion(command), model), model
+    return suggested(replace(ui, capabilities=Capabilities(hints=True)), Suggestion(command), model), model
 
 
 def laying() -> tuple[Ui, TableModel]:
@@ -106,7 +106,7 @@ def evening() -> tuple[Ui, TableModel]:
         structs.replace(seat, standing=standing)
         for seat, standing in zip(model.state.seats, standings, strict=True)
     ]
-    able = replace(ui, hosting=Hosting(looks_back=True, saves=True))
+    able = replace(ui, capabilities=Capabilities(looks_back=True, saves=True))
     return able, replace(model, state=structs.replace(model.state, seats=seats))
 
 
@@ -121,7 +121,7 @@ def history() -> tuple[Ui, TableModel]:
         )
     games[2] = PastGame("2.txt", "KXQT", 1.79e9 - 7200.0)
     page = History(tuple(games), chosen=1)
-    return Ui("", hosting=Hosting(analyses=True, saves=True), page=page), TableModel()
+    return Ui("", capabilities=Capabilities(analyses=True, saves=True), page=page), TableModel()
 
 
 def waiting() -> tuple[Ui, TableModel]:
@@ -135,14 +135,14 @@ def waiting() -> tuple[Ui, TableModel]:
         ],
         0,
     )
-    ui = Ui("Ann", ADDRESS, Hosting(levels=LEVELS), log=("Bob takes a seat.", "Bob is away."))
+    ui = Ui("Ann", ADDRESS, Capabilities(levels=LEVELS), log=("Bob takes a seat.", "Bob is away."))
     return ui, TableModel("KXQT", Seat(0), state=state)
 
 
 def waiting_without_bots() -> tuple[Ui, TableModel]:
     """Return the same table on a server that seats no bots."""
     ui, model = waiting()
-    return replace(ui, hosting=Hosting()), model
+    return replace(ui, capabilities=Capabilities()), model
 
 
 def waiting_for_nobody() -> tuple[Ui, TableModel]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from client.ui.frame import plain, width_of
-from client.ui.screens.replay import analysed, curve_lines, marks_line, opened, sampled, seen_in, stopped
+from client.ui.screens.replay import analysed, curve_lines, marks_line, open_record, sampled, seen_in, stopped
 from client.ui.screens.screen import drawn
 from client.ui.state import Ui
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
@@ -21,7 +21,7 @@ _LEVELS = " ▁▂▃▄▅▆▇█"
 def shown(players: int, stop: int, judged: int | None = None) -> Ui:
     """Return a record with its analysis; it goes on if only so many moves are judged."""
     recording = recording_of(players)
-    ui = analysed(opened(recording, stop, recording.all_eyes), analysis_of(recording, judged))
+    ui = analysed(open_record(recording, stop, recording.all_eyes), analysis_of(recording, judged))
     return ui if judged is not None else replace(stopped(ui), notice=None)
 
 

@@ -14,7 +14,7 @@ from client.ui.screens.news import gone_on, heard
 from client.ui.screens.overlays import TalkPage
 from client.ui.screens.screen import drawn
 from client.ui.screens.typed_line import ways_on
-from client.ui.state import Company, Hosting, Ui
+from client.ui.state import Capabilities, OnlineList, Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.pieces import Seat
 from protocol.limits import TITLE_LENGTH
@@ -50,7 +50,7 @@ REMARKS = (
 
 def in_lobby(*remarks: LobbyRemark, more: int = 0) -> Ui:
     """Return the lobby with people, and what they say."""
-    ui = Ui("Ann", ADDRESS, Hosting(lobby=True), page=Lobby(TABLES, chosen=1))
+    ui = Ui("Ann", ADDRESS, Capabilities(lobby=True), page=Lobby(TABLES, chosen=1))
     ui = heard(ui, OnlineChanged(PEOPLE, more), NOWHERE)
     return heard(ui, HeardInLobby(remarks), NOWHERE) if remarks else ui
 
@@ -152,7 +152,7 @@ def test_people_online_are_muted_by_name() -> None:
 
 def test_a_name_that_is_taken_can_be_changed_on_the_spot() -> None:
     """The page says so, and the key to talk asks for another name."""
-    ui = replace(in_lobby(), company=Company(fault="Someone on this server already has that name."))
+    ui = replace(in_lobby(), company=OnlineList(fault="Someone on this server already has that name."))
     assert "already has that name" in shown(ui)
     assert "already has that name" in " ".join(row[76:119].strip() for row in shown(ui, 120, 40).splitlines())
     asked = after(ui, NOWHERE, "t", *["backspace"] * 3, *"Livia")

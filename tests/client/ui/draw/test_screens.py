@@ -22,7 +22,7 @@ from client.ui.screens.news import heard
 from client.ui.screens.reading import Topic, hands_table
 from client.ui.screens.scoring import result_lines
 from client.ui.screens.screen import drawn
-from client.ui.state import Hosting, Notice, Outage, Ui
+from client.ui.state import Capabilities, Notice, Outage, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE
 from engine.board import Field
 from engine.components import DEALS, Laurel
@@ -166,7 +166,7 @@ def test_spectators_see_that_they_are_watching() -> None:
 @pytest.mark.parametrize("bots", [False, True])
 def test_a_game_can_be_started_when_everybody_is_there(bots: bool) -> None:
     """A bot is offered to the host while a seat is free, if the server has bots; otherwise the start."""
-    ui = Ui("Ann", ADDRESS, Hosting(levels=("greedy",) if bots else ()))
+    ui = Ui("Ann", ADDRESS, Capabilities(levels=("greedy",) if bots else ()))
     for seats, expected in (
         ([SeatSummary("Ann", True), SeatSummary()], {Act.SEAT_BOT} if bots else set()),
         ([SeatSummary("Ann", True), SeatSummary("Bob", True)], {Act.START}),

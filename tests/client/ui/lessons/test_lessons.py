@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, _
-from client.ui.lessons.course import Course, Parting
+from client.ui.lessons.course import Course, LessonExit
 from client.ui.lessons.goals import (
     Catch,
     Earn,
@@ -49,7 +49,7 @@ def test_a_pupil_does_every_page_and_goes_on_to_play() -> None:
         do_exercise(course, page)
         assert is_done(course), page.title
         course.press("enter")
-    assert course.parting is Parting.PLAY
+    assert course.parting is LessonExit.PLAY
 
 
 def test_pages_are_turned_both_ways_at_any_time() -> None:
@@ -68,7 +68,7 @@ def test_pages_are_turned_both_ways_at_any_time() -> None:
     course.press("backspace")
     assert course.parting is None
     course.press("q")
-    assert course.parting is Parting.LEFT
+    assert course.parting is LessonExit.LEFT
 
 
 def test_only_enter_leads_from_the_last_page_to_a_game() -> None:
@@ -90,7 +90,7 @@ def test_a_page_without_a_hand_offers_no_piece() -> None:
 def test_quitting_an_exercise_asks_nothing() -> None:
     course = course_at("Your soldier")
     course.press("c-c")
-    assert course.parting is Parting.LEFT
+    assert course.parting is LessonExit.LEFT
 
 
 def test_a_legal_move_that_is_not_asked_for_is_undone() -> None:
@@ -157,7 +157,7 @@ def test_escape_leaves_the_lessons_when_nothing_is_chosen() -> None:
     course.press("escape")
     assert course.parting is None
     course.press("escape")
-    assert course.parting is Parting.LEFT
+    assert course.parting is LessonExit.LEFT
 
 
 def test_another_refusal_than_the_one_asked_for_does_not_complete_the_page() -> None:

@@ -10,7 +10,7 @@ from client.ui.actions import Act
 from client.ui.frame import Frame, plain
 from client.ui.requests import Request
 from client.ui.screens.dispatch import pressed
-from client.ui.screens.replay import Replay, analysed, opened, seen_in, stopped, told_of_move
+from client.ui.screens.replay import Replay, analysed, open_record, seen_in, stopped, told_of_move
 from client.ui.screens.screen import drawn, offered
 from client.ui.state import Ui
 from client.ui.texts.glyphs import UNICODE
@@ -21,7 +21,7 @@ from tests.games import played
 
 def begun(*, can_analyse: bool = True) -> Ui:
     recording = recording_of(3)
-    return opened(recording, 0, recording.all_eyes, can_analyse=can_analyse)
+    return open_record(recording, 0, recording.all_eyes, can_analyse=can_analyse)
 
 
 def after(ui: Ui, key: str) -> tuple[Ui, Request | None]:
@@ -61,7 +61,7 @@ def test_an_unfinished_game_is_not_analysed() -> None:
     """The page says why."""
     game = played(GameOptions(3, random_layout=True), seed=1, commands=20)
     recording = Recording.of(game.events, {})
-    ui = opened(recording, 0, recording.all_eyes, can_analyse=True)
+    ui = open_record(recording, 0, recording.all_eyes, can_analyse=True)
     told, request = after(ui, "y")
     assert request is None
     assert told.notice is not None

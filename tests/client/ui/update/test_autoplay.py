@@ -7,7 +7,7 @@ import pytest
 from client.tables.table import TableModel
 from client.ui.actions import Act
 from client.ui.screens.dispatch import counting, pressed, ticked, updated
-from client.ui.screens.replay import Replay, opened, seen_in
+from client.ui.screens.replay import Replay, open_record, seen_in
 from client.ui.screens.scoring import Result, last_step, scene
 from client.ui.screens.screen import drawn
 from client.ui.state import Ui
@@ -93,7 +93,7 @@ def test_a_click_anywhere_stops_autoplay() -> None:
 
 def test_autoplay_goes_through_the_moves_and_scoring_of_a_record() -> None:
     recording = recording_of(played(GameOptions(3, random_layout=True), 11))
-    ui = opened(recording, recording.moves - 2, recording.all_eyes)
+    ui = open_record(recording, recording.moves - 2, recording.all_eyes)
     ui, _ = updated(ui, Act.RUN, seen_in(ui))
     stops = []
     while ui.ticks_left is not None:

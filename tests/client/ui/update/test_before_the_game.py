@@ -13,7 +13,7 @@ from client.ui.screens.lobby import Lobby
 from client.ui.screens.news import followed
 from client.ui.screens.screen import drawn, offered
 from client.ui.screens.typed_commands import meaning
-from client.ui.state import Hosting, Notice, Outage, Ui
+from client.ui.state import Capabilities, Notice, Outage, Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
@@ -95,7 +95,9 @@ def test_escape_leaves_the_lobby() -> None:
     assert "Quit Palatinus?" in text_of(drawn(after(Ui("Ann"), LOBBY, "escape"), LOBBY, UNICODE, 80, 24))
     assert request_after(Ui("Ann"), LOBBY, "escape", "y") == requests.Quit()
     assert after(Ui("Ann"), LOBBY, "escape", "escape") == Ui("Ann", page=Lobby())
-    assert request_after(Ui("Ann", hosting=Hosting(home=True)), LOBBY, "escape") == requests.GoHome()
+    assert (
+        request_after(Ui("Ann", capabilities=Capabilities(home=True)), LOBBY, "escape") == requests.GoHome()
+    )
 
 
 def test_typed_lines_open_tables_and_mistakes_are_refused() -> None:
@@ -135,7 +137,7 @@ def test_without_a_connection_one_request_waits() -> None:
 @pytest.mark.parametrize(("home", "way_out"), [(True, requests.GoHome()), (False, requests.Quit())])
 def test_a_table_that_is_closed_for_good_can_be_left(*, home: bool, way_out: Request) -> None:
     """Without a question, as nothing is left to lose; the bottom line offers no key that needs the server."""
-    closed = Ui("Ann", hosting=Hosting(home=home), lost=Outage("Your seat was taken over.", None))
+    closed = Ui("Ann", capabilities=Capabilities(home=home), lost=Outage("Your seat was taken over.", None))
     seats = [SeatSummary("Ann", here=True), SeatSummary()]
     gathering_model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
     ui = followed(closed, gathering_model)
@@ -154,11 +156,13 @@ def test_the_host_seats_bots() -> None:
     """The only level immediately; of several, one is chosen already. Otherwise a notice says why not."""
     free = [SeatSummary("Ann", here=True), SeatSummary("Bob", here=True), SeatSummary()]
     model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", free, 0))
-    one, two = (Ui("Ann", hosting=Hosting(levels=levels)) for levels in (("greedy",), ("random", "greedy")))
+    one, two = (
+        Ui("Ann", capabilities=Capabilities(levels=levels)) for levels in (("greedy",), ("random", "greedy"))
+    )
     assert request_after(one, model, "b") == SeatBot(NEW, "greedy")
     assert request_after(two, model, "b", "enter") == SeatBot(NEW, "greedy")
     assert request_after(two, model, "b", "up", "enter") == SeatBot(NEW, "random")
-    levels = Ui("Ann", hosting=Hosting(levels=("slave", "plebeian", "citizen")))
+    levels = Ui("Ann", capabilities=Capabilities(levels=("slave", "plebeian", "citizen")))
     assert request_after(levels, model, "b", "enter") == SeatBot(NEW, "plebeian")
     assert request_after(levels, model, "b", "down", "enter") == SeatBot(NEW, "citizen")
     full = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", free[:2], 0))

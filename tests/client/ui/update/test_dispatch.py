@@ -18,7 +18,7 @@ from client.ui.screens.news import suggested
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.scoring import Result, Scoring, last_step, steps
 from client.ui.screens.screen import drawn, offered
-from client.ui.state import Hosting, Ui
+from client.ui.state import Capabilities, Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.board import HILLS, Field
 from engine.events import HillScored, LayTile, Place
@@ -48,7 +48,7 @@ from tests.games import played
 def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
     """The keys ask for it on the result page, and only there."""
     ui, model = over()
-    able = replace(ui, page=Result(), hosting=Hosting(looks_back=True, analyses=True, saves=True))
+    able = replace(ui, page=Result(), capabilities=Capabilities(looks_back=True, analyses=True, saves=True))
     wanted = {
         "v": requests.Review(),
         "y": requests.Review(analysed=True),
@@ -58,7 +58,7 @@ def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
     assert {key: request_after(able, model, key) for key in wanted} == wanted
     shown = [key.action for key in offered(able, model)]
     assert {Act.REVIEW, Act.ANALYSE, Act.SAVE_RECORD, Act.SAVE_PICTURE} <= set(shown)
-    for other in (replace(able, hosting=Hosting()), replace(able, page=Scoring())):
+    for other in (replace(able, capabilities=Capabilities()), replace(able, page=Scoring())):
         assert {request_after(other, model, key) for key in wanted} == {None}
         assert Act.REVIEW not in [key.action for key in offered(other, model)]
 
@@ -75,7 +75,7 @@ def test_escape_lets_a_spectator_leave() -> None:
 def test_hints_where_the_table_allows_them() -> None:
     """On the player's own turn; the bottom line offers the key only then."""
     ui, model = placing()
-    allowed = replace(ui, hosting=Hosting(hints=True))
+    allowed = replace(ui, capabilities=Capabilities(hints=True))
     assert "no hints" in notice_of(after(allowed, model, "s"))
     assert Act.HINT not in [key.action for key in offered(allowed, model)]
     assert model.state is not None

@@ -15,7 +15,7 @@ from client.ui.frame import plain
 from client.ui.screens.dispatch import pressed, updated
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
-from client.ui.screens.replay import Replay, opened, seen_in
+from client.ui.screens.replay import Replay, open_record, seen_in
 from client.ui.screens.scoring import last_step
 from client.ui.screens.screen import drawn
 from client.ui.state import Ui
@@ -43,7 +43,7 @@ def recording_from_file(players: int = 3) -> Recording:
 
 def start(recording: Recording | None = None) -> Ui:
     recording = recording or recording_from_file()
-    return opened(recording, 0, recording.all_eyes)
+    return open_record(recording, 0, recording.all_eyes)
 
 
 def after(ui: Ui, *keys: str) -> Ui:

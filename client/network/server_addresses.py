@@ -14,7 +14,7 @@ _MOST_FOLLOWED: Final = 3  # in a row: then servers send clients in circles
 _MOST_KNOWN: Final = ADDRESSES_TOLD + 1
 
 
-class Ways:
+class ServerAddresses:
     """The addresses of a cluster, of which `given` is the one that the client was started with.
 
     `at` is where the client is, or tries to be. While a connection is lost, all addresses are tried in turn,
