@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -160,6 +161,32 @@ async def test_a_database_that_falls_silent_keeps_no_server_waiting(
         async with asyncio.timeout(TIMEOUT):
             await journal.close()
         assert not relay.requests
+
+
+async def test_a_lease_that_has_run_out_is_the_servers_no_more(database: str) -> None:
+    """It counts from when its renewal was sent; players are sent on, and without it there are no tables."""
+    tables = Mock()
+    async with journal_at(database) as journal:
+        held = journal._lease
+        held._holder = tables
+        held._extend(time.monotonic() - 10**6)
+        assert journal.lapsed
+        held._send_on()
+        assert tables.send_on.called
+        held._fenced()
+        assert tables.give_up.called
+
+
+async def test_no_lease_ends_soon_after_the_database_was_started(database: str) -> None:
+    """Until then nobody could renew one."""
+    async with journal_at(database, "one"):
+        await rows(database, "UPDATE node SET expires = clock_timestamp() - interval '1 h' RETURNING term")
+        connection = await Database(database).connect()
+        try:
+            assert await lease.end_expired(connection, 10**9) == []
+            assert await lease.end_expired(connection, 0) == ["one"]
+        finally:
+            await connection.close()
 
 
 async def test_a_move_that_was_stored_is_never_denied(monkeypatch: pytest.MonkeyPatch) -> None:

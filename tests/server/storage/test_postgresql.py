@@ -74,8 +74,19 @@ async def test_a_killed_server_loses_no_move_that_anyone_saw(database: str) -> N
     peers: list[Peer] = []
     final_view: View | None = None
     for kill in range(3):
-        options = ("--database", database, "--node", "attic", "--durable", ("normal", "full")[kill % 2])
-        async with serving(*options, "--no-history") as server, contextlib.AsyncExitStack() as stack:
+        options = (
+            "--no-admin",
+            "--database",
+            database,
+            "--node",
+            "attic",
+            "--durable",
+            ("normal", "full")[kill % 2],
+        )
+        async with (
+            serving(*options, "--no-history", "--no-admin") as server,
+            contextlib.AsyncExitStack() as stack,
+        ):
             if not peers:
                 peers = await stack.enter_async_context(game(server.port, 2))
             else:

@@ -12,7 +12,7 @@ from server.config import Config, Limits
 from server.failures import Tasks
 from server.storage.journal import NoJournal
 from server.storage.operations import records_due
-from server.storage.records import RETRY_SECONDS, Records
+from server.storage.records import RETRY_SECONDS, Records, write_record
 from server.storage.sqlite.journal_file import connected
 from server.storage.sqlite.tables_in_file import carry_out
 from tests.server.manual_clock import ManualClock
@@ -194,3 +194,9 @@ async def test_a_record_that_fails_keeps_no_other_from_being_written(
             records.game_over(code, (), ("Anna", "Bruno"), 0)
     assert written == ["19700101-000000-NEXT.txt"]
     assert "the record could not be written" in caplog.text
+
+
+def test_the_latest_records_are_kept(tmp_path: Path) -> None:
+    for day in (1, 3, 2):
+        write_record(tmp_path / f"1970010{day}-000000-ONCE.txt", "", 2)
+    assert sorted(path.name[7] for path in tmp_path.iterdir()) == ["2", "3"]
