@@ -1,4 +1,4 @@
-"""A journal written again from what can be had of it; its files of before are kept beside it.
+"""A journal written again from what can be had of it; the earlier files are kept beside it.
 
 The new files take their places together: once the new journal has the name that ends in `.repaired`, this
 salvage or the next one puts all of them in place.
@@ -66,7 +66,8 @@ def repair(data: Path) -> tuple[Findings, Path | None]:
             copy.rename(copy.with_name(copy.name.replace(KEPT, _SEARCHED)))
     except (OSError, sqlite3.Error) as error:
         raise JournalError(
-            "the journal {file} cannot be written again: {reason}. It is as it was. Make room on the disk",
+            "the journal {file} could not be written again: {reason}. Nothing was changed. "
+            "Make room on the disk",
             file=data / FILE_NAME,
             reason=reason_of(error),
         ) from error

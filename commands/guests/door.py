@@ -144,7 +144,9 @@ class Door:
         if line in self._deadlines:
             line.abort()
         elif line in without_seat:
-            without_seat[line].end(N_("Too many guests come from your address. Others need the place."))
+            without_seat[line].end(
+                N_("Too many guests are here from your address, and others need the room.")
+            )
         else:
             return False
         return True

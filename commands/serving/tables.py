@@ -238,7 +238,7 @@ def _journal_repaired(arguments: argparse.Namespace) -> int:
         findings, kept = repair(tables.data)
     print(*check_lines([CheckedTable.of(verdict) for verdict in findings.verdicts]), sep="\n")
     if kept is not None:
-        print(_("The journal is written again. Its files of before are kept: {file}.").format(file=kept))
+        print(_("The journal was written again. The earlier files are kept: {file}.").format(file=kept))
     return 0
 
 

@@ -265,7 +265,7 @@ async def test_guests_of_one_address_make_room_unless_they_have_a_seat(tmp_path:
         await begin_game(old)
         async with visiting(here.port) as guest:
             await guest.until("A new table")
-            await new.until("Too many guests come from your address.")
+            await new.until("Too many guests are here from your address")
             assert await new.ended() == 1
         assert not old.process.is_closing()
 

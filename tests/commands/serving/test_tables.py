@@ -245,7 +245,7 @@ async def test_a_malformed_journal_is_written_again(
     out, _ = told(capsys, tmp_path, "salvage")
     kept = next(data.glob(f"{FILE_NAME}.salvaged-*"))
     assert (
-        out == f"4 tables are intact.\nThe journal is written again. Its files of before are kept: {kept}.\n"
+        out == f"4 tables are intact.\nThe journal was written again. The earlier files are kept: {kept}.\n"
     )
     assert told(capsys, tmp_path, "salvage") == ("4 tables are intact.\n", "")
     async with running(Config(data=data)) as server, game(server.port, 2):
