@@ -107,7 +107,6 @@ async def test_without_the_check_in_the_database_a_late_commit_would_be_accepted
     assert await late_commit_is_accepted(database)
 
 
-@pytest.mark.slow
 async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> None:
     """Whoever ends it waits for a commit under way, and finds what that has stored."""
     async with journal_at(database, "one") as one, journal_at(database, "two"):
@@ -175,6 +174,16 @@ async def test_a_lease_that_has_run_out_is_the_servers_no_more(database: str) ->
         assert tables.send_on.called
         held._fenced()
         assert tables.give_up.called
+
+
+async def test_a_server_knows_that_another_one_has_its_name(database: str) -> None:
+    connection = await Database(database).connect()
+    try:
+        async with journal_at(database, "attic") as one, journal_at(database, "attic") as other:
+            terms = (one._lease.term, other._lease.term)
+            assert [await lease.replaced(connection, "attic", term) for term in terms] == [True, False]
+    finally:
+        await connection.close()
 
 
 async def test_no_lease_ends_soon_after_the_database_was_started(database: str) -> None:
