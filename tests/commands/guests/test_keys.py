@@ -8,6 +8,7 @@ from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 
+from commands.guests import identity
 from commands.guests.keys import KeyReader
 
 
@@ -86,3 +87,15 @@ def test_what_never_ends_is_dropped() -> None:
     pasted = read("\x1b[200~" + "x" * 100_000 + "\x1b[201~z")
     assert [key.key for key in pasted] == [Keys.BracketedPaste, "z"]
     assert len(pasted[0].data) == 4096
+
+
+def test_a_sequence_without_end_is_not_kept() -> None:
+    reader = KeyReader(lambda _key: None)
+    reader.feed("\x1b[" + "0" * 1000)
+    assert len(reader._sequence) <= 32
+
+
+def test_a_word_is_not_a_key() -> None:
+    """Nobody has somebody else's seats by typing the fingerprint of their key."""
+    assert identity.of_word("SHA256:abc") != identity.of_key("SHA256:abc")
+    assert identity.of_word("Bado") == identity.of_word("bado")
