@@ -29,6 +29,7 @@ from server.metrics import node_metrics
 from server.storage.node import NodeState
 from simulation.broken.mistakes import MISTAKES
 from tests.server.peer import connected, http_get
+from trials.mutations import MUTATIONS, mutations
 
 ROOT = Path(__file__).parent.parent
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
@@ -321,3 +322,13 @@ def test_each_promise_names_what_would_break_it() -> None:
         assert written >= set(named), set(named) - written
         broken += re.findall(r"`([\w-]+)`", mistakes)
     assert sorted(broken) == sorted(MISTAKES)
+
+
+def test_every_mutation_still_has_its_text() -> None:
+    """`python -m trials.mutations` looks for what is in the product today; the document counts them."""
+    found = list(mutations(MUTATIONS.read_text(encoding="utf-8")))
+    for mutation in found:
+        mutation.applied((ROOT / mutation.path).read_text(encoding="utf-8"))
+    told = section("Mutations", TESTING)
+    for area in {mutation.area for mutation in found}:
+        assert f"| {area} | {sum(each.area == area for each in found)} |" in told
