@@ -6,11 +6,14 @@ import pytest
 
 from client.tables.table import TableModel
 from client.ui import requests
+from client.ui.actions import Way
+from client.ui.at_table import Selection, hand, next_piece, next_position
 from client.ui.screens.dispatch import pressed
 from client.ui.screens.news import followed, refused
 from client.ui.state import Entry, Ui
 from engine.errors import Fault
 from engine.events import LayTile, Place
+from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
 from protocol.codes import Code
 from protocol.messages import NEW, Leave, Say, StartGame
@@ -174,3 +177,16 @@ def test_a_refused_line_can_be_corrected() -> None:
     again = after(waiting, model, *typed("m A2"))
     assert again.entry is not None
     assert again.entry.text == "m A2"
+
+
+def test_pieces_and_positions_are_chosen_forwards_and_back() -> None:
+    _, model = placing()
+    pieces = [each.piece for each in hand(model) if each.count]
+    chosen = Selection(piece=pieces[1])
+    assert [next_piece(chosen, model, by) for by in (1, -1)] == [pieces[2], pieces[0]]
+    _, model = laying()
+    assert isinstance(model.legal, LegalLays)
+    open_ones = model.legal.positions
+    chosen = Selection(position=open_ones[0])
+    assert next_position(chosen, model.legal, Way.EAST) == open_ones[1]
+    assert next_position(chosen, model.legal, Way.WEST) == open_ones[-1]
