@@ -155,6 +155,7 @@ def plan_of(choice: Choice) -> Plan:
         struck += [Kind.POWER_CUT if wanted.pop("power_cuts", False) else Kind.KILL] * 3
     for name, kind in _WANTED.items():
         struck += [kind] * wanted.pop(name, 0)
+    at_ends = wanted.pop("at_ends", False)
     people = _people(rng, str(choice.seed)) | wanted
     moves = people["games"] * _MOVES_OF_A_GAME
     faults = tuple(
@@ -167,6 +168,8 @@ def plan_of(choice: Choice) -> Plan:
         )
         for number, kind in enumerate(struck)
     )
+    if at_ends:
+        faults = tuple(replace(fault, moment=Moment.END, pieces=fault.pieces % 4) for fault in faults)
     weather = Weather(
         most_delay=rng.choice([0.002, 0.02, 0.2]),
         torn=rng.choice([0.0, 0.05, 0.3]),

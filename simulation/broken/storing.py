@@ -119,7 +119,7 @@ def _refill_clocks() -> None:
     start_with(with_full_clocks)
 
 
-@mistake("records-forgotten", "does not write the records that a kill prevented", kills=6)
+@mistake("records-forgotten", "does not write the records that a kill prevented", kills=6, at_ends=True)
 def _forget_records() -> None:
     async def write_missing(_records: Records) -> None:
         pass

@@ -41,7 +41,7 @@ def _send_everything() -> None:
 def _leave_an_event_out() -> None:
     def events_message(right: Any) -> Any:
         def wrong(first: int, events: list[Any], *args: Any, **options: Any) -> Events:
-            catching_up = options.keys() == {"clock"}  # a move is told with more
+            catching_up = "stood_in" in options  # a move is told without
             some = events[1:] if catching_up else events
             message: Events = right(first, some, *args, **options)
             return message
