@@ -217,9 +217,9 @@ class Deeds:
     async def _make_private(self, connection: Connection, *, on: bool) -> None:
         table = connection.model.table
         assert table is not None
-        self.private.discard(table)  # until it is known to be so
-        if not on:
+        if not on or table not in self.private:  # a rematch's table, too
             self.once_public.add(table)
+        self.private.discard(table)  # until it is known to be so
         await connection.ask(ChangeSetting(NEW, Private(on=on)))
         if on:
             self.private.add(table)
