@@ -12,10 +12,23 @@ from engine.events import Command, SeenEvent
 from engine.legal import Legal
 from engine.view import View
 from protocol.messages import TableState, TableSummary
-from server.timers import Timers
 
 Durable: TypeAlias = Literal["normal", "full"]
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class Timer(Protocol):
+    """A call that is still to come."""
+
+    def cancel(self) -> None: ...
+
+
+class Timers(Protocol):
+    """A clock, in seconds, that calls back; an event loop is one. A test can let hours pass at once."""
+
+    def time(self) -> float: ...
+
+    def call_later(self, delay: float, callback: Callable[..., object], /, *args: object) -> Timer: ...
 
 
 class Choose(Protocol):

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from protocol.messages import Stopping
+from server.config import Timer, Timers
 from server.logs import about
 from server.net.clients import Clients
-from server.timers import Timer, Timers
 
 log = logging.getLogger(__name__)
 

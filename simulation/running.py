@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from server.tables.seats.confusables import read_list
+from simulation.loop import Trace
 from simulation.plan import Choice, plan_of
-from simulation.trace import Trace
 from simulation.world import Outcome, World
 
 _MOST_SECONDS: Final = 300.0  # of a simulation, in real time: then something runs in a circle

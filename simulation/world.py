@@ -30,7 +30,7 @@ from simulation.database import LEASE_SECONDS, DatabaseServer, connection_to
 from simulation.disk import Disks
 from simulation.disturbing import Disturbing
 from simulation.judging.tables import Tables
-from simulation.loop import EPOCH, Clock, Process, Stuck
+from simulation.loop import EPOCH, Clock, Process, Stuck, Trace
 from simulation.network import Connection, Network, Weather
 from simulation.people import games as people_games
 from simulation.people.games import Games
@@ -39,7 +39,6 @@ from simulation.people.visitors import Route, Stroller
 from simulation.plan import Plan
 from simulation.server import Log, NotStarted, Server, begin, records_in
 from simulation.strangers import Bots, Stranger, browse
-from simulation.trace import Trace
 from simulation.verdict import Verdict, journal_in
 from simulation.wiretap import Wiretap
 

@@ -11,13 +11,13 @@ from typing import Final
 
 from engine.events import Event
 from engine.record import recorded
+from server.config import Timer, Timers
 from server.errors import JournalError
 from server.failures import RepeatedFailure, Tasks
 from server.logs import about
 from server.storage.entries import Played, StoodIn, events_in
 from server.storage.journal import Journal
 from server.storage.table_summary import contents
-from server.timers import Timer, Timers
 
 log = logging.getLogger(__name__)
 

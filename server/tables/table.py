@@ -26,7 +26,7 @@ from protocol.messages import (
     Turn,
     Watch,
 )
-from server.config import Limits
+from server.config import Limits, Timers
 from server.counts import Counts
 from server.errors import JournalError, TableLost
 from server.failures import Tasks
@@ -58,7 +58,6 @@ from server.tables.requests import Requests
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state.persistent_state import PersistentState, Player
 from server.tables.summaries import table_summary
-from server.timers import Timers
 from server.tracing import move_span
 
 log = logging.getLogger(__name__)

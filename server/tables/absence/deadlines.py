@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from engine.pieces import Seat
+from server.config import Timer, Timers
 from server.failures import Tasks
-from server.timers import Timer, Timers
 
 
 class FreeIfAway(Struct, frozen=True):

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 from protocol.codes import Code
 from protocol.messages import Online
 from protocol.text import unsafe
-from server.cluster.messages import PersonElsewhere as PersonTold
+from server.cluster.messages import PersonElsewhere
+from server.config import Timer, Timers
 from server.failures import Tasks
 from server.net.session import Session, framed
 from server.net.tokens import token_hash
@@ -22,7 +23,6 @@ from server.tables.online.people_elsewhere import PeopleElsewhere
 from server.tables.online.remarks import Remarks
 from server.tables.rates import Rates
 from server.tables.seats.names import check_name, looks
-from server.timers import Timer, Timers
 
 if TYPE_CHECKING:
     from server.cluster.channel import Channel
@@ -211,12 +211,12 @@ class LobbyChat:
         self._remarks.share(channel, self._begin_soon)
         self._tell_others = self._elsewhere.share(channel, self._own, self._others_changed)
 
-    def _own(self) -> dict[str, PersonTold]:
+    def _own(self) -> dict[str, PersonElsewhere]:
         """Return what the other servers receive about who is online here."""
         if not self.is_open:
             return {}
         return {
-            person.session.id: PersonTold(
+            person.session.id: PersonElsewhere(
                 person.name, person.since, *self._place_of(person.session), sorted(person.proofs)
             )
             for person in self._people

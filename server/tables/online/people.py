@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from protocol.codes import Code
 from protocol.limits import PEOPLE_LISTED
 from protocol.messages import Online, PersonOnline, Whereabouts
-from server.cluster.messages import PersonElsewhere as Elsewhere
+from server.cluster.messages import PersonElsewhere
 from server.net.session import Session
 from server.refusal import Refusal
 from server.tables.seats.names import looks
@@ -83,7 +83,7 @@ class PeopleOnline:
             self._forget_name(person)
         return person
 
-    def listed(self, place_of: Callable[[Session], Place], others: Sequence[Elsewhere] = ()) -> Online:
+    def listed(self, place_of: Callable[[Session], Place], others: Sequence[PersonElsewhere] = ()) -> Online:
         """Return the list of who is online, here and at other servers, as far as it has room.
 
         If it has not enough, each address has an equal part of it before any has more.
@@ -109,5 +109,5 @@ class PeopleOnline:
             del self._by_looks[look]
 
 
-def _shown(person: Elsewhere) -> PersonOnline:
+def _shown(person: PersonElsewhere) -> PersonOnline:
     return PersonOnline(person.name, person.at, person.table)
