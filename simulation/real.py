@@ -226,12 +226,12 @@ class Round:
                     parties = self._games(port)
                     await self._play(parties)
                 for server in self._servers:
-                    await server.kill()
+                    await self._kill(server)
                     await server.start()
                 await self._wait_for_records(parties)
             finally:
                 for server in self._servers:
-                    await server.kill()
+                    await self._kill(server)
             await self._judge(parties)
 
     async def _start_database(self, stack: contextlib.AsyncExitStack) -> None:
@@ -302,7 +302,7 @@ class Round:
         self.counts[f"faults: {kind}"] += 1
         at = self._rng.randrange(len(self._servers))
         if kind == "kill":
-            await self._servers[at].kill()
+            await self._kill(self._servers[at])
             await asyncio.sleep(0 if cluster is None else seconds)
             await self._servers[at].start()
         elif kind == "cut":
@@ -315,6 +315,14 @@ class Round:
             await asyncio.to_thread(cluster.stop, "fast" if kind == "restart" else "immediate")
             await asyncio.sleep(seconds)
             await asyncio.to_thread(cluster.start, *CARELESS)
+
+    async def _kill(self, server: Server) -> None:
+        """Kill it, and note which tables were long: its next start lists what is left of them."""
+        await server.kill()
+        if self._cluster is None and (commits := self._data / LIST_NAME).exists():
+            for code, length in _LENGTH.findall(commits.read_text(encoding="ascii")):
+                if int(length) >= ENTRIES_BETWEEN_SHORTENINGS:
+                    self.long_tables.add(code)
 
     async def _wait_for_records(self, parties: Games) -> None:
         """Wait for records that kills have prevented; the verdict lists those that are missing."""
@@ -330,9 +338,6 @@ class Round:
     async def _journal(self) -> tuple[dict[str, list[Entry]], Ownership | None]:
         """Return the entries of every table, and which node had which table when; raises JournalError."""
         if self._cluster is None:
-            listed = (self._data / LIST_NAME).read_text(encoding="ascii")
-            most = ENTRIES_BETWEEN_SHORTENINGS
-            self.long_tables = {code for code, length in _LENGTH.findall(listed) if int(length) >= most}
             return await journal_in(self._data), None
         house = await asyncio.to_thread(house_in, self._cluster.url)
         if house.set_aside:

@@ -131,6 +131,7 @@ class CommitQueue:
         self._alone: list[Append] = []  # each of which makes a batch of its own
         self._jobs: list[Job] = []
         self._at_work: asyncio.Future[Results] | None = None
+        self._due = False  # to be settled in this turn of the loop
         self._loop = asyncio.get_running_loop()
         self.in_use: dict[str, Standing] = {}
         self.durations = Durations()
@@ -166,11 +167,13 @@ class CommitQueue:
             await asyncio.sleep(0)  # for its callback
 
     def _settle_soon(self) -> None:
-        if self._at_work is None and len(self._appends) + len(self._jobs) == 1:
+        if self._at_work is None and not self._due:
+            self._due = True
             self._loop.call_soon(self._settle)
 
     def _settle(self) -> None:
         """Begin what is to be done next."""
+        self._due = False
         while self._at_work is None and (self._appends or self._alone or self._jobs):
             self._settle_one(self._next_batch(), self._jobs.pop(0) if self._jobs else None)
 
@@ -210,6 +213,8 @@ class CommitQueue:
         self._at_work = None
         try:
             results = done.result()
+        except asyncio.CancelledError as error:  # the server ends; those who wait cannot be cancelled
+            results = _not_stored(error), _not_stored(error)
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
             results = _not_stored(error), error
         try:
@@ -262,5 +267,5 @@ class CommitQueue:
             self._health.count_failures(error.reason, len(appends), told=self._logged())
 
 
-def _not_stored(error: Exception) -> NotStored:
+def _not_stored(error: BaseException) -> NotStored:
     return NotStored("the journal could not be written: {reason}", reason=reason_of(error))

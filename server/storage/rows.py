@@ -79,8 +79,12 @@ def archived_from(row: Sequence[Any]) -> Stored:
 
 
 def listed_from(row: Sequence[Any]) -> ArchivedTable:
-    """Return what a row of the archive says, without unpacking it; raises ValueError if it makes no sense."""
+    """Return what a row of the archive says, without unpacking it; raises ValueError if it makes no sense.
+
+    Of a damaged one nothing but its place is looked at.
+    """
     code, when, _, origin, played, length, link, opened, changed, text, stored_seal = row
+    whole = seal(*row[:-1]) == stored_seal
     return ArchivedTable(
         code,
         when,
@@ -88,8 +92,8 @@ def listed_from(row: Sequence[Any]) -> ArchivedTable:
         ArchivedGame(origin, bool(played)),
         opened,
         changed,
-        msgspec.json.decode(text, type=Contents),
-        whole=seal(*row[:-1]) == stored_seal,
+        msgspec.json.decode(text, type=Contents) if whole else Contents("playing", (), 0),
+        whole=whole,
     )
 
 

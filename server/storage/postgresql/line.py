@@ -70,6 +70,7 @@ class Line:
             self._making = None
         if self._connection is not None:
             connection, self._connection = self._connection, None
+            self._up.clear()
             connection.terminate()
 
     async def change(self, work: Callable[[Connection, bool], Awaitable[T]]) -> T:
@@ -111,12 +112,17 @@ class Line:
             async with asyncio.timeout_at(until):
                 if self._up.is_set():  # the database has refused it, perhaps for the earlier attempt
                     await asyncio.sleep(_FIRST_PAUSE)
-                await self._up.wait()
+                await self._connected()
         except TimeoutError:
             self.end_term()
         if self.fenced or self._term != term:
             raise Fenced from error
         return self._connection
+
+    async def _connected(self) -> None:
+        """Wait for a connection, even if one is made and lost in the same moment, or the end of the term."""
+        while self._connection is None and not self.fenced:
+            await self._up.wait()
 
     async def read(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """Return what `work` returns, which changes nothing; raises NotStored if that fails."""
@@ -137,7 +143,7 @@ class Line:
             left = self._lost_at + _BLIP_SECONDS - self._loop.time()
             try:
                 async with asyncio.timeout(max(0.0, left)):
-                    await self._up.wait()
+                    await self._connected()
             except TimeoutError:
                 raise NotStoredNow(
                     "the journal could not be written: {reason}",

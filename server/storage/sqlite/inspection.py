@@ -28,6 +28,7 @@ from server.storage.sqlite.write_ahead_log import is_intact
 from server.storage.standing import SET_ASIDE, Place, Standing
 from server.storage.stored_tables import ArchivedTable, Row, SetAside, Stored
 
+REPAIRED: Final = ".repaired"  # ends the names of files that palatinus tables salvage has yet to put in place
 _COMMITS_OF_A_KILL: Final = 1  # that a killed server may have made without listing them
 # Asks for no lock, which cannot be had for reading; the folder is locked.
 _WITHOUT_LOCKS: Final = "win32-none" if sys.platform == "win32" else "unix-none"
@@ -331,7 +332,14 @@ def _verdict(code: str, view: View, known: KnownCommits, archive: Mapping[str, S
 
 
 def refuse_if_in_use(path: Path) -> None:
-    """Raise JournalError if another connection has the journal; nothing is changed by asking."""
+    """Raise JournalError if another connection has the journal, or a salvage has yet to end.
+
+    Nothing is changed by asking.
+    """
+    if beside(path, REPAIRED).exists():
+        raise JournalError(
+            "palatinus tables salvage was interrupted. Run it again with --data {folder}", folder=path.parent
+        )
     if not size_of(path):  # SQLite would delete the log of an empty file
         return
     try:

@@ -32,7 +32,6 @@ from server.storage.sqlite.journal_file import FILE_NAME, opened, unusable
 from server.storage.sqlite.tables_in_file import carry_out
 from server.storage.stored_tables import SetAside
 
-REPAIRED: Final = ".repaired"  # ends the names of files that palatinus tables salvage has yet to put in place
 KEPT: Final = ".damaged-"  # and then the date
 _MOST_LINES: Final = 20  # about single tables
 _REMEDY: Final = "palatinus tables salvage, while the server is stopped: the copies may hold more"
@@ -47,10 +46,6 @@ def make_ready(data: Path) -> View:
     """
     path = data / FILE_NAME
     refuse_if_in_use(path)
-    if beside(path, REPAIRED).exists():
-        raise JournalError(
-            "palatinus tables salvage was interrupted. Run it again with --data {folder}", folder=data
-        )
     findings = inspected(data)
     if findings.unlisted:
         log.warning("the commit list lacked the last commits", extra=about(commits=findings.unlisted))

@@ -20,14 +20,18 @@ from server.config import Config, Limits
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.chain import first_link, next_link
-from server.storage.entries import Entry, Forgotten, Opened
+from server.storage.entries import Entry, Forgotten, Opened, entry_text
+from server.storage.house import House
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import _commit_line, known_commits, written
+from server.storage.sqlite.data_folder import DataFolder, make_folder
+from server.storage.sqlite.inspection import REPAIRED
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.online_backup import OnlineBackup
 from server.storage.sqlite.ready import make_ready
 from server.storage.standing import Place, Standing
+from server.storage.stored_tables import Stored, relinked
 from tests.server.peer import game, play_on
 from trials.damage import (
     DAMAGES,
@@ -47,6 +51,14 @@ from trials.damage import (
 @pytest.fixture(scope="module")
 def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
     return asyncio.run(case_in(tmp_path_factory.mktemp("case")))
+
+
+def _table(code: str, archived: int | None = None) -> Stored:
+    entries = [Opened(3, True, None)]
+    game = None if archived is None else ArchivedGame("origin", False)
+    return Stored(
+        code, relinked(code, ((1, entry_text(entry)) for entry in entries)), entries, archived, game=game
+    )
 
 
 @pytest.mark.parametrize("attempts", [range(1), pytest.param(range(1, 5), marks=pytest.mark.slow)])
@@ -134,6 +146,31 @@ def test_a_journal_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).mkdir()
     with pytest.raises(JournalError, match=f"cannot use the journal .*{FILE_NAME}"):
         make_ready(tmp_path)
+
+
+def test_an_archived_game_whose_summary_is_damaged_is_set_aside_alone(tmp_path: Path) -> None:
+    """The list of archived games is read at each start: what is wrong with one of them keeps no other out."""
+    make_folder(
+        tmp_path, House([_table("KXQT")], [_table("WZBN", archived=5), _table("WZBR", archived=6)], [], [])
+    )
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as database, database:
+        database.execute("UPDATE archive SET contents = '{x' WHERE code = 'WZBN'")
+    findings = make_ready(tmp_path)
+    assert set(findings.in_use) == {"KXQT"}
+    assert set(findings.archived) == {"WZBR"}
+    assert set(findings.set_aside) == {"WZBN"}
+
+
+def test_nothing_is_changed_before_an_interrupted_salvage_has_ended(tmp_path: Path) -> None:
+    """It would put files in place that know nothing of the change."""
+    make_folder(tmp_path, House([], [_table("WZBN", archived=5)], [], []))
+    (tmp_path / f"{FILE_NAME}{REPAIRED}").touch()
+    before = contents(tmp_path)
+    with pytest.raises(JournalError, match="salvage was interrupted"), DataFolder(tmp_path) as folder:
+        folder.remove(["WZBN"])
+    with pytest.raises(JournalError, match="salvage was interrupted"):
+        make_ready(tmp_path)
+    assert contents(tmp_path) == before
 
 
 async def test_a_salvage_gives_back_what_a_start_could_not_read(case: Case, tmp_path: Path) -> None:

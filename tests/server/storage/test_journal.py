@@ -32,7 +32,9 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
 from server.logs import describe
+from server.storage.commit_queue import CommitQueue
 from server.storage.entries import Entry, Freed, Opened, Played, Taken, entry_text
+from server.storage.health import Health
 from server.storage.house import House
 from server.storage.operations import insert
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
@@ -476,6 +478,20 @@ async def test_a_file_in_use_is_refused(tmp_path: Path) -> None:
             async with running(Config(data=tmp_path)):
                 pass
         await play_on(peers, random.Random(7), moves=2)
+
+
+async def test_nobody_waits_for_a_store_that_was_cancelled() -> None:
+    """A server that ends cancels its tasks; what waits for a commit cannot be cancelled, so it is told."""
+    store = asyncio.get_running_loop().create_future()
+    queue = CommitQueue(lambda _batch, _work: store, Health(lambda: asyncio.sleep(0)))
+    appended = asyncio.create_task(queue.append([("KXQT", 0, [Opened(3, True, None)])]))
+    done = queue.ask(lambda: None)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    store.cancel()
+    for waiting in (appended, done):
+        with pytest.raises(JournalError, match="could not be written"):
+            await asyncio.wait_for(waiting, 5)
 
 
 async def test_tables_that_share_commits_keep_their_own_entries(tmp_path: Path) -> None:
