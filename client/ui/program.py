@@ -93,6 +93,7 @@ class Program:
         self._tasks: set[asyncio.Task[None]] = set()
         self._shell = Shell(self._frame, self._press, self._act, device)
         self._touched = time.monotonic()
+        self._last_top = 0
         self.changed_later = self._shell.redraw_later
 
     async def run(self) -> None:
@@ -138,16 +139,22 @@ class Program:
 
     def _frame(self, width: int, height: int) -> Frame:
         top = self._stack[-1]
-        return drawn(top.ui, top.model, self.glyphs, width, height)
+        frame = drawn(top.ui, top.model, self.glyphs, width, height)
+        self._last_top = frame.last_top
+        return frame
 
-    def _press(self, name: str, last_top: int) -> None:
-        self._touched = time.monotonic()
-        self._stack[-1].ui = replace(self._stack[-1].ui, last_top=last_top)
-        self._stack[-1].press(name)
+    def _press(self, name: str) -> None:
+        self._touch().press(name)
 
     def _act(self, action: Action) -> None:
+        self._touch().act(action)
+
+    def _touch(self) -> Session:
+        """Return the session on top, which somebody uses, with how far it can be scrolled as it is drawn."""
         self._touched = time.monotonic()
-        self._stack[-1].act(action)
+        top = self._stack[-1]
+        top.ui = replace(top.ui, last_top=self._last_top)
+        return top
 
     async def _tick(self) -> None:
         while True:

@@ -37,7 +37,7 @@ class Shell:
     def __init__(
         self,
         frame_for: Callable[[int, int], Frame],
-        press: Callable[[str, int], None],
+        press: Callable[[str], None],
         act: Callable[[Action], None],
         device: Device | None = None,
     ) -> None:
@@ -149,7 +149,7 @@ class Shell:
 
     def _on_key(self, name: str) -> None:
         if self._frame.seen or name in _UNSEEN:
-            self._press(name, self._frame.last_top)
+            self._press(name)
 
     def _on_focus(self, focused: bool) -> None:
         self._caller.focused = focused

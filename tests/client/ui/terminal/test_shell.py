@@ -4,12 +4,20 @@ import signal
 
 import pytest
 from prompt_toolkit.application import create_app_session
+from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from client.ui.actions import Action, Hover, Insert, PointAt
+from client.tables.table import TableModel
+from client.ui.actions import Act, Action, Hover, Insert, PointAt
 from client.ui.frame import EMPTY, Frame, Target
+from client.ui.program import Choosing, Program
+from client.ui.screens.reading import Reading, Topic
+from client.ui.screens.screen import drawn
+from client.ui.screens.start import Start
+from client.ui.state import Ui
 from client.ui.terminal.shell import Shell
+from client.ui.texts.glyphs import UNICODE
 
 HERE, THERE = (0, 0), (1, 0)
 BOARD = Frame((EMPTY,), (Target(0, 0, 3, PointAt(HERE)), Target(3, 0, 3, PointAt(THERE))))
@@ -19,7 +27,7 @@ async def passed_on(frame: Frame, sent: str) -> list[str | Action]:
     """Return what the shell passes on of a terminal's input while it shows `frame`; q ends it."""
     found: list[str | Action] = []
 
-    def press(name: str, _last_top: int) -> None:
+    def press(name: str) -> None:
         found.append(name)
         if name == "q":
             shell.quit()
@@ -53,7 +61,7 @@ async def test_an_interrupt_signal_is_passed_on_as_its_key() -> None:
     """Ctrl-C arrives as a key, since the terminal is in raw mode; other programs may send the signal."""
     found: list[str] = []
 
-    def press(name: str, _last_top: int) -> None:
+    def press(name: str) -> None:
         found.append(name)
         shell.quit()
 
@@ -73,7 +81,7 @@ async def test_an_interrupt_signal_is_passed_on_as_its_key() -> None:
 async def test_an_error_while_handling_a_key_ends_the_program() -> None:
     """An OSError of a disk is not mistaken for a closed terminal."""
 
-    def press(_name: str, _last_top: int) -> None:
+    def press(_name: str) -> None:
         raise OSError("no room")
 
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
@@ -83,8 +91,27 @@ async def test_an_error_while_handling_a_key_ends_the_program() -> None:
             await shell.run()
 
 
+async def test_a_click_scrolls_what_is_on_the_screen() -> None:
+    """As the key does: from the first lines of a long page to later lines, not to the next page."""
+    rules = Ui("Ann", page=Start((), level=0, servers=()), overlay=Reading(Topic.RULES))
+    frame = drawn(rules, TableModel(), UNICODE, 60, 20)
+    (target,) = (each for each in frame.targets if each.action is Act.PAGE_DOWN)
+
+    class Output(DummyOutput):
+        def get_size(self) -> Size:
+            return Size(rows=20, columns=60)
+
+    reader = Choosing(rules)
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=Output()):
+        pipe.send_text(f"\x1b[<0;{target.column + 1};{target.line + 1}m")
+        pipe.send_text("\x03")
+        await Program(reader).run()
+    assert isinstance(reader.ui.overlay, Reading)
+    assert (reader.ui.overlay.number, reader.ui.overlay.top > 0) == (0, True)
+
+
 async def test_a_closed_terminal_ends_the_program() -> None:
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
-        shell = Shell(lambda _width, _height: BOARD, lambda _name, _top: None, lambda _: None)
+        shell = Shell(lambda _width, _height: BOARD, lambda _name: None, lambda _: None)
         pipe.close()
         assert not await shell.run()
