@@ -54,7 +54,7 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
 
 
 def _table(code: str, archived: int | None = None) -> Stored:
-    entries = [Opened(3, True, None)]
+    entries: list[Entry] = [Opened(3, True, None)]
     game = None if archived is None else ArchivedGame("origin", False)
     return Stored(
         code, relinked(code, ((1, entry_text(entry)) for entry in entries)), entries, archived, game=game
