@@ -43,8 +43,8 @@ def hiding_secrets(struct: Struct) -> str:
     return f"{type(struct).__name__}({', '.join(shown)})"
 
 
-class FromClient(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True):
-    """What a client sends: unknown fields are refused."""
+class FromClient(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True, omit_defaults=True):
+    """What a client sends: an older server refuses fields that it does not know, so defaults are left out."""
 
 
 class FromServer(Struct, frozen=True, tag_field="t", omit_defaults=True):

@@ -1,0 +1,217 @@
+"""An upgrade: a server of an earlier version stops in the middle of ten games, and today's goes on with them.
+
+    python -m trials.upgrade [COMMIT] [--games N] [--kill]
+
+The earlier version comes from the repository's history. At each table sit one of its bots and one of
+today's clients; half way, the old server is stopped or killed, and today's starts with its data folder. Every
+game has to be played to its scoring, by clients that came back on their own, and to leave a record that
+`palatinus check` accepts.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import io
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from client.bots.brains import brain_named
+from client.network.connection import Closed, ConnectFailed, Connection, connected
+from engine.redaction import snapshot
+from protocol.messages import NEW, OpenTable, StartGame
+from protocol.moves import move_message
+
+PREVIOUS: Final = "176e03e4"  # the version before today's
+TODAY: Final = Path(__file__).parents[1]
+_SECONDS: Final = 120.0  # for a start, and for all games after the upgrade
+
+
+def source(commit: str, folder: Path) -> Path:
+    """Unpack the source of a commit; raises CalledProcessError or OSError where it cannot be had."""
+    words = (shutil.which("git") or "git", "archive", commit)
+    packed = subprocess.run(words, cwd=TODAY, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+async def program(tree: Path, *words: str | Path) -> Process:
+    """Start the program of this source, which finds nobody's settings and seats, and is not announced."""
+    own = {
+        name: str(tree / ".home") for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+    }
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, tree / "palatinus.py", *words),
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=PIPE,
+        env={**os.environ, **own, "LANGUAGE": "en", "PALATINUS_MULTICAST": "none"},
+    )
+
+
+async def output(process: Process) -> str:
+    """Wait until a program has ended well, and return what it printed."""
+    try:
+        async with asyncio.timeout(_SECONDS):
+            out, err = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+    assert process.returncode == 0, err.decode()
+    return out.decode()
+
+
+class Server:
+    """`palatinus serve` from a source, which keeps its port from start to start."""
+
+    def __init__(self, *options: str | Path) -> None:
+        self.port = 0
+        self._options = options
+        self._process: Process | None = None
+
+    @property
+    def url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}"
+
+    async def start(self, tree: Path) -> None:
+        """Start it, and wait until it accepts connections."""
+        options = ("--host", "127.0.0.1", "--port", str(self.port), *self._options)
+        self._process = await program(tree, "serve", *options)
+        assert self._process.stdout is not None
+        async with asyncio.timeout(_SECONDS):
+            async for line in self._process.stdout:
+                if found := re.search(rb":(\d+)$", line):
+                    self.port = int(found[1])
+                    return
+        assert self._process.stderr is not None
+        raise RuntimeError((await self._process.stderr.read()).decode())
+
+    async def end(self, how: signal.Signals = signal.SIGKILL) -> None:
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(how)
+            await self._process.communicate()
+            self._process = None
+
+
+@contextlib.asynccontextmanager
+async def ended(*servers: Server) -> AsyncIterator[None]:
+    """End the servers with the context."""
+    try:
+        yield
+    finally:
+        for server in servers:
+            await server.end()
+
+
+class Player:
+    """One of today's clients, which makes as many random moves as it is told to."""
+
+    def __init__(self, connection: Connection, seed: int) -> None:
+        self._connection = connection
+        self._chooser = random.Random(seed)
+        self._moves = asyncio.Semaphore(0)
+        self._made = asyncio.Event()
+
+    async def make(self, moves: int) -> None:
+        """Make so many moves, or fewer if the game ends before."""
+        self._made.clear()
+        for _ in range(moves):
+            self._moves.release()
+        async with asyncio.timeout(_SECONDS):
+            await self._made.wait()
+
+    async def play(self) -> None:
+        """Start the game when everybody is there, and play it to its scoring."""
+        model = self._connection.model
+        started = False
+        async for update in self._connection.updates():
+            if isinstance(update, Closed):
+                raise ConnectFailed(update.reason)
+            if not started and model.state is not None and all(seat.here for seat in model.state.seats):
+                started = True
+                await self._connection.ask(StartGame(NEW))
+            if model.view is not None and model.view.result is not None:
+                break
+            if model.view is not None and model.legal is not None:
+                if self._moves.locked():
+                    self._made.set()
+                await self._moves.acquire()
+                view = snapshot(model.view, model.view.eyes)
+                command = brain_named("random").choose(view, model.legal, self._chooser)
+                await self._connection.ask(move_message(NEW, command))
+        self._made.set()
+
+
+@contextlib.asynccontextmanager
+async def games(tree: Path, url: str, number: int) -> AsyncIterator[list[Player]]:
+    """Begin games of one of today's clients and a bot of the program in `tree` each, and play them a little.
+
+    With the end of the context they are played to their scoring.
+    """
+    async with contextlib.AsyncExitStack() as stack, asyncio.TaskGroup() as tasks:
+        players = []
+        for seed in range(number):
+            connection = await stack.enter_async_context(connected(url))
+            code = (await connection.ask(OpenTable(NEW, 2, "Anna", random_layout=bool(seed % 2)))).table
+            tasks.create_task(output(await program(tree, "bot", "--brain", "random", url, code)))
+            players.append(player := Player(connection, seed))
+            tasks.create_task(player.play())
+        await make_moves(players, 6)
+        yield players
+        await make_moves(players, 100)
+
+
+async def make_moves(players: Sequence[Player], moves: int) -> None:
+    """Have each player make so many moves."""
+    await asyncio.gather(*(player.make(moves) for player in players))
+
+
+async def check_records(records: Path, number: int) -> None:
+    """Fail unless there is a record of each game that `palatinus check` accepts."""
+    found = [*records.glob("*")]  # noqa: ASYNC240 - nobody waits for the trial
+    assert len(found) == number, f"{len(found)} records of {number} games"
+    for record in found:
+        await output(await program(TODAY, "check", record))
+
+
+async def upgrade(old: Path, number: int, folder: Path, how: signal.Signals) -> None:
+    """Upgrade a server in the middle of games; raises AssertionError if one is lost."""
+    server = Server("--data", folder / "data", "--records", folder / "records")
+    async with ended(server):
+        await server.start(old)
+        async with games(old, server.url, number):
+            await server.end(how)
+            await server.start(TODAY)
+        await server.end(signal.SIGTERM)
+    await check_records(folder / "records", number)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m trials.upgrade", description=__doc__)
+    parser.add_argument(
+        "commit", nargs="?", default=PREVIOUS, help="the earlier version (default: %(default)s)"
+    )
+    parser.add_argument("--games", type=int, default=10)
+    parser.add_argument("--kill", action="store_true", help="end the old server with SIGKILL")
+    options = parser.parse_args()
+    how = signal.SIGKILL if options.kill else signal.SIGTERM
+    with tempfile.TemporaryDirectory() as folder:
+        old = source(options.commit, Path(folder, "source"))
+        asyncio.run(upgrade(old, options.games, Path(folder), how))
+    print(f"{options.games} games begun on {options.commit} were played to their scoring on today's server.")
+
+
+if __name__ == "__main__":
+    main()
