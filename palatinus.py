@@ -20,6 +20,7 @@ from commands.display_options import add_drawing, set_display_defaults
 from commands.parsing import (
     Command,
     Parser,
+    PrintCompletion,
     Version,
     WrongUse,
     add_command,
@@ -133,6 +134,9 @@ def _parser() -> argparse.ArgumentParser:
         help=_("do not announce servers hosted by this program, including from the start screen"),
     )
     parser.add_argument("-V", "--version", action=Version)
+    meaning = _("print a script that makes this shell complete commands, options and files, and exit")
+    shells = ("bash", "zsh", "fish")
+    parser.add_argument("--print-completion", action=PrintCompletion, choices=shells, help=meaning)
     parser.set_defaults(run=_open_start_screen)
     commands = parser.add_subparsers(
         title=_("commands"),

@@ -46,6 +46,14 @@ class Parser(argparse.ArgumentParser):
             text = _("there is no command {word}").format(word=repr(value))
         raise argparse.ArgumentError(None, text)
 
+    def all_arguments(self) -> Iterator[Any]:
+        """Return the arguments, and those of all commands below."""
+        for argument in self._actions:
+            yield argument
+            if isinstance(argument.choices, dict):
+                for command in argument.choices.values():
+                    yield from command.all_arguments()
+
     def error(self, message: str) -> NoReturn:
         hint = _("(see {command} --help)").format(command=self.prog)
         self.exit(2, f"{self.prog}: {message} {hint}\n")
@@ -67,6 +75,10 @@ class Command(Parser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self.declare()
         return super().parse_known_args(args, namespace)
+
+    def all_arguments(self) -> Iterator[Any]:
+        self.declare()
+        return super().all_arguments()
 
 
 CANNOT_READ: Final = N_("cannot read {file}: {reason}")
@@ -162,4 +174,18 @@ class Version(argparse.Action):
 
         version = installed_version() or _("not installed")
         print(f"palatinus {version}")
+        parser.exit()
+
+
+class PrintCompletion(argparse.Action):
+    """Prints a script with which a shell completes commands, options, their values, and files."""
+
+    def __call__(self, parser: Any, _names: object, shell: Any, *_rest: object) -> None:
+        import shtab
+
+        kinds = {"FILE": shtab.FILE, "GAME": shtab.FILE, "OUT": shtab.FILE, "FOLDER": shtab.DIRECTORY}
+        for argument in parser.all_arguments():
+            if argument.metavar in kinds:
+                argument.complete = kinds[argument.metavar]
+        print(shtab.complete(parser, shell))
         parser.exit()

@@ -3,11 +3,13 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pexpect
 import pytest
 
 from commands.arguments import data_folder
@@ -16,6 +18,7 @@ from engine.game import GameOptions
 from engine.record import recorded
 from palatinus import _parser, main
 from tests.games import played
+from tests.server.peer import TIMEOUT
 
 ROOT = Path(__file__).parents[1]
 RECORD = Path(__file__).parent / "engine" / "records" / "3-players.txt"
@@ -358,3 +361,34 @@ def test_a_folder_with_the_name_of_a_package_is_not_taken_for_it(tmp_path: Path)
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("palatinus ")
+
+
+@pytest.mark.parametrize(
+    ("shell", "start"),
+    [
+        ("bash --norc -i", 'eval "$(<{script})"'),
+        ("zsh -f -i", 'autoload -U compinit; compinit -D; eval "$(<{script})"'),
+        ("fish -N -i", "source {script}"),
+    ],
+)
+def test_shells_complete_commands_options_and_files(
+    shell: str, start: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The real shell, in a terminal."""
+    name = shell.partition(" ")[0]
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is not installed")
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["--print-completion", name])
+    (tmp_path / "script").write_text(capsys.readouterr().out, encoding="utf-8")
+    (tmp_path / "games").mkdir()
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm"}
+    run = pexpect.spawn(shell, cwd=tmp_path, env=environment, encoding="utf-8", timeout=TIMEOUT)
+    try:
+        run.sendline(start.format(script="script") + "; echo rea''dy")
+        run.expect_exact("ready")
+        for typed, completed in (("palatinus history sta", "ndings"), ("--rec", "ords"), ("ga", "mes")):
+            run.send(f"{typed}\t")
+            run.expect_exact(completed)
+    finally:
+        run.close(force=True)
