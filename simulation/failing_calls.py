@@ -127,7 +127,7 @@ class _Trial:
         for number, step in enumerate(_STEPS):
             if number == _RESTART:
                 self._backup.unlink(missing_ok=True)
-                await _retried(lambda: journal.backup(self._backup))  # noqa: B023 - awaited before the next turn
+                await _retried(lambda: journal.copy(self._backup, exact=False))  # noqa: B023 - awaited before the next turn
                 await journal.close()
                 journal = await _retried(self._open)
 

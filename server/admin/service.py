@@ -7,9 +7,9 @@ import logging
 import os
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final, TypeVar, get_args
+from typing import BinaryIO, Final, get_args
 
 from engine.events import Event, Placed, TileLaid
 from engine.game import Game, RandomChance
@@ -65,8 +65,6 @@ from server.tables.table import Table
 from server.version import SERVER_NAME
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 BACKUP_NAME: Final = "palatinus.backup.unfinished"
 _TABLES_AT_ONCE: Final = 20  # read from the journal before moves have their turn
@@ -252,16 +250,16 @@ class AdminService:
         return _live_report(table, *times.get(code, (None, None)))
 
     async def _backup(self) -> Answer:
-        copy, size, _ = await self._copy(self._journal.backup)
+        copy, size, _ = await self._copy(exact=False)
         log.info("backed up", extra=about(bytes=size))
         return CopyReport(size), copy
 
     async def _snapshot(self) -> Answer:
-        copy, size, listed = await self._copy(self._journal.snapshot)
+        copy, size, listed = await self._copy(exact=True)
         return SnapshotReport(listed, size), copy
 
-    async def _copy(self, copied: Callable[[Path], Awaitable[T]]) -> tuple[BinaryIO, int, T]:
-        """Return a private copy of the journal, already removed, its size, and what `copied` returns."""
+    async def _copy(self, *, exact: bool) -> tuple[BinaryIO, int, bytes]:
+        """Return a private copy of the journal, already removed, its size, and its commit list."""
         if self._config.data is None:
             raise failure(FailureCode.NOTHING_STORED)
         if self._backing_up:
@@ -270,13 +268,13 @@ class AdminService:
         self._backing_up = True
         try:
             path.unlink(missing_ok=True)
-            result = await copied(path)
+            listed = await self._journal.copy(path, exact=exact)
             copy: BinaryIO = path.open("rb")
         finally:
             self._backing_up = False
             with contextlib.suppress(OSError):  # on Windows an open file cannot be removed
                 path.unlink(missing_ok=True)
-        return copy, os.fstat(copy.fileno()).st_size, result
+        return copy, os.fstat(copy.fileno()).st_size, listed
 
 
 def _check_text(text: str) -> None:

@@ -111,16 +111,11 @@ class Journal(Protocol):
     async def restore(self, code: str, entries: int) -> None:
         """Put the first `entries` of a table that was set aside back into use."""
 
-    async def snapshot(self, path: Path) -> bytes:
-        """Copy everything as it is at one moment, damage too, into the new file `path`; raises OSError too.
+    async def copy(self, path: Path, *, exact: bool) -> bytes:
+        """Copy everything as it is at one moment into the new file `path`; return its commit list.
 
-        Return the commit list of the same moment. Others go on appending meanwhile.
-        """
-
-    async def backup(self, path: Path) -> None:
-        """Write a copy of everything into the new file `path`; raises OSError too.
-
-        Others go on appending meanwhile: the copy is as everything is at some moment before this returns.
+        An `exact` copy belongs to that list; another one needs none, and can be put to use. Others go on
+        appending meanwhile. Raises OSError too.
         """
 
     async def close(self) -> None: ...
@@ -255,10 +250,7 @@ class NoJournal:
     async def restore(self, code: str, entries: int) -> None:
         pass
 
-    async def snapshot(self, path: Path) -> bytes:  # noqa: ARG002 - as Journal has it
-        raise JournalError("with --memory there is no journal to copy")
-
-    async def backup(self, path: Path) -> None:  # noqa: ARG002 - as Journal has it
+    async def copy(self, path: Path, *, exact: bool) -> bytes:  # noqa: ARG002 - as Journal has it
         raise JournalError("with --memory there is no journal to copy")
 
     async def close(self) -> None:

@@ -215,10 +215,7 @@ class PostgresJournal(KeepingJournal):
     async def records_due(self) -> list[tuple[str, int]]:
         return await self._read_rows(lambda connection: stored.records_due(connection, self._lease.term))
 
-    async def snapshot(self, path: Path) -> bytes:  # noqa: ARG002 - as Journal has it
-        raise JournalError("a journal in a database has no file: back up the database itself")
-
-    async def backup(self, path: Path) -> None:  # noqa: ARG002 - as Journal has it
+    async def copy(self, path: Path, *, exact: bool) -> bytes:  # noqa: ARG002 - as Journal has it
         raise JournalError("a journal in a database has no file: back up the database itself")
 
     async def close(self) -> None:

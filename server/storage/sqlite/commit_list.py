@@ -208,7 +208,7 @@ class CommitList:
 def replace_file(path: Path, content: bytes) -> None:
     """Write a private file that is there as a whole or not at all, whatever happens meanwhile."""
     unfinished = path.with_name(f"{path.name}.unfinished")
-    with _removed_if_it_fails(unfinished):
+    with removed_if_it_fails(unfinished):
         unfinished.unlink(missing_ok=True)
         unfinished.touch(mode=0o600)
         with unfinished.open("wb") as file:
@@ -219,7 +219,8 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _removed_if_it_fails(path: Path) -> Iterator[None]:
+def removed_if_it_fails(path: Path) -> Iterator[None]:
+    """Remove an unfinished file if what writes it fails."""
     try:
         yield
     except BaseException:

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 from server.config import Durable
 from server.errors import JournalError, NotStored
+from server.failures import start_task
 from server.logs import about
 from server.storage import operations
 from server.storage.commit_queue import Batch, CommitQueue, Results
@@ -21,6 +22,7 @@ from server.storage.operations import Operation, Outcome
 from server.storage.reasons import reason_of
 from server.storage.sqlite.checkpoints import Checkpoints, checkpoint
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.sqlite.identity import write_copy
 from server.storage.sqlite.inspection import content_of
 from server.storage.sqlite.journal_file import (
     FILE_NAME,
@@ -33,7 +35,6 @@ from server.storage.sqlite.journal_file import (
     unusable,
 )
 from server.storage.sqlite.ledger import Ledger
-from server.storage.sqlite.online_backup import OnlineBackup
 from server.storage.sqlite.open_files import NotInPlace, OpenFiles
 from server.storage.sqlite.ready import make_ready
 from server.storage.sqlite.tables_in_file import carry_out
@@ -130,26 +131,17 @@ class SqliteJournal(KeepingJournal):
     async def records_due(self) -> list[tuple[str, int]]:
         return await self._read(operations.records_due)
 
-    async def backup(self, path: Path) -> None:
-        copy = OnlineBackup(self._database, path)
-        try:
-            while await self._done(copy.step):
-                pass  # and moves have their turn
-        finally:
-            await self._done(copy.close)
-
-    async def snapshot(self, path: Path) -> bytes:
+    async def copy(self, path: Path, *, exact: bool) -> bytes:
         frozen: tuple[sqlite3.Connection, bytes] = await self._done(self._frozen)
         database, listed = frozen
-        copy = OnlineBackup(database, path, exact=True)
+        # It closes the connection itself, also if nobody waits for it any more.
+        copying = start_task(
+            asyncio.to_thread(write_copy, database, path, exact=exact), "copying the journal"
+        )
         try:
-            while await asyncio.to_thread(copy.step):
-                pass
+            await asyncio.shield(copying)
         except sqlite3.Error as error:
             raise JournalError("the journal could not be used: {reason}", reason=reason_of(error)) from error
-        finally:
-            await asyncio.to_thread(copy.close)
-            database.close()
         return listed
 
     def _frozen(self) -> tuple[sqlite3.Connection, bytes]:

@@ -25,10 +25,10 @@ from server.storage.house import House
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import _commit_line, known_commits, written
 from server.storage.sqlite.data_folder import DataFolder, make_folder
+from server.storage.sqlite.identity import write_copy
 from server.storage.sqlite.inspection import REPAIRED
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
-from server.storage.sqlite.online_backup import OnlineBackup
 from server.storage.sqlite.ready import make_ready
 from server.storage.standing import Place, Standing
 from server.storage.stored_tables import Stored, relinked
@@ -126,11 +126,7 @@ async def test_a_copy_that_is_put_over_the_journal_alone_is_used(case: Case, tmp
     in_copy, _ = await games_in(earlier)
     copied(case.killed, data := tmp_path / "data")
     copy = tmp_path / "copy"
-    with contextlib.closing(sqlite3.connect(earlier / FILE_NAME, check_same_thread=False)) as database:
-        backup = OnlineBackup(database, copy)
-        while backup.step():
-            pass
-        backup.close()
+    write_copy(sqlite3.connect(earlier / FILE_NAME), copy, exact=False)
     (data / FILE_NAME).write_bytes(copy.read_bytes())
     given = contents(data)
     with logged() as lines:
