@@ -12,6 +12,8 @@ from typing import NoReturn
 # With -m, Python looks in the current folder first, where a folder may have the name of a package of ours.
 if __name__ == "__main__" and not sys.flags.safe_path and sys.path[0] != str(Path(__file__).parent):
     del sys.path[0]
+# Another installed package may have such a name too. Where a wheel puts ours: setup.py.
+sys.path.insert(0, str(next(filter(Path.is_dir, map(Path(__file__).parent.joinpath, ("_palatinus", ""))))))
 
 from client.language import LANGUAGES, N_, _, language_of, speak
 from client.player.calling import CallingOptions, Notices, choose_calling

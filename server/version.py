@@ -1,6 +1,7 @@
-"""The version that is installed, and how to install what some options need."""
+"""How this program is installed: its version, its modules as processes, and how to add packages."""
 
 import functools
+import os
 import shlex
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -16,6 +17,12 @@ def installed_version() -> str | None:
         return version("palatinus")
     except PackageNotFoundError:
         return None
+
+
+def module_process(module: str) -> tuple[list[str], dict[str, str]]:
+    """Return the command and the environment with which a process runs a module of this program."""
+    # -P: a module in the current folder must not stand in for one of ours.
+    return [sys.executable, "-P", "-m", module], {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
 def install_command(extra: str) -> str:

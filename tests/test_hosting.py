@@ -109,7 +109,7 @@ def test_the_container_is_built_of_what_there_is() -> None:
     assert all((ROOT / source).exists() for source in copied)
     needed = {pattern.rstrip("*") for pattern in project["tool"]["setuptools"]["packages"]["find"]["include"]}
     needed |= {f"{name}.py" for name in project["tool"]["setuptools"]["py-modules"]}
-    assert needed | {"pyproject.toml", project["project"]["readme"]} == set(copied)
+    assert needed | {"pyproject.toml", "setup.py", project["project"]["readme"]} == set(copied)
     (installed,) = re.findall(r"pip install .* '\.\[(\w+)\]'", CONTAINERFILE)
     assert installed in project["project"]["optional-dependencies"]
 

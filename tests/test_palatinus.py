@@ -348,13 +348,13 @@ def test_what_a_host_is_told_breaks_between_words(
 
 
 def test_a_folder_with_the_name_of_a_package_is_not_taken_for_it(tmp_path: Path) -> None:
-    """With `python -m palatinus`, which looks in the current folder first."""
+    """With `python -m palatinus`, which looks in the current folder first, nor an installed package."""
     (tmp_path / "client").mkdir()
     (tmp_path / "client" / "__init__.py").write_text("raise SystemExit('not ours')", encoding="utf-8")
     ended = subprocess.run(
         [sys.executable, "-m", "palatinus", "-V"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))},
         capture_output=True,
         text=True,
         check=False,

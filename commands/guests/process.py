@@ -7,21 +7,19 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Final
 
-import commands
 from client.language import _
 from commands.parsing import WrongUse
 from server.logs import about
 from server.net.addresses import reachable
+from server.version import module_process
 
 log = logging.getLogger(__name__)
 
 # As the server's address: the input's first line has it, with the token and what the server is called where
 # seats are kept. The door ends with the input.
 FROM_INPUT: Final = "-"
-_PROGRAM: Final = Path(commands.__file__).parent.parent / "palatinus.py"
 _SECONDS_TO_END: Final = 10.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # seconds
 
@@ -50,7 +48,8 @@ class DoorProcess:
 
     def __init__(self, port: int, options: Sequence[str], *, silent: bool = False) -> None:
         self._port = port
-        self._command = [sys.executable, str(_PROGRAM), "guests", "--server", FROM_INPUT, *options]
+        program, self._environment = module_process("palatinus")
+        self._command = [*program, "guests", "--server", FROM_INPUT, *options]
         self._errors = subprocess.DEVNULL if silent else None
         self._server = ""
         self._closing = threading.Event()
@@ -70,6 +69,7 @@ class DoorProcess:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
+            env=self._environment,
             **group,
         )
         port, _space, fingerprint = _of(self._process.stdout).readline().strip().partition(" ")

@@ -2,18 +2,15 @@
 
 import asyncio
 import contextlib
-import os
 import subprocess
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from server.thinking.messages import FRAME_HEAD, MOST_BYTES, Position, Thought, answer_in, framed
-
-# -P: a module in the current folder must not stand in for one of these.
-_COMMAND: Final = (sys.executable, "-P", "-m", "server.thinking.worker")
+from server.version import module_process
 
 
 class WorkerLost(Exception):
@@ -34,9 +31,9 @@ class WorkerProcess:
         if sys.platform == "win32":
             flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.BELOW_NORMAL_PRIORITY_CLASS
             group = {"creationflags": flags}
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        command, environment = module_process("server.thinking.worker")
         process = await asyncio.create_subprocess_exec(
-            *_COMMAND, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment, **group
+            *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment, **group
         )
         return cls(process)
 

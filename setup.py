@@ -1,0 +1,23 @@
+"""Where an installed Palatinus lies; everything else about it is in pyproject.toml.
+
+The names of our folders are common ones (`server`, `client`), so a wheel puts them into a folder of its own.
+`palatinus` looks there first. For other programs in the same environment, a .pth file names it last: they can
+import our packages, and never get them in place of their own.
+"""
+
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+
+class BuildInOwnFolder(build_py):
+    """Copies modules as always, and packages into `_palatinus`; an editable installation copies nothing."""
+
+    def build_packages(self) -> None:
+        Path(self.build_lib, "palatinus.pth").write_text("_palatinus\n", encoding="utf-8")
+        self.build_lib = str(Path(self.build_lib, "_palatinus"))
+        super().build_packages()
+
+
+setup(cmdclass={"build_py": BuildInOwnFolder})
