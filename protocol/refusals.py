@@ -134,6 +134,9 @@ _PASSING_TEXTS: Final[Mapping[str, Template]] = MappingProxyType(
         Code.NOT_STORED: Template(
             "The server cannot store that just now, so nothing has changed. Try again in a moment."
         ),
+        Code.TABLE_CLOSED: Template(
+            "Table {table} had to make room for another one. Its game is kept. Come back later."
+        ),
     }
 )
 

@@ -7,7 +7,7 @@ what is asked at the table to the requests, the game to the moves.
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from engine.pieces import Seat
 from protocol.codes import CloseCode, CloseReason, Code
@@ -63,6 +63,8 @@ from server.tracing import move_span
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_SECONDS_UNTIL_ROOM: Final = 60
 
 
 class Table:
@@ -370,7 +372,7 @@ class Table:
             elif self._lost:
                 session.close(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED)
             else:
-                session.send(Refusal(self._why_closed, table=self.code).message())
+                session.send(self._no_more().message())
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
         del self._context, self._admission, self._pauses, self._moves, self._game_start
@@ -391,4 +393,10 @@ class Table:
             return TableLost("another server has it")
         if self._moved_to is not None:
             return Refusal(Code.TABLE_ELSEWHERE, table=self.code, address=self._moved_to)
+        return self._no_more()
+
+    def _no_more(self) -> Refusal:
+        """Return why there is no table here any more; players of an archived one may return."""
+        if self.archived:
+            return Refusal(Code.TABLE_CLOSED, table=self.code, seconds=_SECONDS_UNTIL_ROOM)
         return Refusal(self._why_closed, table=self.code)

@@ -171,6 +171,8 @@ class Player(Visitor):
             if self.deeds is not None and refusal.code == Code.BAD_TOKEN:
                 return  # coming anew finds out why
             if refusal.code in NO_TABLE:
+                if any(model.seen[self.table].seq for model in self.models):
+                    return  # it has begun, and made room since: coming anew brings it back
                 raise NeverBegun from refusal
             if refusal.code not in _TO_BE_STARTED_LATER:
                 raise Lost(f"the host was refused: {refusal}") from refusal

@@ -243,11 +243,15 @@ async def test_tables_of_one_address_make_room_for_those_from_elsewhere(tmp_path
             await host.send(StartGame(host.next_id()))
             await guest.news()
         await anna.open(2)
-        assert (await hosts[2].until(Refused)).code == Code.TABLE_CLOSED
+        closed = await hosts[2].until(Refused)
+        assert (closed.code, closed.about) == (Code.TABLE_CLOSED, {"table": codes[2]})
         assert (await hosts[2].refused(OpenTable(7, 2, "Again"))).code == Code.TOO_MANY_TABLES
         await bruno.open(2)
         assert server.lobby.tables.keys() == {codes[0], anna.code, bruno.code}
         assert list(server.lobby.archived) == [codes[1]]
+        closed = await hosts[1].until(Refused)
+        assert closed.code == Code.TABLE_CLOSED
+        assert "game is kept" in closed.text
         assert (await carla.refused(OpenTable(7, 2, "Carla"))).code == Code.TOO_MANY_TABLES
         await anna.done(Leave(anna.next_id()))
         await hosts[1].resume(codes[1], hosts[1].token)
