@@ -1,6 +1,7 @@
 """The tables in the database, and the steps from older versions to the newest.
 
 Several servers may start at once: one of them makes the step, under a lock, and the others find it made.
+Those of the version before go on beside it, so a step removes nothing that they use: the step after it does.
 """
 
 from typing import Final
@@ -180,6 +181,7 @@ END
 $function$;
 """
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('palatinus ' || $1, 0))"
+_IN_USE: Final = "SELECT EXISTS (SELECT FROM node WHERE expires > clock_timestamp())"
 _STEPS: Final = {
     0: _VERSION_1,
     1: _VERSION_2,
@@ -202,6 +204,13 @@ async def prepare(connection: Connection, database: Database) -> None:
                 database=database,
                 version=version,
                 known=SCHEMA_VERSION,
+            )
+        if 0 < version < SCHEMA_VERSION - 1 and await connection.fetchval(_IN_USE):
+            raise JournalError(
+                "servers that are too old to run beside this one are using the database {database} "
+                "(journal {version}). Stop all of them first",
+                database=database,
+                version=version,
             )
         for step in range(version, SCHEMA_VERSION):
             await connection.execute(_STEPS[step])

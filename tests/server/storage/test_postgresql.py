@@ -108,23 +108,42 @@ async def test_a_killed_server_loses_no_move_that_anyone_saw(database: str) -> N
     assert final_view.result is not None
 
 
-@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
-async def test_an_older_schema_is_brought_to_the_newest_version(database: str, version: int) -> None:
-    """With what is in it."""
+async def make_schema(database: str, version: int, *others: str) -> None:
+    """Make the schema as a version left it, and execute other statements there."""
     connection = await Database(database).connect()
     try:
         await connection.execute(f'CREATE SCHEMA "{Database(database).schema}"')
         for step in range(version):
             await connection.execute(_STEPS[step])
         await connection.execute("UPDATE journal SET version = $1", version)
-        await connection.execute("INSERT INTO game_table (code, place) VALUES ('ABCD', '!')")
+        for statement in others:
+            await connection.execute(statement)
     finally:
         await connection.close()
+
+
+@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
+async def test_an_older_schema_is_brought_to_the_newest_version(database: str, version: int) -> None:
+    """With what is in it."""
+    await make_schema(database, version, "INSERT INTO game_table (code, place) VALUES ('ABCD', '!')")
     async with journal_at(database) as journal:
         await journal.append("EFGH", 0, [OPENED])
     assert await rows(database, "SELECT version FROM journal") == [(SCHEMA_VERSION,)]
     assert await rows(database, "SELECT code FROM game_table ORDER BY code") == [("ABCD",), ("EFGH",)]
     assert await rows(database, "SELECT count(*) FROM told") == [(0,)]
+
+
+@pytest.mark.parametrize("version", [SCHEMA_VERSION - 2, SCHEMA_VERSION - 1])
+async def test_only_nodes_of_the_version_before_go_on_beside_this_one(database: str, version: int) -> None:
+    """Where older ones still have a lease, nothing is changed."""
+    node = "INSERT INTO node (name, address, expires) VALUES ('old', '', now() + interval '1 hour')"
+    await make_schema(database, version, node)
+    too_old = version < SCHEMA_VERSION - 1
+    with pytest.raises(JournalError, match="Stop all of them") if too_old else contextlib.nullcontext():
+        async with journal_at(database):
+            pass
+    newest = version if too_old else SCHEMA_VERSION
+    assert await rows(database, "SELECT version FROM journal") == [(newest,)]
 
 
 @pytest.mark.slow
