@@ -148,7 +148,7 @@ async def test_results_for_programs() -> None:
         low, high = total["interval"]
         assert low - 1e-9 <= total["share"] <= high + 1e-9
     lines = section("Over a server", (ROOT / "docs" / "measuring-bots.md").read_text(encoding="utf-8"))
-    for line, what in ((table, "a table is opened"), (game, "a game is over"), (totals, "all is over")):
+    for line, what in ((table, "when a table opens"), (game, "when a game ends"), (totals, "at the end")):
         row = re.search(rf"^\| {what} \| (.*) \|$", lines, re.MULTILINE)
         assert row
         keys = list(line) if line is not totals else [*totals, *totals["players"][0]]
