@@ -59,7 +59,7 @@ async def in_process(
 
     If the process ends, or takes longer than so many seconds, `lost` is called, and another process has to do
     the work; after some attempts, ProcessesLost is raised. The processes stay for what comes next, and end
-    with the event loop; one whose work is cancelled ends at once.
+    with the program's event loop; one whose work is cancelled ends at once.
     """
     for attempt in range(1, ATTEMPTS + 1):
         try:

@@ -14,7 +14,6 @@ from client.ui.texts.times import clock_time
 from engine.pieces import Seat
 from protocol.messages import SeatSummary
 
-_MINUTE: Final = 60
 
 
 def describe_outage(outage: Outage, now: float, width: int) -> str:

@@ -148,14 +148,9 @@ TABLE: Final = "record"
 
 
 def open_record(recording: Recording, stop: int, eyes: Eyes, *, can_analyse: bool = False) -> Ui:
-    """Return the UI state when a record is open_record there; only a finished game is analysed."""
+    """Return the UI state when a record is opened at that stop; only a finished game is analysed."""
     page = Replay(recording, stop, eyes, Playing(), can_analyse=can_analyse and recording.over)
     return _at(Ui(name=""), page)
-
-
-def recording_in(ui: Ui) -> Recording | None:
-    """Return the recording on the screen."""
-    return ui.page.recording if isinstance(ui.page, Replay) else None
 
 
 def analysed(ui: Ui, analysis: Analysis) -> Ui:

@@ -332,12 +332,14 @@ def test_a_game_that_contradicts_itself_is_refused() -> None:
     """Seats, hands, pieces, territory and scoring have to be those of a game."""
     sound = snapshot_frame(played(GameOptions(3, random_layout=True), 1, 9), Seat(0))
     ended = snapshot_frame(played(GameOptions(3, random_layout=True), 1), Seat(0))
-    owner, piece, field = sound.placed[0]
+    owner, piece, field = next(each for each in sound.placed if each[0] != 0)
+    free = [each for each in FIELDS if each not in {placed[2] for placed in sound.placed}]
     hands = [{**hand, "Em": 99} for hand in sound.started["hands"]]
     for changed in (
         replace(sound, started={**sound.started, "hands": hands}),
         replace(sound, placed=[((owner + 1) % 3, piece, field), *sound.placed[1:]]),
         replace(sound, placed=[(0, "E*", name) for name in FIELDS]),
+        replace(sound, placed=[*sound.placed, *((owner, piece, name) for name in free[:9])]),
         replace(sound, turn=4),
         replace(sound, tiles=[None, *sound.tiles[1:]]),
         replace(sound, tiles=[sound.tiles[1], *sound.tiles[1:]]),

@@ -198,6 +198,19 @@ def test_a_key_that_takes_long_to_check_is_none() -> None:
         assert login.validate_public_key("anna", asyncssh.import_public_key(encoded)) is taken
 
 
+def test_each_way_to_come_in_sets_anew_who_comes() -> None:
+    """A key may have been offered before, which proves nothing."""
+    login = Login(cast("Line", None), lambda _login, _screen: None)
+    for come_in in (
+        login.begin_auth,
+        lambda name: login.get_kbdint_challenge(name, "", ""),
+        lambda name: login.validate_password(name, ""),
+    ):
+        assert login.validate_public_key("anna", new_key())
+        assert come_in("zoe")
+        assert (login.name, login.guest) == ("zoe", None)
+
+
 async def test_a_guest_who_is_gone_without_a_word_is_noticed(tmp_path: Path) -> None:
     limits = replace(LIMITS, keepalive_seconds=0.4, keepalives=2)
     async with house(tmp_path, limits) as here, visiting(here.port, key=new_key()) as guest:

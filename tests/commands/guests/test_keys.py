@@ -80,11 +80,10 @@ def test_whatever_comes_what_is_kept_is_bounded_and_keys_go_on(text: str) -> Non
     assert keys[-1].key == "z"
 
 
-@pytest.mark.slow
 def test_what_never_ends_is_dropped() -> None:
-    assert read("\x1b[" + "1;" * 100_000 + "a")[-1].key == "a"
-    assert read("\x1b]" + "x" * 10_000)[-1].key == "x"
-    pasted = read("\x1b[200~" + "x" * 100_000 + "\x1b[201~z")
+    assert read("\x1b[" + "1;" * 1000 + "a")[-1].key == "a"
+    assert read("\x1b]" + "x" * 5000)[-1].key == "x"
+    pasted = read("\x1b[200~" + "x" * 5000 + "\x1b[201~z")
     assert [key.key for key in pasted] == [Keys.BracketedPaste, "z"]
     assert len(pasted[0].data) == 4096
 

@@ -162,10 +162,11 @@ async def test_each_reader_has_a_language() -> None:
     """Pages of one table are drawn in every language that somebody reads."""
     async with web_server() as server, game(server.port, 2) as peers:
         path = f"/watch/{peers[0].code}"
-        async with (
-            viewer(server.port, path, language="it") as italian,
-            viewer(server.port, f"{path}?lang=nl", language="it") as dutch,
-        ):
+        async with contextlib.AsyncExitStack() as stack:
+            english = await stack.enter_async_context(viewer(server.port, path))
+            await english.receive()  # the pause that follows lets the two others be served together
+            italian = await stack.enter_async_context(viewer(server.port, path, language="it"))
+            dutch = await stack.enter_async_context(viewer(server.port, f"{path}?lang=nl", language="it"))
             await italian.receive()
             await dutch.receive()
             assert "territorio" in str(italian.parts) or "colle" in str(italian.parts).lower()

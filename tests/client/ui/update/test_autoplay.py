@@ -91,6 +91,16 @@ def test_a_click_anywhere_stops_autoplay() -> None:
         assert updated(autoplaying, action, model) == (replace(autoplaying, ticks_left=None), None)
 
 
+def test_the_walk_through_a_game_that_was_not_finished_ends_with_its_last_move() -> None:
+    recording = recording_of(played(GameOptions(2, random_layout=True), 11, 3))
+    ui = open_record(recording, recording.end - 1, recording.all_eyes)
+    ui, _ = updated(ui, Act.RUN, seen_in(ui))
+    for _tick in range(ui.ticks_left or 0):
+        ui = ticked(ui, seen_in(ui))
+    assert isinstance(ui.page, Replay)
+    assert (ui.page.stop, ui.ticks_left) == (recording.end, None)
+
+
 def test_autoplay_goes_through_the_moves_and_scoring_of_a_record() -> None:
     recording = recording_of(played(GameOptions(3, random_layout=True), 11))
     ui = open_record(recording, recording.moves - 2, recording.all_eyes)
