@@ -199,7 +199,7 @@ TABLE_COMMANDS: Final = (
     TableCommand("swap 1 3", _SEATS, _swap, ("...",), _BEFORE),
     TableCommand("shuffle", _SEATS, _exactly("", Arrange(NEW, None)), ("",), _BEFORE),
     TableCommand(
-        "bot, bot senator",
+        "bot slave, remove Bob",
         N_("seat a bot, or one at that level; before the game"),
         _bot,
         lambda _model, state: ("", *(f"remove {each.name}" for each in state.seats if each.level)),
