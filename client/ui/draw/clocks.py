@@ -1,7 +1,6 @@
 """What counts down on the screen: the pause before reconnecting, absences, the clock of whose turn it is."""
 
 from math import ceil
-from typing import Final
 
 from prompt_toolkit.utils import get_cwidth
 
@@ -13,7 +12,6 @@ from client.ui.texts.people import names_of
 from client.ui.texts.times import clock_time
 from engine.pieces import Seat
 from protocol.messages import SeatSummary
-
 
 
 def describe_outage(outage: Outage, now: float, width: int) -> str:
