@@ -3,15 +3,18 @@
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from server.errors import JournalError
 from server.failures import Tasks
 from server.logs import about
 from server.net.clients import Clients
-from server.storage.journal import Departure, SharedJournal
 from server.tables.lobby import Lobby
 from server.tables.table import Table
+
+if TYPE_CHECKING:
+    from server.storage.postgresql.hand_over import Departure
+    from server.storage.postgresql.journal import PostgresJournal
 
 log = logging.getLogger(__name__)
 
@@ -22,10 +25,10 @@ _MOST_SECONDS: Final = 8.0  # what is left then is taken up by others when the l
 class Leaving:
     """The end of a server whose journal others share; before `run` it does nothing."""
 
-    def __init__(self, lobby: Lobby, clients: Clients, journal: SharedJournal) -> None:
+    def __init__(self, lobby: Lobby, clients: Clients, journal: "PostgresJournal") -> None:
         self._lobby = lobby
         self._clients = clients
-        self._journal = journal
+        self.journal = journal
         self._departure: Departure | None = None
         self._tried: set[Table] = set()
 
@@ -40,12 +43,12 @@ class Leaving:
 
         Tables where nobody is are taken up when the server's lease has ended.
         """
-        if self._journal.lapsed:
+        if self.journal.lapsed:
             return
         before = len(self._lobby.tables)
         try:
             async with asyncio.timeout(_MOST_SECONDS):
-                self._departure = await self._journal.leave()
+                self._departure = await self.journal.leave()
                 async with Tasks() as tasks:
                     for _ in range(_TABLES_AT_ONCE):
                         tasks.start(self._give_tables(self._departure), "handing tables over")
@@ -57,7 +60,7 @@ class Leaving:
                 self._send_on_from_lobby(self._departure)
                 self._departure.close()
 
-    async def _give_tables(self, departure: Departure) -> None:
+    async def _give_tables(self, departure: "Departure") -> None:
         """Give tables away as long as anybody takes them."""
         while departure.address() is not None and (table := self._next()) is not None:
             self._tried.add(table)
@@ -67,7 +70,7 @@ class Leaving:
         tables = (table for table in self._lobby.tables.values() if table not in self._tried)
         return next((table for table in tables if table.unattended_since is None), None)
 
-    def _send_on_from_lobby(self, departure: Departure) -> None:
+    def _send_on_from_lobby(self, departure: "Departure") -> None:
         for session in self._clients:
             session.move_from_lobby(departure.address())
 

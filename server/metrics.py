@@ -29,8 +29,7 @@ from server.net.access import Access
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.plain_http import Page
 from server.resources import Disk, DiskUse, Process, build, disk_metrics
-from server.storage.journal import Journal, SharedJournal
-from server.storage.node import NodeState
+from server.storage.journal import Journal, NodeState
 from server.tables.lobby import Lobby
 
 _PLAIN: Final = "text/plain; charset=utf-8"
@@ -63,7 +62,6 @@ class Gauges(Collector):
         self._process = Process()
         self._counts = counts
         self._journal = journal
-        self._shared = journal if isinstance(journal, SharedJournal) else None
         self._connections = connections
         self._lobby = lobby
         self._loop_lag = 0.0
@@ -109,8 +107,8 @@ class Gauges(Collector):
         yield from self._so_far()
         yield from self._process.metrics()
         yield build()
-        if self._shared is not None:
-            yield from node_metrics(self._shared.node)
+        if (node := self._journal.node) is not None:
+            yield from node_metrics(node)
         if self._disk_use is not None:
             yield from disk_metrics(self._disk_use)
         if (certificate := self._access.certificate) is not None and certificate.ends is not None:

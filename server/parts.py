@@ -21,7 +21,7 @@ from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.conversation import Conversation
 from server.net.session import Session
-from server.storage.journal import Journal, SharedJournal
+from server.storage.journal import Journal
 from server.storage.records import Records
 from server.tables.lobby import Lobby
 from server.tables.shared_tables import SharedTables
@@ -98,12 +98,14 @@ class ServerParts:
 
     def share_tables(self, stop: Callable[[], None]) -> None:
         """Keep what is this server's, and take up what is nobody's, if others use the journal too."""
-        journal = self._journal
-        if isinstance(journal, SharedJournal) and self._config.database is not None:
+        if self._config.database is not None:
             from server.cluster.channel import Channel  # noqa: PLC0415 - few servers have one
             from server.cluster.newcomers import Newcomers  # noqa: PLC0415
             from server.storage.postgresql.database import Database  # noqa: PLC0415
+            from server.storage.postgresql.journal import PostgresJournal  # noqa: PLC0415
 
+            journal = self._journal
+            assert isinstance(journal, PostgresJournal)  # noqa: S101 - that is where the database is
             holder = SharedTables(
                 self.lobby,
                 journal,
@@ -196,11 +198,11 @@ class ServerParts:
         )
         do = service.do
         async with contextlib.AsyncExitStack() as stack:
-            if self.channel is not None and isinstance(self._journal, SharedJournal):
+            if self.channel is not None and self._leaving is not None:
                 from server.admin.cluster_service import ClusterService  # noqa: PLC0415 - few servers have one
 
                 here = None if endpoint is None else service
-                cluster = ClusterService(here, self.channel, self._journal, self.lobby, self._tasks)
+                cluster = ClusterService(here, self.channel, self._leaving.journal, self.lobby, self._tasks)
                 stack.callback(cluster.close)
                 do = cluster.do
             if endpoint is not None:

@@ -26,7 +26,7 @@ from protocol.events import EVENT_TAGS
 from server.app import running
 from server.config import Config, Limits
 from server.metrics import node_metrics
-from server.storage.node import NodeState
+from server.storage.journal import NodeState
 from simulation.broken.mistakes import MISTAKES
 from tests.server.peer import connected, http_get
 from trials.mutations import MUTATIONS, mutations

@@ -28,7 +28,7 @@ from server.admin.other_nodes import OtherNodes
 from server.admin.service import AdminService
 from server.cluster.channel import Channel
 from server.failures import Tasks
-from server.storage.journal import SharedJournal
+from server.storage.postgresql.journal import PostgresJournal
 from server.storage.postgresql.telling import Node
 from server.tables.lobby import Lobby
 
@@ -45,7 +45,7 @@ class ClusterService:
         self,
         service: AdminService | None,
         channel: Channel,
-        journal: SharedJournal,
+        journal: PostgresJournal,
         lobby: Lobby,
         tasks: Tasks,
     ) -> None:

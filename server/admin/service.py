@@ -56,7 +56,7 @@ from server.net.connections.connection_limits import ConnectionLimits
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Entry, Played, StoodIn, events_in
-from server.storage.journal import Journal, SharedJournal
+from server.storage.journal import Journal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.stored_tables import ArchivedTable, Stored
 from server.storage.table_summary import contents
@@ -95,7 +95,7 @@ class AdminService:
         self._drain = drain
         self._now = asyncio.get_running_loop().time
         self._started = self._now()
-        self._node = journal.node.name if isinstance(journal, SharedJournal) else ""
+        self._node = "" if journal.node is None else journal.node.name
         self._backing_up = False
         if config.data is not None:
             (config.data / BACKUP_NAME).unlink(missing_ok=True)  # from a killed server

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from server.storage.archive_index import Archived, ArchivedGame, ArchiveIndex
 from server.storage.commit_queue import CommitQueue
 from server.storage.entries import Entry, LiveEntries
 from server.storage.health import Health
-from server.storage.journal import Part
+from server.storage.journal import Journal, Part
 from server.storage.operations import NotOwned, Operation, Outcome
 from server.storage.stored_tables import ArchivedTable, Stored
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class KeepingJournal(ABC):
+class KeepingJournal(Journal):
     """A journal that knows by heart which tables are archived or set aside: storage may be busy.
 
     The archive keeps `most_archived` games; `archive_share` is for `ArchiveIndex`.

@@ -15,7 +15,7 @@ from server.app import running
 from server.config import Config
 from server.failures import Tasks
 from server.logs import describe
-from server.storage.journal import NoJournal
+from server.storage.journal import Journal
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.requests import Requests
 from tests.server.manual_clock import FastClock
@@ -120,13 +120,13 @@ async def test_a_table_that_is_lost_while_a_move_is_stored_has_not_failed(
 ) -> None:
     """The move counts, wherever the table is now, and the players are sent to find it."""
     async with memory_server() as server, game(server.port, 2) as peers:
-        append = NoJournal.append
+        append = Journal.append
 
         async def lost(*arguments: Any) -> None:
             await append(*arguments)
             server.lobby.give_up()
 
-        monkeypatch.setattr(NoJournal, "append", lost)
+        monkeypatch.setattr(Journal, "append", lost)
         mover = peer_on_turn(peers)
         assert mover is not None
         await mover.send(mover.random_move(random.Random(1)))

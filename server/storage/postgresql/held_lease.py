@@ -5,14 +5,13 @@ import contextlib
 import logging
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from server.errors import JournalError, NotStoredNow
 from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.entries import Entry
-from server.storage.journal import TableHolder
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
 from server.storage.postgresql.line import Line
@@ -42,6 +41,25 @@ class LeasedTables(Protocol):
 
     async def take_in(self, connection: Connection, codes: Sequence[str]) -> dict[str, list[Entry]]:
         """Return the entries of tables that are this server's now; a damaged one is set aside."""
+
+
+class TableHolder(Protocol):
+    """The server, as a journal that several servers share knows it."""
+
+    def give_up(self) -> None:
+        """End all tables without telling anybody anything: another server may have them."""
+
+    def send_on(self) -> None:
+        """Send players to other servers, if there are any: this one cannot store, and they may be able to."""
+
+    async def take_up(self, tables: Mapping[str, Sequence[Entry]]) -> None:
+        """Go on with tables that are this server's now."""
+
+    def speak_again(self) -> None:
+        """Send everybody the state of the tables, which this server could not do for a while."""
+
+    def stop(self) -> None:
+        """Stop the server: another one has its name."""
 
 
 class HeldLease:

@@ -18,15 +18,14 @@ from server.storage.archive_index import ArchiveIndex
 from server.storage.commit_queue import Batch, CommitQueue, Results
 from server.storage.entries import Entry
 from server.storage.health import Health
-from server.storage.journal import TableHolder
+from server.storage.journal import NodeState
 from server.storage.keeping_journal import KeepingJournal
-from server.storage.node import NodeState
 from server.storage.operations import Operation, Outcome
 from server.storage.postgresql import lease
 from server.storage.postgresql import tables_in_database as stored
 from server.storage.postgresql.database import FAILED, Connection, Database, not_stored, reason_of
 from server.storage.postgresql.hand_over import Departure
-from server.storage.postgresql.held_lease import HeldLease
+from server.storage.postgresql.held_lease import HeldLease, TableHolder
 from server.storage.postgresql.tables_in_database import Fenced
 
 T = TypeVar("T")
@@ -95,11 +94,12 @@ class PostgresJournal(KeepingJournal):
         return journal
 
     @property
-    def lapsed(self) -> bool:
+    def lapsed(self) -> bool:  # type: ignore[override]  # elsewhere it never changes
         return self._lease.lapsed
 
     @property
     def term(self) -> int | None:
+        """Return the number of this server's lease, None if it has none."""
         return self._lease.term if self._lease.held else None
 
     @property
@@ -118,6 +118,7 @@ class PostgresJournal(KeepingJournal):
         )
 
     async def keep(self, holder: TableHolder) -> None:
+        """Keep what is this server's, and take up what is nobody's, as long as the server runs."""
         await self._lease.keep(holder)
 
     async def learn(self, connection: Connection) -> None:
@@ -180,6 +181,7 @@ class PostgresJournal(KeepingJournal):
         return None
 
     async def term_of(self, code: str) -> int | None:
+        """Return the term of the server that has a table, None if none has it."""
         found = await self._owner(code)
         return None if found is None else found.term
 
@@ -187,6 +189,7 @@ class PostgresJournal(KeepingJournal):
         return await self._read_rows(lambda connection: lease.owner(connection, code))
 
     async def leave(self) -> Departure:
+        """Take up nothing more, and begin to give tables away; raises NotStored."""
         self._lease.take_no_more()
         departure = Departure(self._database, self._lease.term, given=self._given_away, lost=self._gone)
         try:

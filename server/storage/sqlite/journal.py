@@ -55,8 +55,6 @@ class SqliteJournal(KeepingJournal):
     Raises JournalError if the folder or file cannot be used, was written by a newer version, or is in use.
     """
 
-    lapsed = False  # one process alone uses it
-
     def __init__(
         self,
         data: Path,
@@ -104,12 +102,6 @@ class SqliteJournal(KeepingJournal):
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
             self._open = opening.pop_all()
         self._watch()
-
-    def holds(self, code: str) -> bool:  # noqa: ARG002 - as Journal has it
-        return True
-
-    async def whereabouts(self, code: str) -> None:  # noqa: ARG002 - as Journal has it
-        return None
 
     async def storing(self) -> bool:
         if not self._files.in_place() or not await self._health.answers():
