@@ -225,7 +225,7 @@ class StoredReport(Struct, frozen=True):
     code: str
     stage: Stage
     archived: bool
-    names: list[str]
+    names: tuple[str, ...]
     moves: int
     opened: int | None
     changed: int | None

@@ -5,14 +5,12 @@ import contextlib
 import itertools
 import logging
 import os
-import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final, get_args
 
 from engine.events import Event, Placed, TileLaid
-from engine.game import Game, RandomChance
 from engine.pieces import Seat
 from protocol.admin import (
     AskNodes,
@@ -55,11 +53,10 @@ from server.net.clients import Clients
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.session import Session
 from server.refusal import Refusal
-from server.storage.entries import Entry, Played, StoodIn, events_in
+from server.storage.house import replayed_game
 from server.storage.journal import Journal
+from server.storage.owner import describe_archived, describe_stored
 from server.storage.sqlite.journal_file import FILE_NAME
-from server.storage.stored_tables import ArchivedTable, Stored
-from server.storage.table_summary import contents
 from server.tables.lobby import Lobby
 from server.tables.table import Table
 from server.version import SERVER_NAME
@@ -211,13 +208,14 @@ class AdminService:
         """Return all tables, read in small parts: however many there are, moves have their turn."""
         found: list[StoredReport] = []
         for codes in _parts(list(self._lobby.archived)):
-            found += map(_archived_report, await self._journal.archived_tables(codes))
+            found += map(describe_archived, await self._journal.archived_tables(codes))
         for codes in _parts(list(self._lobby.tables)):
             times = await self._journal.times(codes)
             tables = [self._lobby.tables[code] for code in codes if code in self._lobby.tables]
             found += [_live_report(table, *times.get(table.code, (None, None))) for table in tables]
         for codes in _parts(list(self._journal.codes_set_aside)):
-            found += map(_set_aside_report, await self._journal.tables_set_aside(codes))
+            damaged = await self._journal.tables_set_aside(codes)
+            found += [describe_stored(table, set_aside=True) for table in damaged]
         return sorted(found, key=lambda table: table.changed or 0, reverse=True)
 
     async def _game(self, code: str) -> GameReport:
@@ -226,12 +224,12 @@ class AdminService:
             report = _live_report(table, *times.get(code, (None, None)))
             return GameReport(report, list(map(event_map, _events(table))))
         for damaged in await self._journal.tables_set_aside([code]):
-            return GameReport(_set_aside_report(damaged), [])
+            return GameReport(describe_stored(damaged, set_aside=True), [])
         entries = await self._journal.archived_entries(code) if code in self._lobby.archived else []
         archived = await self._journal.archived_tables([code]) if entries else []
         if not archived:
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
-        return GameReport(_archived_report(archived[0]), list(map(event_map, _events_of(entries))))
+        return GameReport(describe_archived(archived[0]), list(map(event_map, replayed_game(entries))))
 
     # -- changing -----------------------------------------------------------------------------------
 
@@ -287,47 +285,14 @@ def _events(table: Table) -> Sequence[Event]:
     return () if table.state.game is None else table.state.game.events
 
 
-def _events_of(entries: Sequence[Entry]) -> Sequence[Event]:
-    moves = [entry for entry in entries if isinstance(entry, Played | StoodIn)]
-    return Game([event for move in moves for event in events_in(move)], RandomChance(random.Random())).events
-
-
 def _moves(events: Sequence[Event]) -> int:
     return sum(isinstance(event, _MOVES) for event in events)
 
 
 def _live_report(table: Table, opened: int | None, changed: int | None) -> StoredReport:
     state = table.state
-    return StoredReport(table.code, state.stage, False, state.names, _moves(_events(table)), opened, changed)
-
-
-def _archived_report(table: ArchivedTable) -> StoredReport:
-    found = table.contents
-    return StoredReport(
-        table.code,
-        found.stage,
-        True,
-        list(found.names),
-        found.moves,
-        table.opened,
-        table.changed,
-        not table.whole,
-    )
-
-
-def _set_aside_report(table: Stored) -> StoredReport:
-    found, rows = contents(table.entries), table.rows
-    return StoredReport(
-        table.code,
-        found.stage,
-        False,
-        list(found.names),
-        found.moves,
-        rows[0].time if rows else None,
-        rows[-1].time if rows else None,
-        damaged=True,
-        lost=not table.entries,
-    )
+    moves = _moves(_events(table))
+    return StoredReport(table.code, state.stage, False, tuple(state.names), moves, opened, changed)
 
 
 def _size(file: Path) -> int:

@@ -2,15 +2,13 @@
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from engine.events import Event
 from engine.game import Game, RandomChance
-from protocol.messages import Stage
 from server.storage.entries import Entry, Played, StoodIn, events_in
 from server.storage.reasons import Misfit
-from server.storage.stored_tables import ArchivedTable, SetAside, Stored
-from server.storage.table_summary import contents
+from server.storage.stored_tables import SetAside, Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,57 +27,6 @@ class House:
     def damaged(self) -> list[str]:
         """Return the codes of tables that are damaged, and have not been set aside."""
         return [table.code for table in (*self.in_use, *self.archived) if table.damage is not None]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredTable:
-    """A table in a few words: free seats have empty names; times are seconds since 1970 if known."""
-
-    code: str
-    stage: Stage
-    archived: bool
-    names: tuple[str, ...]
-    moves: int
-    opened: int | None
-    changed: int | None
-    damaged: bool = False  # then it is whole up to this number of moves
-    lost: bool = False  # nothing of it is left
-
-
-def described(table: Stored) -> StoredTable:
-    """Return a table in a few words."""
-    found = contents(table.entries)
-    return StoredTable(
-        table.code,
-        found.stage,
-        table.archived is not None,
-        found.names,
-        found.moves,
-        table.rows[0].time if table.rows else None,
-        table.rows[-1].time if table.rows else None,
-        table.damage is not None,
-    )
-
-
-def described_aside(table: SetAside) -> StoredTable:
-    """Return a table that was set aside in a few words."""
-    found = table.whole_part
-    return replace(described(found), damaged=True, lost=not found.entries)
-
-
-def described_archived(table: ArchivedTable) -> StoredTable:
-    """Return what the archive says of a table."""
-    found = table.contents
-    return StoredTable(
-        table.code,
-        found.stage,
-        True,
-        found.names,
-        found.moves,
-        table.opened,
-        table.changed,
-        not table.whole,
-    )
 
 
 def events_of(entries: Iterable[Entry]) -> list[Event]:

@@ -5,24 +5,52 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from engine.events import Event
+from protocol.admin import StoredReport
 from server.errors import JournalError
 from server.storage import operations
 from server.storage.condition import Check, foldable
-from server.storage.house import StoredTable, described, described_archived, described_aside, replayed_game
+from server.storage.house import replayed_game
 from server.storage.operations import Operation, Outcome, claimed, moved
 from server.storage.reasons import reason_of
-from server.storage.stored_tables import SetAside, Stored
+from server.storage.stored_tables import ArchivedTable, SetAside, Stored
 from server.storage.table_summary import contents
 
 T = TypeVar("T")
 
 
-def describe_tables(codes: Sequence[str] | None = None) -> Operation[list[StoredTable]]:
+def describe_stored(table: Stored, *, set_aside: bool = False) -> StoredReport:
+    """Return a table in a few words; of one that was `set_aside`, `table` is the whole part."""
+    found, rows = contents(table.entries), table.rows
+    return StoredReport(
+        table.code,
+        found.stage,
+        table.archived is not None,
+        found.names,
+        found.moves,
+        rows[0].time if rows else None,
+        rows[-1].time if rows else None,
+        damaged=set_aside or table.damage is not None,
+        lost=set_aside and not table.entries,
+    )
+
+
+def describe_archived(table: ArchivedTable) -> StoredReport:
+    """Return what the archive says of a table."""
+    found, damaged = table.contents, not table.whole
+    return StoredReport(
+        table.code, found.stage, True, found.names, found.moves, table.opened, table.changed, damaged
+    )
+
+
+def describe_tables(codes: Sequence[str] | None = None) -> Operation[list[StoredReport]]:
     """Return all tables, or those of them in `codes`, in a few words; raises ValueError."""
     return [
-        *map(described_archived, (yield from operations.archive_list(codes))),
-        *map(described, (yield from operations.tables_in_use(codes))),
-        *map(described_aside, (yield from operations.tables_set_aside(codes))),
+        *map(describe_archived, (yield from operations.archive_list(codes))),
+        *map(describe_stored, (yield from operations.tables_in_use(codes))),
+        *(
+            describe_stored(table.whole_part, set_aside=True)
+            for table in (yield from operations.tables_set_aside(codes))
+        ),
     ]
 
 
@@ -39,11 +67,11 @@ def restore_at_last_move(code: str) -> Operation[Outcome]:
 class OwnersTables(ABC):
     """The tables in one place, as they are at each question; raises JournalError if that cannot be used."""
 
-    def tables(self) -> list[StoredTable]:
+    def tables(self) -> list[StoredReport]:
         """Return all tables, the latest changed first."""
         return sorted(self._listed(None), key=lambda table: (-(table.changed or 0), table.code))
 
-    def table(self, code: str) -> StoredTable | None:
+    def table(self, code: str) -> StoredReport | None:
         """Return the table with this code, None if there is none."""
         return next(iter(self._listed([code])), None)
 
@@ -72,7 +100,7 @@ class OwnersTables(ABC):
     def check(self) -> Check:
         """Look at every table closely."""
 
-    def _listed(self, codes: Sequence[str] | None) -> list[StoredTable]:
+    def _listed(self, codes: Sequence[str] | None) -> list[StoredReport]:
         return self._read(lambda: describe_tables(codes))
 
     @abstractmethod

@@ -7,10 +7,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
+from protocol.admin import StoredReport
 from server.errors import JournalError
 from server.storage import operations
 from server.storage.condition import Check, CheckedTable, Condition, Salvaged, Verdict, table_faults
-from server.storage.house import House, StoredTable
+from server.storage.house import House
 from server.storage.operations import Operation, Outcome
 from server.storage.owner import OwnersTables
 from server.storage.postgresql import lease
@@ -52,7 +53,7 @@ class DatabaseTables(OwnersTables):
         wanted = list(codes) or None
         return self._looked_at(lambda connection: inspected(connection, wanted, Salvaged.of))
 
-    def _listed(self, codes: Sequence[str] | None) -> list[StoredTable]:
+    def _listed(self, codes: Sequence[str] | None) -> list[StoredReport]:
         return self._looked_at(lambda connection: listed(connection, codes))
 
     def _read(self, make: Callable[[], Operation[T]]) -> T:

@@ -7,8 +7,8 @@ cannot be told from one that never was longer.
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final, TypeVar
 
+from protocol.admin import StoredReport
 from server.storage.condition import Condition, Verdict
-from server.storage.house import StoredTable
 from server.storage.operations import archive_rows, tables_in_use, tables_set_aside
 from server.storage.owner import describe_tables
 from server.storage.postgresql import tables_in_database as stored
@@ -23,9 +23,9 @@ _LENGTH: Final = COLUMNS["archive"].split(", ").index("length")
 _GONE: Final = "it has no entries"
 
 
-async def listed(connection: Connection, codes: Sequence[str] | None) -> list[StoredTable]:
+async def listed(connection: Connection, codes: Sequence[str] | None) -> list[StoredReport]:
     """Return all tables, or those of them in `codes`, in a few words; raises ValueError."""
-    found: list[StoredTable] = []
+    found: list[StoredReport] = []
     async for part in _parts(connection, codes):
         here = await stored.carry_out(connection, describe_tables(part))
         gone = set(part) - {table.code for table in here}
@@ -76,8 +76,8 @@ def _verdict(table: Stored, length: int) -> Verdict:
     return Verdict(table, condition, length, table.damage)
 
 
-def _lost(code: str) -> StoredTable:
-    return StoredTable(code, "gathering", False, (), 0, None, None, damaged=True, lost=True)
+def _lost(code: str) -> StoredReport:
+    return StoredReport(code, "gathering", False, (), 0, None, None, damaged=True, lost=True)
 
 
 async def _parts(connection: Connection, codes: Sequence[str] | None) -> AsyncIterator[list[str]]:
