@@ -17,7 +17,6 @@ from client.typed_text import DEFAULT_PORT
 from client.ui.game import visit
 from client.ui.texts.kept import game_not_continued, game_not_kept, how_to_continue
 from client.ui.visit import Options, SeatBots, Visit
-from client.ui.web.pages import WebPages
 from commands.arguments import data_folder
 from commands.finished_games.past_games import kept_here
 from commands.guests.command import DEFAULT_PORT as SSH_PORT
@@ -115,6 +114,8 @@ async def hosted(options: Options, ways_in: WaysIn, *, announced: bool) -> Visit
     except WrongUse as error:
         return Visit(1, f"{error}.")
     if ways_in.web:
+        from client.ui.web.pages import WebPages
+
         config = replace(config, pages=WebPages(ssh_port=ssh_port))
     with contextlib.closing(door) if door is not None else contextlib.nullcontext():
         for port in (DEFAULT_PORT, 0):
