@@ -1,9 +1,7 @@
 """The engine's refusals."""
 
 import enum
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final
+from typing import Self
 
 
 class Template(str):
@@ -12,43 +10,45 @@ class Template(str):
     __slots__ = ()
 
 
-class Fault(enum.StrEnum):
-    """What is wrong with a command; the value is its stable code on the wire."""
+class CodeWithText(enum.StrEnum):
+    """A stable code on the wire, and the `text` that tells people what it means."""
 
-    NOT_YOUR_TURN = "not-your-turn"
-    ALL_TILES_LAID = "all-tiles-laid"
-    TILES_NOT_LAID = "tiles-not-laid"
-    NOT_AN_OUTER_POSITION = "not-an-outer-position"
-    NOT_AN_ORIENTATION = "not-an-orientation"
-    POSITION_TAKEN = "position-taken"
-    POSITION_APART = "position-apart"
-    NOT_IN_HAND = "not-in-hand"
-    SOLDIER_DUE = "soldier-due"
-    NO_SUCH_FIELD = "no-such-field"
-    FIELD_TAKEN = "field-taken"
-    GAME_OVER = "game-over"
+    text: Template
+
+    def __new__(cls, code: str, text: str = "") -> Self:
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.text = Template(text)
+        return member
 
 
-FAULT_TEXTS: Final[Mapping[Fault, Template]] = MappingProxyType(
-    {
-        Fault.NOT_YOUR_TURN: Template("It is not your turn. Wait for the others."),
-        Fault.ALL_TILES_LAID: Template("All tiles are laid. Place a piece on an empty field."),
-        Fault.TILES_NOT_LAID: Template("The tiles are still being laid. Lay the tile that was drawn."),
-        Fault.NOT_AN_OUTER_POSITION: Template("{position} is not an outer position. Choose one of {free}."),
-        Fault.NOT_AN_ORIENTATION: Template("{orientation} is not an orientation. Choose 0 to 5."),
-        Fault.POSITION_TAKEN: Template("Position {position} is taken. Choose one of {free}."),
-        Fault.POSITION_APART: Template(
-            "Position {position} does not touch an outer tile. Choose one of {free}."
-        ),
-        Fault.NOT_IN_HAND: Template("There is no {piece} in your hand. It holds {hand}."),
-        Fault.SOLDIER_DUE: Template(
-            "A hand of {limit} or fewer may not hold a soldier. Place a soldier now: {soldiers}."
-        ),
-        Fault.NO_SUCH_FIELD: Template("There is no field {field}. Choose an empty field, A1 to G6."),
-        Fault.FIELD_TAKEN: Template("{field} is taken. Choose an empty field."),
-        Fault.GAME_OVER: Template("The game is over. Start another one."),
-    }
-)
+class Fault(CodeWithText):
+    """What is wrong with a command."""
+
+    NOT_YOUR_TURN = "not-your-turn", Template("It is not your turn. Wait for the others.")
+    ALL_TILES_LAID = "all-tiles-laid", Template("All tiles are laid. Place a piece on an empty field.")
+    TILES_NOT_LAID = (
+        "tiles-not-laid",
+        Template("The tiles are still being laid. Lay the tile that was drawn."),
+    )
+    NOT_AN_OUTER_POSITION = (
+        "not-an-outer-position",
+        Template("{position} is not an outer position. Choose one of {free}."),
+    )
+    NOT_AN_ORIENTATION = "not-an-orientation", Template("{orientation} is not an orientation. Choose 0 to 5.")
+    POSITION_TAKEN = "position-taken", Template("Position {position} is taken. Choose one of {free}.")
+    POSITION_APART = (
+        "position-apart",
+        Template("Position {position} does not touch an outer tile. Choose one of {free}."),
+    )
+    NOT_IN_HAND = "not-in-hand", Template("There is no {piece} in your hand. It holds {hand}.")
+    SOLDIER_DUE = (
+        "soldier-due",
+        Template("A hand of {limit} or fewer may not hold a soldier. Place a soldier now: {soldiers}."),
+    )
+    NO_SUCH_FIELD = "no-such-field", Template("There is no field {field}. Choose an empty field, A1 to G6.")
+    FIELD_TAKEN = "field-taken", Template("{field} is taken. Choose an empty field.")
+    GAME_OVER = "game-over", Template("The game is over. Start another one.")
 
 
 class IllegalCommand(ValueError):
@@ -61,7 +61,7 @@ class IllegalCommand(ValueError):
     def __init__(self, fault: Fault, rule: str, **about: object) -> None:
         self.fault = fault
         self.rule = rule
-        self.text = FAULT_TEXTS[fault]
+        self.text = fault.text
         self.about = {name: str(fact) for name, fact in about.items()}
         super().__init__(self.text.format(**self.about))
 

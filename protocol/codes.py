@@ -1,84 +1,177 @@
-"""Stable codes: why a message was refused, and why a connection was closed."""
+"""Stable codes, each with its sentence: why a message was refused, and why a connection was closed.
+
+The server sends codes and facts, and the sentence in English; a client has the same table, and puts it into
+its player's language.
+"""
 
 import enum
 from typing import Final
 
+from engine.errors import CodeWithText, Template
 
-class Code(enum.StrEnum):
+
+class Code(CodeWithText):
     """Why the server refused a message. The engine's `Fault` values come beside these."""
 
-    BAD_MESSAGE = "bad-message"
-    NO_COMMON_VERSION = "no-common-version"
-    HELLO_FIRST = "hello-first"
-    HELLO_TWICE = "hello-twice"
-    PASSWORD_NEEDED = "password-needed"
-    BAD_PASSWORD = "bad-password"
-    ID_REUSED = "id-reused"
-    NAME_UNPRINTABLE = "name-unprintable"
-    NAME_TOO_MANY_MARKS = "name-too-many-marks"
-    NAME_BLANK = "name-blank"
-    NAME_NOT_COMPOSED = "name-not-composed"
-    NAME_MIXED_ALPHABETS = "name-mixed-alphabets"
-    NAME_TAKEN = "name-taken"
-    NAME_IN_USE = "name-in-use"
-    TEXT_UNPRINTABLE = "text-unprintable"
-    TEXT_TOO_MANY_MARKS = "text-too-many-marks"
-    TEXT_BLANK = "text-blank"
-    TEXT_NOT_COMPOSED = "text-not-composed"
-    TOO_MUCH_CHAT = "too-much-chat"
-    NO_LOBBY_CHAT = "no-lobby-chat"
-    NOT_IN_LOBBY = "not-in-lobby"
-    TOO_MANY_TABLES = "too-many-tables"
-    TOO_MANY_SEATS = "too-many-seats"
-    TOO_SOON = "too-soon"
-    SERVER_STOPPING = "server-stopping"
-    NO_SUCH_TABLE = "no-such-table"
-    TABLE_ELSEWHERE = "table-elsewhere"
-    TABLE_DAMAGED = "table-damaged"
-    TOO_MANY_GUESSES = "too-many-guesses"
-    TABLE_CLOSED = "table-closed"
-    CLOSED_BY_SERVER = "closed-by-server"
-    REMOVED_BY_SERVER = "removed-by-server"
-    TABLE_FULL = "table-full"
-    SPECTATORS_FULL = "spectators-full"
-    NO_SPECTATORS = "no-spectators"
-    REMOVED = "removed"
-    REMOVED_NEARBY = "removed-nearby"
-    KNOWS_ANOTHER_HAND = "knows-another-hand"
-    NO_SUCH_SEAT = "no-such-seat"
-    SEAT_TAKEN = "seat-taken"
-    NO_FREE_SEAT = "no-free-seat"
-    PEOPLE_TAKEN = "people-taken"
-    BAD_TOKEN = "bad-token"
-    AT_A_TABLE = "at-a-table"
-    NOT_AT_A_TABLE = "not-at-a-table"
-    LEFT_THE_TABLE = "left-the-table"
-    NOT_A_PLAYER = "not-a-player"
-    NOT_THE_HOST = "not-the-host"
-    NOT_YOURSELF = "not-yourself"
-    NOBODY_THERE = "nobody-there"
-    NO_SUCH_SPECTATOR = "no-such-spectator"
-    NO_BOTS = "no-bots"
-    NO_SUCH_LEVEL = "no-such-level"
-    NOT_A_PERSON = "not-a-person"
-    SEATS_EMPTY = "seats-empty"
-    SEAT_KEPT = "seat-kept"
-    ALREADY_STARTED = "already-started"
-    GAME_RUNNING = "game-running"
-    GAME_FINISHED = "game-finished"
-    NOT_STARTED = "not-started"
-    PAUSED = "paused"
-    NOT_PAUSED = "not-paused"
-    NO_PAUSES_LEFT = "no-pauses-left"
-    PAUSE_GOES_ON = "pause-goes-on"
-    TIME_UP = "time-up"
-    NO_VOTE = "no-vote"
-    PROGRAMS_DO_NOT_VOTE = "programs-do-not-vote"
-    BOT_PLAYS_ALREADY = "bot-plays-already"
-    NOT_OVER = "not-over"
-    NOT_AWAY = "not-away"
-    TOO_EARLY = "too-early"
-    NOT_STORED = "not-stored"
+    BAD_MESSAGE = "bad-message", Template("The server did not understand a message: {reason}.")
+    NO_COMMON_VERSION = (
+        "no-common-version",
+        Template("This server speaks protocol version {versions}. Update the client or the server."),
+    )
+    HELLO_FIRST = "hello-first", Template("The first message must be hello, with the versions you speak.")
+    HELLO_TWICE = "hello-twice", Template("Hello has already been sent.")
+    PASSWORD_NEEDED = "password-needed", Template("This server asks for a password. Get it from the host.")
+    BAD_PASSWORD = "bad-password", Template("That is not this server's password.")
+    ID_REUSED = "id-reused", Template("Id {id} was used for another message. Number your messages upward.")
+    NAME_UNPRINTABLE = (
+        "name-unprintable",
+        Template("That name cannot be used: it contains the unprintable character {character}."),
+    )
+    NAME_TOO_MANY_MARKS = (
+        "name-too-many-marks",
+        Template("That name cannot be used: it has too many combining marks on one letter."),
+    )
+    NAME_BLANK = (
+        "name-blank",
+        Template("That name cannot be used: it has to begin and end with a visible character."),
+    )
+    NAME_NOT_COMPOSED = (
+        "name-not-composed",
+        Template("That name cannot be used: it is not in Unicode's composed form (NFC)."),
+    )
+    NAME_MIXED_ALPHABETS = (
+        "name-mixed-alphabets",
+        Template("That name cannot be used: it mixes look-alike letters from different alphabets."),
+    )
+    NAME_TAKEN = "name-taken", Template("Someone at this table already has that name. Choose another.")
+    NAME_IN_USE = "name-in-use", Template("Someone on this server already has that name. Choose another.")
+    TEXT_UNPRINTABLE = (
+        "text-unprintable",
+        Template("That message cannot be sent: it contains the unprintable character {character}."),
+    )
+    TEXT_TOO_MANY_MARKS = (
+        "text-too-many-marks",
+        Template("That message cannot be sent: it has too many combining marks on one letter."),
+    )
+    TEXT_BLANK = (
+        "text-blank",
+        Template("That message cannot be sent: it has to begin and end with a visible character."),
+    )
+    TEXT_NOT_COMPOSED = (
+        "text-not-composed",
+        Template("That message cannot be sent: it is not in Unicode's composed form (NFC)."),
+    )
+    TOO_MUCH_CHAT = (
+        "too-much-chat",
+        Template("Too many messages were sent within a minute. Try again in {seconds} s."),
+    )
+    NO_LOBBY_CHAT = "no-lobby-chat", Template("This server has no chat in the lobby.")
+    NOT_IN_LOBBY = "not-in-lobby", Template("To talk in the lobby, choose a name there first.")
+    TOO_MANY_TABLES = "too-many-tables", Template("There are too many tables. Join one, or try again later.")
+    TOO_MANY_SEATS = "too-many-seats", Template("Too many players play from your address. Try again later.")
+    TOO_SOON = "too-soon", Template("Too many tables were opened within a minute. Try again in {seconds} s.")
+    SERVER_STOPPING = (
+        "server-stopping",
+        Template("The server stops in {seconds} s, so it opens no more tables. Try again when it is back."),
+    )
+    NO_SUCH_TABLE = (
+        "no-such-table",
+        Template("There is no table {table}. Check the code, or choose a table from the list."),
+    )
+    TABLE_ELSEWHERE = "table-elsewhere", Template("Table {table} is on another server: {address}.")
+    TABLE_DAMAGED = (
+        "table-damaged",
+        Template("Table {table} is damaged on the server. Ask the people who run the server to restore it."),
+    )
+    TOO_MANY_GUESSES = (
+        "too-many-guesses",
+        Template("Too many codes of tables that do not exist were tried. Try again in {seconds} s."),
+    )
+    TABLE_CLOSED = "table-closed", Template("Table {table} is closed.")
+    CLOSED_BY_SERVER = "closed-by-server", Template("The host of the server closed table {table}.")
+    REMOVED_BY_SERVER = (
+        "removed-by-server",
+        Template("The host of the server removed you from table {table}."),
+    )
+    TABLE_FULL = "table-full", Template("Table {table} is full. Watch it, or join another.")
+    SPECTATORS_FULL = "spectators-full", Template("Table {table} has no room for more spectators.")
+    NO_SPECTATORS = "no-spectators", Template("Table {table} is closed to spectators.")
+    REMOVED = (
+        "removed",
+        Template("The host has removed you from table {table}. You can return in {seconds} s."),
+    )
+    REMOVED_NEARBY = (
+        "removed-nearby",
+        Template(
+            "The host has just removed somebody at your address from table {table}. Try again in {seconds} s."
+        ),
+    )
+    KNOWS_ANOTHER_HAND = (
+        "knows-another-hand",
+        Template(
+            "You have sat in another seat of this game and know its hand, so you cannot take this one over."
+        ),
+    )
+    NO_SUCH_SEAT = "no-such-seat", Template("There is no seat {seat} at this table. Choose 1 to {last_seat}.")
+    SEAT_TAKEN = "seat-taken", Template("Seat {seat} is not free. Choose one of {free_seats}.")
+    NO_FREE_SEAT = "no-free-seat", Template("No seat is free. The host can swap seats.")
+    PEOPLE_TAKEN = (
+        "people-taken",
+        Template("{name} has chosen the people {people}. Choose one of {free_peoples}."),
+    )
+    BAD_TOKEN = "bad-token", Template("Your seat at table {table} is no longer kept.")
+    AT_A_TABLE = "at-a-table", Template("You are at a table. Leave it first.")
+    NOT_AT_A_TABLE = "not-at-a-table", Template("You are not at a table. Open or join one first.")
+    LEFT_THE_TABLE = "left-the-table", Template("You have left the table.")
+    NOT_A_PLAYER = "not-a-player", Template("You are watching. Only players can do that.")
+    NOT_THE_HOST = "not-the-host", Template("Only the host of the table can do that.")
+    NOT_YOURSELF = "not-yourself", Template("You cannot do that to your own seat.")
+    NOBODY_THERE = "nobody-there", Template("Nobody sits in seat {seat}.")
+    NO_SUCH_SPECTATOR = "no-such-spectator", Template("That spectator has left.")
+    NO_BOTS = "no-bots", Template("This server seats no bots. Add one with palatinus bot.")
+    NO_SUCH_LEVEL = "no-such-level", Template("There is no bot of level {level}. Choose one of {levels}.")
+    NOT_A_PERSON = "not-a-person", Template("A program sits in seat {seat}. Choose a person.")
+    SEATS_EMPTY = "seats-empty", Template("Still free: seat {free_seats}. Wait for players, or add bots.")
+    SEAT_KEPT = (
+        "seat-kept",
+        Template("A seat is kept for {name}, who has not come yet. Wait until it is taken or free."),
+    )
+    ALREADY_STARTED = "already-started", Template("The game has already begun.")
+    GAME_RUNNING = (
+        "game-running",
+        Template("The game at table {table} has begun. Watch it, or join another table."),
+    )
+    GAME_FINISHED = "game-finished", Template("The game at table {table} is over. Join another table.")
+    NOT_STARTED = "not-started", Template("The game has not begun. The host starts it.")
+    PAUSED = "paused", Template("The game is paused. It goes on when the pause is ended.")
+    NOT_PAUSED = "not-paused", Template("The game is not paused.")
+    NO_PAUSES_LEFT = "no-pauses-left", Template("You have used all your pauses in this game ({pauses}).")
+    PAUSE_GOES_ON = (
+        "pause-goes-on",
+        Template(
+            "Only the player who paused the game, or the host, can end the pause now. You can in {seconds} s."
+        ),
+    )
+    TIME_UP = "time-up", Template("Your time is up. A move is about to be made for you.")
+    NO_VOTE = "no-vote", Template("There is nothing to vote on at this table now.")
+    PROGRAMS_DO_NOT_VOTE = (
+        "programs-do-not-vote",
+        Template("Programs have no vote. The people at the table decide."),
+    )
+    BOT_PLAYS_ALREADY = (
+        "bot-plays-already",
+        Template("A bot already plays for seat {seat}. It stops when the player returns."),
+    )
+    NOT_OVER = "not-over", Template("The game is not over yet.")
+    NOT_AWAY = "not-away", Template("The player of seat {seat} is not away. Choose a seat marked as away.")
+    TOO_EARLY = (
+        "too-early",
+        Template("The player of seat {seat} may still come back. Try again in {seconds} s."),
+    )
+    NOT_STORED = (
+        "not-stored",
+        Template("The server cannot store that, so nothing has changed. Tell the host."),
+    )
 
 
 # Without the id of a request, they say that the client is at its table no longer.
@@ -105,18 +198,18 @@ class CloseCode(enum.IntEnum):
     TAKEN_OVER = 4000  # the same seat token came in on another connection
 
 
-class CloseReason(enum.StrEnum):
+class CloseReason(CodeWithText):
     """The reason that comes with a close code."""
 
-    IDLE = "idle"
-    STOPPING = "stopping"
-    TEXT_FRAME = "text-frame"
-    NO_HELLO = "no-hello"
-    HELLO_FIRST = "hello-first"
-    NO_COMMON_VERSION = "no-common-version"
-    NO_PASSWORD = "no-password"
-    WRONG_PASSWORD = "wrong-password"
-    TOO_MANY_BAD_MESSAGES = "too-many-bad-messages"
-    TOO_MANY_WRONG_TOKENS = "too-many-wrong-tokens"
-    TAKEN_OVER = "taken-over"
-    TABLE_MOVED = "table-moved"
+    IDLE = "idle", Template("no message was received for a long time")
+    STOPPING = "stopping", Template("the server is shutting down")
+    TEXT_FRAME = "text-frame", Template("it was sent a text frame, and reads only binary msgpack")
+    NO_HELLO = "no-hello", Template("no hello was received in time")
+    HELLO_FIRST = "hello-first", Template("the first message was not hello")
+    NO_COMMON_VERSION = "no-common-version", Template("there is no protocol version that both sides speak")
+    NO_PASSWORD = "no-password", Template("no password was given")
+    WRONG_PASSWORD = "wrong-password", Template("the password was wrong")
+    TOO_MANY_BAD_MESSAGES = "too-many-bad-messages", Template("too many messages were malformed")
+    TOO_MANY_WRONG_TOKENS = "too-many-wrong-tokens", Template("too many tokens were wrong")
+    TAKEN_OVER = "taken-over", Template("your seat was taken over by another connection")
+    TABLE_MOVED = "table-moved", Template("another server has the table now")

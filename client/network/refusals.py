@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from client.language import _, describe_reason
+from protocol.codes import CloseReason
 from protocol.messages import Refused
-from protocol.refusals import CLOSING_TEXTS, refusal_template, sentence
+from protocol.refusals import refusal_template, sentence
 from protocol.text import Unsafe, printable
 
 
@@ -18,8 +19,10 @@ def describe_refusal(refused: Refused) -> str:
 
 def describe_closing(reason: str) -> str:
     """Return the server's reason for closing the connection."""
-    template = CLOSING_TEXTS.get(reason)
-    return printable(reason) if template is None else _(template)
+    try:
+        return _(CloseReason(reason).text)
+    except ValueError:  # as from a newer server
+        return printable(reason)
 
 
 def describe_unsafe_name(unsafe: Unsafe) -> str:

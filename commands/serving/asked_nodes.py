@@ -13,7 +13,7 @@ from client.language import _
 from commands.parsing import WrongUse
 from commands.serving.running_server import asked, describe_failure
 from protocol.admin import AskNodes, Failure, NodeAnswer, NodeRequest
-from server.admin.failures import FAILURE_TEXTS, AdminFailure, FailureCode
+from server.admin.failures import AdminFailure, FailureCode
 
 R = TypeVar("R")
 
@@ -65,7 +65,7 @@ def _converted(answer: NodeAnswer, kind: type[R]) -> NodeAnswer:
         return replace(answer, ok=msgspec.convert(answer.ok, kind))
     except msgspec.ValidationError:
         code = FailureCode.NODE_OTHER_VERSION
-        error = Failure(code, FAILURE_TEXTS[code], {"node": answer.node})
+        error = Failure(code, code.text, {"node": answer.node})
         return replace(answer, ok=None, error=error)
 
 

@@ -13,7 +13,7 @@ from protocol.admin import LINE_BYTES, VERSION, Failure, Request, line_with, req
 from protocol.codec import readable
 from protocol.refusals import REFUSAL_TEXTS
 from server.admin.endpoint import Endpoint
-from server.admin.failures import FAILURE_TEXTS, AdminFailure, FailureCode, failure
+from server.admin.failures import AdminFailure, FailureCode, failure
 from server.errors import JournalError
 from server.failures import Tasks
 from server.logs import about
@@ -38,7 +38,7 @@ async def admin_server(
 
     def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(open_now) >= _CONNECTIONS:
-            writer.write(_failure_line(FailureCode.BUSY, FAILURE_TEXTS[FailureCode.BUSY], {}))
+            writer.write(_failure_line(FailureCode.BUSY, FailureCode.BUSY.text, {}))
             writer.close()
             return
         task = tasks.start(_serve(reader, writer, endpoint, do), "admin command")

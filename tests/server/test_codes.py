@@ -5,6 +5,7 @@ import random
 from collections.abc import Awaitable, Callable
 from ipaddress import ip_network
 from typing import Final
+from unittest import mock
 
 import pytest
 
@@ -45,6 +46,7 @@ from protocol.settings import Spectators
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
+from server.storage.journal import Journal
 from server.tables.absence.deadlines import TimeUp
 from server.tables.game.pauses import PAUSES
 from tests.server.peer import (
@@ -110,15 +112,11 @@ async def no_such_table(server: Running, stack: contextlib.AsyncExitStack) -> Re
 
 
 async def table_damaged(server: Running, stack: contextlib.AsyncExitStack) -> Refused:
-    journal = server.lobby._journal
     host = await stack.enter_async_context(connected(server.port))
     await host.open(2)
-    before, journal.codes_set_aside = journal.codes_set_aside, {host.code}  # type: ignore[misc]
-    try:
-        peer = await stack.enter_async_context(connected(server.port))
+    peer = await stack.enter_async_context(connected(server.port))
+    with mock.patch.object(Journal, "codes_set_aside", {host.code}):
         return await peer.refused(Watch(7, host.code))
-    finally:
-        journal.codes_set_aside = before  # type: ignore[misc]
 
 
 async def too_many_tables(server: Running, stack: contextlib.AsyncExitStack) -> Refused:

@@ -9,10 +9,10 @@ import pytest
 from client.language import LANGUAGES, speak
 from client.network.refusals import describe_closing, describe_refusal
 from client.typed_text import fault_of
-from engine.errors import FAULT_TEXTS, Fault, IllegalCommand
+from engine.errors import Fault, IllegalCommand
 from protocol.codes import CloseReason, Code
 from protocol.messages import Refused
-from protocol.refusals import CLOSING_TEXTS, REFUSAL_TEXTS
+from protocol.refusals import REFUSAL_TEXTS
 from protocol.text import TextFault
 from tests.engine.test_game import REFUSALS
 
@@ -33,7 +33,6 @@ def test_every_code_has_its_own_sentence() -> None:
     """No two sentences are the same."""
     assert {*REFUSAL_TEXTS} == {*CODES}
     assert len({*REFUSAL_TEXTS.values()}) == len(CODES)
-    assert {*CLOSING_TEXTS} == {*CloseReason}
     assert {f"name-{fault}" for fault in TextFault} <= {*Code}
     assert {f"text-{fault}" for fault in TextFault} <= {*Code}
 
@@ -67,9 +66,9 @@ def test_what_cannot_be_stored_is_for_the_host_or_passes(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("reason", CloseReason)
-def test_every_close_reason_is_put_into_words_in_every_language(language: str, reason: str) -> None:
+def test_every_close_reason_is_put_into_words_in_every_language(language: str, reason: CloseReason) -> None:
     speak(language)
-    assert (describe_closing(reason) == CLOSING_TEXTS[reason]) == (language == "en")
+    assert (describe_closing(reason) == reason.text) == (language == "en")
 
 
 @pytest.mark.parametrize("fault", Fault)
@@ -80,7 +79,7 @@ def test_the_engine_gives_every_fact_of_its_sentences(fault: Fault) -> None:
     for game, command in found:
         with pytest.raises(IllegalCommand) as refused:
             game.apply(command)
-        assert facts_in(FAULT_TEXTS[fault]) <= {*refused.value.about}
+        assert facts_in(fault.text) <= {*refused.value.about}
 
 
 def test_an_unknown_refusal_is_shown_in_the_servers_words() -> None:
