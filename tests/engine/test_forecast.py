@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from engine.board import TILES, Field, tile_of
 from engine.events import Captured
-from engine.forecast import GROUPS, Forecast, Outcome, forecast
+from engine.forecast import GROUPS, Outcome, forecast
 from engine.game import Game, GameOptions
 from engine.knowledge import Bounds
 from engine.legal import LegalPlaces
@@ -116,32 +116,6 @@ def test_where_nothing_is_hidden_nothing_is_open(placement: tuple[Game, Seat, Pi
     assert all(each.by.known for each in found.changes)
     assert all(len(each.before) == len(each.after) == 1 for each in found.soldiers)
     assert all(each.known for each in found.captives.values())
-
-
-def with_kinds_swapped(game: Game, seat: Seat) -> View:
-    """Return the game with the hidden wolves of the others in another order."""
-    swapped = replace(game.view, placed=dict(game.view.placed), hands=dict(game.view.hands))
-    for people_seat, peoples in enumerate(game.view.start.peoples):
-        for people in peoples if people_seat != seat else ():
-            wolves = [
-                field
-                for field, piece in swapped.placed.items()
-                if isinstance(piece, Piece) and piece.wolf and piece.people == people
-            ]
-            kinds = [swapped.placed[field] for field in wolves]
-            swapped.placed.update(zip(wolves, reversed(kinds), strict=True))
-    return swapped
-
-
-@given(placements())
-def test_what_is_hidden_changes_nothing(placement: tuple[Game, Seat, Piece, Field]) -> None:
-    """R4.2: two games that differ only in what the seat may not know have the same forecasts."""
-    game, seat, piece, field = placement
-    seen: list[Forecast] = [
-        forecast(snapshot(view, eyes_of(seat)), seat, piece, field)
-        for view in (game.view, with_kinds_swapped(game, seat))
-    ]
-    assert seen[0] == seen[1]
 
 
 def test_a_forecast_changes_nothing() -> None:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from client.network.refusals import describe_refusal
 from engine.board import FIELDS
 from engine.events import SeenEvent
 from engine.pieces import Seat
@@ -226,6 +227,8 @@ class Peer:
                 self.seq += len(message.events)
                 self.legal = message.legal
                 assert self.view.turn == message.turn
+            case Refused():  # clients have a sentence for it, and every fact of that sentence
+                assert describe_refusal(message) == message.text
             case _:
                 pass
 

@@ -25,9 +25,6 @@ from engine.pieces import Piece, Seat
 from engine.redaction import snapshot
 from engine.scoring import Board, influences
 from engine.view import View, eyes_of
-from protocol.codec import decode_server, encode
-from protocol.messages import Snapshot
-from protocol.snapshot import snapshot_message, view_of
 from tests.examples import examples
 from tests.games import begun, finished_games, games, seeds
 
@@ -76,21 +73,6 @@ def test_any_position_has_a_legal_answer(brain: NamedBrain, game: Game, seed: in
     assert choices[0] in set(legal.commands())
 
 
-@EVERY_BRAIN
-@examples(5)
-@given(game=games(), seed=seeds)
-def test_a_decoded_view_leads_to_the_same_choice(brain: NamedBrain, game: Game, seed: int) -> None:
-    """A view from a snapshot off the wire is as good as the original."""
-    legal = game.legal()
-    assume(legal is not None)
-    assert legal is not None
-    view = view_of_seat(game, legal.seat)
-    message = decode_server(encode(snapshot_message(view, len(game.events), legal)))
-    assert isinstance(message, Snapshot)
-    decoded = view_of(message, legal.seat)
-    assert brain.choose(decoded, legal, random.Random(seed)) == brain.choose(view, legal, random.Random(seed))
-
-
 def with_swapped_wolves(game: Game, seat: Seat) -> Game:
     """Return the same game, with other seats' wolves swapped between merchant and farmer where possible."""
     twin = copy.copy(game)
@@ -106,23 +88,6 @@ def with_swapped_wolves(game: Game, seat: Seat) -> Game:
             twin.view.hands[owner] = {held: count for held, count in hand.items() if count}
             twin.view.placed[field] = other
     return twin
-
-
-@EVERY_BRAIN
-@examples(5)
-@given(game=games(), seed=seeds)
-def test_hidden_pieces_do_not_change_the_choice(brain: NamedBrain, game: Game, seed: int) -> None:
-    """R4.2: in two games that look alike to a seat, its brain makes the same choice."""
-    legal = game.legal()
-    assume(isinstance(legal, LegalPlaces))
-    assert legal is not None
-    twin = with_swapped_wolves(game, legal.seat)
-    assume(twin.view.placed != game.view.placed)
-    assert view_of_seat(twin, legal.seat) == view_of_seat(game, legal.seat)
-    choices = [
-        brain.choose(view_of_seat(each, legal.seat), legal, random.Random(seed)) for each in (game, twin)
-    ]
-    assert choices[0] == choices[1]
 
 
 @given(finished_games())

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import assume, given
 
 from engine.game import Game, GameOptions
-from engine.legal import LegalPlaces
 from engine.redaction import snapshot
 from engine.view import eyes_of
 from protocol.codec import decode_client, decode_server
@@ -27,8 +26,7 @@ from server.tables.absence.stand_in import question_about
 from server.thinking.messages import Position, Thought
 from server.thinking.processes import NoAnswer, ThinkingProcesses
 from server.thinking.turns import Turns
-from tests.client.bots.test_brains import with_swapped_wolves
-from tests.games import games, played, seeds
+from tests.games import games, played
 from tests.server.peer import TIMEOUT, eventually
 from tests.server.thinking.brains import Waiting, ending, hanging, steady
 
@@ -80,17 +78,6 @@ def test_a_process_sees_what_the_seat_sees(game: Game) -> None:
     assert view_of(received, legal.seat) == snapshot(game.view, eyes_of(legal.seat))
     assert received.legal is not None
     assert legal_of(received.legal, legal.seat) == legal
-
-
-@given(games(), seeds)
-def test_hidden_pieces_do_not_change_what_a_process_is_told(game: Game, seed: int) -> None:
-    """R4.2: two games that look alike to a seat lead to the same bytes."""
-    legal = game.legal()
-    assume(isinstance(legal, LegalPlaces))
-    assert legal is not None
-    twin = with_swapped_wolves(game, legal.seat)
-    assume(twin.view.placed != game.view.placed)
-    assert ask_in(twin, steady, seed) == ask_in(game, steady, seed)
 
 
 async def test_a_process_answers_as_the_brain_does_here_and_is_kept() -> None:

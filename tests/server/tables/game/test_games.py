@@ -3,45 +3,16 @@
 import asyncio
 import random
 
-import pytest
-
-from engine.events import Placed, WolfPlaced
-from engine.redaction import redacted, snapshot
-from engine.view import eyes_of, folded
-from protocol.events import event_of
-from protocol.messages import Events, Snapshot, StartGame, TableState
+from protocol.messages import Events, Snapshot, TableState
 from tests.server.peer import (
-    all_caught_up,
     check_views,
     connected,
-    full_table,
     game,
     memory_server,
     peer_on_turn,
     play_on,
     table_of,
 )
-
-
-@pytest.mark.parametrize("random_layout", [True, False], ids=["random layout", "laid by players"])
-@pytest.mark.parametrize("players", [2, 3, 4, 5])
-async def test_every_peer_folds_what_its_seat_may_know(players: int, random_layout: bool) -> None:
-    """After every event, each player's and the spectator's view equals the server's own, redacted."""
-    chooser = random.Random(players)
-    async with (
-        memory_server() as server,
-        game(server.port, players, watched=True, random_layout=random_layout, starting=None) as peers,
-    ):
-        table = table_of(server, peers)
-        check_views(table, peers)
-        while (mover := peer_on_turn(peers)) is not None:
-            await mover.done(mover.random_move(chooser))
-            await all_caught_up(peers, mover.seq)
-            check_views(table, peers)
-        for peer in peers:
-            assert peer.view is not None
-            assert peer.view.result is not None
-            assert (await peer.until(TableState)).stage == "over"
 
 
 async def test_many_tables_play_at_once_without_mixing() -> None:
@@ -58,28 +29,6 @@ async def test_many_tables_play_at_once_without_mixing() -> None:
     async with memory_server() as server, asyncio.TaskGroup() as tables:
         for number in range(8):
             tables.create_task(play_one_game(server.port, number))
-
-
-async def test_legal_moves_are_sent_to_the_seat_on_turn_only() -> None:
-    """Others and spectators never receive `legal`, which would reveal a hand."""
-    async with memory_server() as server, game(server.port, 3, watched=True, random_layout=False) as peers:
-        await play_on(peers, random.Random(3))
-        for peer in peers:
-            for message in _events(peer):
-                assert (message.legal is not None) == (message.turn is not None and message.turn == peer.seat)
-        assert sum(message.legal is not None for peer in peers for message in _events(peer)) == 6 + 36
-
-
-async def test_the_kind_of_a_wolf_is_sent_to_its_owner_only() -> None:
-    """The others receive its people and its field."""
-    async with memory_server() as server, game(server.port, 2, watched=True) as peers:
-        await play_on(peers, random.Random(4))
-        for peer in peers:
-            events = [event_of(event) for message in _events(peer) for event in message.events]
-            own = [event for event in events if isinstance(event, Placed) and event.piece.wolf]
-            hidden = [event for event in events if isinstance(event, WolfPlaced)]
-            assert {event.seat for event in own} == (set() if peer.seat is None else {peer.seat})
-            assert {event.seat for event in hidden} == {0, 1} - {peer.seat}
 
 
 async def test_a_late_spectator_sees_the_same_game() -> None:
@@ -124,22 +73,3 @@ async def test_a_move_costs_each_seat_less_than_100_bytes() -> None:
         for peer, start in zip(peers, before, strict=True):
             sizes = [len(frame) for frame in peer.frames[start:]]
             assert sum(sizes) / len(sizes) < 100
-
-
-async def test_views_are_folds_of_the_events_on_the_server() -> None:
-    """Folding the server's own events, redacted, gives each seat's view: no more was sent."""
-    async with memory_server() as server, full_table(server.port, 2, random_layout=True) as peers:
-        await peers[0].done(StartGame(peers[0].next_id()))
-        await all_caught_up(peers, peers[0].seq)
-        await play_on(peers, random.Random(8), moves=9)
-        server_game = table_of(server, peers).state.game
-        assert server_game is not None
-        for peer in peers:
-            assert peer.seat is not None
-            eyes = eyes_of(peer.seat)
-            assert peer.view == folded([redacted(event, eyes) for event in server_game.events], eyes)
-            assert peer.view == snapshot(server_game.view, eyes)
-
-
-def _events(peer: object) -> list[Events]:
-    return [message for message in getattr(peer, "received", []) if isinstance(message, Events)]

@@ -6,7 +6,6 @@ import random
 from collections.abc import Sequence
 
 from engine.errors import Fault
-from engine.pieces import Seat
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.limits import LARGEST_ID
 from protocol.messages import (
@@ -14,7 +13,6 @@ from protocol.messages import (
     Events,
     Lay,
     PlacePiece,
-    Places,
     Resume,
     Say,
     Snapshot,
@@ -30,7 +28,6 @@ from tests.server.peer import (
     check_views,
     connected,
     eventually,
-    fields_in,
     full_table,
     game,
     memory_server,
@@ -88,85 +85,6 @@ async def test_moves_out_of_turn_are_refused() -> None:
         await check_refused(server, laying, 1, reason, Lay(7, 1, 0), PlacePiece(8, "Em", "A1"))
         reason = (Fault.NOT_YOUR_TURN, "R4.1")
         await check_refused(server, placing, 1, reason, PlacePiece(7, "Sm", "A1"), Lay(8, 1, 0))
-
-
-async def test_moves_of_the_other_phase_are_refused() -> None:
-    """No piece is placed before all tiles are laid, and no tile is laid afterwards."""
-    async with (
-        memory_server() as server,
-        game(server.port, 2, random_layout=False) as laying,
-        game(server.port, 2) as placing,
-    ):
-        await check_refused(server, laying, 0, (Fault.TILES_NOT_LAID, "R3.3"), PlacePiece(7, "Em", "A1"))
-        await check_refused(server, placing, 0, (Fault.ALL_TILES_LAID, "R4.1"), Lay(7, 1, 0))
-
-
-async def test_tiles_are_laid_only_where_the_rules_allow() -> None:
-    """A tile is laid neither on another tile nor apart from the others."""
-    async with memory_server() as server, game(server.port, 2, random_layout=False) as peers:
-        await peers[0].done(Lay(peers[0].next_id(), 1, 0))
-        await all_caught_up(peers, peers[0].seq)
-        await check_refused(server, peers, 1, (Fault.POSITION_TAKEN, "R3.3"), Lay(peers[1].next_id(), 1, 5))
-        await check_refused(server, peers, 1, (Fault.POSITION_APART, "R3.3"), Lay(peers[1].next_id(), 3, 0))
-
-
-async def test_nobody_lays_another_players_tile() -> None:
-    """The player who has just laid a tile cannot lay the next one."""
-    async with memory_server() as server, game(server.port, 2, random_layout=False) as peers:
-        await peers[0].done(Lay(peers[0].next_id(), 1, 0))
-        await all_caught_up(peers, peers[0].seq)
-        await check_refused(server, peers, 0, (Fault.NOT_YOUR_TURN, "R3.3"), Lay(peers[0].next_id(), 2, 0))
-
-
-async def test_pieces_come_from_the_players_own_hand() -> None:
-    """A piece of another people, or one that has been used up, cannot be placed."""
-    async with memory_server() as server, game(server.port, 5) as peers:
-        reason = (Fault.NOT_IN_HAND, "R4.1")
-        await check_refused(server, peers, 0, reason, PlacePiece(7, "Sm", "A1"), PlacePiece(8, "Lf*", "A1"))
-        await peers[0].done(PlacePiece(peers[0].next_id(), "Em*", "A1"))
-        await all_caught_up(peers, peers[0].seq)
-        await play_on(peers, random.Random(1), moves=4)
-        # R3.5: five players have one wolf merchant each.
-        await check_refused(server, peers, 0, reason, PlacePiece(9, "Em*", "B1"))
-
-
-async def test_a_field_holds_one_piece() -> None:
-    """A piece cannot be placed on a taken field."""
-    async with memory_server() as server, game(server.port, 2) as peers:
-        await peers[0].done(PlacePiece(peers[0].next_id(), "Em", "C4"))
-        await all_caught_up(peers, peers[0].seq)
-        await check_refused(server, peers, 1, (Fault.FIELD_TAKEN, "R4.1"), PlacePiece(7, "Sm", "C4"))
-
-
-async def test_soldiers_are_placed_in_time() -> None:
-    """When only a soldier may be placed, every other piece is refused for that reason (R4.3)."""
-    async with memory_server() as server, game(server.port, 5) as peers:
-        chooser = random.Random(2)
-        for _ in range(3):
-            for peer in peers:
-                assert isinstance(peer.legal, Places)
-                civil = [piece for piece in peer.legal.pieces if piece[1] != "s"]
-                field = chooser.choice(fields_in(peer.legal))
-                await peer.done(PlacePiece(peer.next_id(), civil[0], field))
-                await all_caught_up(peers, peer.seq)
-        legal = peers[0].legal
-        assert isinstance(legal, Places)
-        assert legal.pieces == ["Es"]
-        assert peers[0].view is not None
-        hand = [str(piece) for piece in peers[0].view.hands[Seat(0)] if piece != "Es"]
-        field = fields_in(legal)[0]
-        moves = [PlacePiece(number, piece, field) for number, piece in enumerate(hand)]
-        assert moves
-        await check_refused(server, peers, 0, (Fault.SOLDIER_DUE, "R4.3"), *moves)
-
-
-async def test_moves_after_the_end_are_refused() -> None:
-    """The result does not change."""
-    async with memory_server() as server, game(server.port, 2) as peers:
-        await play_on(peers, random.Random(3))
-        for peer in peers:
-            refused = await peer.refused(PlacePiece(peer.next_id(), "Em", "A1"))
-            assert (refused.code, refused.rule) == (Fault.GAME_OVER, "R4.4")
 
 
 async def test_a_repeated_move_is_answered_and_counts_once() -> None:
