@@ -39,7 +39,7 @@ def test_games_on_bad_lines_and_a_server_that_dies_are_the_ones_that_everybody_s
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize(("seed", "nodes"), [("10", "1"), ("4", "3")])
+@pytest.mark.parametrize(("seed", "nodes"), [("4", "1"), ("3", "3")])
 def test_a_seed_is_the_same_simulation_byte_for_byte_in_every_process(
     tmp_path: Path, seed: str, nodes: str
 ) -> None:

@@ -53,6 +53,24 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
     return asyncio.run(case_in(tmp_path_factory.mktemp("case")))
 
 
+@pytest.fixture(scope="module")
+def new_case(tmp_path_factory: pytest.TempPathFactory) -> Case:
+    """Return the journal of two games as a server leaves it that is killed before its first checkpoint."""
+
+    async def played(folder: Path) -> Case:
+        async with running(Config(data=folder / "data", seed=0, limits=Limits())) as server:
+            for moves in (4, 9):
+                async with game(server.port, 2) as peers:
+                    await play_on(peers, random.Random(moves), moves=moves)
+            copied(folder / "data", killed := folder / "killed")
+        copied(killed, folder / "told")
+        told, _ = await games_in(folder / "told")
+        assert len(told) == 2
+        return Case(killed, killed, told)
+
+    return asyncio.run(played(tmp_path_factory.mktemp("new")))
+
+
 def _table(code: str, archived: int | None = None) -> Stored:
     entries: list[Entry] = [Opened(3, True, None)]
     game = None if archived is None else ArchivedGame("origin", False)
@@ -94,21 +112,9 @@ async def test_no_damage_to_several_files_passes_in_silence(
     ],
 )
 async def test_no_damage_to_a_new_journal_passes_in_silence(
-    emptied: tuple[str, ...], missing: tuple[str, ...], tmp_path: Path
+    new_case: Case, emptied: tuple[str, ...], missing: tuple[str, ...], tmp_path: Path
 ) -> None:
     """Before the first checkpoint all games are in the log alone, and the main file holds nothing."""
-    killed = tmp_path / "killed"
-    async with contextlib.AsyncExitStack() as stack:
-        server = await stack.enter_async_context(
-            running(Config(data=tmp_path / "data", seed=0, limits=Limits()))
-        )
-        for moves in (4, 9):
-            async with game(server.port, 2) as peers:
-                await play_on(peers, random.Random(moves), moves=moves)
-        copied(tmp_path / "data", killed)
-    copied(killed, tmp_path / "told")
-    told, _ = await games_in(tmp_path / "told")
-    assert len(told) == 2
 
     def damage(data: Path, _earlier: Path, _chance: random.Random) -> None:
         for name in emptied:
@@ -116,7 +122,7 @@ async def test_no_damage_to_a_new_journal_passes_in_silence(
         for name in missing:
             (data / name).unlink()
 
-    _, wrong = await trial(Case(killed, killed, told), damage, tmp_path / "trial", random.Random())
+    _, wrong = await trial(new_case, damage, tmp_path / "trial", random.Random())
     assert not wrong
 
 
