@@ -11,6 +11,7 @@ from engine.game import Game, RandomChance
 from protocol.messages import Stopping
 from server.announcing import Announcing
 from server.config import Config, Pages
+from server.conversation import Conversation
 from server.counts import Counts
 from server.drain import Drain
 from server.failures import Tasks
@@ -19,7 +20,6 @@ from server.net.access import Access
 from server.net.clients import Clients
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection
-from server.net.conversation import Conversation
 from server.net.session import Session
 from server.storage.journal import Journal
 from server.storage.records import Records

@@ -35,8 +35,8 @@ from protocol.messages import (
 )
 from server.app import Running, running
 from server.config import Config, Limits
+from server.conversation import Conversation
 from server.net.connections.limited_connection import LimitedConnection
-from server.net.conversation import Conversation
 from server.net.session import Session
 from server.tables.table import Table
 from tests.examples import examples

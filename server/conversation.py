@@ -4,9 +4,8 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final
 
-import msgspec
 from websockets.exceptions import ConnectionClosed
 
 from protocol.codec import BadMessage, decode_client, tables_frame
@@ -18,7 +17,6 @@ from protocol.messages import (
     EnterLobby,
     GetRecord,
     Hello,
-    InLobby,
     JoinTable,
     Lay,
     ListTables,
@@ -44,40 +42,12 @@ from server.net.connections.limited_connection import LimitedConnection
 from server.net.session import AttendedTable, Session, in_frame
 from server.net.tokens import password_fits
 from server.refusal import Refusal, not_stored
+from server.tables.lobby import Lobby
 from server.version import SERVER_NAME
 
 log = logging.getLogger(__name__)
 
 _WEIGHT_OF_A_WRONG_TOKEN: Final = 2  # in malformed messages: nobody mistypes a token
-
-
-class LobbyOfSessions(Protocol):
-    """The tables, as far as a conversation knows them; what cannot be done raises Refusal or JournalError."""
-
-    @property
-    def has_chat(self) -> bool:
-        """Return whether people can be listed, and talk, in the lobby."""
-
-    def encoded_list(self) -> msgspec.Raw:
-        """Return the list of tables, ready to be sent."""
-
-    def talk(self, session: Session, message: InLobby) -> None:
-        """List the session among those who are online, or say something in the lobby, and answer it."""
-
-    def gone(self, session: Session) -> None:
-        """Record that the session's connection has ended."""
-
-    async def open(self, session: Session, message: OpenTable) -> None:
-        """Open a table and seat its host."""
-
-    async def enter(self, session: Session, message: JoinTable | Watch) -> None:
-        """Give the session a seat, or have it watch."""
-
-    async def resume(self, session: Session, message: Resume) -> None:
-        """Give a player back the seat kept for them."""
-
-    async def tell_turn(self, session: Session, message: AskTurn) -> None:
-        """Answer whoever has a seat how the game stands."""
 
 
 class CloseConnection(Exception):
@@ -96,7 +66,7 @@ class Conversation:
         self,
         connection: LimitedConnection,
         session: Session,
-        lobby: LobbyOfSessions,
+        lobby: Lobby,
         clients: Clients,
         *,
         access: Access,
