@@ -31,11 +31,6 @@ CREATE TABLE node (
     term bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE, address text NOT NULL,
     expires timestamptz NOT NULL
 );
--- A connection on which a server makes changes: how often it was made anew, and its last change.
-CREATE TABLE line (
-    term bigint NOT NULL REFERENCES node ON DELETE CASCADE, name text NOT NULL,
-    made integer NOT NULL DEFAULT 0, change bigint NOT NULL DEFAULT 0, PRIMARY KEY (term, name)
-) WITH (fillfactor = 10);
 -- Every code that is taken: '=' in use, '~' archived, '!' set aside; and whose it is, NULL for nobody's.
 CREATE TABLE game_table (
     code text PRIMARY KEY, place text NOT NULL DEFAULT '=', opened bigint GENERATED ALWAYS AS IDENTITY,
@@ -57,42 +52,6 @@ CREATE TABLE set_aside (
     whole integer NOT NULL, length integer NOT NULL
 );
 CREATE TABLE record_due (code text PRIMARY KEY, ended bigint NOT NULL);
-
--- One commit: the entries of all `touched` tables, or nothing.
-CREATE FUNCTION append_entries(
-    my_term bigint, my_line text, my_made integer, my_change bigint, new_tables text[], touched text[],
-    codes text[], numbers integer[], bodies text[], links bytea[], now bigint,
-    forgotten text[], finished text[], ended_at bigint[]
-) RETURNS void LANGUAGE plpgsql AS $function$
-DECLARE
-    not_owned text[];
-BEGIN
-    UPDATE line SET change = my_change WHERE term = my_term AND name = my_line AND made = my_made;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'the lease is lost' USING ERRCODE = 'PL001';
-    END IF;
-    IF cardinality(new_tables) > 0 THEN
-        INSERT INTO game_table (code, term) SELECT code, my_term FROM unnest(new_tables) AS code;
-    END IF;
-    SELECT array_agg(code) INTO not_owned FROM unnest(touched) AS code WHERE NOT EXISTS (
-        SELECT FROM game_table AS own WHERE own.code = code.code AND own.term = my_term AND own.place = '='
-    );
-    IF not_owned IS NOT NULL THEN
-        RAISE EXCEPTION 'another server has taken it up' USING ERRCODE = 'PL002';
-    END IF;
-    INSERT INTO entry (code, number, body, time, chain)
-        SELECT code, number, body, now, link FROM unnest(codes, numbers, bodies, links)
-        AS added (code, number, body, link);
-    IF cardinality(forgotten) > 0 THEN
-        DELETE FROM entry WHERE code = ANY (forgotten);
-        DELETE FROM game_table WHERE code = ANY (forgotten);
-    END IF;
-    IF cardinality(finished) > 0 THEN
-        INSERT INTO record_due SELECT * FROM unnest(finished, ended_at)
-            ON CONFLICT (code) DO UPDATE SET ended = EXCLUDED.ended;
-    END IF;
-END
-$function$;
 """
 _VERSION_2: Final = """
 -- What a server tells the others: what holds until it is told otherwise has a key, and a body of NULL when it
@@ -134,8 +93,8 @@ CREATE INDEX game_table_free ON game_table (opened) WHERE term IS NULL AND place
 _VERSION_4: Final = """
 -- One commit: the entries of all tables, or nothing. Each table that is `known` has to be the node's, and
 -- to have `lengths` entries that end with the link `ends`. What is sent again finds its entries there, or
--- does the same once more. The table `line`, and the function of this name with 14 arguments, are for nodes
--- of the version before.
+-- does the same once more. A schema that began with an older version has a table `line`, and a function of
+-- this name with 14 arguments, for nodes of that version.
 CREATE FUNCTION append_entries(
     my_term bigint, new_tables text[], known text[], lengths integer[], ends bytea[], codes text[],
     numbers integer[], bodies text[], links bytea[], now bigint, forgotten text[], finished text[],
