@@ -29,7 +29,6 @@ from server.tables.shared_tables import SharedTables
 if TYPE_CHECKING:
     from server.admin.endpoint import Endpoint
     from server.cluster.channel import Channel
-    from server.cluster.newcomers import Newcomers
     from server.web.site import Site
 
 _SECONDS_BETWEEN_WARNINGS: Final = 86_400.0  # that the certificate ends
@@ -75,7 +74,6 @@ class ServerParts:
         self.connections = ConnectionLimits(config.limits)
         self._access = access
         self._timers = config.timers()
-        self._newcomers: Newcomers | None = None
         self.channel: Channel | None = None  # to the servers that use the same journal
         self._fresh = fresh
         self._records: Records | None = None
@@ -100,7 +98,6 @@ class ServerParts:
         """Keep what is this server's, and take up what is nobody's, if others use the journal too."""
         if self._config.database is not None:
             from server.cluster.channel import Channel  # noqa: PLC0415 - few servers have one
-            from server.cluster.newcomers import Newcomers  # noqa: PLC0415
             from server.storage.postgresql.database import Database  # noqa: PLC0415
             from server.storage.postgresql.journal import PostgresJournal  # noqa: PLC0415
 
@@ -115,8 +112,7 @@ class ServerParts:
                 other_addresses=self._other_addresses,
             )
             self.channel = Channel(Database(self._config.database), lambda: journal.term)
-            self._newcomers = Newcomers(self.channel)
-            self.lobby.share(self.channel, self._newcomers.address)
+            self.lobby.share(self.channel, self.channel.address_for_newcomers)
             self._ends.callback(self._tasks.keep(lambda: journal.keep(holder), "keeping the lease").cancel)
             self._ends.callback(self._tasks.keep(self.channel.run, "hearing other servers").cancel)
             self._leaving = Leaving(self.lobby, self.clients, journal)
@@ -264,8 +260,8 @@ class ServerParts:
         return self.drain.news()
 
     def _drain_changed(self) -> None:
-        if self._newcomers is not None:
-            self._newcomers.draining(on=self.drain.seconds_left() is not None)
+        if self.channel is not None:
+            self.channel.announce_drain(on=self.drain.seconds_left() is not None)
         self._announce_unless_draining()
 
     def _announce_unless_draining(self) -> None:
@@ -282,7 +278,7 @@ class ServerParts:
             return facts
         if (left := self.drain.seconds_left()) is None:
             return None
-        address = None if self._newcomers is None else self._newcomers.address()
+        address = None if self.channel is None else self.channel.address_for_newcomers()
         return {"seconds": left} if address is None else {"seconds": left, "address": address}
 
     def _games_run(self) -> bool:

@@ -7,6 +7,7 @@ A server tells at intervals, and looks at intervals: however much happens, it co
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import math
 import random
@@ -18,9 +19,8 @@ from typing import Any, Final, TypeVar
 import asyncpg
 
 from server.cluster.codec import NotUnderstood, decode, encode
-from server.cluster.messages import VALID_FOR, Message
-from server.cluster.others import Known, Others
-from server.cluster.same_address import SameAddress
+from server.cluster.messages import VALID_FOR, Draining, Message
+from server.cluster.others import Known, Others, SameAddress
 from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.postgresql import telling
@@ -35,6 +35,7 @@ _SECONDS_BETWEEN_LOOKS: Final = 0.1
 _SECONDS_BETWEEN_BEATS: Final = 2.0  # a look without a notification; the connection is tried by that, too
 _SECONDS_BETWEEN_TALLIES: Final = 5.0
 _ANSWER_SECONDS: Final = 5.0
+_DRAINING: Final = "draining"  # a key
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 1.0
 _TOLD_AT_ONCE: Final = 500  # of what holds
@@ -75,6 +76,7 @@ class Channel:
         self._wake = asyncio.Event()
         self._rung = False
         self._next_telling = self._next_look = self._next_tallies = -math.inf
+        self._turns = itertools.count()  # of the servers that newcomers are sent to
         self._failures = RepeatedFailure()
         self._not_understood = RepeatedFailure()
 
@@ -142,6 +144,22 @@ class Channel:
     def addresses(self) -> list[str]:
         """Return where clients reach the other servers, as many as they are told."""
         return self._others.addresses(self.term)
+
+    # -- newcomers ----------------------------------------------------------------------------------
+
+    def announce_drain(self, *, on: bool) -> None:
+        """Announce that this server takes no new tables, or takes them again."""
+        self.keep(_DRAINING, Draining() if on else None)
+
+    def address_for_newcomers(self) -> str | None:
+        """Return where a new table may be opened, at each of the servers in turn; None if at none of them."""
+        drain = {node.term for node, _ in self.holding(Draining)}
+        ready = [
+            node.address
+            for term, node in sorted(self.nodes.items())
+            if node.runs and node.address and not node.leaving and term not in drain | {self.term}
+        ]
+        return ready[next(self._turns) % len(ready)] if ready else None
 
     # -- the connection -----------------------------------------------------------------------------
 

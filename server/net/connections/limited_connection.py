@@ -14,7 +14,6 @@ from server.net.connections.connection_limits import ConnectionLimits, RefusedFo
 from server.net.connections.fair_rate import SharingConnection
 from server.net.connections.frame_heads import bytes_of_first_frame, content_of_short, is_short_message
 from server.net.connections.plain_http import bad_request
-from server.net.connections.tracebacks import drop_traceback
 from server.rate_limits import RateLimiter
 
 log = logging.getLogger(__name__)
@@ -217,3 +216,10 @@ class LimitedConnection(SharingConnection):
         """Give the other end its time to close the connection too."""
         if self._deadline is None:
             self._deadline = self.loop.call_later(self._limits.close_seconds, self.transport.abort)
+
+
+def drop_traceback(error: BaseException | None) -> None:
+    """Forget where an error and its causes were raised, whose frames would keep all that they know alive."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__

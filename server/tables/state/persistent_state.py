@@ -4,10 +4,13 @@ It is the fold of the table's journal entries and nothing else, so that a restar
 """
 
 import random
+import zlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
+
+import msgspec
 
 from engine.draws import Bytes32
 from engine.events import Event, GameStarted
@@ -15,7 +18,8 @@ from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
 from engine.peoples import peoples_by_seat
 from engine.pieces import People, Seat
 from protocol.absence import WAIT, Absence, kept
-from protocol.messages import NEWCOMER, Done, Stage, Standing, StartGame
+from protocol.events import event_map
+from protocol.messages import NEWCOMER, Done, EventMap, Stage, Standing, StartGame
 from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Setting, Spectators, Starting, Title
 from server.storage.entries import (
     BotSeated,
@@ -41,10 +45,10 @@ from server.storage.entries import (
     Unpaused,
     Voted,
     events_in,
+    whole_events,
 )
 from server.tables.state.answers import Answers
 from server.tables.state.clocks import Clocks
-from server.tables.state.packed_games import packed, unpacked
 
 
 @dataclass(slots=True)
@@ -69,6 +73,7 @@ class Player:
     answers: Answers = field(default_factory=Answers)
 
 
+_EVENTS: Final = msgspec.json.Decoder(list[EventMap])
 _NOTHING_TO_DRAW: Final[Chance] = RandomChance(random.Random(0))  # in a finished game
 
 
@@ -108,7 +113,8 @@ class PersistentState:
     def game(self) -> Game | None:
         """Return the game, None before it begins."""
         if self._game is None and self._packed is not None:
-            self._game = Game(unpacked(self._packed), self.chance)
+            events = _EVENTS.decode(zlib.decompress(self._packed))
+            self._game = Game(whole_events(events), self.chance)
             self._packed = None
         return self._game
 
@@ -123,7 +129,8 @@ class PersistentState:
     def pack(self) -> None:
         """Keep a finished game as its events alone, until it is asked for: it takes a tenth of the memory."""
         if self._game is not None and self._game.over:
-            self._packed = packed(self._game.events)
+            events = [event_map(event) for event in self._game.events]
+            self._packed = zlib.compress(msgspec.json.encode(events))  # some 2 KiB
             self._game = None
             self.chance = _NOTHING_TO_DRAW
 

@@ -12,7 +12,7 @@ from bench.cluster.relay import DatabaseRelay
 from server.cluster.channel import Channel
 from server.cluster.codec import encode
 from server.cluster.messages import NodeQuestion, PublicTable, RemarkElsewhere
-from server.cluster.same_address import SameAddress
+from server.cluster.others import SameAddress
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import Connection, Database
 from server.storage.postgresql.schema import prepare
