@@ -47,17 +47,21 @@ def source(commit: str, folder: Path) -> Path:
 
 
 async def program(tree: Path, *words: str | Path) -> Process:
-    """Start the program of this source, which finds nobody's settings and seats, and is not announced."""
-    own = {
-        name: str(tree / ".home") for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
-    }
+    """Start the program of this source."""
     return await asyncio.create_subprocess_exec(
         *(sys.executable, tree / "palatinus.py", *words),
         stdin=DEVNULL,
         stdout=PIPE,
         stderr=PIPE,
-        env={**os.environ, **own, "LANGUAGE": "en", "PALATINUS_MULTICAST": "none"},
+        env=environment(tree / ".home"),
     )
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Return the environment of a program that finds only this user's files, and announces nothing."""
+    folders = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+    own = {"HOME": str(home), "LANGUAGE": "en", "PALATINUS_MULTICAST": "none"}
+    return {**os.environ, **folders, **own}
 
 
 async def output(process: Process) -> str:

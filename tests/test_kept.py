@@ -1,0 +1,128 @@
+"""What earlier versions have left behind (`trials/kept.py`): today's program goes on with all of it."""
+
+import asyncio
+import itertools
+import os
+import tarfile
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import json
+
+from client.player.preferences import remembered
+from client.player.seats import Seats
+from commands.finished_games.past_games import past_games
+from commands.levels import with_bots
+from engine.pieces import Seat
+from engine.record import replayed
+from engine.view import eyes_of, folded
+from protocol.events import event_of
+from protocol.messages import AskPause, StartGame
+from server.app import Running, running
+from server.config import Config, Limits
+from server.storage.postgresql.database import Database
+from server.tables.table import Table
+from tests.server.peer import check_views, connected, table_of
+from trials.kept import SCHEMA, URL, SeatThen, play
+
+VERSIONS = ("f0bb0ac", pytest.param("bb6664d", marks=pytest.mark.slow), "176e03e4")
+
+
+@pytest.fixture(params=VERSIONS)
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Return a folder with what a version has left behind."""
+    with tarfile.open(Path(__file__).with_name("kept") / f"{request.param}.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    for path in tmp_path.rglob("*"):
+        os.utime(path)  # a seat is kept for 30 days
+    return tmp_path
+
+
+def config(**places: Any) -> Config:
+    limits = Limits(stand_in_seconds=0.001, burst=10_000, burst_per_address=10_000)
+    return with_bots(Config(limits=limits, human_pace=False, **places))
+
+
+def told(kept: Path, where: str) -> list[SeatThen]:
+    return json.decode((kept / "told.json").read_bytes(), type=dict[str, list[SeatThen]]).get(where, [])
+
+
+async def finish(server: Running, seats: list[SeatThen]) -> list[Table]:
+    """Have the players of each table return, see what they saw, and play; return the tables newly scored."""
+    finished = []
+    for code, at_table in itertools.groupby(seats, lambda seat: seat.table):
+        async with AsyncExitStack() as stack:
+            peers = []
+            for seat in at_table:
+                peers.append(peer := await stack.enter_async_context(connected(server.port)))
+                peer.id += 1_000_000  # those of its messages of then are taken
+                await peer.resume(code, seat.token)
+                if seat.events:
+                    await peer.news()
+                    assert peer.view == folded(map(event_of, seat.events), eyes_of(Seat(seat.seat)))
+                    assert peer.seq == len(seat.events)
+            host, table = peers[0], table_of(server, peers)
+            if host.view is None:
+                peers.append(late := await stack.enter_async_context(connected(server.port)))
+                await late.join(code, "late")
+                await host.done(StartGame(host.next_id()))
+            elif table.state.paused is not None:
+                await host.done(AskPause(host.next_id(), on=False))
+            if host.view is None or host.view.result is None:
+                finished.append(table)
+            await play(peers)
+            check_views(table, peers)
+    return finished
+
+
+async def check_records(folder: Path, tables: list[Table]) -> None:
+    """Wait for a record of each table, and fail unless it is that of its game."""
+    for table in tables:
+        while not (found := [*folder.glob(f"*-{table.code}.txt")]):  # noqa: ASYNC110, ASYNC240
+            await asyncio.sleep(0.005)
+        (record,) = found
+        assert table.state.game is not None
+        assert replayed(record.read_text(encoding="utf-8")).events == table.state.game.events
+
+
+async def test_every_game_in_a_data_folder_is_played_to_its_scoring(kept: Path) -> None:
+    """In use, archived, paused or not begun; and today's program reads the records that were there."""
+    records = kept / "data" / "records"
+    before = past_games(records)
+    assert len(before) == 2
+    async with running(config(data=kept / "data", records=records)) as server:
+        tables = await finish(server, told(kept, "data"))
+        assert len(tables) >= 4
+        await check_records(records, tables)
+    assert len(past_games(records)) == len(before) + len(tables)
+
+
+async def test_every_game_in_a_database_is_played_to_its_scoring(kept: Path, database: str) -> None:
+    if not (kept / "database.sql").exists():
+        pytest.skip("this version used no database")
+    connection = await Database(database).connect()
+    try:
+        await connection.execute(
+            (kept / "database.sql").read_text().replace(SCHEMA, Database(database).schema)
+        )
+    finally:
+        await connection.close()
+    async with running(config(database=database, node="first", records=kept / "new")) as server:
+        tables = await finish(server, told(kept, "database"))
+        assert len(tables) == 5
+        await check_records(kept / "new", tables)
+
+
+def test_seats_and_preferences_are_found(kept: Path) -> None:
+    folder = kept / "home" / "state" / "palatinus"
+    seats = Seats(folder / "seats", URL)
+    for seat in told(kept, "data"):
+        held = seats.take(seat.table, seat.name)
+        assert held is not None
+        assert held.token == seat.token
+        seats.forget(held)
+    preferences = remembered(folder / "preferences.json")
+    assert preferences is not None
+    assert (preferences.servers, preferences.players, preferences.random_layout) == ((URL,), 4, True)
