@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from protocol.codec import encode
 from protocol.codes import Code
-from protocol.limits import CLIENT_FRAME_BYTES, VERSIONS
+from protocol.limits import VERSIONS
 from protocol.messages import (
     ClientMessage,
     Hello,
@@ -266,16 +266,6 @@ async def test_a_flood_of_connections_leaves_nothing_behind() -> None:
         assert False in accepted
 
 
-async def test_fragments_of_huge_messages_are_not_kept() -> None:
-    """A message of endless fragments is refused as soon as it exceeds the frame limit."""
-    async with under_attack() as (server, _), connected(server.port) as attacker:
-        piece = struct.pack("!BBH4x", 0x02, 0xFE, 4000) + b"\xc1" * 4000
-        attacker.socket.transport.write(piece)
-        for _ in range(CLIENT_FRAME_BYTES // 4000 + 1):
-            attacker.socket.transport.write(b"\x00" + piece[1:])
-        assert (await attacker.closed())[0] == 1009
-
-
 async def test_a_table_code_gives_neither_a_seat_nor_a_secret() -> None:
     """A client that knows the code of a game may only watch it."""
     async with under_attack() as (server, players), connected(server.port) as thief:
@@ -304,18 +294,3 @@ async def test_a_replayed_move_is_refused_elsewhere() -> None:
         await other.caught_up(mover.seq)
         assert (await other.refused(move)).code in {"not-in-hand", Code.ID_REUSED, "not-your-turn"}
         await mover.done(move)
-
-
-async def test_a_replayed_resume_is_refused_once_the_seat_is_given_up() -> None:
-    """A stolen token is worthless once its seat is given up."""
-    async with under_attack() as (server, _), connected(server.port) as host, connected(server.port) as owner:
-        code = (await host.open(2)).table
-        token = (await owner.join(code, "Owner")).token or ""
-        recorded = Resume(1, code, token)
-        await owner.socket.close()
-        async with connected(server.port) as again:
-            await again.resume(code, token)
-            await again.done(Leave(3))
-        async with connected(server.port) as thief:
-            assert (await thief.refused(recorded)).code == Code.BAD_TOKEN
-        await host.done(Leave(99))

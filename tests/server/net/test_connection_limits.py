@@ -102,36 +102,39 @@ async def test_head_is_answered_without_a_body(caplog: pytest.LogCaptureFixture)
         assert answer.endswith(b"\r\n\r\n")
 
 
-@pytest.mark.parametrize(
-    "pieces",
-    [
-        [b""],
-        [b"\r\n\r\n"],
-        [bytes(range(256)) * 40],
-        [TLS_HELLO],
-        [b"SSH-2.0-scanner\r\n"],
-        [b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 5000],
-        [b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\n\r\n"],
-        [b"GET / HTTP/1.1\r\nX: " + b"y" * 100_000],
-        [b"GET / HTTP/9.9\r\n\r\n"],
-        [UPGRADE.replace(b"Upgrade: websocket", b"Upgrade: websocket\r\nUpgrade: websocket")],
-        [UPGRADE.replace(b"Version: 13", b"Version: 12")],
-        [UPGRADE.replace(b"Sec-WebSocket-Key: ", b"Sec-WebSocket-Key: !")],
-        [UPGRADE.replace(b"GET", b"POST")],
-        [UPGRADE, b"\xff" * 1000],
-        [UPGRADE, frame(0x3, b"reserved")],
-        [UPGRADE, b"\x82\x05hello"],  # not masked
-        [UPGRADE, frame(0x0, b"no beginning")],
-        [UPGRADE, frame(0x8, b"\x03\xe8\xff\xfe")],  # a reason that is not UTF-8
-        [UPGRADE, frame(0x8, b"\x00\x01")],  # no close code
-        [UPGRADE, b"\x82\xff" + b"\xff" * 12],  # a frame of 2**64 bytes
-        [UPGRADE, b"\xc2\x80\x00\x00\x00\x00"],  # compressed, though nobody agreed to that
-    ],
-)
-async def test_garbage_disturbs_nobody(caplog: pytest.LogCaptureFixture, pieces: list[bytes]) -> None:
+GARBAGE = [
+    [b""],
+    [b"\r\n\r\n"],
+    [bytes(range(256)) * 40],
+    [TLS_HELLO],
+    [b"SSH-2.0-scanner\r\n"],
+    [b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 5000],
+    [b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\n\r\n"],
+    [b"GET / HTTP/1.1\r\nX: " + b"y" * 100_000],
+    [b"GET / HTTP/9.9\r\n\r\n"],
+    [UPGRADE.replace(b"Upgrade: websocket", b"Upgrade: websocket\r\nUpgrade: websocket")],
+    [UPGRADE.replace(b"Version: 13", b"Version: 12")],
+    [UPGRADE.replace(b"Sec-WebSocket-Key: ", b"Sec-WebSocket-Key: !")],
+    [UPGRADE.replace(b"GET", b"POST")],
+    [UPGRADE, b"\xff" * 1000],
+    [UPGRADE, frame(0x3, b"reserved")],
+    [UPGRADE, b"\x82\x05hello"],  # not masked
+    [UPGRADE, frame(0x0, b"no beginning")],
+    [UPGRADE, frame(0x8, b"\x03\xe8\xff\xfe")],  # a reason that is not UTF-8
+    [UPGRADE, frame(0x8, b"\x00\x01")],  # no close code
+    [UPGRADE, b"\x82\xff" + b"\xff" * 12],  # a frame of 2**64 bytes
+    [UPGRADE, b"\xc2\x80\x00\x00\x00\x00"],  # compressed, though nobody agreed to that
+]
+
+
+async def test_garbage_disturbs_nobody(caplog: pytest.LogCaptureFixture) -> None:
     """Malformed bytes end their connection, and no error is logged."""
-    async with undisturbed_server(caplog, hello_seconds=0.2, close_seconds=0.1) as (server, _):
-        await exchange(server.port, *pieces)
+    async with (
+        undisturbed_server(caplog, hello_seconds=0.2, close_seconds=0.1) as (server, _),
+        asyncio.TaskGroup() as tasks,
+    ):
+        for pieces in GARBAGE:
+            tasks.create_task(exchange(server.port, *pieces))
 
 
 async def test_two_requests_at_once_are_answered_once(caplog: pytest.LogCaptureFixture) -> None:

