@@ -301,7 +301,7 @@ class Requests:
                     await self._look_back(request, self._options.looking_back)
             case Leave():
                 await self.leave()
-                if self._options.filled:
+                if self._options.bots is not None:
                     self._go_home()
                     return
                 left = news.gone_on(self._shown.ui, connection.model)
@@ -336,8 +336,8 @@ class Requests:
         self._keeper.keep(seated, name, self._connection.cluster)
         if request.people is not None:
             await self._connection.ask(ChoosePeople(NEW, request.people))
-        if self._options.filled and self._options.bots is not None:
-            self._options.bots(seated.table, players - 1)
+        if self._options.bots is not None:
+            self._options.bots.seat(seated.table, players - 1)
 
     async def _list(self) -> None:
         tables = (await self._connection.ask(ListTables(NEW))).tables

@@ -20,7 +20,7 @@ from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import window_title
-from client.ui.state import Capabilities, Notice, Outcome, Ui
+from client.ui.state import Notice, Outcome, Ui
 from client.ui.terminal.shell import describe_failure
 from client.ui.texts.kept import how_to_come_back
 from client.ui.visit import Options, Visit
@@ -76,26 +76,24 @@ class Client(Session):
     def __init__(self, options: Options, connection: Connection) -> None:
         self._options = options
         self._connection = connection
-        capabilities = Capabilities(
-            private=options.filled,
+        looking_back, first = options.looking_back, options.first
+        capabilities = replace(
+            options.capabilities,
+            private=options.bots is not None,
             levels=connection.levels,
             hints=options.suggest is not None,
-            looks_back=options.looking_back is not None,
-            lists_games=options.looking_back is not None and options.looking_back.lists,
-            analyses=options.looking_back is not None and options.looking_back.analyse is not None,
+            looks_back=looking_back is not None,
+            lists_games=looking_back is not None and looking_back.lists,
+            analyses=looking_back is not None and looking_back.analyse is not None,
             lobby=connection.has_lobby,
-            saves=options.looking_back is not None and options.looking_back.folder is not None,
-            home=options.home,
-            addresses=options.addresses,
-            way_in=options.way_in,
-            other_ways=options.other_ways,
+            saves=looking_back is not None and looking_back.folder is not None,
         )
         ui = Ui(
             options.name,
             options.url,
             capabilities,
             now=time.monotonic(),
-            new_table=requests.Open(options.players or 3, hints=options.filled),
+            new_table=first if isinstance(first, requests.Open) else requests.Open(3),
             confirms=options.confirms,
             log=options.news,
         )
@@ -103,7 +101,7 @@ class Client(Session):
         self._goes_home = self._looks_back = False
         self._hint: asyncio.Task[None] | None = None  # the last one asked for
         self._keeper = SeatKeeper(options.seats, self.log, options.reminder)
-        self._listing = Listing(options.name, connection, self, self._keeper, wanted=not options.filled)
+        self._listing = Listing(options.name, connection, self, self._keeper, wanted=options.bots is None)
         self._occasions: frozenset[Occasion] = frozenset()
         self._recorded: str | None = None  # the table whose record was kept last
 
@@ -121,8 +119,8 @@ class Client(Session):
         )
         self._begin(self._listen())
         self._begin(self._attend())
-        if self._options.bots_failures is not None:
-            self._begin(self._tell(self._options.bots_failures))
+        if self._options.bots is not None:
+            self._begin(self._tell(self._options.bots.failures))
 
     def visited(self) -> Visit:
         """Return how the visit ended."""
@@ -180,7 +178,7 @@ class Client(Session):
             else:
                 self.show(ui)
             self._call_player()
-            if isinstance(update, TableChanged) and self._options.filled and self._fills(update):
+            if isinstance(update, TableChanged) and self._options.bots and self._fills(update):
                 self._begin(self._requests.ask(StartGame(NEW)))
 
     def _keep_record(self, model: TableModel) -> None:
@@ -220,7 +218,8 @@ class Client(Session):
 
     async def _attend(self) -> None:
         """Go where the options say, and keep the lobby's list of tables fresh."""
-        await self._enter()
+        if self._options.first is not None:
+            await self._requests.ask(self._options.first)
         while True:
             if self._connection.online:
                 await self._listing.keep_up()
@@ -230,23 +229,6 @@ class Client(Session):
                 capabilities = replace(self.ui.capabilities, found_as=self._options.found_as())
                 self.show(replace(self.ui, capabilities=capabilities))
             await asyncio.sleep(_LOBBY_SECONDS)
-
-    async def _enter(self) -> None:
-        options = self._options
-        if options.players is not None:
-            await self._requests.ask(
-                requests.Open(
-                    options.players,
-                    options.random_layout,
-                    options.starting,
-                    hints=options.filled,
-                    people=options.people,
-                )
-            )
-        elif options.table is not None:
-            await self._requests.ask(
-                requests.Watch(options.table) if options.watch else requests.Join(options.table)
-            )
 
     async def farewell(self) -> None:
         """Leave the table if nothing is lost by that; in a running game the seat is kept."""

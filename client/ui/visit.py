@@ -2,20 +2,21 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from client.network.transport import FREE_ACCESS, Access
 from client.player.seats import Seats
 from client.records.analysis import Analyse
 from client.records.recording import Recording
 from client.tables.news import Suggestion
+from client.ui import requests
+from client.ui.state import Capabilities
 from client.ui.terminal.device import Device
 from engine.legal import Legal
-from engine.pieces import People, Seat
 from engine.view import View
 
-SeatBots = Callable[[str, int], None]
 Suggest = Callable[[View, Legal], Awaitable[Suggestion]]
 
 
@@ -36,43 +37,36 @@ class LookingBack:
     lists: bool = False
 
 
+class Bots(NamedTuple):
+    """Bots of this program: what seats so many at a table, and what has made some of them fail."""
+
+    seat: Callable[[str, int], None]
+    failures: asyncio.Queue[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How the client starts.
 
-    With `table` it joins or watches that table; with `players` it opens a table for that many, where the seat
-    `starting` starts, or one drawn at random, and the player plays `people`, or one that is left; otherwise
-    it shows the lobby. `bots` seats a number of bots of this program at a table; what makes them fail
-    comes from `bots_failures`. With `filled` they take all other seats of every table that is opened, and
-    the game starts by itself when everybody is there. `suggest` gives hints where the table allows them.
-    With `home` there is a start screen to go back to. `addresses` are those that others join with,
-    `other_ways` what they type or open instead, and
-    `found_as` returns the name under which they find the server, empty as long as they do not. In
-    `seats` the seat is kept for another time; without them it is lost with the client. With `confirms`
-    every move has to be confirmed. With `looking_back` finished games can be reviewed and saved. `news`
-    are the first lines of the log; `parting` says how to come back to the seat, if that is not by
-    joining, and `reminder` says so at every seat that is taken. `way_in` is the command that others type to
-    join, if it is another one, `device` the player's terminal, if it is not this program's. With `asks` the
+    `first` is what it asks for; without it, the lobby is shown. With `bots` these take all other seats of
+    every table that is opened, and the game starts by itself when everybody is there. `suggest` gives hints
+    where the table allows them. `capabilities` are those that the place gives, which the server's come to,
+    and `found_as` returns the name under which others find it, empty as long as they do not. In `seats` the
+    seat is kept for another time; without them it is lost with the client. With `confirms` every move has to
+    be confirmed. With `looking_back` finished games can be reviewed and saved. `news` are the first lines of
+    the log; `parting` says how to come back to the seat, if that is not by joining, and `reminder` says so at
+    every seat that is taken. `device` is the player's terminal, if it is not this program's. With `asks` the
     visit ends at once if the server may send the player on to hosts that they have not confirmed.
     """
 
     url: str
     name: str
-    table: str | None = None
-    watch: bool = False
-    players: int | None = None
-    random_layout: bool = False
-    starting: Seat | None = None
-    people: People | None = None
-    filled: bool = False
+    first: requests.Open | requests.Join | requests.Watch | None = None
+    bots: Bots | None = None
     ascii: bool = False
-    bots: SeatBots | None = None
-    bots_failures: asyncio.Queue[str] | None = None
     suggest: Suggest | None = None
     access: Access = FREE_ACCESS
-    home: bool = False
-    addresses: tuple[str, ...] = ()
-    other_ways: tuple[str, ...] = ()
+    capabilities: Capabilities = field(default_factory=Capabilities)
     found_as: Callable[[], str] | None = None
     seats: Seats | None = None
     confirms: bool = False
@@ -80,9 +74,15 @@ class Options:
     news: tuple[str, ...] = ()
     parting: str = ""
     reminder: str = ""
-    way_in: str = ""
     device: Device | None = None
     asks: bool = False
+
+
+def at_table(table: str | None, *, watch: bool = False) -> requests.Join | requests.Watch | None:
+    """Return what is asked for first at a table; without one, nothing."""
+    if table is None:
+        return None
+    return requests.Watch(table) if watch else requests.Join(table)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from client.player.calling import Calling
 from client.player.colouring import Colouring
 from client.typed_text import fault_of
 from client.ui.game import visit
-from client.ui.visit import LookingBack, Options, Suggest, Visit
+from client.ui.state import Capabilities
+from client.ui.visit import LookingBack, Options, Suggest, Visit, at_table
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.records import recording_of
 from commands.guests.kept_seats import GuestSeats
@@ -58,14 +59,14 @@ async def play(
     options = Options(
         server.url,
         _name(guest.name or seats.name),
-        table=last_table(seats),
+        first=at_table(last_table(seats)),
         suggest=suggest,
         access=replace(server.access, headers={**server.access.headers, "X-Forwarded-For": guest.address}),
         seats=seats,
         looking_back=looking_back,
         parting=back,
         reminder=back if guest.way_back is not None else "",
-        way_in=guest.way_in,
+        capabilities=Capabilities(way_in=guest.way_in),
         device=device,
     )
     if guest.way_back is not None:
@@ -76,7 +77,7 @@ async def play(
         if visited.looks_back:
             if not await look_back(seats.games, looking_back, device=device):
                 return Visit()
-            options = replace(options, name=visited.name, table=None)
+            options = replace(options, name=visited.name, first=None)
             continue
         if not visited.password_wanted or tries == limits.password_tries:
             return visited

@@ -7,7 +7,8 @@ import io
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec import structs
 
 from client.bots.runner import BotOptions, run_bots
 from client.language import _, describe_reason, spoken
@@ -15,8 +16,10 @@ from client.player.preferences import WaysIn
 from client.player.seats import Seats, seats_folder
 from client.typed_text import DEFAULT_PORT
 from client.ui.game import visit
+from client.ui.requests import Join, Open
+from client.ui.state import Capabilities
 from client.ui.texts.kept import game_not_continued, game_not_kept, how_to_continue
-from client.ui.visit import Options, SeatBots, Visit
+from client.ui.visit import Bots, Options, Visit, at_table
 from commands.arguments import data_folder
 from commands.finished_games.past_games import kept_here
 from commands.guests.command import DEFAULT_PORT as SSH_PORT
@@ -34,14 +37,12 @@ from server.errors import JournalError, JournalInUse, StartError
 from server.net.addresses import reachable
 
 
-async def against_bots(
-    options: Options, brains: tuple[str, ...], *, players: int, random_layout: bool, config: Config
-) -> Visit:
+async def against_bots(options: Options, brains: tuple[str, ...], opening: Open, config: Config) -> Visit:
     """Play a new game against bots, which is kept if the player leaves it."""
-    there = replace(options, players=players, random_layout=random_layout)
+    there = replace(options, first=structs.replace(opening, hints=True))
     with contextlib.ExitStack() as held:
         try:
-            game = held.enter_context(new_game(brains, players))
+            game = held.enter_context(new_game(brains, opening.players))
         except OSError as error:
             reason = describe_reason(error)
         else:
@@ -50,14 +51,14 @@ async def against_bots(
             except JournalError as error:
                 reason = _reason(error)
     there = replace(there, news=(game_not_kept(str(reason)),))
-    return await _against_bots(there, brains, config, players - 1)
+    return await _against_bots(there, brains, config, opening.players - 1)
 
 
 async def going_on(options: Options, game: KeptGame, config: Config) -> Visit:
     """Continue a kept game against bots."""
     try:
         with continued(game):
-            return await _at_game(replace(options, table=game.table), game, config)
+            return await _at_game(replace(options, first=at_table(game.table)), game, config)
     except OSError as error:
         return Visit(1, game_not_continued(game.folder, describe_reason(error)))
     except JournalError as error:
@@ -96,12 +97,10 @@ async def _against_bots(
     """Play against so many bots on a server in this process; they keep their seats in `bots_seats`."""
     limits = replace(config.limits, tables_per_connection=config.limits.tables)  # no limit on playing again
     config = replace(config, limits=limits, lobby_chat=False)  # there is nobody else
-    async with _server_with_bots(config, brains, bots_seats) as here:
-        if options.table is not None:  # a game to continue: the bots take their seats again
-            here.seat_bots(options.table, others)
-        url = f"ws://127.0.0.1:{here.port}"
-        there = replace(options, url=url, filled=True, bots=here.seat_bots, bots_failures=here.failures)
-        return await visit(there)
+    async with _server_with_bots(config, brains, bots_seats) as (port, bots):
+        if isinstance(options.first, Join):  # a game to continue: the bots take their seats again
+            bots.seat(options.first.table, others)
+        return await visit(replace(options, url=f"ws://127.0.0.1:{port}", bots=bots))
 
 
 async def hosted(options: Options, ways_in: WaysIn, *, announced: bool) -> Visit:
@@ -137,10 +136,12 @@ async def hosted(options: Options, ways_in: WaysIn, *, announced: bool) -> Visit
                         options,
                         url=url,
                         seats=Seats(seats_folder(), url),
-                        addresses=tuple(f"ws://{each}:{server.port}" for each in outside),
-                        other_ways=tuple(other_ways),
+                        capabilities=Capabilities(
+                            home=True,
+                            addresses=tuple(f"ws://{each}:{server.port}" for each in outside),
+                            other_ways=tuple(other_ways),
+                        ),
                         found_as=lambda: found_as[-1],
-                        home=True,
                     )
                     return await visit(there)
             except JournalInUse:
@@ -168,22 +169,11 @@ def _started_door(data: Path) -> tuple[DoorProcess, int]:
         return door, door.start().port
 
 
-class _BotsHere(NamedTuple):
-    """A server in this process: its port, what seats bots there, and what made them fail, if anything does.
-
-    A brain of the player's own can fail.
-    """
-
-    port: int
-    seat_bots: SeatBots
-    failures: asyncio.Queue[str]
-
-
 @contextlib.asynccontextmanager
 async def _server_with_bots(
     config: Config, brains: tuple[str, ...], bots_seats: Seats | None
-) -> AsyncIterator[_BotsHere]:
-    """Serve in this process, with bots that have these `brains`."""
+) -> AsyncIterator[tuple[int, Bots]]:
+    """Serve in this process, at that port, with bots that have these `brains`."""
     failures: asyncio.Queue[str] = asyncio.Queue()
 
     async def play(options: BotOptions) -> None:
@@ -208,6 +198,6 @@ async def _server_with_bots(
             )
             seated.append(tasks.create_task(play(options)))
 
-        yield _BotsHere(server.port, seat_bots, failures)
+        yield server.port, Bots(seat_bots, failures)
         for bots in seated:
             bots.cancel()

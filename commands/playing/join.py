@@ -19,6 +19,7 @@ from client.player.seats import Seats, seats_folder
 from client.typed_text import BadAddress
 from client.ui.game import report
 from client.ui.requests import GoTo
+from client.ui.visit import at_table
 from commands.access import access_of, add_access
 from commands.arguments import table_code
 from commands.display_options import add_display_options
@@ -76,8 +77,7 @@ def _join(arguments: argparse.Namespace) -> int:
         need_terminal()
     options = replace(
         options_of(goal.url, name, arguments, keep_record),
-        table=goal.table,
-        watch=goal.watch,
+        first=at_table(goal.table, watch=goal.watch),
         seats=Seats(seats_folder(), goal.url, new=arguments.new),
         access=access,
     )

@@ -21,6 +21,7 @@ from client.player.preferences import (
 )
 from client.typed_text import BadStart, seat_to_start
 from client.ui.game import report
+from client.ui.requests import Open
 from client.ui.screens.start import StartLine
 from client.ui.texts.people import people_named
 from client.ui.visit import Options, Visit
@@ -131,15 +132,19 @@ def _new(arguments: argparse.Namespace) -> _Game:
     for brain in brains:
         brain_named(brain)
     starting = seat_to_start(arguments.starts, arguments.players)
-    table = {"players": arguments.players, "random_layout": arguments.random_layout}
-    chosen, people = {**table, "brain": brains[0]}, None
+    opening = Open(arguments.players, arguments.random_layout, starting)
+    chosen = {
+        "players": arguments.players,
+        "random_layout": arguments.random_layout,
+        "brain": brains[0],
+    }
     if arguments.people is not None:
-        people = chosen["people"] = people_named(arguments.people)
+        chosen["people"] = people = people_named(arguments.people)
         if people is None:
             hint = _("there is no people {text!r}. Write one of {peoples}")
             raise WrongUse(hint.format(text=arguments.people, peoples=", ".join(People)))
-    options = replace(_options(arguments), starting=starting, people=people)
-    return against_bots(options, brains, **table, config=_config(arguments)), chosen
+        opening = msgspec.structs.replace(opening, people=people)
+    return against_bots(_options(arguments), brains, opening, _config(arguments)), chosen
 
 
 def _continued(arguments: argparse.Namespace) -> _Game:

@@ -17,7 +17,8 @@ from client.player.seats import Seats, seats_folder
 from client.typed_text import default_name
 from client.ui import requests
 from client.ui.game import visit
-from client.ui.visit import LookingBack, Options, Visit
+from client.ui.state import Capabilities
+from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.confirmation import confirmed
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.past_games import keep_record, kept_here, records_folder
@@ -83,10 +84,10 @@ async def gone_where(
     config = replace(kept_here(), human_pace=preferences.human_pace)
     match request:
         case requests.Learn():  # the lessons lead to a first game
-            game = against_bots(options, (preferences.brain,), players=3, random_layout=False, config=config)
+            game = against_bots(options, (preferences.brain,), requests.Open(3), config)
         case requests.PlayBots(players, brain, random_layout, people):
-            there = replace(options, people=people)
-            game = against_bots(there, (brain,), players=players, random_layout=random_layout, config=config)
+            opening = requests.Open(players, random_layout, people=people)
+            game = against_bots(options, (brain,), opening, config)
         case requests.Continue() if left is not None:
             game = going_on(options, left, config)
         case requests.Host():
@@ -94,8 +95,9 @@ async def gone_where(
         case requests.GoTo(url, table, watch):
             print(_("Connecting to {url} ...").format(url=url), flush=True)
             there = options_of(url, name, arguments, keep_record)
-            seats = Seats(seats_folder(), url)
-            game = visit_asking(replace(there, table=table, watch=watch, seats=seats, home=True))
+            seats, first = Seats(seats_folder(), url), at_table(table, watch=watch)
+            home = Capabilities(home=True)
+            game = visit_asking(replace(there, first=first, seats=seats, capabilities=home))
         case _:
             return Visit()
     return await game

@@ -9,6 +9,7 @@ from prompt_toolkit.input import PipeInput
 from client.player.seats import Seats
 from client.tables.table import TableModel
 from client.ui.game import Client
+from client.ui.requests import Join
 from client.ui.screens.lobby import Lobby
 from client.ui.state import Ui
 from client.ui.visit import Options
@@ -68,7 +69,7 @@ def options_with_kept_seat(folder: Path, url: str) -> Options:
     """Return the options of a player whose seat 1 at KXQT was kept earlier."""
     seats = Seats(folder, url)
     seats.keep("KXQT", 1, "Ann", "old-secret").release()
-    return Options(url, "Bob", table="KXQT", seats=seats)
+    return Options(url, "Bob", Join("KXQT"), seats=seats)
 
 
 async def quit_table(keys: Keyboard, peer: Peer) -> None:

@@ -13,12 +13,12 @@ from client.bots.brains import at_random
 from client.network.connection import connected
 from client.tables.news import HeardInLobby, Suggestion
 from client.ui import game as game_program
-from client.ui import program
+from client.ui import program, requests
 from client.ui.game import run
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.overlays import Quitting
 from client.ui.state import Ui
-from client.ui.visit import LookingBack, Options
+from client.ui.visit import Bots, LookingBack, Options
 from commands.finished_games.records import recording_of
 from engine.game import GameOptions
 from engine.legal import Legal
@@ -118,7 +118,8 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> 
         await quit_table(keys, peer)
 
     async with scripted(act) as url:
-        options = Options(url, "Ann", players=2, random_layout=True, filled=True, bots=seat_bots)
+        opening = requests.Open(2, random_layout=True)
+        options = Options(url, "Ann", opening, Bots(seat_bots, asyncio.Queue()))
         assert await run(options) == 0
     assert seated_bots == [("KXQT", 1)]
 
@@ -172,7 +173,7 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
         await peer.send(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 2, "playing")]))
 
     async with scripted(act) as url:
-        assert await run(Options(url, "Ann", table="KXQT")) == 0
+        assert await run(Options(url, "Ann", requests.Join("KXQT"))) == 0
 
 
 async def test_a_table_that_is_closed_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
@@ -193,7 +194,7 @@ async def test_a_table_that_is_closed_leaves_the_player_in_the_lobby(keys: Keybo
         await peer.until_closed()
 
     async with scripted(act) as url:
-        assert await run(Options(url, "Ann", table="KXQT")) == 0
+        assert await run(Options(url, "Ann", requests.Join("KXQT"))) == 0
 
 
 @pytest.mark.parametrize(("code", "left"), [("bad-token", 0), ("no-such-table", 1)])
@@ -278,7 +279,7 @@ async def test_watching_from_the_start(keys: Keyboard) -> None:
         await quit_table(keys, peer)
 
     async with scripted(act) as url:
-        assert await run(Options(url, "Ann", table="KXQT", watch=True)) == 0
+        assert await run(Options(url, "Ann", requests.Watch("KXQT"))) == 0
 
 
 async def test_a_finished_game_is_kept_once(keys: Keyboard) -> None:
@@ -303,7 +304,7 @@ async def test_a_finished_game_is_kept_once(keys: Keyboard) -> None:
 
     looking_back = LookingBack(recording_of, None, keep=lambda table, record: kept.append((table, record)))
     async with scripted(act) as url:
-        await run(Options(url, "Ann", table="KXQT", looking_back=looking_back))
+        await run(Options(url, "Ann", requests.Join("KXQT"), looking_back=looking_back))
     assert kept == [("KXQT", text)]
 
 
@@ -350,7 +351,7 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
         await peer.until_closed()
 
     async with scripted(act) as url:
-        await run(Options(url, "Ann", table="KXQT", suggest=suggest))
+        await run(Options(url, "Ann", requests.Join("KXQT"), suggest=suggest))
 
 
 @pytest.mark.parametrize("key", ["l", "s"])
@@ -392,7 +393,7 @@ async def test_any_key_stops_the_search_for_a_hint(keys: Keyboard, key: str) -> 
         await peer.until_closed()
 
     async with scripted(act) as url:
-        await run(Options(url, "Ann", table="KXQT", suggest=suggest))
+        await run(Options(url, "Ann", requests.Join("KXQT"), suggest=suggest))
 
 
 async def test_a_paste_is_typed_into_the_line(keys: Keyboard) -> None:
@@ -507,9 +508,10 @@ async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.Monk
 
 async def test_a_game_against_bots_has_no_lobby(keys: Keyboard) -> None:
     """Nobody else is there: the client does not enter one that the server has."""
+    bots = Bots(lambda _table, _seats: None, asyncio.Queue())
     async with running(Config()) as server:
         url = f"ws://127.0.0.1:{server.port}"
-        playing = asyncio.create_task(run(Options(url, "Ann", players=2, filled=True)))
+        playing = asyncio.create_task(run(Options(url, "Ann", requests.Open(2), bots)))
         await keys.until(is_idle)
         assert keys.client is not None
         assert keys.client._connection.listed_as is None

@@ -7,6 +7,7 @@ import pytest
 
 from client.player.seats import Seats
 from client.tables.draws import DrawsCheck
+from client.ui import requests
 from client.ui.game import run
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.scoring import Result
@@ -179,7 +180,7 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
         await quit_table(keys, peer)
 
     async with scripted(act) as url:
-        assert await run(Options(url, "Ann", table="KXQT", seats=Seats(tmp_path, url))) == 0
+        assert await run(Options(url, "Ann", requests.Join("KXQT"), seats=Seats(tmp_path, url))) == 0
 
 
 async def test_a_returning_player_finds_the_share_among_the_draws(keys: Keyboard, tmp_path: Path) -> None:
