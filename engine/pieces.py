@@ -33,13 +33,13 @@ class Piece(str):
 
     __slots__ = ()
 
-    def __new__(cls, notation: str) -> Self:
-        if notation not in NOTATIONS:
+    def __new__(cls, notation: str) -> "Piece":
+        if (piece := _PIECES.get(notation)) is None:
             raise ValueError(f"{notation!r} is not a piece: write people, kind, and * for a wolf, like Em*")
-        return super().__new__(cls, notation)
+        return piece
 
     @classmethod
-    def of(cls, people: People, kind: Kind, *, wolf: bool = False) -> Self:
+    def of(cls, people: People, kind: Kind, *, wolf: bool = False) -> "Piece":
         """Return the piece of `people` and `kind`; a soldier with a wolf raises ValueError."""
         return cls(f"{people}{kind}{'*' if wolf else ''}")
 
@@ -77,6 +77,7 @@ class Wolf(str):
 
 FACES: Final = ("m", "m*", "f", "f*", "s")  # the five kinds of piece of any people (R1.4)
 NOTATIONS: Final = frozenset(f"{people}{face}" for people in People for face in FACES)
+_PIECES: Final = {notation: str.__new__(Piece, notation) for notation in NOTATIONS}  # shared by all games
 WOLVES: Final = frozenset(f"{people}*" for people in People)
 
 # Looked up for every piece of every scoring: a table is ten times as fast as calling the enum.

@@ -626,7 +626,7 @@ class Arrange(FromClient, frozen=True, tag="arrange"):
     """
 
     id: CommandId
-    order: Annotated[list[SeatNumber], Meta(min_length=2, max_length=5)] | None = None
+    order: Annotated[tuple[SeatNumber, ...], Meta(min_length=2, max_length=5)] | None = None
 
 
 class SubstituteNow(FromClient, frozen=True, tag="stand-in"):

@@ -1,5 +1,6 @@
 """Moves as messages and as the engine's commands: the two differ by the message's id and the seat."""
 
+import sys
 from typing import TypeAlias, assert_never
 
 from engine.board import Field
@@ -27,6 +28,6 @@ def command_of(seat: Seat, message: MoveMessage) -> Command:
         case Lay(_, position, orientation):
             return LayTile(seat, position, orientation)
         case PlacePiece(_, piece, field):
-            return Place(seat, Piece(piece), Field(field))
+            return Place(seat, Piece(piece), Field(sys.intern(field)))  # all games share its text
         case _:
             assert_never(message)

@@ -117,7 +117,6 @@ class Stream(asyncio.Transport):
         self._eof_sent = False
         self._reading = True
         self._unread: list[bytes | None] = []
-        self._writing_paused = False
         process.transports[connection.number] = self
 
     # -- for the process ----------------------------------------------------------------------------

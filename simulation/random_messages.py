@@ -62,7 +62,10 @@ class RandomMessages:
                 return self._value(rng.choice(types))
             case msgspec.inspect.StructType():
                 return self._content(info)
-            case msgspec.inspect.ListType(item_type=item, max_length=most):
+            case (
+                msgspec.inspect.ListType(item_type=item, max_length=most)
+                | msgspec.inspect.VarTupleType(item_type=item, max_length=most)
+            ):
                 return [self._value(item) for _ in range(rng.randint(1, most or 5))]
             case msgspec.inspect.IntType(ge=least, le=most):
                 bounds = (least or 0, 2**31 - 1 if most is None else most)

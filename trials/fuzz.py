@@ -200,7 +200,7 @@ def from_clients() -> Iterator[ClientMessage]:
     yield ChangeSetting(8, Starting(2))
     yield ChangeSetting(9, Title("Friday"))
     yield ChangeSetting(9, Hints(on=True))
-    yield Arrange(10, [1, 0, 2])
+    yield Arrange(10, (1, 0, 2))
     yield Remove(11, 3)
     yield SayReady(12, on=True)
     yield ChangeSeat(13, 2)

@@ -2,7 +2,8 @@
 
 import logging
 import random
-from typing import assert_never
+from collections.abc import Sequence
+from typing import Final, assert_never
 
 from engine.errors import Fault, IllegalCommand
 from engine.pieces import Seat
@@ -31,6 +32,8 @@ from server.tables.state.persistent_state import Player
 
 log = logging.getLogger(__name__)
 
+_RNG: Final = random.SystemRandom()
+
 
 class HostPowers:
     """Does what the host asks; what cannot be done raises Refusal, IllegalCommand or JournalError."""
@@ -38,7 +41,6 @@ class HostPowers:
     def __init__(self, context: TableContext, admission: SeatAdmission) -> None:
         self._context = context
         self._admission = admission
-        self._rng = random.SystemRandom()
 
     async def use(self, session: Session, request: HostRequest) -> None:
         """Do what the session asks, if it is the host's."""
@@ -130,12 +132,12 @@ class HostPowers:
         self._admission.hosting.watch()
         context.broadcast_state()
 
-    async def _arrange(self, order: list[int] | None) -> None:
+    async def _arrange(self, order: Sequence[int] | None) -> None:
         """Give the seats in another order; without one, shuffle them."""
         self._check_gathering()
         seats = list(range(len(self._context.state.players)))
         if order is None:
-            order = self._rng.sample(seats, len(seats))
+            order = _RNG.sample(seats, len(seats))
         elif sorted(order) != seats:
             raise Refusal(Code.BAD_MESSAGE, reason="order must name every seat of the table once")
         await self._admission.rearrange(list(map(Seat, order)))

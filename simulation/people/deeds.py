@@ -193,7 +193,7 @@ class Deeds:
 
     def _as_host(self, connection: Connection, state: TableState, own: int) -> Iterator[Deed]:
         seats = list(range(len(state.seats)))
-        order = self.rng.sample(seats, len(seats))
+        order = tuple(self.rng.sample(seats, len(seats)))
         yield "seats in another order", lambda: connection.ask(Arrange(NEW, self.rng.choice([None, order])))
         for seat, summary in enumerate(state.seats):
             if summary.name is None:

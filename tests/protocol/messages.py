@@ -40,10 +40,11 @@ def of_schema(kind: inspect.Type) -> st.SearchStrategy[Any]:
             )
         case inspect.LiteralType():
             return st.sampled_from(kind.values)
-        case inspect.ListType():
-            return st.lists(
+        case inspect.ListType() | inspect.VarTupleType():
+            items = st.lists(
                 of_schema(kind.item_type), min_size=kind.min_length or 0, max_size=kind.max_length or 4
             )
+            return items if isinstance(kind, inspect.ListType) else items.map(tuple)
         case inspect.TupleType():
             return st.tuples(*map(of_schema, kind.item_types))
         case inspect.DictType():

@@ -368,11 +368,11 @@ def title_entry(state: TableState) -> Entry:
     return Entry(asks=Asked.TITLE).filled(state.title)
 
 
-def swapped(seats: int, one: int, other: int) -> list[int]:
+def swapped(seats: int, one: int, other: int) -> tuple[int, ...]:
     """Return the order of the seats when two of them are swapped."""
     order = list(range(seats))
     order[one], order[other] = other, one
-    return order
+    return tuple(order)
 
 
 def removable(model: TableModel, state: TableState) -> list[int]:

@@ -27,6 +27,21 @@ class LimitedConnection(SharingConnection):
     Reading from the network never stops, so that its end is noticed at once; what comes faster waits here.
     """
 
+    # With these, it would have more than 30 attributes: then Python keeps them in three times the memory.
+    __slots__ = (
+        "_connection_limits",
+        "_deadline",
+        "_fragments",
+        "_frames",
+        "_in_line",
+        "_limits",
+        "_next_reading",
+        "_paid_at",
+        "_request_bytes",
+        "_request_in_line",
+        "_unread",
+    )
+
     def __init__(
         self, connection_limits: ConnectionLimits, limits: Limits, *args: Any, **options: Any
     ) -> None:

@@ -1,6 +1,5 @@
 """The answers to a player's messages: a repeated message is answered again, and not done again."""
 
-from collections import OrderedDict
 from typing import Final, TypeAlias
 
 from protocol.codes import Code
@@ -13,24 +12,28 @@ Answer: TypeAlias = Done | Refused
 
 
 class Answers:
-    """The latest messages of a player and their answers, by message id."""
+    """The latest messages of a player, as their hashes, and those that were refused, by message id."""
 
     def __init__(self) -> None:
-        self._answers: OrderedDict[int, tuple[AtTable, Answer]] = OrderedDict()
+        self._asked: dict[int, int] = {}
+        self._refused: dict[int, Refused] = {}
 
     def remember(self, message: AtTable, answer: Answer) -> None:
-        self._answers[message.id] = (message, answer)
-        if len(self._answers) > _KEPT:
-            self._answers.popitem(last=False)
+        self._asked[message.id] = hash(message)
+        if isinstance(answer, Refused):
+            self._refused[message.id] = answer
+        if len(self._asked) > _KEPT:
+            oldest = next(iter(self._asked))
+            del self._asked[oldest]
+            self._refused.pop(oldest, None)
 
     def known(self, message: AtTable) -> Answer | None:
         """Return the earlier answer to the message, None if it is new.
 
         Raises Refusal if its id was another message's.
         """
-        if (known := self._answers.get(message.id)) is None:
+        if (asked := self._asked.get(message.id)) is None:
             return None
-        asked, answer = known
-        if asked != message:
+        if asked != hash(message):
             raise Refusal(Code.ID_REUSED, id=message.id)
-        return answer
+        return self._refused.get(message.id, Done(message.id))

@@ -312,7 +312,7 @@ async def test_who_was_removed_while_away_cannot_come_straight_back() -> None:
     async with memory_server() as server, full_table(server.port, 3) as peers:
         await peers[1].socket.close()
         await state_where(peers[0], lambda state: not state.seats[1].here)
-        await peers[0].done(Arrange(peers[0].next_id(), [0, 2, 1]))
+        await peers[0].done(Arrange(peers[0].next_id(), (0, 2, 1)))
         await peers[0].done(Remove(peers[0].next_id(), 2))
         async with connected(server.port) as again:
             assert (await again.refused(JoinTable(7, peers[0].code, "player 1"))).code == Code.REMOVED
@@ -430,7 +430,7 @@ async def test_somebody_who_is_there_follows_a_host_who_is_away_for_long(tmp_pat
 async def test_seats_are_swapped_and_shuffled(tmp_path: Path) -> None:
     """Each player is told the new seat; tokens, the host and who starts go with the players."""
     async with served(tmp_path) as server, full_table(server.port, 3, starting=2) as peers:
-        await peers[0].done(Arrange(peers[0].next_id(), [2, 0, 1]))
+        await peers[0].done(Arrange(peers[0].next_id(), (2, 0, 1)))
         seats = []
         for peer in peers:
             while peer.received and not any(isinstance(each, Reseated) for each in peer.received):
@@ -460,7 +460,7 @@ async def test_seats_are_swapped_and_shuffled(tmp_path: Path) -> None:
 
 async def test_an_order_must_name_every_seat_once() -> None:
     async with memory_server() as server, full_table(server.port, 3) as peers:
-        for order in ([0, 0, 1], [0, 1], [0, 1, 3]):
+        for order in ((0, 0, 1), (0, 1), (0, 1, 3)):
             refused = await peers[0].refused(Arrange(peers[0].next_id(), order))
             assert refused.code == Code.BAD_MESSAGE
         await peers[0].done(StartGame(peers[0].next_id()))

@@ -94,7 +94,7 @@ async def test_a_newcomer_is_agreed_on_anew() -> None:
         await peers[2].join(peers[0].code, "Newcomer")
         assert state.ready == set()
         await say_ready(*peers)
-        await peers[0].done(Arrange(peers[0].next_id(), [1, 0, 2]))
+        await peers[0].done(Arrange(peers[0].next_id(), (1, 0, 2)))
         assert state.ready == set()
 
 
@@ -236,7 +236,7 @@ async def test_a_choice_goes_with_its_player_and_ends_when_the_player_leaves() -
         await choose(peers[2], "A")
         await choose(peers[3], "E")
         await see_peoples(peers, "SlAE")
-        await peers[0].done(Arrange(peers[0].next_id(), [2, 1, 3, 0]))
+        await peers[0].done(Arrange(peers[0].next_id(), (2, 1, 3, 0)))
         await see_peoples(peers, "AlES")
         await peers[1].done(Leave(peers[1].next_id()))
         await peers[2].done(ChangeSeat(peers[2].next_id(), 1))

@@ -218,7 +218,7 @@ async def test_a_person_can_take_the_seat_of_a_bot_before_the_game() -> None:
 
 async def test_bots_go_along_when_seats_are_given_in_another_order() -> None:
     async with served() as server, full_table(server.port, 3, bots={1: "greedy"}) as (host, other):
-        await host.done(Arrange(host.next_id(), [1, 2, 0]))
+        await host.done(Arrange(host.next_id(), (1, 2, 0)))
         state = await latest(host)
         assert [each.level for each in state.seats] == ["greedy", None, None]
         assert (state.host, host.seat) == (2, 2)

@@ -385,7 +385,7 @@ async def test_who_changed_seats_meanwhile_is_called_in_the_new_one() -> None:
         host, guest = (each.peer for each in seated)
         await host.send(StartGame(host.next_id()))
         draw = await seated[0].called()
-        await host.done(Arrange(host.next_id(), [1, 0]))
+        await host.done(Arrange(host.next_id(), (1, 0)))
         await host.done(seated[0].showing(draw))
         seated[0].share = NEXT
         await guest.until(DrawBegins)
