@@ -82,7 +82,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
         kept = await kept_tables(journal, fresh)
         tasks = await parts.enter_async_context(Tasks())
         server = ServerParts(config, access, journal, tasks, fresh, ends=parts, stop=stop)
-        await server.lobby.restore(kept)
+        await server.lobby.registry.restore(kept)
         server.share_tables(stop.set)
         sockets = [
             await parts.enter_async_context(

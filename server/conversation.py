@@ -99,7 +99,7 @@ class Conversation:
         finally:
             log.info("disconnected", extra=about(address=self._session.name))
             self._clients.gone(self._session)
-            self._lobby.gone(self._session)
+            self._lobby.chat.leave(self._session)
             if self._session.table is not None:
                 await self._session.table.disconnected(self._session)
 
@@ -129,7 +129,7 @@ class Conversation:
                 max(common),
                 SERVER_NAME,
                 list(self._levels),
-                self._lobby.has_chat,
+                self._lobby.chat.is_open,
                 self._other_addresses(),
                 turns=True,
             )
@@ -213,7 +213,7 @@ class Conversation:
             case Ping():
                 session.send(Pong(message.id))
             case ListTables():
-                session.post(in_frame(tables_frame(message.id, self._lobby.encoded_list())))
+                session.post(in_frame(tables_frame(message.id, self._lobby.public.encoded())))
             case EnterLobby() | SayInLobby():
                 self._lobby.talk(session, message)
             case OpenTable():

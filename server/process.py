@@ -84,7 +84,7 @@ async def _renewed_on(renew: asyncio.Event, server: Running, read_again: Callabl
         try:
             renewal, access = await _in_daemon_thread(read)
             server.renew(access)
-            server.lobby.open_chat(on=renewal.config.lobby_chat)
+            server.lobby.chat.open(on=renewal.config.lobby_chat)
         except HostError as error:
             log.error("the configuration is not renewed", extra=about(reason=str(error)))  # noqa: TRY400 - one line says it
             continue

@@ -90,7 +90,7 @@ async def case_in(folder: Path, seed: int = 0) -> Case:
         await _archived(server, over[0].code)
         async with game(server.port, 2) as closed:
             await play_on(closed, chooser, moves=6)
-        await server.lobby.close_table(closed[0].code, None)
+        await server.lobby.registry.close(closed[0].code, None)
         peer = await stack.enter_async_context(connected(server.port))
         await peer.open(4)
         copied(data, killed)

@@ -136,7 +136,7 @@ class AdminService:
                 if reason is not None:
                     _check_text(reason)
                 for code in codes:
-                    await self._lobby.close_table(code, reason)
+                    await self._lobby.registry.close(code, reason)
                 return None
             case RemovePlayer(code, seat):
                 await self._remove(code, seat)
@@ -237,11 +237,11 @@ class AdminService:
         table = self._lobby.tables.get(code)
         if table is not None and seat >= len(table.state.players):
             raise Refusal(Code.NO_SUCH_SEAT, seat=seat, last_seat=len(table.state.players) - 1)
-        if not await self._lobby.remove_player(code, Seat(seat)):
+        if not await self._lobby.registry.table(code).remove_player(Seat(seat)):
             raise failure(FailureCode.SEAT_FREE, seat=seat, table=code)
 
     async def _restore(self, code: str) -> StoredReport:
-        table = await self._lobby.restore_damaged(code)
+        table = await self._lobby.registry.restore_damaged(code)
         if table is None:
             raise failure(FailureCode.NOTHING_LEFT, table=code)
         times = await self._journal.times([code])

@@ -6,8 +6,6 @@ import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from engine.game import Game, RandomChance
 from engine.pieces import Seat
 from protocol.codes import Code
@@ -80,7 +78,7 @@ class Lobby:
         self._timers = config.timers()
         self._on_game_over = on_game_over
         self._rates = Rates(config.limits, self._timers.time)
-        self._registry = TableRegistry(
+        self.registry = TableRegistry(
             config.limits.tables,
             journal,
             self._rates,
@@ -89,7 +87,7 @@ class Lobby:
             changed=self.table_changed,
             stopping=stopping,
         )
-        self.tables = self._registry.tables
+        self.tables = self.registry.tables
         self.public = PublicTables(self.tables)
         self._here: dict[str, frozenset[str]] = {}  # who is at a table, by its code, if that is to be told
         self._address_elsewhere: Callable[[], str | None] = lambda: None
@@ -98,7 +96,7 @@ class Lobby:
         self._stand_in = StandIn(config, tasks)
         if not only_here(config.host):
             read_list()
-        self._lobby_chat = LobbyChat(
+        self.chat = LobbyChat(
             self._rates,
             self._timers,
             tasks,
@@ -109,13 +107,6 @@ class Lobby:
             is_open=config.lobby_chat,
         )
 
-    async def restore(self, kept: Mapping[str, PersistentState]) -> None:
-        """Take up the tables of an earlier process, by their codes; one that cannot go on is set aside.
-
-        Raises JournalError.
-        """
-        await self._registry.restore(kept)
-
     def share(self, channel: "Channel", address: Callable[[], str | None]) -> None:
         """Share the lobby with the other servers of the database.
 
@@ -123,7 +114,7 @@ class Lobby:
         """
         self._address_elsewhere = address
         self.public.share(channel)
-        self._lobby_chat.share(channel)
+        self.chat.share(channel)
 
     def give_up(self) -> None:
         """End all tables without telling anybody anything: another server may have them."""
@@ -151,7 +142,7 @@ class Lobby:
     def stop(self) -> None:
         """Cancel everything that would fall due at any table, even at those still being opened."""
         self._stopped = True
-        self._lobby_chat.close()
+        self.chat.close()
         for table in self.tables.values():
             table.stop()
 
@@ -160,15 +151,6 @@ class Lobby:
         self._stand_in.close()
 
     # -- what conversations ask ---------------------------------------------------------------------
-
-    @property
-    def has_chat(self) -> bool:
-        """Return whether people can be listed, and talk, in the lobby."""
-        return self._lobby_chat.is_open
-
-    def encoded_list(self) -> msgspec.Raw:
-        """Return the list of tables, ready to be sent."""
-        return self.public.encoded()
 
     async def open(self, session: Session, message: OpenTable) -> None:
         """Open a table and seat its host; raises Refusal or JournalError and changes nothing."""
@@ -183,7 +165,7 @@ class Lobby:
             entries.append(Changed(Private(on=True)))
         if message.hints:
             entries.append(Changed(Hints(on=True)))
-        table = await self._registry.opened(session, opened, entries)
+        table = await self.registry.opened(session, opened, entries)
         table.seat_opener(session, message.id, token)
 
     async def enter(self, session: Session, message: JoinTable | Watch) -> None:
@@ -191,7 +173,7 @@ class Lobby:
         await self._check_here(session, message.table)
         if message.table not in self.tables:
             self.count_code(session.address, message.table)
-        await self._registry.table(message.table).enter(session, message)
+        await self.registry.table(message.table).enter(session, message)
 
     async def resume(self, session: Session, message: Resume) -> None:
         """Give a player the seat back, at a table brought back from the archive if need be.
@@ -202,7 +184,7 @@ class Lobby:
         with self._counting_guesses(session, message.table):
             while True:
                 await self._check_here(session, message.table, wanted)
-                table = await self._registry.found(session, message.table, wanted)
+                table = await self.registry.found(session, message.table, wanted)
                 if table is None:
                     continue
                 try:
@@ -215,11 +197,11 @@ class Lobby:
         """Answer whoever has a seat how the game stands; raises Refusal or JournalError as `resume` does."""
         with self._counting_guesses(session, message.table):
             await self._check_here(session, message.table, message.proof)
-            stage = await self._registry.archived_stage(session, message.table, message.proof)
+            stage = await self.registry.archived_stage(session, message.table, message.proof)
             if stage is not None:
                 session.send(Turn(message.id, stage, archived=True))
                 return
-            table = self._registry.table(message.table)
+            table = self.registry.table(message.table)
             if (seat := self._seat_held(message.table, message.proof)) is None:
                 raise Refusal(Code.BAD_TOKEN, table=message.table)
             session.send(table.turn(message.id, seat))
@@ -231,20 +213,16 @@ class Lobby:
 
     def talk(self, session: Session, message: InLobby) -> None:
         """List the session among those who are online, or say something in the lobby; raises Refusal."""
-        if not self._lobby_chat.is_open:
+        if not self.chat.is_open:
             raise Refusal(Code.NO_LOBBY_CHAT)
         match message:
             case EnterLobby(_, str(name), tokens):
-                self._lobby_chat.enter(session, name, tokens)
+                self.chat.enter(session, name, tokens)
             case EnterLobby():
-                self._lobby_chat.leave(session)
+                self.chat.leave(session)
             case SayInLobby(_, text):
-                self._lobby_chat.say(session, text)
+                self.chat.say(session, text)
         session.send(Done(message.id))
-
-    def gone(self, session: Session) -> None:
-        """Record that the session's connection has ended."""
-        self._lobby_chat.leave(session)
 
     # -- what the host of the server asks -----------------------------------------------------------
 
@@ -256,31 +234,6 @@ class Lobby:
     def games_run(self) -> bool:
         """Return whether a game is running that any of its players is at."""
         return any(table.state.stage == "playing" and table.players_here for table in self.tables.values())
-
-    async def close_table(self, code: str, reason: str | None) -> None:
-        """Close a table for good, wherever it is; everybody there is told the reason, if any.
-
-        Raises Refusal if there is none, or JournalError, and changes nothing.
-        """
-        await self._registry.close(code, reason)
-
-    async def restore_damaged(self, code: str) -> Table | None:
-        """Put a damaged table back into play at its last intact move; return None if nothing of it is left.
-
-        Raises Refusal if none with this code is damaged, or JournalError, and changes nothing.
-        """
-        return await self._registry.restore_damaged(code)
-
-    async def remove_player(self, code: str, seat: Seat) -> bool:
-        """Take a seat at a table from its player, unless it is free.
-
-        Raises Refusal if there is no such table, or JournalError, and changes nothing.
-        """
-        return await self._registry.table(code).remove_player(seat)
-
-    def open_chat(self, *, on: bool) -> None:
-        """Turn the list of people in the lobby, and its chat, on or off."""
-        self._lobby_chat.open(on=on)
 
     # -- what tables ask ----------------------------------------------------------------------------
 
@@ -299,11 +252,11 @@ class Lobby:
 
     def privacy_changed(self) -> None:
         """Record that a table has become private, or has ceased to be."""
-        self._lobby_chat.hide()
+        self.chat.hide()
 
     def table_ended(self, code: str, *, failed: bool) -> None:
         """Record that a table has ended."""
-        self._registry.ended(code, failed=failed)
+        self.registry.ended(code, failed=failed)
 
     @property
     def writes_records(self) -> bool:
@@ -326,7 +279,7 @@ class Lobby:
                 while True:
                     if not self._is_known(state.next_table):
                         await self._check_not_elsewhere(state.next_table)
-                    found = await self._registry.found(session, state.next_table, player.token_hash)
+                    found = await self.registry.found(session, state.next_table, player.token_hash)
                     if found is not None:
                         return found
             except Refusal as refusal:
@@ -334,7 +287,7 @@ class Lobby:
                     raise
             # It was closed, or archived without that player.
         opened, entries = options_to_play_again(state), entries_to_play_again(state)
-        return await self._registry.opened(session, opened, entries, (code, state.entry_count))
+        return await self.registry.opened(session, opened, entries, (code, state.entry_count))
 
     # -- internals ----------------------------------------------------------------------------------
 

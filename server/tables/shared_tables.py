@@ -49,6 +49,6 @@ class SharedTables:
             with contextlib.suppress(TableDamaged):
                 kept[code] = await folded(self._journal, code, entries, next(self._chances))
             await asyncio.sleep(0)  # the tables that are here already go on, and the lease
-        await self._lobby.restore(kept)
+        await self._lobby.registry.restore(kept)
         if any(state.stage == "over" for state in kept.values()):
             self._write_records()

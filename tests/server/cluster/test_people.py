@@ -89,12 +89,12 @@ async def test_whoever_goes_on_to_another_server_takes_the_name_along(database: 
         client_at(f"ws://127.0.0.1:{two.port}") as after,
     ):
         await before.ask(EnterLobby(NEW, "Anna", ["of Anna's client"]))
-        people = one.lobby._lobby_chat._people
+        people = one.lobby.chat._people
         for person in people:
             person.since += 3600.0
-        one.lobby._lobby_chat.hide()  # so that it tells this
+        one.lobby.chat.hide()  # so that it tells this
         await eventually(
-            lambda: any(each.since > time.time() + 60 for each in two.lobby._lobby_chat._elsewhere.people)
+            lambda: any(each.since > time.time() + 60 for each in two.lobby.chat._elsewhere.people)
         )
         await after.ask(EnterLobby(NEW, "Anna", ["of Anna's client"]))
         await eventually(lambda: not list(people))
@@ -120,7 +120,7 @@ async def test_who_came_first_keeps_a_name_that_two_servers_have_given(
         second = await entered(stack, two.port, "Anna")
         bruno = await entered(stack, two.port, "Bruno")
         relay.refuses = False
-        await eventually(lambda: len(list(two.lobby._lobby_chat._people)) == 1)
+        await eventually(lambda: len(list(two.lobby.chat._people)) == 1)
         await sees(bruno, ANNA, BRUNO)
         assert await says(second, "I am Anna") == "not-in-lobby"
         assert await says(first, "I am") == "said"

@@ -60,7 +60,9 @@ async def test_a_player_who_is_removed_is_gone(tmp_path: Path) -> None:
     config = Config(data=tmp_path, durable="full")
     async with running(config) as server, full_table(server.port, 3) as peers:
         table = table_of(server, peers)
-        await cancelled_while_stored(server, server.lobby.remove_player(peers[0].code, Seat(2)))
+        await cancelled_while_stored(
+            server, server.lobby.registry.table(peers[0].code).remove_player(Seat(2))
+        )
         assert table.state.names == ["Player 0", "Player 1", ""]
         await peers[1].done(SayReady(peers[1].next_id(), on=True))
         before = table_facts(table.state)

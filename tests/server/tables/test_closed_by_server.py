@@ -41,7 +41,7 @@ async def sent_away(peer: Peer) -> Refused:
 @pytest.mark.parametrize("reason", [None, "Rude names."])
 async def test_everybody_at_a_closed_table_is_told_and_is_in_the_lobby(reason: str | None) -> None:
     async with memory_server() as server, game(server.port, 2, watched=True) as peers:
-        await server.lobby.close_table(peers[0].code, reason)
+        await server.lobby.registry.close(peers[0].code, reason)
         for peer in peers:
             if reason is not None:
                 assert (await peer.until(Announced)).text == reason
@@ -52,7 +52,7 @@ async def test_everybody_at_a_closed_table_is_told_and_is_in_the_lobby(reason: s
 async def test_a_closed_table_does_not_come_back_after_a_restart(tmp_path: Path) -> None:
     """Nor do its players, with the tokens that they still have; other tables do."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers, game(server.port, 2):
-        await server.lobby.close_table(peers[0].code, None)
+        await server.lobby.registry.close(peers[0].code, None)
     async with running(Config(data=tmp_path)) as server, connected(server.port) as peer:
         assert len(server.lobby.tables) == 1
         refused = await peer.refused(Resume(7, peers[0].code, peers[0].token))
@@ -65,7 +65,7 @@ async def test_an_archived_table_can_be_closed_too(tmp_path: Path) -> None:
         async with game(server.port, 2) as peers:
             await play_on(peers, random.Random(1))
         await eventually(lambda: peers[0].code in server.lobby.archived)
-        await server.lobby.close_table(peers[0].code, None)
+        await server.lobby.registry.close(peers[0].code, None)
         assert not server.lobby.archived
     async with running(config) as server:
         assert not server.lobby.archived
@@ -110,7 +110,7 @@ async def test_a_table_that_cannot_be_stored_as_closed_stays_open() -> None:
     async with memory_server() as server, game(server.port, 2) as peers:
         server.lobby._journal.append = failing  # type: ignore[assignment, method-assign]
         with pytest.raises(JournalError):
-            await server.lobby.close_table(peers[0].code, "Nothing of this is said.")
+            await server.lobby.registry.close(peers[0].code, "Nothing of this is said.")
         await peers[0].nothing_but_pong()
         assert peers[0].code in server.lobby.tables
 
@@ -118,18 +118,18 @@ async def test_a_table_that_cannot_be_stored_as_closed_stays_open() -> None:
 async def test_a_table_that_does_not_exist_cannot_be_closed() -> None:
     async with memory_server() as server:
         with pytest.raises(Refusal) as refused:
-            await server.lobby.close_table("ABCD", None)
+            await server.lobby.registry.close("ABCD", None)
         assert refused.value.code == Code.NO_SUCH_TABLE
 
 
 async def test_before_the_game_the_seat_of_a_removed_player_is_free() -> None:
     async with memory_server() as server, full_table(server.port, 2) as peers:
-        assert await server.lobby.remove_player(peers[0].code, Seat(1))
+        assert await server.lobby.registry.table(peers[0].code).remove_player(Seat(1))
         assert (await sent_away(peers[1])).code == Code.REMOVED_BY_SERVER
         state = await peers[0].until(TableState)
         assert [seat.name for seat in state.seats] == ["Player 0", None]
         assert (await peers[1].refused(Resume(7, peers[0].code, peers[1].token))).code == Code.BAD_TOKEN
-        assert not await server.lobby.remove_player(peers[0].code, Seat(1))
+        assert not await server.lobby.registry.table(peers[0].code).remove_player(Seat(1))
         async with connected(server.port) as other:
             assert (await other.join(peers[0].code, "Other")).seat == 1
 
@@ -137,7 +137,7 @@ async def test_before_the_game_the_seat_of_a_removed_player_is_free() -> None:
 async def test_a_table_that_loses_its_only_player_is_closed() -> None:
     async with memory_server() as server, connected(server.port) as peer:
         code = (await peer.open(2)).table
-        assert await server.lobby.remove_player(code, Seat(0))
+        assert await server.lobby.registry.table(code).remove_player(Seat(0))
         assert (await sent_away(peer)).code == Code.REMOVED_BY_SERVER
         assert code not in server.lobby.tables
 
@@ -151,7 +151,7 @@ async def test_in_a_running_game_a_bot_plays_for_a_removed_player(
         memory_server(stand_in_seconds=0) as server,
         game(server.port, 2, absence=absence) as peers,
     ):
-        assert await server.lobby.remove_player(peers[0].code, Seat(0))
+        assert await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
         assert (await sent_away(peers[0])).code == Code.REMOVED_BY_SERVER
         while (state := await peers[1].until(TableState)).seats[0].here:
             pass
@@ -167,7 +167,7 @@ async def test_in_a_running_game_a_bot_plays_for_a_removed_player(
 async def test_an_absent_player_can_be_removed() -> None:
     async with memory_server(stand_in_seconds=0) as server, game(server.port, 2) as peers:
         await peers[0].done(Leave(peers[0].next_id()))
-        assert await server.lobby.remove_player(peers[0].code, Seat(0))
+        assert await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
         assert (await peers[1].until(Events)).by == "bot"
 
 
@@ -175,7 +175,7 @@ async def test_a_removed_player_stays_removed_after_a_restart(tmp_path: Path) ->
     """Even if the table was archived in the meantime: the token brings nothing back from there."""
     config = Config(data=tmp_path, limits=Limits(stand_in_seconds=0, unattended_seconds=0.01))
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
-        await server.lobby.remove_player(peers[0].code, Seat(0))
+        await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
         await peers[1].until(Events)
     async with running(config) as server, connected(server.port) as peer:
         assert (await peer.refused(Resume(7, peers[0].code, peers[0].token))).code == Code.BAD_TOKEN
@@ -189,7 +189,7 @@ async def test_a_removed_player_stays_removed_after_a_restart(tmp_path: Path) ->
 async def test_the_others_play_again_without_a_removed_player() -> None:
     async with memory_server(stand_in_seconds=0) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1))
-        await server.lobby.remove_player(peers[0].code, Seat(0))
+        await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
         answer = await peers[1].ask(Rematch(peers[1].next_id()))
         assert isinstance(answer, Seated)
         state = await peers[1].until(TableState)
@@ -204,7 +204,7 @@ async def test_a_removal_survives_the_shortening_of_the_journal(tmp_path: Path) 
     """The table's entries that no longer count are dropped; this one counts."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
         table = table_of(server, peers)
-        await server.lobby.remove_player(peers[0].code, Seat(0))
+        await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
         table._context._shorten_at = 0
         await peers[1].until(Events)
         await table._context.shorten_if_long()

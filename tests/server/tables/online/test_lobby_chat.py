@@ -296,14 +296,14 @@ async def test_a_running_server_can_begin_to_do_without() -> None:
         anna = await entered(stack, server.port, "Anna")
         assert await says(anna, "hello") == "said"
         await heard(anna, 1)
-        server.lobby.open_chat(on=False)
+        server.lobby.chat.open(on=False)
         await sees(anna)
         assert await says(anna, "anybody?") == "no-lobby-chat"
         bruno = await stack.enter_async_context(connected(server.port))
         assert [each.lobby for each in bruno.received if isinstance(each, Welcome)] == [False]
         assert (await bruno.refused(EnterLobby(bruno.next_id(), "Bruno"))).code == "no-lobby-chat"
         assert not lists(bruno)
-        server.lobby.open_chat(on=True)
+        server.lobby.chat.open(on=True)
         await bruno.done(EnterLobby(bruno.next_id(), "Bruno"))
         await sees(anna, PersonOnline("Anna"), PersonOnline("Bruno"))
         assert [each.text for each in await heard(bruno, 1)] == ["hello"]
