@@ -112,11 +112,8 @@ class Gauges(Collector):
         if self._disk_use is not None:
             yield from disk_metrics(self._disk_use)
         if (certificate := self._access.certificate) is not None and certificate.ends is not None:
-            yield GaugeMetricFamily(
-                "palatinus_certificate_expires_timestamp_seconds",
-                "When the certificate ends.",
-                certificate.ends,
-            )
+            ends = "certificate_expires_timestamp_seconds", "When the certificate ends.", certificate.ends
+            yield from _gauges(ends)
         yield HistogramMetricFamily(
             "palatinus_commit_seconds",
             "How long commits to the journal took.",
@@ -131,45 +128,30 @@ class Gauges(Collector):
         for stage in get_args(Stage):
             by_stage.add_metric([stage], stages[stage])
         yield by_stage
-        yield GaugeMetricFamily("palatinus_connections", "Open connections.", len(self._connections))
-        yield GaugeMetricFamily(
-            "palatinus_players",
-            "Players who are at their tables.",
-            sum(table.players_here for table in tables),
+        journal, draining = self._journal, self._drain.seconds_left() is not None
+        yield from _gauges(
+            ("connections", "Open connections.", len(self._connections)),
+            ("players", "Players who are at their tables.", sum(table.players_here for table in tables)),
+            ("spectators", "Spectators.", sum(table.spectators_here for table in tables)),
+            ("event_loop_lag_seconds", "How late the event loop was when last measured.", self._loop_lag),
+            ("archived_games", "Games in the archive.", len(journal.archived)),
+            ("set_aside_tables", "Damaged tables that were set aside.", len(journal.codes_set_aside)),
+            ("storing", "1 unless the journal cannot be written.", self._storing),
+            ("draining", "1 if the server stops soon.", draining),
         )
-        yield GaugeMetricFamily(
-            "palatinus_spectators", "Spectators.", sum(table.spectators_here for table in tables)
-        )
-        yield GaugeMetricFamily(
-            "palatinus_event_loop_lag_seconds",
-            "How late the event loop was when last measured.",
-            self._loop_lag,
-        )
-        yield GaugeMetricFamily(
-            "palatinus_archived_games", "Games in the archive.", len(self._journal.archived)
-        )
-        yield GaugeMetricFamily(
-            "palatinus_set_aside_tables",
-            "Damaged tables that were set aside.",
-            len(self._journal.codes_set_aside),
-        )
-        yield GaugeMetricFamily("palatinus_storing", "1 unless the journal cannot be written.", self._storing)
-        yield GaugeMetricFamily(
-            "palatinus_draining", "1 if the server stops soon.", self._drain.seconds_left() is not None
-        )
-        if (last := self._journal.commits.last) is not None:
-            yield GaugeMetricFamily(
-                "palatinus_last_commit_timestamp_seconds", "When a commit last succeeded.", last
-            )
+        if (last := journal.commits.last) is not None:
+            yield from _gauges(("last_commit_timestamp_seconds", "When a commit last succeeded.", last))
 
     def _so_far(self) -> Iterator[Metric]:
         counts = self._counts
-        yield CounterMetricFamily("palatinus_messages", "Messages received.", counts.messages)
-        yield CounterMetricFamily("palatinus_moves", "Moves accepted.", counts.moves)
-        yield CounterMetricFamily("palatinus_games", "Games finished.", counts.games)
-        yield CounterMetricFamily("palatinus_resumes", "Returns to a seat.", counts.resumes)
-        yield CounterMetricFamily(
-            "palatinus_slow_readers", "Connections dropped because they did not read.", counts.slow_readers
+        yield from _counters(
+            ("messages", "Messages received.", counts.messages),
+            ("moves", "Moves accepted.", counts.moves),
+            ("games", "Games finished.", counts.games),
+            ("resumes", "Returns to a seat.", counts.resumes),
+            ("slow_readers", "Connections dropped because they did not read.", counts.slow_readers),
+            ("delayed_messages", "Messages read later than they came.", self._connections.delayed),
+            ("not_stored", "Commits that failed.", self._journal.not_stored),
         )
         refusals = CounterMetricFamily("palatinus_refusals", "Refusals by code.", labels=["code"])
         for code, number in sorted(counts.refusals.items()):
@@ -181,28 +163,30 @@ class Gauges(Collector):
         for reason in RefusedFor:
             refused.add_metric([reason], self._connections.refused[reason])
         yield refused
-        yield CounterMetricFamily(
-            "palatinus_delayed_messages", "Messages read later than they came.", self._connections.delayed
-        )
-        yield CounterMetricFamily("palatinus_not_stored", "Commits that failed.", self._journal.not_stored)
+
+
+def _gauges(*metrics: tuple[str, str, float]) -> Iterator[Metric]:
+    return (GaugeMetricFamily(f"palatinus_{name}", what, value) for name, what, value in metrics)
+
+
+def _counters(*metrics: tuple[str, str, float]) -> Iterator[Metric]:
+    return (CounterMetricFamily(f"palatinus_{name}", what, number) for name, what, number in metrics)
 
 
 def node_metrics(node: NodeState) -> Iterator[Metric]:
     """Yield what is told of a node; its name is in one metric, by which the others can be joined."""
     yield InfoMetricFamily("palatinus_node", "The name of this server.", {"node": node.name})
-    for name, what, value in (
+    yield from _gauges(
         ("lease_held", "1 if the tables are this server's, which may speak for them.", node.seconds_left > 0),
         ("lease_term", "The number of the lease; each has a higher one.", node.term),
         ("lease_left_seconds", "How long the lease still runs.", node.seconds_left),
         ("database_reachable", "1 if the database answered the last time.", node.answers),
         ("database_answer_seconds", "How long the last renewal of the lease took.", node.answer_seconds),
-    ):
-        yield GaugeMetricFamily(f"palatinus_{name}", what, value)
-    for name, what, number in (
+    )
+    yield from _counters(
         ("leases", "Leases begun: each after the first means that one was lost.", node.leases),
         ("commit_round_trips", "Round trips to the database for commits of moves.", node.round_trips),
         ("tables_taken_up", "Tables taken up that were nobody's.", node.taken_up),
         ("tables_handed_over", "Tables handed over to servers that stay.", node.handed_over),
         ("tables_lost", "Tables given up because the lease was lost.", node.lost),
-    ):
-        yield CounterMetricFamily(f"palatinus_{name}", what, number)
+    )
