@@ -17,12 +17,10 @@ from websockets.exceptions import InvalidStatus
 
 from palatinus import main
 from protocol.codes import CloseReason
-from protocol.messages import TableState
 from server.app import running
 from server.config import Config, Limits
 from server.net.addresses import reachable
 from server.net.connections.limited_connection import LimitedConnection
-from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.peer import TIMEOUT, Peer, connected, eventually, game, memory_server
 from tests.server.process import refused_to_start, serving
 
@@ -116,11 +114,7 @@ async def test_a_bad_option_is_reported_in_one_line() -> None:
     """The line names the option."""
     wrong = (
         ["--port", "65536"],
-        ["--port", "-1"],
-        ["--port", "http"],
         ["--max-tables", "0"],
-        ["--max-connections", "none"],
-        ["--connections-per-address", "-1"],
         ["--rate", "1e99"],
         ["--nonsense"],
         ["--data", "x", "--memory"],
@@ -148,24 +142,6 @@ async def test_an_invalid_records_folder_is_reported_in_one_line(tmp_path: Path)
     for records in (tmp_path / "file", tmp_path / "file" / "below"):
         code, err = await refused_to_start("--memory", "--port", "0", "--records", str(records))
         check_one_line(code, err, f"{tmp_path / 'file'} is not a folder", "--records")
-
-
-async def test_an_invalid_journal_is_reported_in_one_line(tmp_path: Path) -> None:
-    """The file is not changed."""
-    (tmp_path / FILE_NAME).write_bytes(b"no database at all " * 100)
-    code, err = await refused_to_start("--port", "0", "--data", str(tmp_path))
-    check_one_line(code, err, str(tmp_path), "a backup", "--data")
-    assert (tmp_path / FILE_NAME).read_bytes() == b"no database at all " * 100
-
-
-async def test_a_journal_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
-    """Two servers would write into each other's tables."""
-    async with running(Config(data=tmp_path)) as server, connected(server.port) as peer:
-        await peer.open(2)
-        code, err = await refused_to_start("--port", "0", "--data", str(tmp_path))
-        check_one_line(code, err, "another server", "--data")
-        await peer.until(TableState)
-        await peer.nothing_but_pong()
 
 
 def test_all_interfaces_are_announced_by_usable_addresses() -> None:
@@ -265,16 +241,6 @@ async def test_closed_tls_connections_are_not_counted(certificate: Path) -> None
                             await Peer(client).hello()
                         break
                     await asyncio.sleep(0.005)
-
-
-async def test_a_connection_without_a_tls_handshake_is_closed(certificate: Path) -> None:
-    """It holds much memory, so it must end soon."""
-    key, limits = certificate.with_name("key.pem"), Limits(hello_seconds=0.1)
-    async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        async with asyncio.timeout(TIMEOUT):
-            assert await reader.read() == b""
-        writer.close()
 
 
 @ON_BOTH_LOOPS
