@@ -1,7 +1,7 @@
-"""Every message, as a class; the fields' types are the schema that both sides check strictly.
+"""Every message as a class; the field types are the schema that both sides enforce strictly.
 
-A frame is one msgpack map with the message's tag under `t`. docs/protocol.md describes them
-and is checked against this module.
+A frame is one msgpack map with the message's tag under `t`. docs/protocol.md describes the messages, and a
+test checks it against this module.
 """
 
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -31,13 +31,13 @@ from protocol.limits import (
 )
 from protocol.settings import Setting
 
-# What the messages have in common: a tag, what becomes of unknown fields, and a repr without secrets.
+# What all messages have in common: a tag, the treatment of unknown fields, and a repr without secrets.
 
 _SECRETS = frozenset({"token", "tokens", "password", "proof", "share"})
 
 
 def hiding_secrets(struct: Struct) -> str:
-    """Return the repr of a struct without its secrets, for whatever ends up in a log or a traceback."""
+    """Return the repr of a struct without its secrets, in case it ends up in a log or a traceback."""
     values = asdict(struct).items()
     shown = (f"{name}={'...' if name in _SECRETS and value else repr(value)}" for name, value in values)
     return f"{type(struct).__name__}({', '.join(shown)})"
@@ -48,13 +48,13 @@ class FromClient(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True,
 
 
 class FromServer(Struct, frozen=True, tag_field="t", omit_defaults=True):
-    """What a server sends: unknown fields are ignored, so that a newer server can add some."""
+    """A message from a server: unknown fields are ignored, so that a newer server can add some."""
 
 
-# The types of the messages' fields: what both sides check strictly.
+# The types of the messages' fields.
 
 CommandId: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
-NEW: Final = 0  # the id of a message to which its connection gives one as it sends it
+NEW: Final = 0  # a placeholder: the connection replaces this id when it sends the message
 Seq: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
 SeatNumber: TypeAlias = Annotated[int, Meta(ge=0, le=4)]
 PositionNumber: TypeAlias = Annotated[int, Meta(ge=1, le=6)]
@@ -91,9 +91,9 @@ EventMap: TypeAlias = Annotated[
 
 
 class Hello(FromClient, frozen=True, tag="hello"):
-    """Open the conversation with the protocol versions spoken; answered by Welcome.
+    """Open the conversation and offer protocol versions; answered by Welcome.
 
-    A server that has a password refuses the conversation without it.
+    A server with a password refuses the conversation without it.
     """
 
     versions: Annotated[list[int], Meta(min_length=1, max_length=VERSIONS_OFFERED)]
@@ -111,11 +111,11 @@ class Ping(FromClient, frozen=True, tag="ping"):
 
 
 class Welcome(FromServer, frozen=True, tag="welcome"):
-    """The protocol version to use from here on, and the levels of the bots that the server seats, if any.
+    """The protocol version to use from now on, and the levels of the server's bots, if it has any.
 
-    The levels are in the order in which a menu should offer them, the weakest first. `lobby` says whether
-    the server has a list of who is online, and a chat in the lobby. `addresses` are those of other servers of
-    the same cluster: they have the same tables if this one stops. `turns` says whether AskTurn is answered.
+    The levels are in menu order, weakest first. `lobby` says whether the server has a list of who is online
+    and a lobby chat. `addresses` are those of other servers in the cluster, which take over the tables if
+    this one stops. `turns` says whether the server answers AskTurn.
     """
 
     version: int
@@ -135,7 +135,7 @@ class Done(FromServer, frozen=True, tag="done"):
 
 
 class Refused(FromServer, frozen=True, tag="refused"):
-    """The request was not carried out and nothing has changed.
+    """The request was not carried out, and nothing has changed.
 
     `rule` is the section of the rules that forbids it.
     `about` holds the facts in `text` by name, for clients that show it in another language.
@@ -150,19 +150,19 @@ class Refused(FromServer, frozen=True, tag="refused"):
 
 
 class Announced(FromServer, frozen=True, tag="announced"):
-    """What the people who run the server have to say to everybody on it, or to everybody at a table."""
+    """A message from the operators to everybody on the server or at a table."""
 
     text: Annotated[str, Meta(min_length=1, max_length=ANNOUNCEMENT_LENGTH)]
 
 
 class Stopping(FromServer, frozen=True, tag="stopping"):
-    """The server stops in this many seconds, and opens no more tables; nil cancels it."""
+    """The server stops in this many seconds and opens no more tables; nil means that it does not stop."""
 
     seconds: Seconds | None = None
 
 
 class Moved(FromServer, frozen=True, tag="moved"):
-    """The server is about to stop; the client's table, or place in the lobby, is at the one at `address`."""
+    """The server is about to stop; the one at `address` has the client's table, or its place in the lobby."""
 
     address: str
 
@@ -173,7 +173,7 @@ class Pong(FromServer, frozen=True, tag="pong"):
     id: CommandId
 
 
-# The server's lobby: its tables, who is online, and what is said there.
+# The server's lobby: its tables, who is online, and its chat.
 
 
 class ListTables(FromClient, frozen=True, tag="tables"):
@@ -183,10 +183,10 @@ class ListTables(FromClient, frozen=True, tag="tables"):
 
 
 class EnterLobby(FromClient, frozen=True, tag="lobby"):
-    """Appear in the list of who is online, under this name, and receive the lobby's chat; answered by Done.
+    """Appear in the list of who is online under this name, and receive the lobby chat; answered by Done.
 
-    None takes that back. The name may be that of a seat whose token is among `tokens`, or of another
-    connection that has given one of these.
+    With None, leave the list again. The name may belong to a seat whose token is among `tokens`, or to
+    another connection that sent one of these.
     """
 
     id: CommandId
@@ -210,9 +210,9 @@ InLobby: TypeAlias = EnterLobby | SayInLobby
 class TableSummary(Struct, frozen=True, omit_defaults=True):
     """A table in the list: `stage` is gathering, playing or over.
 
-    `vacant` counts the seats of a running game that somebody may take over, `bots` those of the taken seats
-    that are held by bots of the server: before the game, people may take them. A table is `deserted` while
-    none of its players is connected, and `elsewhere` if it is at another server of the same cluster.
+    `vacant` counts the seats of a running game that somebody may take over. `bots` counts the taken seats
+    held by bots of the server; before the game, people may take these. A table is `deserted` while none of
+    its players is connected, and `elsewhere` if it is on another server in the cluster.
     """
 
     table: TableCode
@@ -232,14 +232,14 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
 
 
 class Tables(FromServer, frozen=True, tag="tables"):
-    """The tables, newest first; deserted ones come after all others."""
+    """The tables, newest first, deserted ones last."""
 
     id: CommandId
     tables: list[TableSummary]
 
 
 class PersonOnline(Struct, frozen=True, omit_defaults=True):
-    """Somebody who is online; at a private table always `playing`, and without the table's code."""
+    """Somebody who is online; anyone at a private table is `playing`, without the table's code."""
 
     name: str
     at: Whereabouts = "lobby"
@@ -247,14 +247,14 @@ class PersonOnline(Struct, frozen=True, omit_defaults=True):
 
 
 class Online(FromServer, frozen=True, tag="online"):
-    """Who is online, first those in the lobby; `more` counts those for whom the list has no room."""
+    """Who is online, people in the lobby first; `more` counts those who are not in the list."""
 
     people: Annotated[list[PersonOnline], Meta(max_length=PEOPLE_LISTED)]
     more: Count = 0
 
 
 class LobbyRemark(Struct, frozen=True):
-    """What somebody said in the lobby; no two remarks have the same number."""
+    """A chat message in the lobby; no two have the same number."""
 
     number: RemarkNumber
     name: str
@@ -262,7 +262,7 @@ class LobbyRemark(Struct, frozen=True):
 
 
 class SaidInLobby(FromServer, frozen=True, tag="lobby-said"):
-    """What was said in the lobby, the latest last."""
+    """Chat messages in the lobby, latest last."""
 
     remarks: list[LobbyRemark]
 
@@ -273,11 +273,11 @@ class SaidInLobby(FromServer, frozen=True, tag="lobby-said"):
 class OpenTable(FromClient, frozen=True, tag="open"):
     """Open a table and take its seat 0 as host; answered by Seated. For `program` see JoinTable.
 
-    The `pledge`, as in JoinTable, Resume and Rematch, is the hash of the share that this client adds to the
-    draws of the table's game (see DrawBegins).
+    The `pledge`, as in JoinTable, Resume and Rematch, is the hash of the share that this client will add to
+    the game's draws (see DrawBegins).
 
-    A `private` table is not in the list: it is found by its code alone. With `hints`
-    clients may suggest moves to their players.
+    A `private` table is not in the list and can be reached only by its code. With `hints`, clients may
+    suggest moves to their players.
     """
 
     id: CommandId
@@ -295,9 +295,9 @@ class OpenTable(FromClient, frozen=True, tag="open"):
 class JoinTable(FromClient, frozen=True, tag="join"):
     """Take a free seat, the first one unless `seat` names it; answered by Seated.
 
-    In a running game that is a seat whose player the host has removed. Before the game, a person may also
-    take the seat of a bot of the server: at a full table without `seat`, the first of these. A `program` has
-    no vote on absent players, and whenever it is away the stand-in plays for it immediately.
+    In a running game, this is the seat of a player whom the host has removed. Before the game, a person may
+    also take the seat of a bot of the server; at a full table without `seat`, the first of these. A `program`
+    does not vote on absent players, and the stand-in plays for it the moment it is away.
     """
 
     id: CommandId
@@ -309,7 +309,7 @@ class JoinTable(FromClient, frozen=True, tag="join"):
 
 
 class Resume(FromClient, frozen=True, tag="resume"):
-    """Come back to a seat with its token; answered by Seated and what happened since event `after`."""
+    """Come back to a seat with its token; answered by Seated and everything since event `after`."""
 
     id: CommandId
     table: TableCode
@@ -322,9 +322,9 @@ class Resume(FromClient, frozen=True, tag="resume"):
 
 
 class AskTurn(FromClient, frozen=True, tag="turn"):
-    """Ask how the game stands at a table where you have a seat, without going there; answered by Turn.
+    """Ask for the state of the game at a table where you have a seat, without going there; answered by Turn.
 
-    The `proof` is the SHA-256 hash of the seat's token: whoever reads it cannot take the seat with it.
+    The `proof` is the SHA-256 hash of the seat's token, so anyone who intercepts it cannot take the seat.
     """
 
     id: CommandId
@@ -336,7 +336,7 @@ class AskTurn(FromClient, frozen=True, tag="turn"):
 
 
 class Watch(FromClient, frozen=True, tag="watch"):
-    """Watch a table as a spectator; answered by Watching and what happened since event `after`."""
+    """Watch a table as a spectator; answered by Watching and everything since event `after`."""
 
     id: CommandId
     table: TableCode
@@ -345,22 +345,22 @@ class Watch(FromClient, frozen=True, tag="watch"):
 
 
 class Leave(FromClient, frozen=True, tag="leave"):
-    """Leave the table; answered by Done. A seat in a running game stays kept for its token."""
+    """Leave the table; answered by Done. A seat in a running game is kept for its token."""
 
     id: CommandId
 
 
 class Rematch(FromClient, frozen=True, tag="rematch"):
-    """Play again with the same players after a game; answered by Seated, at another table."""
+    """Play again with the same players after a game; answered by Seated at a new table."""
 
     id: CommandId
     pledge: Hex32 | None = None
 
 
 class Seated(FromServer, frozen=True, tag="seated"):
-    """The seat is yours; `token`, given once, brings you back to it.
+    """The seat is yours; `token`, sent only once, lets you come back to it.
 
-    `taken_over` is the name of the player who had it in the running game.
+    `taken_over` is the name of the player who had the seat before you in the running game.
     """
 
     id: CommandId
@@ -374,10 +374,10 @@ class Seated(FromServer, frozen=True, tag="seated"):
 
 
 class Turn(FromServer, frozen=True, tag="turn"):
-    """How the game stands at a table where you have the seat `seat`.
+    """The state of the game at a table where you have the seat `seat`.
 
-    While it runs, it is the turn of `turn`, whose player is `name` and has `clock` milliseconds left if a
-    clock runs. If the table is `archived`, nobody is there, and only the stage is known.
+    During a game, `turn` is the seat whose turn it is, `name` its player, and `clock` the player's remaining
+    milliseconds if there is a clock. If the table is `archived`, only the stage is known.
     """
 
     id: CommandId
@@ -390,7 +390,7 @@ class Turn(FromServer, frozen=True, tag="turn"):
 
 
 class Reseated(FromServer, frozen=True, tag="reseated"):
-    """Your seat at the table is this one now; its token is the same."""
+    """You now have this seat at the table; its token is unchanged."""
 
     seat: SeatNumber
 
@@ -402,13 +402,13 @@ class Watching(FromServer, frozen=True, tag="watching"):
     table: TableCode
 
 
-# What players ask at a table, besides playing, and how everybody there sees it.
+# Requests at a table other than moves, and the state of the table that everybody there sees.
 
 
 class Say(FromClient, frozen=True, tag="say"):
     """Send a chat message to everybody at the table; answered by Done.
 
-    At a `quiet` table, what spectators say while a game runs goes to spectators only.
+    At a `quiet` table, messages from spectators during a game go to spectators only.
     """
 
     id: CommandId
@@ -438,14 +438,14 @@ class ChangeSeat(FromClient, frozen=True, tag="seat"):
 
 
 class ChoosePeople(FromClient, frozen=True, tag="people"):
-    """Choose the people that you play before the game; None takes that back. Answered by Done."""
+    """Choose the people to play, before the game; None withdraws the choice. Answered by Done."""
 
     id: CommandId
     people: PeopleName | None
 
 
 class AskPause(FromClient, frozen=True, tag="pause"):
-    """Ask for a pause of the game, or agree to one; or end it, or take that back. Answered by Done."""
+    """Ask for a pause or agree to one; or end it, or withdraw the request. Answered by Done."""
 
     id: CommandId
     on: bool
@@ -455,7 +455,7 @@ PlayerRequest: TypeAlias = SayReady | ChangeSeat | ChoosePeople
 
 
 class Standing(Struct, frozen=True, omit_defaults=True):
-    """What a player has reached in consecutive games: shared victories count for every winner."""
+    """A player's totals over consecutive games; a shared victory counts for every winner."""
 
     games: Count = 0
     wins: Count = 0
@@ -468,17 +468,17 @@ NEWCOMER: Final = Standing()
 class SeatSummary(Struct, frozen=True, omit_defaults=True):
     """A seat as others see it: no name while it is free; `here` says whether its player is connected.
 
-    `bot` says whether the stand-in plays for it. From the absence policy come the seconds until it acts, the
-    seats that vote for a bot, how many votes are needed, and the milliseconds that the seat has left in this
-    game, all at the time of sending. A `kept` seat waits for a player of the previous game; `again` tells
-    whether its player has moved to the table's `next`. The `standing` counts the games that this player and
-    others have played one after another, with this one once it is over. The player of a `vacant` seat was
-    removed from the running game: somebody else may take it over. Before the game, `ready` says whether the
-    player has said so, or is a program. Then `people` is the seat's own people as the choices stand, and
-    `chosen` says whether the player has chosen it.
-    `level` is that of a bot of the server, which is always `here`. In a running game, `removable_in` is in
-    how many seconds the host may remove the player, who is away, or have a bot play instead. `removed` tells
-    of a free seat before the game that its last player was removed, and did not leave.
+    `bot` says whether the stand-in is playing for it. `seconds_left`, `votes`, `votes_needed` and `clock`
+    follow from the absence policy, all at the time of sending: seconds until a bot takes over or a vote is
+    possible, seats that voted for a bot, votes needed, and milliseconds left for this game. A `kept` seat
+    waits for a player of the previous game; `again` says whether its player has moved to the table's `next`.
+    `standing` counts the games of this series, including the current one once it is over. The player of a
+    `vacant` seat was removed from the running game, and somebody else may take the seat over. Before the
+    game, `ready` says whether the player is ready (a program always is), `people` is the people that the seat
+    would play, and `chosen` says whether its player has chosen it. `level` is that of a server bot,
+    which is always `here`. In a running game, `removable_in` is the number of seconds until the host may
+    remove the absent player or use the stand-in. `removed` marks a free seat before the game whose last
+    player was removed, rather than leaving.
     """
 
     name: str | None = None
@@ -501,14 +501,14 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
 
 
 class SpectatorSummary(Struct, frozen=True, omit_defaults=True):
-    """A spectator as others see them; no other spectator of the table ever has the same number."""
+    """A spectator as others see them; the number is unique at this table, even among past spectators."""
 
     number: SpectatorNumber
     name: str | None = None
 
 
 class PauseSummary(Struct, frozen=True):
-    """Who has paused the game, for how many seconds so far, and in how many it resumes automatically."""
+    """Who paused the game, how many seconds ago, and how many are left until it resumes automatically."""
 
     seat: SeatNumber
     seconds: Seconds
@@ -519,10 +519,10 @@ class TableState(FromServer, frozen=True, tag="table"):
     """Who sits where, sent whenever it changes; `host` is the host's seat.
 
     `next` is the table where the players of a finished game play again, once one of them has asked to.
-    `starting` is the seat that the host has chosen to start, None for a draw. `ended` tells that the host has
-    ended the game, so that it has no result. While the game is `paused`, nobody may move; `pause_asked` has
-    the seats that want a pause, first the one that asked. Until a clock comes with the next round,
-    `turn_limit` is how long a turn takes at most.
+    `starting` is the seat that the host has chosen to start, None for a draw. `ended` says that the host
+    ended the game, which then has no result. While the game is `paused`, nobody may move; `pause_asked` lists
+    the seats that want a pause, the one that asked first. `turn_limit` is the maximum length of a turn until
+    a clock starts with the next round.
     """
 
     table: TableCode
@@ -549,7 +549,7 @@ class TableState(FromServer, frozen=True, tag="table"):
 class Said(FromServer, frozen=True, tag="said"):
     """A chat message, from a seat or from the spectator with this number.
 
-    By its own `number` it is recognised if it is sent again in SaidBefore.
+    The `number` identifies it if it is repeated in SaidBefore.
     """
 
     text: str
@@ -559,7 +559,7 @@ class Said(FromServer, frozen=True, tag="said"):
 
 
 class TableRemark(Struct, frozen=True, omit_defaults=True):
-    """A chat message as it was sent in Said, with the name that its speaker had then."""
+    """A chat message as it was sent in Said, with its speaker's name at the time."""
 
     number: RemarkNumber
     text: str
@@ -587,7 +587,7 @@ class ChangeSetting(FromClient, frozen=True, tag="set"):
 class SeatBot(FromClient, frozen=True, tag="bot"):
     """Seat a bot of the server before the game (host only); answered by Done.
 
-    It takes a free seat, the first one unless `seat` names it, and plays at one of the levels in Welcome.
+    It takes `seat`, or the first free seat, and plays at one of the levels in Welcome.
     """
 
     id: CommandId
@@ -598,7 +598,7 @@ class SeatBot(FromClient, frozen=True, tag="bot"):
 class Remove(FromClient, frozen=True, tag="remove"):
     """Remove the player of a seat, or a bot (host only); answered by Done.
 
-    In a running game only a player who is away: somebody else may then take the seat over.
+    In a running game, the player must be away; somebody else may then take the seat over.
     """
 
     id: CommandId
@@ -620,9 +620,9 @@ class HandOver(FromClient, frozen=True, tag="host"):
 
 
 class Arrange(FromClient, frozen=True, tag="arrange"):
-    """Give the seats in another order before the game (host only); answered by Done.
+    """Rearrange the players before the game (host only); answered by Done.
 
-    Seat i goes to the player of seat `order[i]`; None has the server shuffle them.
+    Seat i goes to the player of seat `order[i]`; with None, the server shuffles them.
     """
 
     id: CommandId
@@ -630,7 +630,7 @@ class Arrange(FromClient, frozen=True, tag="arrange"):
 
 
 class SubstituteNow(FromClient, frozen=True, tag="stand-in"):
-    """Make the stand-in play for a player who has been away for a while (host only); answered by Done."""
+    """Let the stand-in play for a player who has been away for a while (host only); answered by Done."""
 
     id: CommandId
     seat: SeatNumber
@@ -657,9 +657,9 @@ class StartGame(FromClient, frozen=True, tag="start"):
 
 
 class AddShare(FromClient, frozen=True, tag="share"):
-    """Show the share that was pledged, as the answer to DrawBegins with this commitment; answered by Done.
+    """Reveal the pledged share, in reply to DrawBegins with this commitment; answered by Done.
 
-    The new `pledge` is for the next draw at this table, if this one is broken off.
+    The new `pledge` is for the next draw at this table, in case this one is aborted.
     """
 
     id: CommandId
@@ -720,7 +720,7 @@ LegalMoves: TypeAlias = Lays | Places
 class DrawBegins(FromServer, frozen=True, tag="draw"):
     """The game is about to start: the server is committed to its seed, and the clients to these shares.
 
-    A client that finds its pledge at its seat answers with AddShare. docs/fairness.md says what for.
+    A client that finds its pledge at its seat answers with AddShare (see docs/fairness.md).
     """
 
     commitment: Hex32
@@ -728,9 +728,9 @@ class DrawBegins(FromServer, frozen=True, tag="draw"):
 
 
 class Snapshot(FromServer, frozen=True, tag="snapshot"):
-    """The game as you may know it after event `seq`; `legal` only if you are on turn.
+    """The game as you may know it after event `seq`; `legal` only if it is your turn.
 
-    `stood_in` are the numbers of the events that are moves of the stand-in, for seats that players hold.
+    `stood_in` lists the numbers of the events in which the stand-in moved for a player's seat.
     """
 
     seq: Seq
@@ -749,12 +749,12 @@ class Snapshot(FromServer, frozen=True, tag="snapshot"):
 
 
 class Events(FromServer, frozen=True, tag="events"):
-    """What happened: the first of `events` has number `seq`. `turn` is whose turn it is now, if anyone's.
+    """What happened: the first of `events` has the number `seq`. `turn` is the seat whose turn it is, if any.
 
-    With `id` it is also the answer to the move that caused it: done, and stored. `by` tells that the stand-in
-    made the move, for a seat that a bot holds or whose time was up; where several moves are sent again,
-    `stood_in` has the numbers of those that it made. At a table with a clock, `clock` is how
-    many milliseconds the seat whose turn it is had left when the message was sent.
+    With `id`, this is also the answer to the move that caused the events, which has been stored. `by` says
+    that the stand-in made the move, because a bot holds the seat or its time was up; when several moves are
+    sent again, `stood_in` has the numbers of those that it made. With a clock, `clock` is how many
+    milliseconds the seat whose turn it is had left when the message was sent.
     """
 
     seq: Seq
