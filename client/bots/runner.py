@@ -52,7 +52,7 @@ _NAMES_TRIED: Final = 50
 _REMATCH_SECONDS: Final = 600.0  # how long bots wait for somebody who wants to play again
 _NOT_TO_BE_STARTED: Final = {Code.SEATS_EMPTY, Code.SEAT_KEPT, Code.ALREADY_STARTED, Code.NOT_THE_HOST}
 _LATER: Final = {Code.TOO_SOON, Code.NOT_STORED}  # if the server says when to ask again
-_TOO_LATE: Final = {Code.TIME_UP, Fault.NOT_YOUR_TURN, Fault.GAME_OVER}
+_NOT_NOW: Final = {Code.PAUSED, Code.TIME_UP, Fault.NOT_YOUR_TURN, Fault.GAME_OVER}
 
 
 class UnfairDraws(Exception):
@@ -292,7 +292,6 @@ class _Bot:
         Return None if the host ends the game without one.
         """
         model = self.connection.model
-        moved_at: int | None = None
         async for update in self.connection.updates():
             if isinstance(update, Closed):
                 raise ConnectFailed(update.reason, final=True, code=update.code)
@@ -304,14 +303,13 @@ class _Bot:
                 return None
             if _may_start(model.state, model.seat):
                 await self._start()
-            if model.legal is not None and model.seq != moved_at:  # else the last move is still on its way
-                moved_at = model.seq
+            if model.legal is not None:
+                seen_at = model.seq
                 due = _now() + (random.uniform(*_HUMAN_SECONDS) if self._human_pace else 0.0)
                 command = await self._chosen()
                 await asyncio.sleep(due - _now())  # how long it thought tells nothing
-                # Else it thought for longer than the table's clock.
-                if model.seq == moved_at and not await self._move(command):
-                    moved_at = None
+                if model.seq == seen_at:  # else it thought for longer than the table's clock
+                    await self._move(command)
         raise ConnectFailed("The connection was closed.", final=True)
 
     async def others_play_again(self, ours: Container[int | None]) -> bool:
@@ -336,19 +334,16 @@ class _Bot:
             if refusal.code not in _NOT_TO_BE_STARTED:
                 raise  # with these codes somebody left or was quicker; the table's next state will show it
 
-    async def _move(self, command: Command) -> bool:
-        """Make the move; return False if it is to be made when the game is no longer paused."""
+    async def _move(self, command: Command) -> None:
+        """Make the move, unless it is too late, or the game is paused: what comes next will show that."""
         try:
             await self._asked_until_stored(lambda: self.connection.ask(move_message(NEW, command)))
         except RequestRefused as refusal:
-            if refusal.code == Code.PAUSED:
-                return False
-            if refusal.code in _TOO_LATE:
-                return True  # the stand-in moves or has moved; the next events will show it
+            if refusal.code in _NOT_NOW:
+                return
             if refusal.rule is not None:
                 raise forbidden_choice(self._brain.name, command, str(refusal)) from refusal
             raise
-        return True
 
     async def _asked_until_stored(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Return the answer to a request, made again as long as the server says when: bots can wait."""
