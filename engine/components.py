@@ -1,4 +1,4 @@
-"""What is in the box (R1, R3.5): the one table to change if your copy of the game differs."""
+"""The contents of the box (R1, R3.5): the one table to change if your copy of the game differs."""
 
 import enum
 from collections.abc import Mapping

@@ -27,7 +27,7 @@ BYTES32: Final = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """What all draws of a game come from, the seed excepted: the commitment to it, and the shares by seat.
+    """The public sources of a game's draws: the commitment to the seed, and the shares by seat.
 
     `starting` says whether the starting player was drawn too.
     """
@@ -44,7 +44,7 @@ class Draws:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """All that can be drawn in a game.
+    """Everything that can be drawn in a game.
 
     `tiles` are in the order in which they are drawn, `orientations` by outer position; `laurels` are those of
     the hills but the centre's, in tile order.
@@ -62,17 +62,17 @@ class Outcomes:
 
 
 def commitment_to(seed: Bytes32) -> Bytes32:
-    """Return what a server shows of its seed before it knows any share."""
+    """Return the hash of the seed, which a server reveals before it knows any share."""
     return _hash_of(f"palatinus seed 1 {seed}")
 
 
 def pledge_of(share: Share) -> Bytes32:
-    """Return what a client shows of its share before it knows the others' pledges."""
+    """Return the hash of a share, which a client reveals before it knows the others' pledges."""
     return _hash_of(f"palatinus share 1 {share}")
 
 
 def outcomes(seed: Bytes32, shares: Sequence[Share]) -> Outcomes:
-    """Return what a game with this seed and these shares, by seat, draws."""
+    """Return the draws of a game with this seed and these shares by seat."""
     key = _hash_of(f"palatinus game 1 {seed} {' '.join(shares)}")
     turns = Numbers(key, "orientations")
     return Outcomes(

@@ -11,7 +11,7 @@ class Template(str):
 
 
 class CodeWithText(enum.StrEnum):
-    """A stable code on the wire, and the `text` that tells people what it means."""
+    """A stable code on the wire, and the `text` that explains it to people."""
 
     text: Template
 

@@ -1,4 +1,4 @@
-"""Whether what was drawn in a game is what the server's seed and the players' shares give."""
+"""Check that a game's draws follow from the server's seed and the players' shares."""
 
 import enum
 from collections.abc import Iterable, Mapping
@@ -83,7 +83,7 @@ class Drawn:
 
 
 def drawn_in(view: View, *, random_layout: bool) -> Drawn:
-    """Return what a view shows of the draws; of tiles that players have laid, it does not show the order."""
+    """Return the draws that a view shows; it does not show the order of tiles that players have laid."""
     laid = {position: each for position, each in enumerate(view.tiles) if each is not None}
     known = laid if random_layout else {at: each for at, each in laid.items() if at == CENTRE}
     tiles = {position: each.tile for position, each in known.items()}
@@ -115,7 +115,7 @@ def mismatch(draws: Draws, seed: Bytes32 | None, drawn: Drawn) -> Mismatch | Non
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a game's draws came from, from its events, and what contradicts them; no seed before the end."""
+    """The sources of a game's draws, as its events give them, and any mismatch; no seed before the end."""
 
     draws: Draws | None = None
     seed: Bytes32 | None = None
@@ -123,7 +123,7 @@ class Sources:
 
 
 def sources_of(events: Iterable[SeenEvent]) -> Sources:
-    """Return what the draws of the game of these `events` came from, checked if the seed is known."""
+    """Return the sources of the draws in these `events`, checked if the seed is known."""
     drawn = Drawn()
     draws, ended = None, None
     for event in events:

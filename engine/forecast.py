@@ -1,4 +1,4 @@
-"""What a piece would do on an empty field of the current board, as far as a view shows.
+"""Forecast what a piece would do on an empty field of the current board, as far as a view shows.
 
 Like the bounds in `knowledge`, a forecast takes each hill alone and before the soldiers of others act. It
 is as narrow as the view allows, and uses nothing else.

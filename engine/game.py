@@ -45,8 +45,8 @@ from engine.view import Phase, View
 class Chance(Protocol):
     """Where chance comes from: random in a new game, given in a replay.
 
-    If that can be checked, `draws` tells at the start where from, knowing whether it is drawn who starts, and
-    `seed` gives the seed away at the end.
+    If it can be checked, `draws` gives its sources at the start, with whether the starting seat is drawn, and
+    `seed` reveals the seed at the end.
     """
 
     def starting(self, seats: Sequence[Seat]) -> Seat: ...
@@ -168,7 +168,7 @@ class Game:
         return self.view.result is not None
 
     def legal(self) -> Legal | None:
-        """Return what the seat on turn may do; None when the game is over."""
+        """Return the legal moves of the seat whose turn it is; None when the game is over."""
         view = self.view
         if view.turn is None:
             return None

@@ -1,4 +1,4 @@
-"""What a view implies about what it hides: bounds on what hands still hold, and on influence.
+"""Infer from a view what it hides: bounds on the contents of hands, and on influence.
 
 Every bound is as narrow as public knowledge allows: everybody knows what each hand starts with (R3.5), and a
 wolf is a merchant or a farmer from the hand it was placed from (R4.2).
@@ -46,7 +46,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What a seat may still hold of one people; `wolves` is how many are placed and of unknown kind."""
+    """What a seat may still hold of one people; `wolves` counts its placed wolves of unknown kind."""
 
     seat: Seat
     people: People

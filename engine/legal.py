@@ -1,4 +1,4 @@
-"""What the seat on turn may do, in compact form: every combination of what is listed is legal."""
+"""Legal moves in compact form: every combination of the listed values is legal."""
 
 import random
 from collections.abc import Iterator

@@ -9,9 +9,9 @@ from engine.pieces import People
 def peoples_by_seat(players: int, chosen: Sequence[Sequence[People]] = ()) -> tuple[tuple[People, ...], ...]:
     """Return the peoples of each seat, its own first; with two players each has a second one (R9.6).
 
-    `chosen` has for each seat what it wants, in the same order, or nothing. A seat that wants nothing keeps
-    the people that it would have if nobody chose, unless another seat wants that; then it gets the first one
-    left. Raises ValueError for choices that no game can deal.
+    `chosen` has each seat's choice in the same order, or nothing. A seat without a choice keeps the people
+    that it would have if nobody chose, unless another seat chose that; then it gets the first one left.
+    Raises ValueError for choices that no game can deal.
     """
     of_each = 1 + bool(DEALS[players].second)
     wants = chosen or [()] * players

@@ -36,7 +36,7 @@ _ROUNDS: Final = {seats: tuple(range(seats)) * (len(FIELDS) // seats + 1) for se
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hand:
-    """What a seat has yet to place; equal hands of a seat are one object.
+    """The pieces that a seat has yet to place; equal hands of a seat are the same object.
 
     `after` maps the kinds that may be placed to the hands they leave (R4.3). `draws` is the same for
     playouts: six equally likely pieces, each with the draws that follow.
@@ -121,7 +121,7 @@ class Position:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """Return what the seat on turn may place, on any of the `free` fields (R4.1, R4.3)."""
+        """Return the kinds that the seat whose turn it is may place, on any `free` field (R4.1, R4.3)."""
         return tuple(self.hands[self.turn].after)
 
     def play(self, kind: Kind, on: int) -> None:

@@ -1,7 +1,7 @@
-"""Records: a game as lines of text, and back by playing it again. docs/record.md has the format.
+"""Records: write a game as lines of text, and read it by playing it again. docs/record.md has the format.
 
-Only what chance and the players decided is read from a record. Everything else in it (who draws, the result)
-must match, line for line, what comes of playing it again.
+Only the decisions of chance and of the players are read from a record. Everything else in it (who draws, the
+result) must match the replayed game, line for line.
 """
 
 import re
@@ -64,7 +64,7 @@ def recorded(events: Iterable[Event], names: Sequence[str] = ()) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a record says of its game's end: everybody's points by seat, and the seats of the winners."""
+    """The end of a game according to its record: points by seat, and the winners' seats."""
 
     points: tuple[int, ...]
     winners: tuple[int, ...]

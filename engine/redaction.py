@@ -50,7 +50,7 @@ def redacted(event: Event, eyes: Eyes) -> SeenEvent:
 
 
 def redacted_legal(legal: Legal | None, eyes: Eyes) -> Legal | None:
-    """Return the legal moves if `eyes` are on turn, else None: they would give the hand away (R3.5)."""
+    """Return the legal moves if it is the turn of `eyes`, else None: they would reveal the hand (R3.5)."""
     return legal if legal is not None and legal.seat in eyes else None
 
 

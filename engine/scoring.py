@@ -81,7 +81,7 @@ def removed(act: SoldierFled | Captured) -> tuple[Field, ...]:
 
 
 def soldier_acts(board: Board, hill: Tile) -> Iterator[SoldierFled | Captured]:
-    """Yield what each of the hill's soldiers does, all on the current board (R5.1 to R5.5)."""
+    """Yield the action of each of the hill's soldiers, all on the current board (R5.1 to R5.5)."""
     captives: set[Field] = set()
     for field, kind in board.on(hill):
         if kind is not Kind.SOLDIER:
@@ -121,7 +121,7 @@ def influences(board: Board, hill: Tile) -> Iterator[Influence]:
 
 
 def merchant_terms(layout: Layout, kinds: Mapping[Field, Kind], field: Field) -> list[Term]:
-    """Return what each inhabitant beside the merchant on `field` gives it (R6.2)."""
+    """Return the influence that each inhabitant beside the merchant on `field` gives it (R6.2)."""
     around = layout.adjacent(field)
     return [_TO_MERCHANT[kinds[beside]][beside] for beside in around if beside in kinds]
 

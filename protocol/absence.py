@@ -1,4 +1,4 @@
-"""What a table does about absent or slow players: chosen when it is opened, stored with its game."""
+"""A table's policy for absent or slow players, chosen when the table is opened and stored with its game."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

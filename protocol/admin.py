@@ -1,7 +1,7 @@
-"""What is asked over the admin socket and answered: one line of JSON each way.
+"""Requests and answers on the admin socket: one line of JSON each way.
 
 A request is an `Envelope`. The answer is a line `{"v": 1, "ok": ...}`, or `{"v": 1, "error": ...}` with a
-`Failure`. After the answer to `Backup` the file's bytes follow.
+`Failure`. The bytes of the file follow the answer to `Backup`.
 """
 
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -22,19 +22,19 @@ LogLevel: TypeAlias = Literal["info", "warning", "error"]
 
 
 class _HostRequest(Struct, frozen=True, tag_field="do", forbid_unknown_fields=True):
-    """What the host wants."""
+    """A request from the host."""
 
 
 class ShowStatus(_HostRequest, frozen=True, tag="status"):
-    """How the server is; answered by StatusReport."""
+    """Ask for the server's status; answered by StatusReport."""
 
 
 class ListTables(_HostRequest, frozen=True, tag="tables"):
-    """The tables in memory as everybody at them sees them; answered by a list of TableReport."""
+    """Ask for the tables in memory, as everybody at them sees them; answered by a list of TableReport."""
 
 
 class ListClients(_HostRequest, frozen=True, tag="who"):
-    """The clients; answered by a list of ClientReport."""
+    """Ask for the clients; answered by a list of ClientReport."""
 
 
 class SendAnnouncement(_HostRequest, frozen=True, tag="announce"):
@@ -44,14 +44,14 @@ class SendAnnouncement(_HostRequest, frozen=True, tag="announce"):
 
 
 class CloseTables(_HostRequest, frozen=True, tag="close"):
-    """Close tables for good, and give everybody there the reason; answered by nil."""
+    """Close tables for good, giving everybody there the reason; answered by nil."""
 
     tables: Annotated[list[TableCode], Meta(min_length=1, max_length=MOST_CODES)]
     reason: AnnouncedText | None = None
 
 
 class RemovePlayer(_HostRequest, frozen=True, tag="remove"):
-    """Take a seat, counted from 0, from its player; answered by nil."""
+    """Remove the player of a seat, counted from 0; answered by nil."""
 
     table: TableCode
     seat: Annotated[int, Meta(ge=0, le=4)]
@@ -64,21 +64,21 @@ class RestoreTable(_HostRequest, frozen=True, tag="restore"):
 
 
 class ListStored(_HostRequest, frozen=True, tag="stored"):
-    """All tables, archived and damaged ones too; answered by a list of StoredReport."""
+    """Ask for all tables, including archived and damaged ones; answered by a list of StoredReport."""
 
 
 class ShowGame(_HostRequest, frozen=True, tag="game"):
-    """One table with its complete game, hidden pieces included; answered by GameReport."""
+    """Ask for a table with its complete game, including hidden pieces; answered by GameReport."""
 
     table: TableCode
 
 
 class CopyJournal(_HostRequest, frozen=True, tag="backup"):
-    """A copy of the journal at one moment; answered by CopyReport, and then its bytes."""
+    """Ask for a consistent copy of the journal; answered by CopyReport, and then its bytes."""
 
 
 class CopyFiles(_HostRequest, frozen=True, tag="snapshot"):
-    """What the disk holds of the journal at one moment, damage too; answered by SnapshotReport and bytes."""
+    """The journal as it is on disk, damage included; answered by SnapshotReport and bytes."""
 
 
 class SetDrain(_HostRequest, frozen=True, tag="drain"):
@@ -88,19 +88,19 @@ class SetDrain(_HostRequest, frozen=True, tag="drain"):
 
 
 class SetLogLevel(_HostRequest, frozen=True, tag="log-level"):
-    """Log events of this level and above from here on; answered by nil."""
+    """From now on, log events of this level and above; answered by nil."""
 
     level: LogLevel
 
 
-# What several servers of a database can be asked together.
+# Requests that several servers sharing a database can answer together.
 NodeRequest: TypeAlias = ShowStatus | ListTables | ListClients | SendAnnouncement | SetDrain | SetLogLevel
 
 
 class AskNodes(_HostRequest, frozen=True, tag="of-nodes"):
-    """Ask the servers that share a database, or the one that is called `node`.
+    """Ask all servers that share the database, or the one named `node`.
 
-    Answered by a list of NodeAnswer. A server that shares nothing is one without a name.
+    Answered by a list of NodeAnswer. A server without a database has no name.
     """
 
     ask: NodeRequest
@@ -126,7 +126,7 @@ Request: TypeAlias = (
 
 
 class Envelope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A request; `token` is needed where the socket is not a file that only its owner may open."""
+    """A request; `token` is required where the socket is not a file that only its owner can open."""
 
     v: int
     ask: Request
@@ -142,7 +142,7 @@ class Failure(Struct, frozen=True, omit_defaults=True):
 
 
 class NodeAnswer(Struct, frozen=True, omit_defaults=True):
-    """What a server has answered, or why it has not."""
+    """A server's answer, or the reason why there is none."""
 
     node: str
     address: str
@@ -159,7 +159,7 @@ class Answered(Struct, frozen=True):
 
 
 class StatusReport(Struct, frozen=True, omit_defaults=True):
-    """How a server is. `tables` counts by stage, sizes are in bytes, and times in seconds.
+    """A server's status. `tables` counts by stage, sizes are in bytes, and times in seconds.
 
     `damaged` counts tables that were set aside; `node` is its name among those that share a database.
     """
@@ -205,7 +205,7 @@ class TableReport(Struct, frozen=True, omit_defaults=True):
 
 
 class ClientReport(Struct, frozen=True, omit_defaults=True):
-    """A client: from where, with which program, since how many seconds, and where it is."""
+    """A client: its address and program, for how many seconds it has been connected, and where it is."""
 
     address: str
     program: str

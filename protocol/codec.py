@@ -1,4 +1,4 @@
-"""Frames to messages and back: msgpack under hard limits, then the schema, with one kind of error."""
+"""Encode and decode messages: msgpack with hard limits, then the schema, with one kind of error."""
 
 from typing import Any, Final, get_args
 
@@ -20,7 +20,7 @@ from protocol.text import printable
 
 
 def _map(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return a map of `pairs`; with a key twice, readers could differ in which value they take."""
+    """Return a map of `pairs`; refuses duplicate keys, which different readers could read differently."""
     content = dict(pairs)
     if len(content) < len(pairs):
         raise ValueError("a key appears twice in one map")
@@ -81,7 +81,7 @@ def decode_client(frame: bytes) -> ClientMessage:
 def decode_server(frame: bytes) -> ServerMessage:
     """Return the server's message in `frame`; raises BadMessage whatever the bytes.
 
-    It is UnknownMessage for what newer servers may send besides: clients pass over it.
+    Raises UnknownMessage for messages that only newer servers send, which clients ignore.
     """
     message: ServerMessage = _decoded(frame, SERVER_FRAME_BYTES, _FROM_SERVER)
     return message

@@ -11,7 +11,7 @@ from engine.errors import CodeWithText, Template
 
 
 class Code(CodeWithText):
-    """Why the server refused a message. The engine's `Fault` values come beside these."""
+    """Why the server refused a message, unless a rule of the game forbids it (see the engine's `Fault`)."""
 
     BAD_MESSAGE = "bad-message", Template("The server did not understand a message: {reason}.")
     NO_COMMON_VERSION = (
@@ -174,7 +174,7 @@ class Code(CodeWithText):
     )
 
 
-# Without the id of a request, they say that the client is at its table no longer.
+# Without the id of a request, these codes mean that the client is no longer at its table.
 SENT_AWAY: Final = frozenset(
     {
         Code.TABLE_CLOSED,

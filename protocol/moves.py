@@ -23,7 +23,7 @@ def move_message(id: int, command: Command) -> MoveMessage:  # noqa: A002 - the 
 
 
 def command_of(seat: Seat, message: MoveMessage) -> Command:
-    """Return what the seat asks for in `message`."""
+    """Return the command that `message` contains."""
     match message:
         case Lay(_, position, orientation):
             return LayTile(seat, position, orientation)

@@ -1,4 +1,4 @@
-"""What the host of a table can set: each setting is a map with its tag under `t`, stored with the table."""
+"""A table's settings, which its host can change: maps with a tag under `t`, stored with the table."""
 
 from typing import Annotated, TypeAlias
 
@@ -13,13 +13,13 @@ class _Setting(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True):
 
 
 class Title(_Setting, frozen=True, tag="title"):
-    """The table's name, beside its code; empty for none."""
+    """The table's name, shown next to its code; empty for none."""
 
     text: Annotated[str, Meta(max_length=TITLE_LENGTH)]
 
 
 class Private(_Setting, frozen=True, tag="private"):
-    """Whether the table is left out of the list: it is found by its code alone."""
+    """Whether the table is kept out of the list, so that it can be reached only by its code."""
 
     on: bool
 

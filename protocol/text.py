@@ -52,7 +52,7 @@ def unsafe(text: str) -> Unsafe | None:
 
 
 def mixes_alphabets(text: str) -> bool:
-    """Return whether `text` has letters of alphabets that look alike, so that it may not be what it seems."""
+    """Return whether `text` mixes look-alike alphabets, so that it may not be what it seems."""
     return len(_ALPHABETS & {unicodedata.name(letter, "").split(" ", 1)[0] for letter in text}) > 1
 
 
