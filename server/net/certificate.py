@@ -39,7 +39,7 @@ class Certificate:
     ends: float | None
 
     def warn(self) -> None:
-        """Log it if the certificate ends soon or has ended."""
+        """Log it if the certificate expires soon or has ended."""
         if self.ends is None:
             return
         left = self.ends - time.time()
@@ -47,9 +47,13 @@ class Certificate:
         if left <= 0:
             log.error("the certificate has ended, and clients refuse it", extra=about(file=file, ended=day))
         elif left <= _VERY_SOON:
-            log.error("the certificate ends soon", extra=about(file=file, ends=day, days=int(left // _DAY)))
+            log.error(
+                "the certificate expires soon", extra=about(file=file, ends=day, days=int(left // _DAY))
+            )
         elif left <= _SOON:
-            log.warning("the certificate ends soon", extra=about(file=file, ends=day, days=int(left // _DAY)))
+            log.warning(
+                "the certificate expires soon", extra=about(file=file, ends=day, days=int(left // _DAY))
+            )
 
 
 def loaded(file: Path, key: Path | None) -> Certificate:

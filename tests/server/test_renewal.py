@@ -207,8 +207,8 @@ def test_a_closed_terminal_ends_the_server(tmp_path: Path) -> None:
     ("days", "level", "told"),
     [
         (31.5, None, ""),
-        (29.5, "WARNING", "the certificate ends soon"),
-        (6.5, "ERROR", "the certificate ends soon"),
+        (29.5, "WARNING", "the certificate expires soon"),
+        (6.5, "ERROR", "the certificate expires soon"),
         (-1, "ERROR", "the certificate has ended, and clients refuse it"),
     ],
 )

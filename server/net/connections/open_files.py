@@ -27,7 +27,7 @@ def make_room_for(connections: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
         allowed = wanted
     if not _enough(allowed, needed):
-        log.info("too few open files are allowed", extra=about(files=allowed, needed=needed))
+        log.info("the limit on open files is too low", extra=about(files=allowed, needed=needed))
 
 
 def is_last_file(number: int) -> bool:

@@ -130,7 +130,7 @@ class OpenFiles:
             if self.fault is not None and before is None:
                 fault = self.fault
                 log.error(
-                    "the journal is not in its place or cannot be read, and nothing can be stored",
+                    "the journal is missing or cannot be read, and nothing can be stored",
                     extra=about(path=str(fault.path), reason=fault.reason, remedy=fault.remedy),
                 )
             elif self.fault is None and before is not None:

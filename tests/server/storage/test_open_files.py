@@ -144,7 +144,7 @@ async def test_a_journal_that_is_gone_is_noticed_before_anything_is_told(
         await check_nothing_is_stored(peers, server.port)
     line, *copied = told(caplog)
     assert len(copied) == (harm in DELETING)
-    assert "ERROR the journal is not in its place" in line
+    assert "ERROR the journal is missing" in line
     assert str(data / file) in line
     assert reason in line
     assert "remedy=" in line
@@ -188,7 +188,7 @@ async def test_games_go_on_when_the_same_file_is_put_back(
         server.process.kill()
         _, _, err = await server.ended()
     assert [line.split(":")[2].split(" ", 1)[1] for line in err.splitlines()] == [
-        "ERROR the journal is not in its place or cannot be read, and nothing can be stored",
+        "ERROR the journal is missing or cannot be read, and nothing can be stored",
         "WARNING the journal is back in its place",
     ]
     async with running(Config(data=data)) as again, resumed(again.port, *peers) as back:
