@@ -37,10 +37,9 @@ class Attendance:
             deadlines.set(Unattended(), seconds)
 
     async def archive(self, *, attended: bool) -> bool:
-        """Archive a game, for its players to come back to, or forget a table without one.
+        """Archive a game so that its players can come back to it, or forget a table without a game.
 
-        Nothing is done if somebody is here, unless it may be `attended`.
-        Returns whether the game has been archived.
+        Does nothing if somebody is here, unless `attended`. Returns whether the game was archived.
         """
         context, state = self._context, self._context.state
         if context.audience and not attended:

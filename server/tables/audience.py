@@ -1,4 +1,4 @@
-"""The sessions at a table, and what each of them receives: every frame is redacted for its reader."""
+"""The sessions at a table, and the frames that each receives, redacted for its reader."""
 
 import operator
 from collections.abc import Iterator, Sequence
@@ -71,8 +71,8 @@ class Audience:
     ) -> None:
         """Send everyone what just happened in `game`, redacted for each of them.
 
-        `whole` is what happened as maps, secrets included, for the events that are seen as they are.
-        To the session `mover` it is the answer to its move with the id `move`. `by` tells that the stand-in
+        `whole` has the events as maps, including secrets, for readers who may see them unredacted.
+        For the session `mover`, this answers its move with the id `move`. `by` says that the stand-in
         moved, `clock` how many milliseconds the next turn has.
         """
         first = len(game.events) - len(happened) + 1
@@ -111,9 +111,9 @@ class Audience:
 def catch_up(
     session: Session, game: Game, after: int, clock: int | None, stood_in: Sequence[int], *, moves: bool
 ) -> None:
-    """Send what happened since event `after`: the missing events, or everything as a snapshot.
+    """Send everything since event `after`: the missing events, or a snapshot.
 
-    `stood_in` are the moves of the stand-in. Without `moves` nobody may move now.
+    `stood_in` are the moves of the stand-in. Without `moves`, nobody may move now.
     """
     eyes = _eyes(session)
     may = redacted_legal(_legal(game, clock) if moves else None, eyes)

@@ -1,4 +1,4 @@
-"""What was said at a table."""
+"""The chat at a table."""
 
 import zlib
 from collections import Counter, deque
@@ -13,10 +13,10 @@ _Kind: TypeAlias = tuple[bool, bool, bool]  # of a player, for players, for spec
 
 
 class Talk:
-    """The last remarks at a table, in memory only, for whoever comes back or comes later.
+    """The last remarks at a table, in memory only, for people who come back or arrive later.
 
-    Each kind has room of its own: spectators cannot push out what players have said, and nobody can infer
-    from what is missing that others were told more.
+    Each kind has its own space: spectators cannot push out what players said, and nobody can infer from gaps
+    that others were told more.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Talk:
         self._kept: dict[_Kind, deque[tuple[int, TableRemark]]] = {}
 
     def add(self, said: Said, name: str | None, *, to_players: bool, to_spectators: bool) -> Said:
-        """Keep a message for a while; return it with the number by which it is known."""
+        """Keep a message for a while; return it with its number."""
         kind = said.seat is not None, to_players, to_spectators
         kept = self._kept.setdefault(kind, deque(maxlen=REMARKS_REPEATED))
         self._count += 1
@@ -37,7 +37,7 @@ class Talk:
         return replace(said, number=number)
 
     def read_by(self, *, player: bool) -> list[TableRemark]:
-        """Return what a player, or a spectator, may read of it, the latest last."""
+        """Return the remarks that a player, or a spectator, may read, latest last."""
         kept = [
             each
             for (_, to_players, to_spectators), remarks in self._kept.items()

@@ -1,4 +1,4 @@
-"""What the parts of a table share: its lasting state, who is here, and how both are stored and sent."""
+"""What a table's parts share: its persistent state, who is here, and how both are stored and sent."""
 
 import math
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ _STATES_PER_SECOND: Final = 2.0  # after a burst of this size: each may have 3 K
 
 @dataclass(slots=True, eq=False)
 class TableContext:
-    """A table's state and what it works with; only the work that holds the table's lock changes it."""
+    """A table's state and collaborators; changed only while the table's lock is held."""
 
     code: str
     state: PersistentState
@@ -100,8 +100,8 @@ class TableContext:
     def broadcast_state(self, newcomer: Session | None = None, *, at_once: bool = False) -> None:
         """Send everyone the state of the table: who sits where, and who is here.
 
-        If it changes often, they are sent it later, with all that changes in the meantime; a `newcomer`, who
-        knows nothing yet, gets it immediately, and so does everyone when the game goes on (`at_once`).
+        If it changes often, it is sent later, with the changes in the meantime. A `newcomer`, who knows
+        nothing yet, gets it immediately, and so does everyone when the game continues (`at_once`).
         """
         self.owner.table_changed(self.code)
         if at_once:
@@ -121,7 +121,7 @@ class TableContext:
             self.audience.broadcast(self.table_state())
 
     def table_state(self) -> TableState:
-        """Return what everybody at the table sees of it."""
+        """Return the table's state as everybody there sees it."""
         pause = None
         if self.state.stage == "playing" and (seat := self.state.paused) is not None:
             seconds = int(self.deadlines.time() - self.paused_at)
@@ -140,7 +140,7 @@ class TableContext:
     def removable_in(self, seat: Seat) -> int:
         """Return in how many seconds the host may remove a player who is away from a running game.
 
-        They count from when the table is first told: whoever takes the seat over sees its hand.
+        They count from when the table first sees this, because anyone who takes the seat over sees its hand.
         """
         now = self.deadlines.time()
         since = self.away_since.setdefault(seat, now)
@@ -164,7 +164,7 @@ class TableContext:
             catch_up(session, self.state.game, after, left, self.state.stood_in, moves=self.may_move)
 
     def welcome(self, session: Session, after: int) -> None:
-        """Send a session that has come to the table what happened since event `after`, and what was said."""
+        """Send a session that has come to the table all events since `after`, and the chat."""
         self.catch_up(session, after)
         if remarks := self.talk.read_by(player=session.seat is not None):
             session.send(SaidBefore(remarks))
@@ -181,21 +181,21 @@ class TableContext:
                 self.catch_up(session, len(self.state.game.events))
 
     def stopped_clock(self, turn: Seat) -> Clocked:
-        """Return the entry for the seats' clocks as they stand, in the turn of the seat `turn`."""
+        """Return the entry for the seats' current clocks, in the turn of the seat `turn`."""
         return Clocked(*self.state.clocks.stopped(turn, self.policy.time_taken()))
 
     async def stop_clock(self) -> None:
-        """Store what the turn has used of its clock so far, if there is one: it goes on from there."""
+        """Store how much of its clock, if any, the turn has used; it continues from there."""
         game = self.state.game
         if self.may_move and game is not None and game.view.turn is not None and self.policy.time_taken():
             await self.store_or_log(self.stopped_clock(game.view.turn))
 
     def nobody_ready(self) -> list[Entry]:
-        """Return the entries by which nobody is ready any more: the game ahead is not what it was."""
+        """Return the entries that make nobody ready, because the coming game has changed."""
         return [SaidReady(seat, on=False) for seat in sorted(self.state.ready)]
 
     def bot_was_seated(self) -> None:
-        """Make the stand-in play for another seat; a policy that only waits cannot."""
+        """Make the stand-in play for another seat, which a policy that only waits cannot do."""
         if not isinstance(self.policy, ActingPolicy):
             self.begin_policy()
         else:

@@ -36,14 +36,14 @@ _RNG: Final = random.SystemRandom()
 
 
 class HostPowers:
-    """Does what the host asks; what cannot be done raises Refusal, IllegalCommand or JournalError."""
+    """Carries out the host's requests; raises Refusal, IllegalCommand or JournalError."""
 
     def __init__(self, context: TableContext, admission: SeatAdmission) -> None:
         self._context = context
         self._admission = admission
 
     async def use(self, session: Session, request: HostRequest) -> None:
-        """Do what the session asks, if it is the host's."""
+        """Carry out the session's request if it is the host's."""
         host = session.player_seat()
         if host != self._context.state.host:
             raise Refusal(Code.NOT_THE_HOST)

@@ -122,7 +122,7 @@ class Lobby:
             table.give_up()
 
     def send_on(self) -> None:
-        """Close the connections at all tables, which stay: clients come back, here or at another server."""
+        """Close the connections at all tables; the tables stay, and clients come back, here or elsewhere."""
         for table in self.tables.values():
             table.send_on()
 
@@ -194,7 +194,7 @@ class Lobby:
                         raise
 
     async def tell_turn(self, session: Session, message: AskTurn) -> None:
-        """Answer whoever has a seat how the game stands; raises Refusal or JournalError as `resume` does."""
+        """Send a seat's holder the state of the game; raises Refusal or JournalError as `resume` does."""
         with self._counting_guesses(session, message.table):
             await self._check_here(session, message.table, message.proof)
             stage = await self.registry.archived_stage(session, message.table, message.proof)
@@ -212,7 +212,7 @@ class Lobby:
             self._rates.count_wrong_code(address)
 
     def talk(self, session: Session, message: InLobby) -> None:
-        """List the session among those who are online, or say something in the lobby; raises Refusal."""
+        """List the session as online, or send its chat message to the lobby; raises Refusal."""
         if not self.chat.is_open:
             raise Refusal(Code.NO_LOBBY_CHAT)
         match message:
@@ -238,7 +238,7 @@ class Lobby:
     # -- what tables ask ----------------------------------------------------------------------------
 
     def table_changed(self, code: str) -> None:
-        """Record that what the list says of a table has changed."""
+        """Record that a table's entry in the list has changed."""
         self.public.changed(code)
         if (tell := self._config.attendance) is None:
             return
@@ -260,7 +260,7 @@ class Lobby:
 
     @property
     def writes_records(self) -> bool:
-        """Return whether finished games are to be recorded."""
+        """Return whether finished games are recorded."""
         return self._config.records is not None
 
     def game_over(self, code: str, game: Game, names: Sequence[str], ended: int) -> None:

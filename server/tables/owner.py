@@ -25,10 +25,10 @@ class TableOwner(Protocol):
 
     @property
     def writes_records(self) -> bool:
-        """Return whether finished games are to be recorded."""
+        """Return whether finished games are recorded."""
 
     def table_changed(self, code: str) -> None:
-        """Record that what the list says of a table has changed."""
+        """Record that a table's entry in the list has changed."""
 
     def privacy_changed(self) -> None:
         """Record that a table has become private, or has ceased to be."""

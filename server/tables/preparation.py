@@ -1,4 +1,4 @@
-"""What players settle themselves before the game: who is ready, where they sit, and what they play."""
+"""What players decide before the game: who is ready, where they sit, and which people they play."""
 
 from typing import assert_never
 
@@ -20,7 +20,7 @@ class Preparation:
         self._admission = admission
 
     async def settle(self, session: Session, request: PlayerRequest) -> None:
-        """Do what the session asks, if it is a player's and the game has not begun."""
+        """Carry out the session's request if it is a player's and the game has not begun."""
         own = session.player_seat()
         if self._context.state.game is not None:
             raise Refusal(Code.ALREADY_STARTED)

@@ -14,9 +14,9 @@ _LOBBY: Final = "the lobby"  # what everybody in it shares; no table is called s
 
 
 class Rates:
-    """The limits per minute that all tables of a server and its lobby have in common.
+    """The limits per minute shared by all tables of a server and its lobby.
 
-    What is one too many raises Refusal and is not counted.
+    An excess raises Refusal and is not counted.
     """
 
     def __init__(self, limits: Limits, now: Callable[[], float]) -> None:
@@ -34,7 +34,7 @@ class Rates:
         self._count(Code.TOO_SOON, *_uses(self._openings, session))
 
     def check_codes(self, address: Networks) -> None:
-        """Raise Refusal if there were too many wrong codes from what an address counts as lately."""
+        """Raise Refusal if this address (or its network) recently sent too many wrong codes."""
         if (wait := self._wrong_codes.wait(address, self._now())) > 0:
             raise Refusal(Code.TOO_MANY_GUESSES, seconds=wait)
 
@@ -43,9 +43,9 @@ class Rates:
         self._count(Code.TOO_MANY_GUESSES, (self._wrong_codes, address))
 
     def count_remark(self, session: Session, table: str) -> None:
-        """Count what the session says at a table.
+        """Count a chat message from the session at a table.
 
-        Spectators have a share of their own: they cannot silence the players, nor one address all others.
+        Spectators have their own share: they cannot silence the players, nor can one address silence all.
         """
         share = f"{table} {'players' if session.seat is not None else 'spectators'}"
         self._count_shared(
@@ -53,7 +53,7 @@ class Rates:
         )
 
     def count_remark_in_lobby(self, session: Session) -> None:
-        """Count what the session says in the lobby."""
+        """Count a chat message from the session in the lobby."""
         self._count_shared(self._said_in_lobby, _LOBBY, session.address, *_uses(self._said, session))
 
     def count_name(self, session: Session) -> None:

@@ -16,9 +16,9 @@ def options_to_play_again(state: PersistentState) -> Opened:
 
 
 def entries_to_play_again(state: PersistentState) -> list[Entry]:
-    """Return the seats and settings of a table for another game: bots come along immediately.
+    """Return the seats and settings of a rematch's table: bots come along immediately.
 
-    Seats are kept for players who were not removed, with the peoples that they have chosen.
+    Players who were not removed have their seats kept, with the peoples that they chose.
     """
     seats: list[Entry] = []
     for seat, player in enumerate(state.players):

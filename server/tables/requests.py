@@ -1,4 +1,4 @@
-"""What the sessions at a table ask: who may ask what, which part of the table does it, and the answers."""
+"""Requests from sessions at a table: who may make which, which part of the table handles it, the answers."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ from server.tables.state.answers import Answer
 
 
 class Requests:
-    """Does what the sessions at `table` ask, while the table's lock is held."""
+    """Carries out requests from the sessions at `table`, while the table's lock is held."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Requests:
         self._record: list[str] | None = None  # of the finished game, once somebody has asked for it
 
     async def answer(self, session: Session, message: AtTable) -> None:
-        """Do what the session asks, or refuse it, and answer; raises Refusal or JournalError."""
+        """Carry out the session's request and answer it; raises Refusal or JournalError."""
         self._check_here(session)
         state = self._context.state
         player = None if session.seat is None else state.players[session.seat]
@@ -94,9 +94,9 @@ class Requests:
         session.send(answer)
 
     async def play_again(self, session: Session, message: Rematch) -> None:
-        """Open the table of the rematch, or find it, and let the session's player go there.
+        """Open or find the rematch's table, and move the session's player there.
 
-        The lock is held until then: nothing at this table may reach a session that already sits at the next.
+        The lock is held until then: nothing at this table may reach a session that is already at the next.
         """
         self._check_here(session)
         context, state = self._context, self._context.state

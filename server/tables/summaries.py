@@ -8,7 +8,7 @@ from server.tables.state.persistent_state import PersistentState
 
 
 def table_summary(code: str, state: PersistentState, *, deserted: bool) -> TableSummary:
-    """Return what the list of tables says of this one, which may be `deserted`."""
+    """Return this table's entry in the list of tables; it may be `deserted`."""
     player = None if state.host is None else state.players[state.host]
     return TableSummary(
         code,

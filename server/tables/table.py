@@ -1,7 +1,7 @@
-"""A table: one game, its seats and its spectators, and one thing at a time.
+"""A table: one game with its seats and spectators, handling one thing at a time.
 
-It handles requests and what falls due one by one, and hands them on: coming and going to the seat admission,
-what is asked at the table to the requests, the game to the moves.
+It handles requests and deadlines one by one, and delegates them: arrivals and departures to the seat
+admission, requests at the table to `Requests`, and the game to the moves.
 """
 
 import contextlib
@@ -126,7 +126,7 @@ class Table:
     # -- what sessions ask --------------------------------------------------------------------------
 
     async def handle(self, session: Session, message: AtTable) -> None:
-        """Do what a session at this table asks, and answer it; raises Refusal or JournalError."""
+        """Carry out a request from a session at this table, and answer it; raises Refusal or JournalError."""
         match message:
             case Lay() | PlacePiece():
                 with move_span(type(message).__name__, None if self.state.private else self.code):
@@ -179,16 +179,16 @@ class Table:
         return len(self._audience.spectators)
 
     def summary(self) -> TableSummary:
-        """Return what the list of tables says of this one."""
+        """Return this table's entry in the list of tables."""
         return table_summary(self.code, self.state, deserted=not self.players_here)
 
     def as_seen(self) -> TableState:
-        """Return what everybody at the table sees of it: who sits where, and who is here; raises Refusal."""
+        """Return the table as everybody there sees it: who sits where, and who is here; raises Refusal."""
         self._check_open()
         return self._context.table_state()
 
     def turn(self, id: int, seat: Seat) -> Turn:  # noqa: A002 - the wire's own word
-        """Return how the game stands, for the player of `seat`; raises Refusal."""
+        """Return the state of the game for the player of `seat`; raises Refusal."""
         self._check_open()
         state = self.state
         if state.stage != "playing" or state.game is None or (on_turn := state.game.view.turn) is None:

@@ -65,9 +65,9 @@ _Key: TypeAlias = tuple[type[InternalMessage], Seat | None]
 
 
 class Deadlines:
-    """Delivers a table's internal messages when they fall due, each in a task of its own.
+    """Delivers a table's internal messages when they fall due, each in its own task.
 
-    Of each kind there is one at a time; of those about a seat, one for each seat.
+    At most one of each kind is pending, or one per seat if it concerns a seat.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Deadlines:
             self._running[key] = self._timers.call_later(seconds, self._begin, message)
 
     def is_set(self, kind: type[InternalMessage]) -> bool:
-        """Return whether a message of this kind is to come."""
+        """Return whether a message of this kind is pending."""
         return (kind, None) in self._running
 
     def cancel(self, kind: type[InternalMessage], seat: Seat | None = None) -> None:

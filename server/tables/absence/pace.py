@@ -24,15 +24,15 @@ class Pace:
         self._rng = random.SystemRandom() if seed is None else random.Random(f"{seed} pace")
 
     def pause(self, view: View, *, among_people: bool) -> float:
-        """Return how many seconds a bot's move takes; of the view, only what everybody sees counts."""
+        """Return how many seconds a bot's move takes; only public parts of the view may affect this."""
         if not (self._human and among_people):
             return self._seconds
         return self._draw(view)
 
     def pause_when_late(self, view: View, *, among_people: bool) -> float:
-        """Return after how many seconds a move is made that was not chosen in time.
+        """Return how many seconds to wait before making a move that was not chosen in time.
 
-        At once it would show when the choice was made.
+        Making it immediately would reveal when it was chosen.
         """
         return self._draw(view) if self._human and among_people else 0.0
 

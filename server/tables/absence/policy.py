@@ -1,4 +1,4 @@
-"""A table's absence policy at work: how long players are away, whose time is up, when the stand-in moves."""
+"""A table's absence policy: how long players are away, whose time is up, when the stand-in moves."""
 
 import asyncio
 import math
@@ -21,20 +21,20 @@ from server.tables.state.persistent_state import PersistentState
 
 
 class AbsencePolicy:
-    """What a table does about players who are away or slow: it waits for them, and nobody is replaced.
+    """The default policy for players who are away or slow: the table waits, and nobody is replaced.
 
-    The table calls it when something happens; what falls due comes back to the table as an internal
-    message. `PausedPolicy` and `ActingPolicy` do more.
+    The table calls the policy when something happens; deadlines come back to the table as internal messages.
+    `PausedPolicy` and `ActingPolicy` do more.
     """
 
     def turn_began(self) -> None:
-        """Start the clock of the seat that is on turn now."""
+        """Start the clock of the seat whose turn it is."""
 
     def player_came(self, seat: Seat) -> None:
         """Record that the seat's player is here: a bot that played for it stops, even in mid-move."""
 
     def player_went(self, seat: Seat) -> None:
-        """Record that the seat's player may have gone."""
+        """Record that the seat's player may have left."""
 
     def mark_overdue(self, seat: Seat) -> None:
         """Record that the seat's player has been away for as long as the policy allows."""
@@ -43,13 +43,13 @@ class AbsencePolicy:
         """Make the stand-in move for the turn after this many events, whose clock has run out."""
 
     def reconsider(self) -> None:
-        """Make the stand-in move if it plays for the seat on turn."""
+        """Make the stand-in move if it plays for the seat whose turn it is."""
 
     def stop(self) -> None:
         """Stop acting automatically."""
 
     def seats_for_bots(self) -> list[Seat]:
-        """Return the seats that a bot is to play for from now on."""
+        """Return the seats that bots take over now."""
         return []
 
     def plays_for(self, seat: Seat) -> bool:  # noqa: ARG002 - other policies read it
@@ -59,7 +59,7 @@ class AbsencePolicy:
     def substitute_move(self, events: int) -> "SubstituteMove | None":  # noqa: ARG002 - other policies read it
         """Return the stand-in's move for the turn after this many events, if it is still due.
 
-        If it is not chosen yet, nobody waits for it: `MoveDue` comes again when it is.
+        If the move has not been chosen yet, `MoveDue` is sent again once it has.
         """
         return None
 
@@ -68,23 +68,23 @@ class AbsencePolicy:
         return 0
 
     def time_left(self) -> int | None:
-        """Return how many milliseconds are left to the seat on turn; None without a clock."""
+        """Return how many milliseconds the seat whose turn it is has left; None without a clock."""
         return None
 
     def check_time(self, seat: Seat) -> None:
-        """Raise Refusal if the seat is on turn and its time is up, by the clock as it stands now."""
+        """Raise Refusal if it is the seat's turn and its time is up by now."""
 
     def check_vote(self, voter: Seat, seat: Seat) -> None:  # noqa: ARG002 - other policies read them
         """Raise Refusal unless the voter may have a say on the seat."""
         raise Refusal(Code.NO_VOTE)
 
     def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:  # noqa: ARG002 - other policies read it
-        """Return the seat's summary with what the policy adds to it."""
+        """Return the seat's summary with the policy's additions."""
         return summary
 
 
 class PausedPolicy(AbsencePolicy):
-    """A game that is paused: all clocks stand still, and the stand-in plays for nobody."""
+    """The policy of a paused game: all clocks stop, and the stand-in plays for nobody."""
 
     def __init__(self, state: PersistentState, seated: Mapping[Seat, Session]) -> None:
         self._state = state
@@ -111,7 +111,7 @@ def absence_policy(
     stand_in: StandIn,
     deadlines: Deadlines,
 ) -> AbsencePolicy:
-    """Return the policy for the table's game; while no game is running, or it is paused, that is to wait."""
+    """Return the policy for the table's game; without a running game, or during a pause, it only waits."""
     if state.stage == "playing" and state.paused is not None:
         return PausedPolicy(state, seated)
     waits = isinstance(state.absence, Wait) and not (state.clocks.runs or state.programs or state.bot_seats)
@@ -135,10 +135,10 @@ class SubstituteMove:
 
 
 class ActingPolicy(AbsencePolicy):
-    """The policy of a running game that does not just wait.
+    """The policy of a running game that does more than wait.
 
-    For absent people it does what the host chose; for absent programs the stand-in plays now. Bots of the
-    server move in the same way: they are never there, and no clock runs for them.
+    It treats absent people as the host chose; for absent programs the stand-in plays immediately. The
+    server's bots move in the same way: they count as never present, and have no clock.
     """
 
     def __init__(

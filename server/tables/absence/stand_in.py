@@ -34,7 +34,7 @@ _ATTEMPTS_IN_TIME: Final = 3  # that a process may be given up and there is stil
 class StandIn:
     """Chooses moves for all tables: for absent players with one brain, for bots with that of their level.
 
-    Brains that take long think in processes; the others in a thread, which is also there when no process is.
+    Slow brains think in processes, the others in a thread, which works even when there is no process.
     """
 
     def __init__(self, config: Config, tasks: Tasks) -> None:
@@ -53,9 +53,9 @@ class StandIn:
         self._complained_of_brain = self._complained_of_process = False
 
     def thinks(self, game: Game, level: str | None, origin: str) -> asyncio.Future[Command]:
-        """Start thinking for the seat on turn, at a table that was opened from `origin`.
+        """Start thinking for the seat whose turn it is, at a table opened from `origin`.
 
-        A bot whose level is no longer there plays as the stand-in does.
+        A bot whose level no longer exists plays like the stand-in.
         """
         legal = game.legal()
         assert legal is not None  # noqa: S101 - a stand-in is asked in a running game
@@ -121,7 +121,7 @@ class StandIn:
 
 
 def question_about(brain: InProcess, view: View, legal: Legal, seed: int) -> Position:
-    """Return the input of a process: what the seat on turn sees and may do."""
+    """Return the input for a process: the view and the legal moves of the seat whose turn it is."""
     frame = encode(snapshot_message(view, 0, legal))
     return Position(pickle.dumps(brain.choose), legal.seat, seed, frame)
 

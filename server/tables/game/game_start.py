@@ -1,6 +1,6 @@
-"""The start of a game: its draws come from a seed of the server and a share of every client that adds one.
+"""The start of a game: its draws come from the server's seed and the shares of the clients that add one.
 
-docs/fairness.md says why it takes these steps, and what they prove.
+docs/fairness.md explains the steps and what they prove.
 """
 
 import secrets

@@ -62,7 +62,7 @@ class Moves:
             context.broadcast_state()
 
     async def fall_due(self, message: AwayTooLong | TimeUp | MoveDue) -> None:
-        """Do what the absence policy has asked for at this time."""
+        """Carry out what the absence policy scheduled for now."""
         policy = self._context.policy
         match message:
             case AwayTooLong(seat):

@@ -1,6 +1,6 @@
 """Pauses of a running game: who gets one, and how it ends.
 
-While a pause lasts, nobody may move, and all clocks stand still.
+During a pause, nobody may move, and all clocks stop.
 """
 
 from typing import Final
@@ -22,10 +22,10 @@ OTHERS_WAIT_SECONDS: Final = 120  # until every player can end a pause, not only
 
 
 class Pauses:
-    """Pauses the game and lets it go on; what cannot be done raises Refusal, IllegalCommand or JournalError.
+    """Pauses and resumes the game; raises Refusal, IllegalCommand or JournalError.
 
-    Without a clock, whoever asks for a pause gets it. With one, time to think could be won by it: the host
-    has to agree, or everybody who is here. A pause that a restart interrupts starts again.
+    Without a clock, a player who asks for a pause gets it. With one, a pause gives time to think, so the host
+    or everybody who is here must agree. A pause that a restart interrupts starts again.
     """
 
     def __init__(self, context: TableContext) -> None:
@@ -51,7 +51,7 @@ class Pauses:
             await self._end()
 
     async def begin_if_agreed(self) -> None:
-        """Begin the pause that was asked for if all who had not agreed are gone or have no say any more."""
+        """Begin the requested pause if everybody who has not agreed has left or lost their say."""
         wanted = self._context.pause_wanted()
         if wanted and self._is_agreed(wanted):
             try:

@@ -1,1 +1,1 @@
-"""Who is online, and what they say to each other in the lobby."""
+"""Who is online, and the lobby chat."""

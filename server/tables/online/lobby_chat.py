@@ -1,8 +1,7 @@
 """What the lobby receives: who is online, and the chat.
 
-It is sent in rounds, so that a thousand arriving together do not cost a thousand messages each.
-A round has pauses in which everybody else has a turn, and the more people listen, the longer it is until the
-next one.
+It is sent in rounds, so that a thousand people arriving together do not cost a thousand messages each. A
+round pauses to let other work run, and the more people listen, the longer the wait for the next one.
 """
 
 import asyncio
@@ -36,9 +35,8 @@ _GROUP: Final = 16  # listeners who are served between two pauses of a round
 class LobbyChat:
     """The people who are online, and the chat of those in the lobby.
 
-    `place_of` returns where a session is, as far as everybody may know. `name_held` says whether a name
-    looks like that of a seat which everybody may know, and which neither is the session's nor has a token
-    with one of these hashes.
+    `place_of` returns where a session is, as far as everybody may know. `name_held` says whether a name looks
+    like that of a publicly visible seat that is not the session's and whose token has none of these hashes.
     """
 
     def __init__(
@@ -107,7 +105,7 @@ class LobbyChat:
             self._begin_soon()
 
     def say(self, session: Session, text: str) -> None:
-        """Send everybody in the lobby what the session says; raises Refusal."""
+        """Send the session's chat message to everybody in the lobby; raises Refusal."""
         person = self._people.of(session)
         if person is None:
             raise Refusal(Code.NOT_IN_LOBBY)

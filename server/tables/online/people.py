@@ -1,4 +1,4 @@
-"""Those who have taken a name in the lobby, until their connections end: no two of their names look alike."""
+"""People with a name in the lobby, until their connections end; no two of their names look alike."""
 
 import time
 from collections import Counter
@@ -23,9 +23,8 @@ Place: TypeAlias = tuple[Whereabouts, str | None]  # with the code of a table th
 class Person:
     """Somebody who is online; `heard` is the last remark that they were sent, by its position.
 
-    `shown` is the last list. `looks` are what the name may be mistaken for, kept to be compared with many.
-    `proofs` are the hashes of the tokens that came with the name, `since` when they
-    came, in s since 1970.
+    `shown` is the last list. `looks` are the forms that the name may be mistaken for, kept for comparisons.
+    `proofs` are the hashes of the tokens sent with the name, `since` is when they came, in s since 1970.
     """
 
     session: Session
@@ -84,9 +83,9 @@ class PeopleOnline:
         return person
 
     def listed(self, place_of: Callable[[Session], Place], others: Sequence[PersonElsewhere] = ()) -> Online:
-        """Return the list of who is online, here and at other servers, as far as it has room.
+        """Return the list of who is online, here and at other servers, as far as there is room.
 
-        If it has not enough, each address has an equal part of it before any has more.
+        If there is not enough room, every address gets an equal share before any gets more.
         """
         people = [
             (person.since, person.session.address[-1], PersonOnline(person.name, *place_of(person.session)))

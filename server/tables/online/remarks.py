@@ -1,4 +1,4 @@
-"""What was said in the lobby lately: here, and at the other servers that share the database."""
+"""Recent lobby chat, from this server and from the others that share the database."""
 
 import random
 import time
@@ -33,8 +33,8 @@ class _Said(NamedTuple):
 class Remarks:
     """The remarks as this server heard them, by their positions: `count` is that of the last one.
 
-    Another server may hear them in another order, but under the same numbers. `most` are said here within a
-    minute. `now` is the time of the tables.
+    Another server may receive them in another order, but with the same numbers. `most` is the limit per
+    minute here. `now` is the time of the tables.
     """
 
     def __init__(self, now: Callable[[], float], seed: int | None, most: int) -> None:
@@ -50,7 +50,7 @@ class Remarks:
         self._heard_from = PerMinuteLimit(_TIMES_MORE * most)
 
     def share(self, channel: "Channel", changed: Callable[[], None]) -> None:
-        """Send the other servers what is said here; call `changed` when something is said there."""
+        """Send this server's remarks to the others; call `changed` when one arrives from them."""
         self._channel = channel
 
         def learn() -> None:

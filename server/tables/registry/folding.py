@@ -1,4 +1,4 @@
-"""Tables as the fold of what the journal has of them."""
+"""Tables as the fold of their journal entries."""
 
 import contextlib
 import random
@@ -12,14 +12,14 @@ from server.tables.state.persistent_state import PersistentState
 
 
 def chances(seed: int | None) -> Iterator[RandomChance]:
-    """Yield a generator of its own for each table: what one table draws reveals nothing about another."""
+    """Yield a separate generator for each table, so that one table's draws reveal nothing about another's."""
     seeds = random.SystemRandom() if seed is None else random.Random(seed)
     while True:
         yield RandomChance(random.Random(seeds.getrandbits(256)))
 
 
 async def kept_tables(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, PersistentState]:
-    """Return what an earlier process kept, by table codes; a table that makes no sense is set aside.
+    """Return the tables stored by earlier processes, by code; a table that makes no sense is set aside.
 
     Raises JournalError if the journal cannot be used.
     """

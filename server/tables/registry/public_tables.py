@@ -52,7 +52,7 @@ class PublicTables:
         self._tell_others = self._elsewhere.share(channel, self._own)
 
     def changed(self, code: str) -> None:
-        """Record that a table has changed, has come or has gone."""
+        """Record that a table was added, changed or removed."""
         self._outdate()
         self._note_names(code)
         if self._tell_others is not None:
@@ -81,7 +81,7 @@ class PublicTables:
     def listed(self) -> list[TableSummary]:
         """Return the list of tables, as many as fit into a message.
 
-        Newest first; deserted tables come after all others, and are left out first.
+        Newest first, deserted tables last; these are also left out first.
         """
         if self._listed is None:
             self._listed = sorted(self._summaries(), key=lambda table: table.deserted)[:ARRAY_LENGTH]
@@ -109,7 +109,7 @@ class PublicTables:
         return self._elsewhere.get(code) is not None if table is None else not table.state.private
 
     def place_of(self, session: Session) -> Place:
-        """Return where the session is: at a private table neither which nor what it does there."""
+        """Return where the session is; for a private table, neither the table nor the activity."""
         if session.table is None:
             return "lobby", None
         if not self.is_listed(session.table.code):

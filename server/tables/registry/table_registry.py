@@ -42,9 +42,9 @@ log = logging.getLogger(__name__)
 class TableRegistry:
     """The tables of a server.
 
-    `new_table` makes a table of a code and what is stored of it; `changed` is called with the code of each
-    that comes or goes. `stopping` returns the facts of the refusal if the server takes no more tables, else
-    None.
+    `new_table` creates a table from a code and its stored entries; `changed` is called with the code of each
+    table added or removed. `stopping` returns the facts of the refusal if the server opens no more tables,
+    else None.
     """
 
     def __init__(

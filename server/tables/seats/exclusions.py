@@ -1,8 +1,8 @@
-"""Who was removed from a table: for some minutes they cannot come straight back.
+"""Players removed from a table: for some minutes they cannot come back.
 
-For less than that nobody new at their address can come either, as it may be them under another name. They may
-as well be others in the same house, who should not have to wait for long, or read that they were removed. A
-name alone excludes nobody: somebody else may have played under it.
+For a shorter time, nobody new from their address can join either, because it may be the same person under
+another name. It may also be somebody else in the same household, who should not have to wait long or read
+that they were removed. A name alone excludes nobody, because somebody else may have used it.
 """
 
 import math
@@ -44,7 +44,7 @@ class Exclusions:
     def add(self, session: str, address: Networks, name: str | None, *, whole_address: bool) -> None:
         """Exclude a client, and its name at its address; everybody else there too if `whole_address`.
 
-        `session` is the id of its session, which may be gone.
+        `session` is the id of its session, which may have ended.
         """
         self._excluded.append(_Excluded(self._now(), session, address[-1], name, whole_address))
 

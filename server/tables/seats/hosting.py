@@ -47,7 +47,7 @@ class HostSuccession:
         self.watch()
 
     def heir(self, leaving: Seat) -> Seat | None:
-        """Return who is host when the player of a seat leaves: people first, and those who are here."""
+        """Return who becomes host when a seat's player leaves: people first, then players who are here."""
         state, seated = self._context.state, self._context.audience.seated
         others = [seat for seat in state.taken if seat != leaving]
         return min(others, key=lambda seat: (seat in state.programs, seat not in seated, seat), default=None)

@@ -18,7 +18,7 @@ _SHOWING_NOTHING: Final = dict.fromkeys(
 
 
 def check_name(name: str) -> None:
-    """Raise Refusal unless `name` may be shown to others, is what it looks like, and is quickly compared."""
+    """Raise Refusal unless `name` may be shown to others, is not misleading, and can be compared quickly."""
     if (reason := unsafe(name)) is not None:
         raise Refusal(Code(f"name-{reason.fault}"), **reason.about)
     for character in name:
@@ -35,7 +35,7 @@ def alike(name: str, other: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)  # who compares with many names keeps what this returned for them
 def looks(name: str) -> frozenset[str]:
-    """Return what the name may be mistaken for: as it is, by its letters, and letter for letter."""
+    """Return the forms that the name may be mistaken for: as it is, by its letters, and letter for letter."""
     plain = unicodedata.normalize("NFKC", name)
     return frozenset({_fold(plain), *(_fold(skeleton(form)).replace("vv", "w") for form in (name, plain))})
 
@@ -47,7 +47,7 @@ def _fold(name: str) -> str:
 
 
 class NamesInUse:
-    """Where names are in use, by what they may be mistaken for: no name is compared with all others."""
+    """Names in use, indexed by the forms they may be mistaken for, so no name is compared with all others."""
 
     def __init__(self) -> None:
         self._names: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}  # by places, with their looks

@@ -1,4 +1,4 @@
-"""Thinking time: what a table's policy gives to each turn, and what the seats have used of it."""
+"""Thinking time: how much a table's policy allows for each turn, and how much the seats have used."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ class Clocks:
         self._turn = 0  # of what the seat on turn has used, what it used in this turn before it was stopped
 
     def charge(self, seat: Seat, milliseconds: int) -> None:
-        """Count what a turn of the seat took since its clock was last stopped."""
+        """Charge the seat for its turn since its clock was last stopped."""
         if self._has_clock:
             self._used[seat] += milliseconds
         self._turn, self._limited = 0, self.limit
@@ -37,10 +37,10 @@ class Clocks:
         self._used, self._turn = list(used), turn
 
     def change_policy(self, policy: Absence, *, in_game: bool) -> None:
-        """Count by another policy; what has been used stays used.
+        """Switch to another policy; time already used stays used.
 
-        In a game, a clock comes, changes or goes with the next round: so it is the same for everybody's turn.
-        Until it comes there is a `limit`, or the next round might never begin.
+        In a game, a clock starts, changes or ends with the next round, so that it is the same for everybody.
+        Until it starts there is a `limit`; otherwise the next round might never begin.
         """
         if in_game and (self.runs or isinstance(policy, MoveClock | GameClock)):
             self._next = policy

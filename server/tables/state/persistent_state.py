@@ -1,6 +1,6 @@
-"""A table's lasting state: options, who sits where, the game, and which moves were answered.
+"""A table's persistent state: options, who sits where, the game, and which moves were answered.
 
-It is the fold of the table's journal entries and nothing else, so that a restart finds it again.
+It is exactly the fold of the table's journal entries, so that a restart restores it.
 """
 
 import random
@@ -136,10 +136,10 @@ class PersistentState:
 
     @property
     def played(self) -> bool:
-        """Return whether the game was really played: every player has moved, and not a stand-in for one.
+        """Return whether the game was really played: every player has moved, rather than a stand-in.
 
-        Bots of the server do not count, nor does a game of theirs with a single player: anybody can have any
-        number of those.
+        The server's bots do not count, nor do games between them and a single player, because anybody can
+        play any number of those.
         """
         players = {seat for seat in range(len(self.players)) if seat not in self.bots}
         return len(players) > 1 and players <= self._movers
@@ -151,13 +151,13 @@ class PersistentState:
 
     @property
     def host(self) -> Seat | None:
-        """Return the host's seat: the one that was made host, until its player comes the lowest taken one."""
+        """Return the host's seat: the one chosen as host, or the lowest taken one until that player comes."""
         taken = self.taken
         return self._host if self._host in taken else next(iter(taken), None)
 
     @property
     def taken(self) -> list[Seat]:
-        """Return the seats whose players have come, and were not removed since."""
+        """Return the seats whose players have come and have not been removed."""
         return [
             Seat(seat)
             for seat, player in enumerate(self.players)
@@ -191,7 +191,7 @@ class PersistentState:
 
     @property
     def chosen(self) -> tuple[tuple[People, ...], ...]:
-        """Return what the players have chosen, by seat, for `engine.peoples`."""
+        """Return the players' choices by seat, for `engine.peoples`."""
         return tuple(
             () if player is None or player.people is None else (player.people,) for player in self.players
         )
@@ -202,7 +202,7 @@ class PersistentState:
         return [own[0] for own in peoples_by_seat(len(self.players), self.chosen)]
 
     def standing(self, seat: Seat) -> Standing:
-        """Return what a player has reached so far, with this game once it is over."""
+        """Return a player's totals so far, including this game once it is over."""
         player = self.players[seat]
         before = NEWCOMER if player is None else player.standing
         result = None if self.game is None else self.game.view.result
