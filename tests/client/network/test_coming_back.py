@@ -189,23 +189,6 @@ async def test_a_server_that_sends_everybody_away_is_left_in_peace(hostile: Act)
     assert all(0.001 * 2**number <= pause <= 0.002 * 2**number for number, pause in enumerate(pauses))
 
 
-async def test_in_the_lobby_nothing_is_resumed() -> None:
-    """Without a table, the client greets the server and repeats its requests."""
-
-    async def act(peer: Peer) -> None:
-        await peer.welcome()
-        await peer.receive(ListTables)
-        peer.drop()
-
-    async def again(peer: Peer) -> None:
-        await peer.welcome()
-        await peer.send(Tables((await peer.receive(ListTables)).id, []))
-        await peer.until_closed()
-
-    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        assert (await connection.ask(ListTables(NEW))).tables == []
-
-
 async def test_a_seat_is_not_asked_for_twice() -> None:
     """A lost OpenTable or JoinTable may have succeeded, so the player is told to check the list."""
 
@@ -275,25 +258,6 @@ async def test_leaving_clears_the_table() -> None:
         assert connection.model.table is None
         await connection.ask(Ping(NEW))
         assert queued_updates(connection) == []
-
-
-async def test_resuming_by_hand_keeps_the_token() -> None:
-    """A client that was restarted resumes with its token, and keeps it for the next time."""
-
-    async def act(peer: Peer) -> None:
-        await seat_returner(peer, 1)
-        await peer.receive(Say)
-        peer.drop()
-
-    async def again(peer: Peer) -> None:
-        await seat_returner(peer, 1)
-        await peer.send(Done((await peer.receive(Say)).id))
-        await peer.until_closed()
-
-    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        seated = await connection.ask(Resume(NEW, "ABCD", TOKEN))
-        assert seated.seat == 1
-        await connection.ask(Say(NEW, "hello"))
 
 
 async def test_a_seat_that_comes_too_late_is_still_the_clients() -> None:

@@ -10,21 +10,17 @@ import pytest
 from client.network.connection import (
     Connection,
     NoAnswer,
-    RequestRefused,
     connected,
 )
 from client.tables.news import Back, Closed, HeardInLobby, OnlineChanged
-from client.tables.table import Heard
-from engine.events import Command, LayTile
+from engine.events import Command
 from engine.legal import Legal
-from engine.pieces import Seat
 from engine.redaction import snapshot
 from protocol.messages import (
     NEW,
     Done,
     EnterLobby,
     JoinTable,
-    Leave,
     ListTables,
     LobbyRemark,
     Online,
@@ -33,7 +29,6 @@ from protocol.messages import (
     Rematch,
     Resume,
     SaidInLobby,
-    Say,
     SayInLobby,
     Seated,
     StartGame,
@@ -106,37 +101,6 @@ async def test_a_game_on_a_real_server(breaks: float) -> None:
             for view in views:
                 assert view is not None
                 assert view == snapshot(game.view, view.eyes)
-
-
-async def test_a_seat_taken_over_on_a_real_server() -> None:
-    """The newest connection has the seat; the older one closes and does not come back."""
-    async with running(Config()) as server, at_one_table(server, "ann", "bob") as (ann, bob):
-        model = bob.model
-        assert model.table is not None
-        assert model.token is not None
-        async with connected(f"ws://127.0.0.1:{server.port}", timeouts=FAST_RETRIES) as elsewhere:
-            assert (await elsewhere.ask(Resume(NEW, model.table, model.token))).seat == 1
-            assert (await next_update(bob, Closed)).code == 4000
-            await elsewhere.ask(Say(NEW, "here"))
-            assert (await next_update(ann, Heard)).text == "here"
-            await elsewhere.ask(Leave(NEW))
-            assert elsewhere.model.table is None
-            await elsewhere.ask(JoinTable(NEW, ann.model.table or "", "bob again"))
-
-
-async def test_refusals_of_a_real_server() -> None:
-    """The server's refusals arrive with their codes."""
-    async with running(Config()) as server, at_one_table(server, "ann", "bob") as (ann, bob):
-        with pytest.raises(RequestRefused) as refusal:
-            await bob.ask(StartGame(NEW))
-        assert refusal.value.code == "not-the-host"
-        with pytest.raises(RequestRefused) as refusal:
-            await ann.ask(move_message(NEW, LayTile(Seat(0), 1, 0)))
-        assert refusal.value.code == "not-started"
-        await ann.ask(StartGame(NEW))
-        with pytest.raises(RequestRefused) as refusal:
-            await bob.ask(move_message(NEW, LayTile(Seat(1), 1, 0)))
-        assert (refusal.value.code, refusal.value.rule) == ("not-your-turn", "R3.3")
 
 
 async def test_an_unanswered_rematch_is_asked_for_again() -> None:

@@ -304,18 +304,19 @@ async def test_a_seat_is_freed_after_the_grace_time() -> None:
 
 async def test_the_grace_time_starts_when_the_player_last_left() -> None:
     """An earlier absence does not shorten the grace time of a later one."""
-    async with memory_server(seat_grace_seconds=0.8) as server, full_table(server.port, 2) as (host, second):
-        table = table_of(server, [host])
-        clock = asyncio.get_running_loop().time
-        first_left = clock()
+    clock = ManualClock()
+    config = Config(limits=Limits(seat_grace_seconds=10), timers=lambda: clock)
+    async with running(config) as server, full_table(server.port, 2) as (host, second):
         await second.socket.close()
         await next_state_where(host, lambda state: not state.seats[1].here)
-        await eventually(lambda: clock() > first_left + 0.3)
+        clock.advance(6)
         async with connected(server.port) as again:
             await again.resume(host.code, second.token)
-            last_left = clock()
-        await eventually(lambda: clock() > first_left + 0.85)
-        assert clock() > last_left + 0.8 or table.state.players[1] is not None
+            await next_state_where(host, lambda state: state.seats[1].here)
+        await next_state_where(host, lambda state: not state.seats[1].here)
+        clock.advance(6)
+        await host.nothing_but_pong()
+        clock.advance(5)
         await next_state_where(host, lambda state: state.seats[1].name is None)
 
 

@@ -198,31 +198,6 @@ async def test_a_restart_keeps_the_seats_of_bots(tmp_path: Path) -> None:
             assert server.lobby.tables[anna.code].state.bot_seats == set()
 
 
-async def test_giving_a_seat_to_a_bot_is_retried(tmp_path: Path) -> None:
-    """When the journal fails, the server tries again later."""
-    time = ManualClock()
-    async with served(tmp_path, time=time) as server, game(server.port, 2, absence=ByBot(0)) as peers:
-        table = table_of(server, peers)
-        journal = table._context.journal
-        append, failures = journal.append, iter(range(3))
-
-        async def failing(code: str, first: int, entries: Sequence[Entry]) -> None:
-            if next(failures, None) is not None:
-                raise JournalError("the disk is full")
-            await append(code, first, entries)
-
-        journal.append = failing  # type: ignore[method-assign]
-        await disconnect(peers[1], peers[0])
-
-        def given_after_retry() -> bool:
-            time.advance(RETRY_SECONDS)
-            return table.state.bot_seats == {1}
-
-        await eventually(given_after_retry)
-        await next_state_where(peers[0], held_by_bot(1))
-        assert next(failures, None) is None
-
-
 async def test_retries_do_not_multiply(tmp_path: Path) -> None:
     """While the journal fails, one attempt a second is made for all the seats that are due together."""
     time = ManualClock()

@@ -13,7 +13,6 @@ from protocol.messages import (
     Events,
 )
 from server.app import Running
-from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     Peer,
     check_views,
@@ -24,7 +23,6 @@ from tests.server.peer import (
 )
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.absence.absent import (
-    LONG_PAUSE,
     disconnect,
     play_with_stand_in,
     policy_of,
@@ -60,38 +58,6 @@ async def test_a_bot_plays_at_once_for_an_absent_program(policy: Absence) -> Non
             await again.caught_up(len(table_game(server, peers).events))
             await play_on([anna, again], random.Random(2))
             check_views(table_of(server, peers), [anna, again])
-
-
-async def test_a_program_that_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
-    """Its move clock ran on in the meantime, and still ends the turn."""
-    time = ManualClock()
-    async with (
-        served(pause=LONG_PAUSE, time=time) as server,
-        game(server.port, 2, programs={0}, absence=MoveClock(600)) as peers,
-    ):
-        policy = policy_of(server, peers)
-        await disconnect(peers[0], peers[1])
-        assert policy._substitute_move is not None
-        time.advance(200)
-        assert policy.time_left() == 400_000
-        async with resumed(server.port, peers[0]) as (again,):
-            assert policy._substitute_move is None
-            time.advance(400)
-            await eventually(lambda: policy._substitute_move is not None)
-            assert (await again.refused(again.random_move(random.Random(1)))).code == Code.TIME_UP
-
-
-async def test_a_game_with_programs_is_played_to_the_end_after_a_restart(tmp_path: Path) -> None:
-    """When its programs ended with the server, the game goes on as soon as a person returns."""
-    async with served(tmp_path) as server, game(server.port, 3, programs={1, 2}) as peers:
-        await play_on(peers, random.Random(1), moves=4)
-        await disconnect(peers[0], peers[1])
-    async with served(tmp_path) as server:
-        assert policy_of(server, peers)._substitute_move is None
-        assert len(table_game(server, peers).events) == peers[0].seq
-        async with resumed(server.port, peers[0]) as (anna,):
-            assert {events.by for events in await play_with_stand_in([anna], random.Random(2))} == {"bot"}
-            check_views(table_of(server, peers), [anna])
 
 
 async def test_programs_do_not_play_an_abandoned_game() -> None:

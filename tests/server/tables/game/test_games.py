@@ -3,13 +3,11 @@
 import asyncio
 import random
 
-from protocol.messages import Events, Snapshot, TableState
+from protocol.messages import TableState
 from tests.server.peer import (
     check_views,
-    connected,
     game,
     memory_server,
-    peer_on_turn,
     play_on,
     table_of,
 )
@@ -29,40 +27,6 @@ async def test_many_tables_play_at_once_without_mixing() -> None:
     async with memory_server() as server, asyncio.TaskGroup() as tables:
         for number in range(8):
             tables.create_task(play_one_game(server.port, number))
-
-
-async def test_a_late_spectator_sees_the_same_game() -> None:
-    """At any moment a spectator gets a snapshot and goes on from it."""
-    async with memory_server() as server, game(server.port, 2, random_layout=False) as peers:
-        table = table_of(server, peers)
-        chooser = random.Random(5)
-        while peer_on_turn(peers) is not None:
-            async with connected(server.port) as late:
-                await late.watch(peers[0].code)
-                await late.until(Snapshot)
-                check_views(table, [late])
-                await play_on(peers, chooser, moves=2)
-                await late.caught_up(peers[0].seq)
-                check_views(table, [late])
-
-
-async def test_a_disconnected_player_resumes_the_game() -> None:
-    """Only the missing events are sent, and the game goes on."""
-    async with memory_server() as server, game(server.port, 2) as peers:
-        table = table_of(server, peers)
-        chooser = random.Random(6)
-        await play_on(peers, chooser, moves=3)
-        gone = peers[1]
-        await gone.socket.close()
-        await play_on(peers[:1], chooser, moves=1)
-        async with connected(server.port) as again:
-            again.view, again.seq, again.seat = gone.view, gone.seq, gone.seat
-            await again.resume(gone.code, gone.token, after=gone.seq)
-            await again.caught_up(peers[0].seq)
-            if again.legal is None and peers[0].legal is None:
-                await again.until(Events)
-            await play_on([peers[0], again], chooser)
-            check_views(table, [peers[0], again])
 
 
 async def test_a_move_costs_each_seat_less_than_100_bytes() -> None:
