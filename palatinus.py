@@ -53,6 +53,7 @@ _COMMANDS = (
     ),
     ("score", "finished_games.score", N_("score final positions, one JSON object per line")),
     ("check", "finished_games.records", N_("replay a game's record, and check its draws")),
+    ("doctor", "doctor", N_("print what a bug report needs: versions, terminal, folders")),
 )
 
 # What is loaded at the start stays: searching it for cycles at Python's usual 700 takes a tenth of the time.
@@ -63,6 +64,9 @@ _OURS = frozenset({"commands", "engine", "protocol", "server", "client"})
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1 for a failure on the way, 2 for wrong use."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed: the next file that is opened gets its number
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - it stays open
     words = sys.argv[1:] if argv is None else argv
     speak(_language(words))
     try:

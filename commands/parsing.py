@@ -153,7 +153,10 @@ def crashed(error: BaseException) -> int:
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if _is_ours(Path(frame.filename), folder)]
     file, line = (Path(ours[-1].filename).relative_to(folder), ours[-1].lineno) if ours else ("?", 0)
-    text = _("Palatinus failed in {file}, line {line}: {error}. Please report this.")
+    text = _(
+        "Palatinus failed in {file}, line {line}: {error}. "
+        "Please report this with what palatinus doctor prints."
+    )
     said = printable(f"{type(error).__name__}: {error}")
     print(f"palatinus: {text.format(file=file, line=line, error=said)}", file=sys.stderr)
     return 1

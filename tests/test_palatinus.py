@@ -207,6 +207,39 @@ def test_a_terminal_that_shows_no_screen_gets_a_sentence(
     assert "a terminal of the type dumb cannot show the game" in complaint(capsys, "play")
 
 
+def test_a_program_without_input_gets_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where whoever started it has closed that."""
+    monkeypatch.setattr(sys, "stdin", None)
+    assert "this needs a terminal" in complaint(capsys, "play")
+    assert sys.stdin is not None
+    sys.stdin.close()
+
+
+def test_the_doctor_says_what_a_report_needs_and_not_who_sends_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name, value in {
+        "HOME": str(tmp_path / "anna"),
+        "LOGNAME": "anna",
+        "SSH_CONNECTION": "192.0.2.7 1234 192.0.2.8 22",
+        "TERM": "xterm-256color\x1b[2J",
+        "XDG_DATA_HOME": "/dev/null/anna/games",
+        "XDG_STATE_HOME": str(tmp_path / "anna" / "state"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    assert main(["doctor"]) == 0
+    told = capsys.readouterr().out
+    assert f" {sys.version.split()[0]}\n" in told
+    assert "/dev/null/USER/games/palatinus, not writable, not made yet" in told
+    assert "~/state/palatinus/seats, writable, not made yet" in told
+    assert "SSH_CONNECTION is set" in told
+    assert "asyncpg" in told
+    for secret in ("anna", "192.0.2", "\x1b"):
+        assert secret not in told
+
+
 def test_who_cannot_start_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """With who can, at a table for so many."""
     told = complaint(capsys, "bot", "ws://127.0.0.1:1", "--players", "4", "--starts", "5")

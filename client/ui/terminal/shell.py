@@ -198,7 +198,7 @@ def describe_failure(error: BaseException) -> str:
     """Return the sentence that tells the player that the program failed."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return _("The client crashed: {error}. Please report this.").format(
+    return _("The client crashed: {error}. Please report this with what palatinus doctor prints.").format(
         error=f"{type(error).__name__}: {error}"
     )
 

@@ -443,10 +443,9 @@ async def test_a_crash_is_reported_in_one_sentence(
 
     async with asyncio.timeout(TIMEOUT), scripted(act) as url:
         assert await run(Options(url, "Ann")) == 1
-    assert (
-        capsys.readouterr().err
-        == "palatinus: The client crashed: RuntimeError: no ink. Please report this.\n"
-    )
+    told = capsys.readouterr().err
+    assert told.startswith("palatinus: The client crashed: RuntimeError: no ink. Please report")
+    assert told.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["", " Ann", "A\x1bB", "x" * 21])
