@@ -71,6 +71,8 @@ class LimitedConnection(SharingConnection):
 
     async def handshake(self, *args: Any, **options: Any) -> None:
         await super().handshake(*args, **options)
+        if self.protocol.close_expected():  # it was refused
+            self._end_soon()
         self._read_when_paid()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -142,8 +144,6 @@ class LimitedConnection(SharingConnection):
         self._in_line = False
         if size := self._size_of_frame():  # unless the connection is being closed by now
             self._read_frame(size)
-        if self.protocol.close_expected():
-            self._end_soon()
 
     def _read_when_paid(self) -> None:
         if self.loop.time() >= self._paid_at:
@@ -162,14 +162,10 @@ class LimitedConnection(SharingConnection):
         self._next_reading = None
         if size := self._size_to_read():
             self._read_frame(size)
-        if self.protocol.close_expected():
-            self._end_soon()
 
     def _read_request_in_turn(self) -> None:
         self._request_in_line = False
         self._read_request()
-        if self.protocol.close_expected():
-            self._end_soon()
 
     def _read_request(self) -> None:
         """Read the request's lines, and not what follows it."""
@@ -181,6 +177,7 @@ class LimitedConnection(SharingConnection):
                 status = http.HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
                 self.protocol.send_response(self.protocol.reject(status, _REQUEST_TOO_LONG))
                 self.send_data()
+                self._end_soon()
             else:
                 self._parse(size)
 
@@ -220,6 +217,8 @@ class LimitedConnection(SharingConnection):
         data = bytes(self._unread[:size])
         del self._unread[:size]
         super().data_received(data)
+        if self.protocol.close_expected():
+            self._end_soon()
 
     def _break_cycles(self) -> None:
         """Break cycles so that this is freed immediately: Python rarely collects old objects."""
