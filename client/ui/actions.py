@@ -1,4 +1,4 @@
-"""What a key, a click or the mouse means at the screen."""
+"""Actions: the meaning of keys, clicks and mouse movements on the screen."""
 
 import enum
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""What the player asks for on a server, carried out, and the seat that is kept there for another time."""
+"""Carries out the player's requests on a server, and keeps the seat for another time."""
 
 import asyncio
 import secrets
@@ -66,9 +66,9 @@ SEAT_LOST: Final = frozenset({Code.BAD_TOKEN, Code.CLOSED_BY_SERVER, Code.REMOVE
 
 
 class SeatKeeper:
-    """Keeps the client's seat in `seats`, if there are any, and tells the player what goes wrong.
+    """Keeps the client's seat in `seats`, if given, and reports failures to the player.
 
-    `reminder`, if there is one, is told at every seat that is kept.
+    `reminder`, if given, is shown for every seat that is kept.
     """
 
     def __init__(self, seats: Seats | None, tell: Callable[[str], None], reminder: str = "") -> None:
@@ -225,7 +225,7 @@ def running(model: TableModel) -> bool:
 
 
 class Requests:
-    """Carries out what the player asks for; `review` is called with a finished game that is to be shown."""
+    """Carries out the player's requests; `review` is called with a finished game to show."""
 
     def __init__(
         self,
@@ -345,7 +345,7 @@ class Requests:
         self._shown.show_later(news.listed(self._shown.ui, tables, self._connection.model, kept))
 
     async def hint(self) -> None:
-        """Suggest a move, unless the game has gone on meanwhile, or the host allows no more hints."""
+        """Suggest a move, unless the game has moved on or the host no longer allows hints."""
         model, suggest = self._connection.model, self._options.suggest
         if suggest is None or model.view is None or model.legal is None:
             return

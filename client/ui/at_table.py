@@ -32,7 +32,7 @@ def next_vote(model: TableModel) -> Vote | None:
 
 
 def pause_request(model: TableModel) -> AskPause | None:
-    """Return what the pause key asks for: a pause or to agree, or to go on or take it back."""
+    """Return the pause key's request: ask or agree, or resume or withdraw."""
     state = model.state
     if state is None or state.stage != "playing" or model.seat is None:
         return None
@@ -64,7 +64,7 @@ _CLOCKWISE: Final = frozenset({Way.EAST, Way.SOUTHEAST, Way.SOUTHWEST, Way.DOWN}
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the player points at and has chosen for the next move.
+    """The hex that the player points at, and the choices for the next move.
 
     `hovered` is the hex that the mouse is over, `last` the field of the last piece placed. `piece` is the one
     picked from the hand, `position` and `orientation` are how the drawn tile would be laid.
@@ -99,7 +99,7 @@ def hand(model: TableModel) -> tuple[HandPiece, ...]:
 
 
 def selected_piece(chosen: Selection, model: TableModel) -> Piece | None:
-    """Return the piece picked from the hand, if it is still there; on turn, else the only kind left."""
+    """Return the piece picked from the hand, if still there, or on the player's turn the only one left."""
     left = [each.piece for each in hand(model) if each.count]
     if len(left) == 1 and isinstance(model.legal, LegalPlaces):
         return left[0]
@@ -107,7 +107,7 @@ def selected_piece(chosen: Selection, model: TableModel) -> Piece | None:
 
 
 def foreseen(chosen: Selection, model: TableModel) -> Forecast | None:
-    """Return what the chosen piece would do on the hex pointed at; None if it cannot be placed there."""
+    """Return the forecast for the chosen piece on the hex pointed at; None if it cannot be placed there."""
     view, seat, piece = model.view, model.seat, selected_piece(chosen, model)
     if view is None or seat is None or piece is None or view.phase is not Phase.PLACING:
         return None

@@ -1,4 +1,4 @@
-"""What screens are made of: lines of styled text of an exact width, and what a click on them does."""
+"""Frames: lines of styled text of an exact width, with the actions of clicks on them."""
 
 import re
 import unicodedata
@@ -174,7 +174,7 @@ class Block(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A whole screen; not `seen` if there is no room for the page, and the screen only says so.
+    """A complete screen; not `seen` if there is no room for the page, and the screen only says so.
 
     `window` is the title of the window, `last_top` how far the text on the screen can be scrolled.
     """
@@ -186,7 +186,7 @@ class Frame:
     last_top: int = 0
 
     def action_at(self, column: int, line: int) -> Action | None:
-        """Return what a click does there."""
+        """Return the action of a click there."""
         for target in self.targets:
             if target.line == line and 0 <= column - target.column < target.width:
                 return target.action
@@ -205,7 +205,7 @@ def framed(blocks: Iterable[Block], width: int, height: int, *, ascii_only: bool
 
 
 def side_by_side(left: Block, right: Block, left_width: int, right_width: int, height: int) -> Block:
-    """Return two blocks beside each other, `height` lines high."""
+    """Return two blocks side by side, `height` lines high."""
     pairs = zip(
         stacked(left.lines, left_width, height), stacked(right.lines, right_width, height), strict=True
     )
@@ -214,7 +214,7 @@ def side_by_side(left: Block, right: Block, left_width: int, right_width: int, h
 
 
 def block_of(rows: Sequence[tuple[Line, Action | None]], width: int) -> Block:
-    """Return a line for each row, clickable over the whole width if it has an action."""
+    """Return a line for each row, clickable over its full width if it has an action."""
     targets = (Target(0, at, width, action) for at, (_, action) in enumerate(rows) if action is not None)
     return Block(tuple(content for content, _ in rows), tuple(targets))
 

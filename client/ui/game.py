@@ -38,7 +38,7 @@ async def run(options: Options) -> int:
 
 
 def report(visited: Visit) -> int:
-    """Print what there is to say about a visit, and return its exit code."""
+    """Print the outcome of a visit, and return its exit code."""
     with contextlib.suppress(OSError):  # the terminal may be gone
         if visited.code:
             sys.stderr.write(f"palatinus: {visited.sentence}\n")
@@ -71,7 +71,7 @@ async def visit(options: Options) -> Visit:
 
 
 class Client(Session):
-    """A visit to a server: its news update the state, and it is asked for what the player wants."""
+    """A visit to a server: applies the server's news to the state, and sends the player's requests."""
 
     def __init__(self, options: Options, connection: Connection) -> None:
         self._options = options

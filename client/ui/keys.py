@@ -1,4 +1,4 @@
-"""The keys: what one does and is called, and those that several screens have."""
+"""Keys: their names and actions, and those that several screens share."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -81,13 +81,13 @@ def key_name(name: str, glyphs: GlyphSet) -> str:
 
 
 def action_of(name: str, keys: Iterable[Key]) -> Action | None:
-    """Return what the key of this name does among `keys`."""
+    """Return the action of the key with this name among `keys`."""
     names = {name, YES} if name in yes_letters() else {name}
     return next((key.action for key in keys if not names.isdisjoint(key.names)), None)
 
 
 def spectators_keys(keys: Iterable[Key]) -> tuple[Key, ...]:
-    """Return the keys without those that do nothing for spectators, and with what others do for them."""
+    """Return the keys for spectators: without those that they cannot use, and with changed descriptions."""
     return tuple(
         _NEXT_GAME if key.action is Act.REMATCH else key for key in keys if key.action not in _FOR_PLAYERS
     )

@@ -21,9 +21,9 @@ _PRESENT_SECONDS: Final = 5.0  # how long after a key somebody is taken to be at
 
 
 class Session:
-    """What the player is in: a page to choose from, a record, the lessons, a server.
+    """What the player is doing: choosing on a page, watching a record, taking lessons, visiting a server.
 
-    `ui` is its state, `model` what is known of the table. It is `over` when the one below it is to go on.
+    `ui` is its state, `model` the known state of the table. When it is `over`, the one below it continues.
     """
 
     def __init__(self, ui: Ui, model: TableModel) -> None:
@@ -33,11 +33,11 @@ class Session:
         self._changed_later: Callable[[], None] = _nothing
 
     def start(self, program: "Program") -> None:
-        """Begin what goes on beside the screen."""
+        """Start the background work."""
         self._changed, self._changed_later = program.changed, program.changed_later
 
     def carry_out(self, request: Request) -> None:
-        """Do what the player asks for."""
+        """Carry out the player's request."""
         raise NotImplementedError
 
     async def farewell(self) -> None:
@@ -50,12 +50,12 @@ class Session:
         self.take(updated(self.ui, action, self.model))
 
     def tick(self) -> None:
-        """Update the times on the screen, and take the next step of a walk that goes on by itself."""
+        """Update the times on the screen, and take the next step of an automatic walk."""
         if counting(self.ui, self.model):
             self.show(ticked(replace(self.ui, now=time.monotonic()), self.model))
 
     def take(self, outcome: Outcome) -> None:
-        """Show the next state, and do what is asked for."""
+        """Show the next state, and carry out its request."""
         ui, request = outcome
         self.show(ui)
         if request is not None:
@@ -121,7 +121,7 @@ class Program:
         self.changed()
 
     def changed(self) -> None:
-        """Show what has changed, with the next session on top if one is over."""
+        """Redraw, with the next session on top if one is over."""
         while len(self._stack) > 1 and self._stack[-1].over:
             self._stack.pop()
         if self._stack[-1].over or self._stack[0].over:
@@ -176,7 +176,7 @@ class Choosing(Session):
 
 
 async def choose(ui: Ui, *, ascii_wanted: bool = False, device: Device | None = None) -> tuple[Ui, Request]:
-    """Show a page to choose from; return its last state, and what the player has chosen."""
+    """Show a page to choose from; return its last state and the player's choice."""
     choosing = Choosing(ui)
     await Program(choosing, ascii_wanted=ascii_wanted, device=device).run()
     return replace(choosing.ui, notice=None), choosing.request

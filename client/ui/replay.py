@@ -28,8 +28,8 @@ async def run(
 ) -> int:
     """Show the record from `stop` on until the player quits; return the exit code.
 
-    `analyse` judges it when the player wants that, or, if it is to be `analysed`, at once. What fails on
-    another `device` than this program's own terminal is raised.
+    `analyse` analyses it on request, or immediately if `analysed`. Failures on a `device` other than this
+    program's own terminal are raised.
     """
     session = Replaying(recording, stop, eyes, analyse, analysed=analysed)
     try:

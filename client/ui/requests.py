@@ -1,4 +1,4 @@
-"""What a player can ask for at the screen, besides messages to the server and the game's own commands."""
+"""The player's requests on screen, other than messages to the server and the game's own commands."""
 
 from typing import TypeAlias
 
@@ -67,7 +67,7 @@ class SavePicture(Struct, frozen=True):
 
 
 class Rename(Struct, frozen=True):
-    """Take another name; `then` is what was refused under the old one."""
+    """Take another name; `then` is the request that was refused under the old one."""
 
     name: str
     then: "Open | Join | Watch | None" = None

@@ -20,7 +20,7 @@ _PATIENCE: Final = 5.0  # seconds without a server after which the screen says w
 async def run(
     ui: Ui, *, access: Access = FREE_ACCESS, ascii_wanted: bool = False, seats: tuple[KeptSeat, ...] = ()
 ) -> Request:
-    """Show where the player's seats are and what is found, live; return what the player has chosen."""
+    """Show the player's seats and the servers found, live; return the player's choice."""
     searching = _Searching(ui, access, seats)
     await Program(searching, ascii_wanted=ascii_wanted).run()
     return searching.request

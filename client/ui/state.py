@@ -1,4 +1,4 @@
-"""The UI state: the screen, what lies over it, and what belongs to every screen."""
+"""The UI state: the screen, its overlay, and what all screens share."""
 
 import enum
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ class Screen:
         return frozenset()
 
     def act(self, ui: "Ui", action: Action, model: TableModel) -> Outcome:
-        """Return the state after a key or a click, and what is asked of the program or the server."""
+        """Return the state after a key or a click, and the request to the program or the server."""
         return ui, None
 
     def drawing(self, ui: "Ui", model: TableModel, glyphs: GlyphSet) -> Drawing:
@@ -70,18 +70,18 @@ class Screen:
 
 
 class Overlay(Screen):
-    """What lies over a screen, in place of all but the title and the function bar."""
+    """An overlay, which replaces everything on a screen except the title and the function bar."""
 
     __slots__ = ()
 
     def block(
         self, ui: "Ui", model: TableModel, glyphs: GlyphSet, width: int, height: int, *, small: bool
     ) -> tuple[Block, int]:
-        """Return what is shown, and how far it can be scrolled."""
+        """Return the lines to show, and how far they can be scrolled."""
         raise NotImplementedError
 
     def question(self, ui: "Ui") -> str:
-        """Return what is asked below the screen, if that is all; empty if not."""
+        """Return the question below the screen if nothing else is shown there, otherwise an empty string."""
         return ""
 
 
@@ -93,7 +93,7 @@ class Nowhere(Screen):
 
 
 class Asked(enum.Enum):
-    """What the line asks for."""
+    """What a typed line answers."""
 
     NAME = enum.auto()
     TITLE = enum.auto()
@@ -160,7 +160,7 @@ class Notice(Struct, frozen=True):
 
 
 class Outage(Struct, frozen=True):
-    """Why there is no connection, and when the next attempt is due; None if there is none to come."""
+    """Why there is no connection, and when the next attempt is due; None if there is none."""
 
     reason: str
     until: float | None
@@ -170,7 +170,7 @@ class Outage(Struct, frozen=True):
 class OnlineList:
     """Who is online, as far as the list has room, and how many more are.
 
-    `fault` tells why the player cannot be listed under this name.
+    `fault` says why the player cannot be listed under this name.
     """
 
     people: tuple[PersonOnline, ...] = ()

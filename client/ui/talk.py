@@ -1,4 +1,4 @@
-"""What was said at a table or in the lobby: kept apart from the log, so that moves cannot push it away."""
+"""Chat at a table or in the lobby, kept apart from the log so that moves cannot push it away."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ class Mute(Struct, frozen=True):
 class Remark(Struct, frozen=True):
     """What somebody said; `people` has the speaker's colour, once the game has given it.
 
-    By its `number` it is known when it is told again.
+    Its `number` identifies it when it is sent again.
     """
 
     speaker: str
@@ -37,8 +37,8 @@ class Remark(Struct, frozen=True):
 class Talk:
     """What was said at the table with this code, or in the lobby, oldest first.
 
-    The player has not read the last `unread` of it; `echoed` if the last is what the player has just said.
-    What those in `muted` say, by name, and with `no_spectators` what any spectator says, is not kept.
+    The last `unread` remarks have not been read; `echoed` if the last one is the player's own. Remarks by
+    people `muted` by name, and with `no_spectators` those by any spectator, are not kept.
     """
 
     table: str | None = None
@@ -61,7 +61,7 @@ class Talk:
 
 
 def with_remark(talk: Talk, said: Heard, model: TableModel, name: str, *, read: bool) -> Talk:
-    """Return `talk` with what was just said; the player `name` need not read what is the player's own."""
+    """Return `talk` with a new remark; the player `name` need not read their own."""
     if said.seat is None:
         called = spectator_name(said.number, said.spectator)
     else:
@@ -76,7 +76,7 @@ def with_remark(talk: Talk, said: Heard, model: TableModel, name: str, *, read: 
 
 
 def with_lobby_remarks(talk: Talk, said: Iterable[LobbyRemark], name: str, *, read: bool) -> Talk:
-    """Return `talk` with what was said in the lobby; what the player `name` said need not be read."""
+    """Return `talk` with remarks from the lobby; the player `name` need not read their own."""
     known = {remark.number for remark in talk.remarks}
     new = [each for each in said if each.number not in known and talk.hears(each.name)]
     remarks = (*talk.remarks, *(Remark(each.name, each.text, number=each.number) for each in new))

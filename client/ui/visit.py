@@ -1,4 +1,4 @@
-"""What a visit to a server starts with, and how it ends."""
+"""A visit to a server: how it starts, and how it ends."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ Suggest = Callable[[View, Legal], Awaitable[Suggestion]]
 
 @dataclass(frozen=True, slots=True)
 class LookingBack:
-    """What it takes to look back at a finished game.
+    """The means to look back at a finished game.
 
     `read_record` makes a recording of a record's text; it raises DamagedRecord. Files are saved in `folder`;
     without one, none are. `analyse` judges a game; without it, none is judged. With `keep` the record of each
@@ -38,7 +38,7 @@ class LookingBack:
 
 
 class Bots(NamedTuple):
-    """Bots of this program: what seats so many at a table, and what has made some of them fail."""
+    """This program's bots: a function that seats a number of them at a table, and their failures."""
 
     seat: Callable[[str, int], None]
     failures: asyncio.Queue[str]
@@ -79,7 +79,7 @@ class Options:
 
 
 def at_table(table: str | None, *, watch: bool = False) -> requests.Join | requests.Watch | None:
-    """Return what is asked for first at a table; without one, nothing."""
+    """Return the first request at a table; nothing without one."""
     if table is None:
         return None
     return requests.Watch(table) if watch else requests.Join(table)

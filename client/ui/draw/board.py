@@ -1,4 +1,4 @@
-"""The board: where hexes are at each scale, and what is drawn on them.
+"""The board: the positions of hexes at each scale, and how to draw them.
 
 A hex has straight sides and, where there is room, slopes above and below that are drawn as steps:
 
@@ -205,7 +205,7 @@ NO_FIELDS: Final[frozenset[Field]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What a drawing points at.
+    """The marks on a drawing.
 
     `preview` is a tile that is not laid yet, and its position; `choices` the positions open to it. `notes`
     are short words on fields, `captives` fields whose pieces are being taken.

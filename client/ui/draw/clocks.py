@@ -15,7 +15,7 @@ from protocol.messages import SeatSummary
 
 
 def describe_outage(outage: Outage, now: float, width: int) -> str:
-    """Return why there is no connection and what is done about it, in `width` cells if possible."""
+    """Return why there is no connection and what happens next, in `width` cells if possible."""
     if outage.until is None:
         return outage.reason
     seconds = ceil(outage.until - now)

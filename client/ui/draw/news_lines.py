@@ -1,4 +1,4 @@
-"""The lines below a page: what was said, the end of the log, and what is asked or refused now."""
+"""The lines below a page: chat, the end of the log, and the current question or refusal."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ _SPARE = 6  # with as many, what has been read stays above the log
 def latest_talk(ui: Ui, width: int, room: int) -> list[Line]:
     """Return the latest remarks for a part of `room` lines above the log: unread ones wherever possible.
 
-    So is what the player has just said: the line that was typed must not vanish as if it were lost.
+    The player's own latest remark is included: a line just typed must not vanish as if it were lost.
     """
     if room < _LEAST or not (ui.talk.unread or ui.talk.echoed or room >= _SPARE):
         return []
@@ -53,7 +53,7 @@ def lobby_talk(ui: Ui, width: int, height: int) -> list[Line]:
 
 
 def remark_rows(remark: Remark, width: int, most: int | None = None, *, whole: bool = False) -> list[Line]:
-    """Return a remark with its speaker, in `most` lines; none of it if `whole` does not fit."""
+    """Return a remark with its speaker, in at most `most` lines; with `whole`, nothing if it does not fit."""
     sign = EMPTY if remark.people is None else beside(chips([remark.people]), line(" "))
     text = labelled(remark.speaker, remark.text)
     speaker = text.removesuffix(remark.text).rstrip(" ")
@@ -75,7 +75,7 @@ LOG_LINES: Final = 3  # with fewer than these below the board, the log stands in
 def with_news(
     page: Block, ui: Ui, width: int, height: int, sentence: str = "", *, most: int = LOG_LINES
 ) -> Block:
-    """Return the page with the latest news below it, in at `most` so many lines."""
+    """Return the page with the latest news below it, in at most `most` lines."""
     news = news_lines(ui, width, most, sentence)
     lines = [*stacked(page.lines, width, height - len(news)), *news]
     return Block(tuple(lines), page.targets)

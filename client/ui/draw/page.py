@@ -1,4 +1,4 @@
-"""What screens are made of: titles, lists, texts to scroll through, settings with their keys."""
+"""Building blocks of screens: titles, lists, scrollable texts, settings with their keys."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
@@ -125,7 +125,7 @@ class AroundGame(_Page, frozen=True):
 
 
 class ListPage(_Page, frozen=True):
-    """A list without a server around it: `block` draws it in so many columns and lines."""
+    """A list outside any server: `block` draws it in the given columns and lines."""
 
     ui: Ui
     place: str

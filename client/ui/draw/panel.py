@@ -35,14 +35,14 @@ def heading(left: str, width: int, right: str = "") -> Row:
 
 
 def pointer(glyphs: GlyphSet, *, shown: bool) -> Line:
-    """Return the sign before a row that is on turn, chosen or being counted, or a space as wide."""
+    """Return the sign before a row that is active, chosen or being counted, or a space of the same width."""
     return line(f"{glyphs.pointer if shown else ' '} ", "class:mine")
 
 
 class Panel(Struct, frozen=True):
-    """What the panel of a running game is drawn from; `hand_title` tells whose hand it shows.
+    """The data for the panel of a running game; `hand_title` says whose hand it shows.
 
-    With `foresees` it says what a chosen piece would do on the field pointed at.
+    With `foresees`, it shows what a chosen piece would do on the field pointed at.
     """
 
     ui: Ui
@@ -80,12 +80,12 @@ class Panel(Struct, frozen=True):
         return block_of(next((rows for rows in ways if len(rows) <= height), hand), self.width)
 
     def of_tile(self) -> Block:
-        """Return the tile to be laid, if this seat is to lay one."""
+        """Return the drawn tile, if this seat must lay one."""
         legal = self.model.legal
         return block_of(self._laying(legal) if isinstance(legal, LegalLays) else [], self.width)
 
     def of_field(self) -> Block:
-        """Return what is known of the hex under the cursor."""
+        """Return the information on the hex under the cursor."""
         return block_of(self._field(brief=True), self.width)
 
     def _heading(self, left: str, right: str = "") -> Row:

@@ -56,7 +56,7 @@ def _within(block: Block, width: int) -> Block:
 
 
 def shortened(page: Block, width: int, height: int) -> Block:
-    """Return the part of a page around what is chosen, without the empty lines."""
+    """Return the part of a page around the chosen line, without empty lines."""
     kept = [at for at, content in enumerate(page.lines) if plain(content).strip()]
     chosen = [
         row for row, at in enumerate(kept) if any("class:chosen" in style for style, _text in page.lines[at])
@@ -136,7 +136,7 @@ def small_table_block(
     below: int,
     sentence: str,
 ) -> Block:
-    """Return the board around the cursor, the hand in a line, and what is to be read in `below` lines."""
+    """Return the board around the cursor, the hand in one line, and `below` lines of text."""
     width, height = size
     marks = board[1]
     asks = sentence if ui.notice is None else ui.notice.text

@@ -1,1 +1,1 @@
-"""What is written to files and standard output: a moment of a game, a list of stored tables."""
+"""Output to files and standard output: a moment of a game, a list of stored tables."""

@@ -148,7 +148,7 @@ _STYLE: Final = (
 
 
 def analysis_svg(recording: Recording, analysis: Analysis) -> str:
-    """Return the curves as an SVG document of its own; each has its people's letters beside the colour."""
+    """Return the curves as a self-contained SVG document; each has its people's letters and colour."""
     view = recording.view(recording.end, SPECTATOR)
     heading = _("Everybody's chances of winning")
     root = document(f"Palatinus: {heading}", _STYLE, _WIDTH)

@@ -85,7 +85,7 @@ def _marks(view: View, recording: Recording) -> Marks:
 
 
 def saved(path: Path, content: str) -> Path:
-    """Write `content` to `path`, or beside it with a number if there is such a file; return the file's path.
+    """Write `content` to `path`, or with a number added if that exists; return the file's path.
 
     Raises OSError if it cannot be written.
     """

@@ -32,7 +32,7 @@ text { font-family: sans-serif; }
 
 
 def document(title: str, style: str, width: int) -> ET.Element:
-    """Return a picture of its own, on white: no fonts, pictures or scripts from elsewhere."""
+    """Return a self-contained picture on white: no external fonts, pictures or scripts."""
     root = ET.Element("svg", xmlns="http://www.w3.org/2000/svg", width=str(width), role="img", fill=INK)
     ET.SubElement(root, "title").text = title
     ET.SubElement(root, "style").text = style
@@ -119,7 +119,7 @@ _ARROW: Final = "M-7 -2.5H0V-7L8 0L0 7V2.5H-7Z"
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What stands beside the board: where in the game, whose eyes, who plays."""
+    """The text beside the board: the moment of the game, the view, the players."""
 
     title: str
     lines: tuple[str, ...]
@@ -127,7 +127,7 @@ class Caption:
 
 
 def picture(view: View, marks: Marks, caption: Caption) -> str:
-    """Return the board as an SVG document of its own: no fonts, pictures or scripts from elsewhere."""
+    """Return the board as a self-contained SVG document: no external fonts, pictures or scripts."""
     title = labelled(caption.title, caption.lines[0]) if caption.lines else caption.title
     root = document(title, BOARD_STYLE, round(_WIDTH))
     board = _BoardDrawing(view, marks)
@@ -139,9 +139,9 @@ def picture(view: View, marks: Marks, caption: Caption) -> str:
 
 
 def board_parts(view: View, marks: Marks) -> list[str]:
-    """Return the board without a legend, as the insides of SVG groups that are drawn over each other.
+    """Return the board without a legend, as the contents of stacked SVG groups.
 
-    First the ground, then what stands on each hex, always in the same order: a move changes few of them.
+    First the ground, then each hex's contents, always in the same order, so that a move changes only a few.
     They fit into an SVG element with the view box BOARD_VIEW and the rules of BOARD_STYLE.
     """
     board = _BoardDrawing(view, marks)
@@ -205,7 +205,7 @@ class _BoardDrawing:
             self._draw_edges(parent, cell, position)
 
     def draw_standing(self, parent: ET.Element, cell: Hex, position: int) -> None:
-        """Draw what stands on one hex."""
+        """Draw the contents of one hex."""
         laid = self._view.tiles[position]
         if cell in self._layout.fields:
             self._draw_field(parent, cell, HILLS[position], self._layout.fields[cell])

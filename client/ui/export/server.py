@@ -1,4 +1,4 @@
-"""What a running server says of itself, as text for its host."""
+"""A running server's reports, as text for its host."""
 
 from collections.abc import Sequence
 from types import MappingProxyType

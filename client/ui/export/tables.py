@@ -16,7 +16,7 @@ from protocol.text import printable
 
 
 class Table(Protocol):
-    """What is shown of a table; times are seconds since 1970."""
+    """A table as the list shows it; times are seconds since 1970."""
 
     @property
     def code(self) -> str: ...
@@ -39,7 +39,7 @@ class Table(Protocol):
 
 
 class CheckedTable(Protocol):
-    """What a check has found of a table: its whole moves and its missing entries."""
+    """The result of checking a table: its intact moves and its missing entries."""
 
     @property
     def code(self) -> str: ...
@@ -54,7 +54,7 @@ class CheckedTable(Protocol):
 
 
 class Salvaged(Protocol):
-    """What was got out of a table; `events` are none if its game had not begun."""
+    """What was salvaged of a table; `events` is empty if its game had not begun."""
 
     @property
     def code(self) -> str: ...
@@ -101,7 +101,7 @@ def summary(table: Table) -> list[str]:
 
 
 def check_lines(tables: Sequence[CheckedTable]) -> list[str]:
-    """Return what is wrong with each table that is not whole, and how many are."""
+    """Return what is wrong with each damaged table, and how many tables are intact."""
     damaged = [table for table in tables if table.condition.value != "whole"]
     lines = [_describe_damage(table) for table in damaged]
     whole = len(tables) - len(damaged)
@@ -121,7 +121,7 @@ def _describe_damage(table: CheckedTable) -> str:
 
 
 def salvage_line(game: Salvaged, file: str) -> str:
-    """Return what was got out of a table."""
+    """Return what was salvaged of a table."""
     if not game.events:
         return _("Table {code}: no game.").format(code=game.code)
     text = (
@@ -133,7 +133,7 @@ def salvage_line(game: Salvaged, file: str) -> str:
 
 
 def progress(recording: Recording, eyes: Eyes) -> str:
-    """Return how a game stands in one line: its result, or how far it is."""
+    """Return the state of a game in one line: its result, or its progress."""
     view = recording.view(recording.end, eyes)
     if view.result is not None:
         return describe_result(view.result, recording.names)

@@ -1,4 +1,4 @@
-"""What a page of the lessons asks of its pupil, and whether it has been done."""
+"""The goal of a lesson's page, and whether it has been reached."""
 
 from typing import TypeAlias
 
@@ -60,7 +60,7 @@ class Catch(Struct, frozen=True):
 
 
 class BeRefused(Struct, frozen=True):
-    """Try what the rules forbid for this reason; `field` is where, if it matters."""
+    """Try a move that the rules forbid for this reason; `field` says where, if it matters."""
 
     fault: Fault
     field: Field | None = None
@@ -115,7 +115,7 @@ def fulfilled(goal: Goal, command: Command, model: TableModel) -> bool:
 
 
 def influence_of(model: TableModel, field: Field) -> Influence | None:
-    """Return what the piece on `field` would give if its hill were counted now."""
+    """Return the influence of the piece on `field` if its hill were counted now."""
     found = () if model.view is None else influences(_board(model.view), Tile(field[0]))
     return next((each for each in found if each.field == field), None)
 

@@ -1,4 +1,4 @@
-"""A lesson on the screen: how it opens, what it asks, when it is done, and its text beside the board."""
+"""A lesson on the screen: how it opens, its goal, when it is done, and its text beside the board."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -73,12 +73,12 @@ _WITH_OTHERS: Final = frozenset({Act.CHAT, Act.TALK, Act.VOTE, Act.PAUSE, Act.HI
 
 @dataclass(frozen=True, slots=True)
 class Lesson(Screen):
-    """The lesson of this number, with its game; `done` when the pupil has done what it asks.
+    """The lesson with this number, and its game; `done` when the pupil has reached its goal.
 
-    `walk` is the first and the last step of the scoring that it goes through, if it does. `influence` is that
-    of a piece just placed: the board shows what each field gives it. With `points` the only thing to do is to
-    move the cursor; `last` if a game follows. In a small window `top` is the first line
-    shown of the text, or `BOARD` if it shows that.
+    `walk` is the first and the last step of the scoring, if the lesson walks through it. `influence` is that
+    of a piece just placed: the board shows what each field gives it. With `points`, the pupil only moves the
+    cursor; `last` if a game follows. In a small window, `top` is the first line of the text that is shown, or
+    `BOARD` if the board is.
     """
 
     number: int
@@ -258,9 +258,9 @@ def after_move(ui: Ui, command: Command, model: TableModel, glyphs: GlyphSet) ->
 
 
 def strayed(ui: Ui, command: Command, model: TableModel) -> Ui:
-    """Return the UI state after a move that the rules allow and the page does not ask for.
+    """Return the UI state after a legal move that does not reach the page's goal.
 
-    `model` is the table after the move: where the page asks for an effect, the move's own is told.
+    `model` is the table after the move: where the goal is an effect, the move's own effect is shown.
     """
     told = _("The rules allow that, but this page asks for something else. Your move was taken back.")
     if isinstance(command, Place) and isinstance(lesson := ui.page, Lesson):
@@ -366,7 +366,7 @@ def _looking(ui: Ui, playing: Playing, action: Action) -> Outcome:
 
 
 class LessonDrawing(AroundGame, frozen=True):
-    """A lesson of the pupil called `name`; the `log` says what is to be done."""
+    """A lesson for the pupil called `name`; the `log` states the goal."""
 
     lesson: Lesson
     name: str
@@ -439,7 +439,7 @@ class LessonPlayingDrawing(PlayingDrawing, frozen=True):
                 return Block(tuple(text))
 
     def marks(self) -> Marks:
-        """Return what the board points at, and what each field gives the piece just placed."""
+        """Return the board's marks, and what each field gives the piece just placed."""
         marks = PlayingDrawing.marks(self)
         if self.lesson.influence is None or marks.preview is not None:
             return marks

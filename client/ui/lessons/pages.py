@@ -113,7 +113,7 @@ _LAID: Final = 6  # the moves that lay the land; the pupil, of three players, pl
 
 
 class Shown(enum.Enum):
-    """What the panel shows below the text."""
+    """The part of the panel below the text."""
 
     NOTHING = enum.auto()
     FIELD = enum.auto()
@@ -125,7 +125,7 @@ class Shown(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class LessonPage:
-    """A page: its text, what is to be done, what is said when it is, and the moment it shows.
+    """A page: its text, its goal, the comment when that is reached, and the moment it shows.
 
     A page that shows the levels of bots has them in place of the board.
 

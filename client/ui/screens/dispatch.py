@@ -1,4 +1,4 @@
-"""From the UI state and an action, or a tick of the clock, to the next state and what is asked for."""
+"""Map the UI state and an action, or a tick of the clock, to the next state and a request."""
 
 from dataclasses import replace
 from math import ceil
@@ -106,7 +106,7 @@ def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:
 
 
 def keys_now(ui: Ui, model: TableModel) -> tuple[Key, ...]:
-    """Return the keys that do something now: of the line being typed, or else of what is on top."""
+    """Return the keys that do something now: those of the line being typed, or of the top layer."""
     return typed_line.KEYS if ui.entry is not None else (ui.overlay or ui.page).keys(model)
 
 

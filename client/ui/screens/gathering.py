@@ -1,4 +1,4 @@
-"""A table whose game has not begun: who sits there, and what it waits for."""
+"""A table before its game: who sits there, and what it is waiting for."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -123,7 +123,7 @@ class GatheringDrawing(ServerPage, frozen=True):
 
 
 def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
-    """Return who sits at the table, and what it still waits for."""
+    """Return who sits at the table, and what it is still waiting for."""
     state = model.state
     if state is None:
         return Block(tuple(paragraphs(["", "  " + _("Taking a seat.")], width)))

@@ -1,4 +1,4 @@
-"""The list of finished games, and what the players have reached in them."""
+"""The list of finished games, with the players' results."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -37,7 +37,7 @@ _KEYS: Final = (
 class History(Screen):
     """The list of finished games, the latest first; `chosen` is the line that the player is on.
 
-    `removing` if that game is to be removed as soon as the player asks again.
+    `removing` if asking again removes that game.
     """
 
     games: tuple[PastGame, ...]

@@ -1,4 +1,4 @@
-"""The lobby: the list of tables, how a new one would be, who is online, and what they say."""
+"""The lobby: the list of tables, the settings of a new one, who is online, and the chat."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

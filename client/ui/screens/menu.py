@@ -83,7 +83,7 @@ END: Final = N_("end the game without a result")
 
 
 class MenuPage(enum.Enum):
-    """What the menu of a table is about, with its heading."""
+    """A page of a table's menu, with its heading."""
 
     MAIN = N_("The table")
     STARTING = N_("Who starts")
@@ -104,9 +104,9 @@ Effect: TypeAlias = Request | Entry | MenuPage | Mute
 
 
 class Choice(Struct, frozen=True):
-    """A line of the menu, with the sign of a people if it is about one; without an effect it only tells.
+    """A line of the menu, with the sign of a people if it is about one; without an effect, it only informs.
 
-    `about` is said below the menu while the player is on the line.
+    `about` appears below the menu while the player is on the line.
     """
 
     text: str
@@ -194,7 +194,7 @@ def muted(ui: Ui, mute: Mute) -> Ui:
 
 
 def choices(page: MenuPage, model: TableModel, levels: Sequence[str], talk: Talk) -> tuple[Choice, ...]:
-    """Return the lines of a page of the menu; `levels` are those of the server's bots."""
+    """Return the lines of a menu page; `levels` are those of the server's bots."""
     state = model.state
     if state is None:
         return ()

@@ -1,4 +1,4 @@
-"""How news from the server changes the UI state, and what a player is called to the screen for."""
+"""How news from the server changes the UI state, and when to alert the player."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -349,7 +349,7 @@ def _refreshed(ui: Ui, model: TableModel) -> Ui:
 
 
 class Occasion(Struct, frozen=True):
-    """Something that the player should come for; `what` tells it from every other one of the same table."""
+    """A reason to alert the player; `what` identifies it at the same table."""
 
     table: str
     what: str
@@ -357,7 +357,7 @@ class Occasion(Struct, frozen=True):
 
 
 def occasions(model: TableModel) -> tuple[Occasion, ...]:
-    """Return what there is to come for now, the most important first; a spectator is not called."""
+    """Return the reasons to alert the player now, most important first; none for a spectator."""
     table = model.table
     if table is None or model.seat is None or model.state is None:
         return ()

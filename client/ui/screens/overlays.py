@@ -1,4 +1,4 @@
-"""What lies over any page: what was said, announcements, and the question whether to quit."""
+"""Overlays on any page: chat, announcements, and the question whether to quit."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -60,7 +60,7 @@ class Quitting(Overlay):
 
 @dataclass(frozen=True, slots=True)
 class Announcements(Overlay):
-    """What the people who run the server have to say, oldest first, until the player closes it."""
+    """Announcements from the server's operators, oldest first, until the player closes them."""
 
     texts: tuple[str, ...]
 

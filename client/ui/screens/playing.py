@@ -71,7 +71,7 @@ _ENDED_KEYS: Final = (REMATCH, LEAVE, *AT_TABLE, *ON_EVERY_PAGE)
 
 @dataclass(frozen=True, slots=True)
 class Playing(at_table.Selection, Screen):
-    """A running game, with what the player points at and has chosen for the next move."""
+    """A running game, with the player's cursor and choices for the next move."""
 
     at_server = True
     reads_on = True
@@ -239,7 +239,7 @@ class PlayingDrawing(ServerPage, frozen=True):
         )
 
     def sentence(self) -> str:
-        """Return what the player should read now, if there is nothing more urgent."""
+        """Return the sentence to show if there is nothing more urgent."""
         return pause_question(self.ui, self.model) or vote_question(self.model)
 
     def panel_block(self, width: int, height: int) -> Block:
@@ -257,7 +257,7 @@ class PlayingDrawing(ServerPage, frozen=True):
         return _("YOUR HAND")
 
     def marks(self) -> Marks:
-        """Return what the board points at."""
+        """Return the marks on the board."""
         aimed = at_table.preview(self.playing, self.model)
         if aimed is not None and isinstance(self.model.legal, LegalLays):
             return Marks(cursor=HILLS[aimed[0]], preview=aimed, choices=self.model.legal.positions)
@@ -265,7 +265,7 @@ class PlayingDrawing(ServerPage, frozen=True):
 
 
 def in_hand(playing: Playing, model: TableModel, glyphs: GlyphSet, width: int) -> Line:
-    """Return in one line what is to be laid or placed: of the hand the chosen piece and those after it."""
+    """Return in one line the tile to lay, or the chosen piece and those after it in the hand."""
     if isinstance(model.legal, LegalLays) and model.view is not None:
         at = at_table.selected_position(playing, model.legal)
         words = _("TILE {tile}").format(tile=model.view.drawn)

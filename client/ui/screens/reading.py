@@ -104,7 +104,7 @@ REPLAY_COMMANDS: Final = (
 
 
 class Topic(enum.Enum):
-    """What there is to read."""
+    """A text to read."""
 
     HELP = enum.auto()
     RULES = enum.auto()

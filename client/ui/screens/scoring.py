@@ -230,8 +230,8 @@ def sentence(view: View, number: int, names: Sequence[str]) -> str:
 class Scene(Struct, frozen=True):
     """A step of the walk-through, ready to be drawn.
 
-    `acts` are what the hill's soldiers do, `counted` the pieces whose influence has been counted, the last
-    one being `counting`; `points` is what each seat has won so far.
+    `acts` are the actions of the hill's soldiers, `counted` the pieces whose influence has been counted, the
+    last one being `counting`; `points` are each seat's points so far.
     """
 
     event: ScoringEvent
@@ -334,7 +334,7 @@ def _playing_again(ui: Ui, model: TableModel) -> Outcome:
 
 
 class ScoringPanel(Struct, frozen=True):
-    """What the panel of a step of the scoring is drawn from."""
+    """The data for the panel at a step of the scoring."""
 
     scene: Scene
     view: View

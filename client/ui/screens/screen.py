@@ -1,4 +1,4 @@
-"""The whole screen, drawn by one pure function from the UI state and what is known of the table."""
+"""The screen, drawn by one pure function from the UI state and the known state of the table."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -64,7 +64,7 @@ _WITHOUT_SERVER: Final = frozenset(
 def offered(ui: Ui, model: TableModel, last_top: int = 0) -> tuple[Key, ...]:
     """Return the keys that have an effect now: the function bar shows them if there is room for all.
 
-    `last_top` is how far what is shown can be scrolled.
+    `last_top` is how far the page can be scrolled.
     """
     here = ui.overlay or ui.page
     if ui.entry is not None:

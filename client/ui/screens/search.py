@@ -97,7 +97,7 @@ def spots(server: FoundServer) -> tuple[Spot, ...]:
 
 
 def found(ui: Ui, now: Found) -> Ui:
-    """Return the UI state with what is found now; what was chosen stays chosen as far as it is there."""
+    """Return the UI state with the current findings; the choice stays if it is still there."""
     if not isinstance(ui.page, Search):
         return ui
     page = replace(ui.page, found=now)
@@ -105,7 +105,7 @@ def found(ui: Ui, now: Found) -> Ui:
 
 
 def seat_stands(ui: Ui, seat: KeptSeat, answer: SeatAnswer) -> Ui:
-    """Return the UI state with how the game stands at the table of a seat."""
+    """Return the UI state with the state of the game at the table of a kept seat."""
     if not isinstance(ui.page, Search):
         return ui
     return replace(ui, page=replace(ui.page, answers={**ui.page.answers, seat: answer}))
@@ -137,7 +137,7 @@ _COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
 
 
 def search_block(search: Search, glyphs: GlyphSet, width: int, height: int) -> Block:
-    """Return the lines around the chosen one, the line for an address, and what there is to say."""
+    """Return the lines around the chosen one, the line for an address, and the messages."""
     *listed, address = _texts(search)
     chosen = len(listed)
     if search.chosen is not None:

@@ -56,7 +56,7 @@ _AS_USUAL: Final = Calling()
 
 
 class StartLine(enum.Enum):
-    """What can be chosen on the start screen, besides the servers joined before."""
+    """A choice on the start screen, other than the servers joined before."""
 
     CONTINUE = enum.auto()
     LEARN = enum.auto()
@@ -180,9 +180,9 @@ def _chosen(ui: Ui, start: Start) -> Outcome:
 
 
 def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
-    """Take in what was asked for: a name, a table's title, or the address of a server to go to.
+    """Accept typed input: a name, a table's title, or the address of a server to join.
 
-    A server that was found also goes by its name.
+    A server found on the network can also be given by its name.
     """
     if asked is Asked.TITLE:
         if len(text) > TITLE_LENGTH:

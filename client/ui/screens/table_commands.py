@@ -225,7 +225,7 @@ _BY_VERB: Final = {command.verb: command for command in TABLE_COMMANDS}
 
 
 def meaning(verb: str, text: str, model: TableModel) -> Request | Misread | None:
-    """Return what a line about the table asks for, by its verb and what follows; None without such a verb."""
+    """Return the request in a line about the table, from its verb and the rest; None without a verb."""
     if (command := _BY_VERB.get(verb)) is None:
         return None
     if model.state is None:
@@ -235,7 +235,7 @@ def meaning(verb: str, text: str, model: TableModel) -> Request | Misread | None
 
 
 def lines(model: TableModel) -> Iterator[str]:
-    """Yield what the player can type now, with what only the host may do."""
+    """Yield the commands that the player can type now, including the host's."""
     state = model.state
     if state is None or model.seat is None:
         return
@@ -245,7 +245,7 @@ def lines(model: TableModel) -> Iterator[str]:
 
 
 def help_rows(*, host: bool) -> tuple[tuple[str, str], ...]:
-    """Return what the help says of the commands of everybody, or of the host; alike ones share a row."""
+    """Return the help on the commands of everybody, or of the host; similar ones share a row."""
     chosen = (command for command in TABLE_COMMANDS if command.host == host)
     return tuple(
         (", ".join(command.typed for command in alike), words)

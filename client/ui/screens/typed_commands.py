@@ -1,4 +1,4 @@
-"""Typed commands: what a line means, and how it could be completed."""
+"""Typed commands: their meaning and their completions."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,7 +55,7 @@ _REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eye
 
 
 def meaning(text: str, model: TableModel) -> Meaning:
-    """Return what a typed line asks for."""
+    """Return the request that a typed line makes."""
     words = text.split()
     match [words[0].lower(), *words[1:]] if words else []:
         case []:
@@ -177,7 +177,7 @@ def _no_command(text: str) -> Misread:
 
 
 def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
-    """Return what a line typed at a record asks for."""
+    """Return the request that a line typed during a replay makes."""
     recording = replay.recording
     words = text.split()
     seats = (str(seat + 1) for seat in recording.seats)

@@ -1,4 +1,4 @@
-"""The line that the player types: how keys change it, and what it does when it is sent."""
+"""The line being typed: how keys edit it, and what sending it does."""
 
 from dataclasses import replace
 from typing import Final
@@ -38,12 +38,12 @@ KEYS: Final = (
 
 
 def replay_in(ui: Ui) -> Replay | None:
-    """Return the record on the screen, if there is one: it has typed commands of its own."""
+    """Return the record on the screen, if there is one: it has its own typed commands."""
     return ui.page if isinstance(ui.page, Replay) else None
 
 
 def edit_line(ui: Ui, entry: Entry, action: Action, model: TableModel) -> Outcome:
-    """Return the UI state after a key while a line is being typed, and what the line asks for."""
+    """Return the UI state after a key while a line is being typed, and the line's request."""
     match action:
         case Act.CONFIRM:
             return _sent(ui, entry, model)

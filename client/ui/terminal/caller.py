@@ -19,7 +19,7 @@ _LONGEST: Final = 120  # cells
 
 
 class Caller:
-    """A terminal's window; `focused` is None as long as the terminal has not told whether it is."""
+    """A terminal's window; `focused` is None until the terminal reports it."""
 
     def __init__(self, output: Output, calling: Calling) -> None:
         """Use `output` in the ways of `calling`, which must be resolved."""

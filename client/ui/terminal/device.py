@@ -18,11 +18,11 @@ PLAIN_LOCALES: Final = frozenset({"C", "POSIX"})  # in which text is ASCII
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A terminal that is reached through `input` and `output`, by a program that has others to serve.
+    """A terminal reached through `input` and `output`, by a program that serves several.
 
-    `attach` is given what draws the screen again. Nothing is painted unless `may_paint`; `painted` is told
-    how many seconds of a processor a frame took, and how many in all, and returns how many have to pass
-    before the next one. `patience` returns for how many seconds a frame has to wait that nobody waits for.
+    `attach` receives the function that redraws the screen. Nothing is painted unless `may_paint`. `painted`
+    receives the CPU seconds of a frame and the total, and returns how many seconds must pass before the next
+    frame. `patience` returns how many seconds a frame that nobody is waiting for has to wait.
     """
 
     input: Input
@@ -35,7 +35,7 @@ class Remote:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What is known of a terminal; `environment` describes it, and without `remote` it is this program's."""
+    """A terminal, described by `environment`; without `remote`, it is this program's own."""
 
     environment: Mapping[str, str]
     encoding: str

@@ -25,7 +25,7 @@ def key_bindings(
 ) -> KeyBindings:
     """Return bindings that call `press` with a key's name or character, and `paste` with pasted text.
 
-    `focus` hears whether the window has the focus, `suspend` that the program is to be suspended.
+    `focus` is called when the window gains or loses the focus, `suspend` to suspend the program.
     """
     bindings = KeyBindings()
 

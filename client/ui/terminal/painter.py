@@ -1,6 +1,6 @@
-"""Frames on the terminal: the colours that it can show, and what has changed since the last frame.
+"""Paints frames on the terminal: in the colours that it can show, and only where they have changed.
 
-A drawn line is a value, so comparing it with the one on the screen tells whether that is still right.
+A drawn line is a value, so comparing it with the one on the screen shows whether that is up to date.
 prompt_toolkit's own renderer compares both screens cell by cell, which takes longer than all the drawing.
 """
 
@@ -37,7 +37,7 @@ class ColourPair:
 
 @dataclass(frozen=True, slots=True)
 class LandColours:
-    """The backgrounds of the tiles, and the colours of what is written on them."""
+    """The backgrounds of the tiles, and the colours of the text on them."""
 
     tiles: Mapping[Tile, str]
     text: str

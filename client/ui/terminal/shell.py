@@ -29,9 +29,9 @@ _BUTTONS: Final = frozenset({MouseButton.LEFT, MouseButton.MIDDLE, MouseButton.R
 
 
 class Shell:
-    """A full screen: it shows what `frame_for` draws, and hands keys and clicks on.
+    """A full screen: shows what `frame_for` draws, and passes keys and clicks on.
 
-    With a key goes how far the frame can be scrolled in which it was pressed.
+    Each key comes with how far the frame in which it was pressed can be scrolled.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Shell:
 
     @property
     def focused(self) -> bool | None:
-        """Return whether the window has the focus; None if the terminal has not told."""
+        """Return whether the window has the focus; None if the terminal has not reported it."""
         return self._caller.focused
 
     def call(self, title: str, sentence: str) -> None:
@@ -195,7 +195,7 @@ class Shell:
 
 
 def describe_failure(error: BaseException) -> str:
-    """Return the sentence that tells the player that the program failed."""
+    """Return the sentence that reports the program's failure to the player."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return _("The client crashed: {error}. Please report this with what palatinus doctor prints.").format(

@@ -43,13 +43,13 @@ def describe_better(better: Better, name: str) -> str:
 
 
 def reasons(recording: Recording, judged: JudgedMove, move: Place) -> list[str]:
-    """Return what a move brings, as its player could see it before `judged` was played."""
+    """Return a move's benefits, as its player could see them before `judged` was played."""
     view = recording.view(judged.number - 1, eyes_of(judged.seat))
     return describe_forecast(forecast(view, judged.seat, move.piece, move.field), recording.names)
 
 
 def explain(recording: Recording, move: JudgedMove) -> list[str]:
-    """Return what the better move was and brings, and what the one that was played does; empty for none."""
+    """Return the better move and its benefits, and those of the move that was played; empty for none."""
     if move.better is None:
         return []
     return [

@@ -1,4 +1,4 @@
-"""What has changed at a table and at the server, as the log tells it."""
+"""Changes at a table and on the server, in the words of the log."""
 
 from collections.abc import Iterator, Sequence
 from typing import Self
@@ -150,12 +150,12 @@ def describe_stand_in(name: str) -> str:
 
 
 def by_stand_in(sentence: str) -> str:
-    """Return a player's move as the log has it if a bot made it."""
+    """Return a player's move in the words of the log, if a bot made it."""
     return _("{move} (A bot moved.)").format(move=sentence)
 
 
 def announcement(text: str) -> str:
-    """Return an announcement as the log has it: what is before the colon is longer than any name."""
+    """Return an announcement for the log: the text before the colon is longer than any name."""
     return _("Announcement by the host of the server: {text}").format(text=text)
 
 

@@ -1,4 +1,4 @@
-"""What happens in a game, and what a move would do, in sentences."""
+"""Events and forecasts in sentences."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -94,7 +94,7 @@ def _describe_laid(event: TileLaid, names: Sequence[str]) -> str:
 
 
 def turned(turns: int) -> str:
-    """Return how a tile lies."""
+    """Return a tile's orientation in words."""
     if not turns:
         return _("not turned")
     return counted("turned once", "turned {turns} times", turns).format(turns=turns)
@@ -135,7 +135,7 @@ _FLIGHT = frozenset({Outcome.FLIGHT})
 
 
 def describe_forecast(found: Forecast, names: Sequence[str]) -> list[str]:
-    """Return what the piece would give, what soldiers would do, and what changes for other pieces."""
+    """Return what the piece would score, what soldiers would do, and the changes for other pieces."""
     return [
         _describe_gain(found, names),
         *(told for soldier in found.soldiers if (told := _describe_soldier(found, soldier, names))),

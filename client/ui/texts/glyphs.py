@@ -1,4 +1,4 @@
-"""The signs that screens, texts and exports are made of, with and without Unicode."""
+"""The signs used on screens, in texts and in exports, with and without Unicode."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class GlyphSet:
-    """The signs that drawings are made of."""
+    """The signs used in drawings."""
 
     ascii: bool
     spring: str

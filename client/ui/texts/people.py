@@ -21,7 +21,7 @@ def names_at(model: TableModel) -> tuple[str, ...]:
 
 
 def describe_mute(name: str | None, *, on: bool) -> str:
-    """Return what it means for the player that somebody was muted, or all spectators for None."""
+    """Return the effect of muting somebody, or all spectators for None, in words for the player."""
     if name is None:
         return _("You no longer hear spectators.") if on else _("You hear spectators again.")
     form = _("You no longer hear {name}.") if on else _("You hear {name} again.")
@@ -55,14 +55,14 @@ def describe_more(people: int) -> str:
 
 
 def spectator_name(number: int | None, name: str | None) -> str:
-    """Return what a spectator is called, by the number or name that the server told."""
+    """Return a spectator's name, from the number or name that the server sent."""
     if name is not None:
         return name
     return _("A spectator") if number is None else _("spectator {number}").format(number=number)
 
 
 def watching_name(called: str, name: str | None) -> str:
-    """Return what a spectator is called among players: without a name, it says so by itself."""
+    """Return a spectator's name among players; without one, the text says that it is a spectator."""
     return called if name is None else _("{name} (spectator)").format(name=called)
 
 

@@ -1,4 +1,4 @@
-"""The scoring in sentences, its arithmetic, and what comes of one game and of several."""
+"""The scoring in sentences, its arithmetic, and the results of one game and of several."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
@@ -19,7 +19,7 @@ def bounds_text(bounds: Bounds) -> str:
 
 
 def describe_soldier(event: SoldierFled | Captured, names: Sequence[str]) -> str:
-    """Return what a soldier found beside it and did (R5)."""
+    """Return what a soldier found next to it, and what it did (R5)."""
     merchants, farmers = len(event.merchants), len(event.farmers)
     found = _("{name}'s soldier on {field} has {merchants} and {farmers} beside it").format(
         name=names[event.seat],
@@ -160,7 +160,7 @@ def describe_rematch(state: TableState, seat: Seat | None) -> str:
 
 
 def describe_standings(state: TableState) -> str:
-    """Return what the players have reached in several games, the best first; empty after a single one."""
+    """Return the players' totals over several games, best first; empty after a single one."""
     if all(seat.standing.games < 2 for seat in state.seats):
         return ""
     return list_standings(

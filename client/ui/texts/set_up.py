@@ -14,7 +14,7 @@ _STAGES: Final = {"gathering": N_("waiting for players"), "playing": N_("playing
 
 
 class Switch(NamedTuple):
-    """A setting that is on or off: how it is typed, what the help says, and what is said when it is which."""
+    """An on-off setting: its command, its help text, and the texts for on and off."""
 
     verb: str
     help: str

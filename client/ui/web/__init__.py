@@ -1,1 +1,1 @@
-"""What a browser shows: how to join, the list of tables, and a table as spectators see it."""
+"""Pages for browsers: how to join, the list of tables, and a table as spectators see it."""

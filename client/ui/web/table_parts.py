@@ -42,7 +42,7 @@ PARTS: Final = (
 
 
 def way_in(*, joins: bool) -> dict[str, str]:
-    """Return the parts that say what the command is for: to join the table, or only to watch it."""
+    """Return the parts that explain the command: to join the table, or only to watch it."""
     heading, option = (_("Join"), "") if joins else (_("Watch in a terminal"), " --watch")
     return {"way-in": str(joined(heading)), "watching": option}
 
