@@ -1,0 +1,135 @@
+"""What a release consists of: everything works from the wheel, the zipapp and the executable."""
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import Sequence
+from pathlib import Path
+
+import pexpect
+import psutil
+import pytest
+
+from client.network.connection import connected
+from protocol.messages import NEW, OpenTable, SeatBot
+from tests.commands.guests.visitor import visiting
+from tests.server.peer import http_get
+from trials.upgrade import Player, make_moves
+
+ROOT = Path(__file__).parents[1]
+SECONDS = 300.0
+FOREIGN = ("server", "client", "engine")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)  # it installs and compiles
+async def test_everything_works_from_each_artefact(tmp_path: Path, database: str) -> None:
+    for tool in ("build", "check_wheel_contents", "cyclonedx_py", "PyInstaller", "shiv", "twine"):
+        pytest.importorskip(tool, reason="the tools are missing: pip install -e '.[release]'")
+    folder = tmp_path / "release"
+    await output([sys.executable, str(ROOT / "build_release.py"), str(folder)])
+
+    sums = (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    assert sums == [
+        f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}"
+        for file in sorted(folder.iterdir())
+        if file.name != "SHA256SUMS"
+    ]
+    for bill in folder.glob("*.cdx.json"):
+        components = json.loads(bill.read_bytes())["components"]
+        assert {"msgpack", "zeroconf"} < {each["name"] for each in components}
+        assert all(each["licenses"] for each in components if each["type"] == "library")
+
+    (wheel,), (zipapp,) = folder.glob("*.whl"), folder.glob("*.pyz")
+    executable = zipapp.with_name(zipapp.name.partition("-python")[0])
+    await output([sys.executable, "-m", "venv", str(tmp_path / "venv")])
+    python = tmp_path / "venv/bin/python"
+    await output([str(python), "-m", "pip", "install", "-q", f"{wheel}[ssh,cluster]"])
+    (packages,) = (tmp_path / "venv/lib").glob("*/site-packages")
+    for name in FOREIGN:  # packages of somebody else's
+        (packages / name).mkdir()
+        (packages / name / "__init__.py").write_text("raise SystemExit('not ours')", encoding="utf-8")
+    for number, program in enumerate((python.with_name("palatinus"), zipapp, executable)):
+        (home := tmp_path / f"home-{number}").mkdir()
+        await check(str(program), home, f"{database}_{number}")
+
+
+async def check(program: str, home: Path, database: str) -> None:
+    """Use everything that starts a process, reads a file of ours or needs an extra."""
+    assert "gebruik" in await output([program, "--lang", "nl", "--help"], home)
+    options = (
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--no-config",
+        "--data",
+        str(home / "data"),
+        "--records",
+        str(home / "records"),
+    )
+    more = ("--ssh", "0", "--web", "--metrics", "--bots-pace", "quick", "--database", database)
+    server = await asyncio.create_subprocess_exec(
+        program, "serve", *options, *more, stdout=PIPE, stderr=PIPE, env=environment(home)
+    )
+    assert server.stdout is not None
+    try:
+        ports: list[tuple[str, str]] = []
+        async with asyncio.timeout(SECONDS):
+            while len(ports) < 3:  # for players, browsers and guests
+                line = (await server.stdout.readline()).decode()
+                assert line, await server.communicate()
+                ports += re.findall(r":(\d+)/?$|-p (\d+)", line)
+        port, ssh = int(ports[0][0]), int(ports[2][1])
+        for page in ("/", "/metrics"):
+            assert (await http_get(port, page))[0] == 200
+        async with visiting(ssh) as guest:
+            await guest.until("A new table")
+        url = f"ws://127.0.0.1:{port}"
+        bots = ("--players", "2", "--seats", "2", "--random-layout", "--brain", "search:100,greedy")
+        assert "draws checked" in await output([program, "bot", url, *bots], home)
+        async with connected(url) as connection, asyncio.TaskGroup() as tasks:
+            await connection.ask(OpenTable(NEW, 2, "Anna", random_layout=True))
+            await connection.ask(SeatBot(NEW, "senator"))
+            player = Player(connection, 1)
+            tasks.create_task(player.play())
+            await make_moves([player], 100)
+            started = [each.cmdline() for each in psutil.Process(server.pid).children(recursive=True)]
+        assert any("server.thinking.worker" in command for command in started)
+    finally:
+        server.terminate()
+        _, errors = await server.communicate()
+    assert "WARNING" not in errors.decode()
+    records = [*(home / "records").iterdir()]
+    assert len(records) == 2
+    assert "a finished game" in await output([program, "check", str(records[0])], home)
+    arena = ("search:100", "random", "--games", "2", "-j", "2")
+    assert "random" in await output([program, "arena", *arena], home)
+    await asyncio.to_thread(open_start_screen, program, home)
+
+
+def open_start_screen(program: str, home: Path) -> None:
+    terminal = pexpect.spawn(program, env=environment(home), timeout=SECONDS, dimensions=(24, 80))
+    terminal.expect("Learn")
+    terminal.send("q")
+    terminal.expect(pexpect.EOF)
+
+
+async def output(command: Sequence[str], home: Path | None = None) -> str:
+    """Return what a command prints; it has to end well."""
+    around = None if home is None else environment(home)
+    process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE, cwd=home, env=around)
+    async with asyncio.timeout(1200):
+        out, errors = await process.communicate()
+    assert process.returncode == 0, errors.decode()
+    return out.decode()
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Return an environment in which nobody's settings and seats are found."""
+    own = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"), str(home))
+    return {**os.environ, **own, "TERM": "xterm-256color"}
