@@ -49,7 +49,7 @@ def _findings() -> Iterator[tuple[str, str]]:
     device, size = own_device(), shutil.get_terminal_size((0, 0))
     yield "palatinus", _installed("palatinus")
     yield "python", f"{platform.python_implementation()} {platform.python_version()}"
-    yield "program", _shown(Path(sys.executable))
+    yield "program", " ".join(_shown(Path(word).absolute()) for word in (sys.executable, sys.argv[0]))
     yield "platform", platform.platform()
     yield "sqlite, tls", f"{sqlite3.sqlite_version}, {ssl.OPENSSL_VERSION}"
     terminals = [name for name, stream in (("input", sys.stdin), ("output", sys.stdout)) if stream.isatty()]
