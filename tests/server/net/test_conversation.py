@@ -11,6 +11,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.limits import CLIENT_FRAME_BYTES, VERSIONS
 from protocol.messages import Hello, ListTables, Ping, Pong, Refused, Say, TableState, Welcome
+from server.app import running
+from server.config import Config, Limits
 from tests.server.peer import (
     TIMEOUT,
     check_views,
@@ -65,6 +67,17 @@ async def test_a_malformed_hello_is_refused_and_ends_the_connection(caplog: pyte
         assert refused.code == Code.BAD_MESSAGE
         assert (await peer.closed())[0] == CloseCode.POLICY_VIOLATION
     assert not [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}]
+
+
+@pytest.mark.parametrize(
+    ("offered", "code"), [(None, Code.PASSWORD_NEEDED), ("", Code.BAD_PASSWORD), ("opem", Code.BAD_PASSWORD)]
+)
+async def test_nobody_comes_in_without_the_password(offered: str | None, code: Code) -> None:
+    config = Config(password="open", limits=Limits(wrong_password_seconds=0))  # noqa: S106 - a test's own
+    async with running(config) as server, connected_without_hello(server.port) as peer:
+        await peer.send(Hello(list(VERSIONS), "test", offered))
+        assert (await peer.until(Refused)).code == code
+        assert (await peer.closed())[0] == CloseCode.POLICY_VIOLATION
 
 
 async def test_hello_is_sent_only_once() -> None:
