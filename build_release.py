@@ -37,11 +37,11 @@ _NEVER_USED: Final = (
     "tkinter",
     "unittest",
 )
-# A zipapp has what was compiled for one Python.
+# A zipapp has what was compiled for one Python; shiv runs this with the name of the `archive`.
 _RIGHT_PYTHON: Final = f"""\
 import sys
 if sys.version_info[:2] != {sys.version_info[:2]}:
-    sys.exit("palatinus: this file needs {_PYTHON}: run {_PYTHON} " + sys.argv[0])
+    sys.exit("palatinus: this file needs {_PYTHON}: run {_PYTHON} " + archive)
 """
 # An executable is its own Python: it starts processes for guests and thinking as `palatinus -P -m MODULE`.
 # Those of anyio, which it starts with -u, have to write without a buffer.
