@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from client.language import _
-from client.ui.export.tables import Table
 from commands.parsing import CANNOT_WRITE, WrongUse, using_file
 from engine.events import Event, WolvesRevealed
 from engine.record import recorded
+from protocol.admin import StoredReport
 
 
 def add_record(command: argparse.ArgumentParser) -> None:
@@ -18,7 +18,7 @@ def add_record(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", nargs="?", metavar="FILE", help=meaning)
 
 
-def write_record(table: Table, events: Sequence[Event], file: str | None) -> Path | None:
+def write_record(table: StoredReport, events: Sequence[Event], file: str | None) -> Path | None:
     """Write the record of a table's game to `file`, `-` for standard output; None is CODE.txt, if it is new.
 
     Return the file that was written, if one was. Raises WrongUse.

@@ -3,7 +3,7 @@
 import argparse
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +12,7 @@ from typing import Any, Final
 from client.language import N_, _, counted
 from client.records.recording import Recording
 from client.ui.export.moment import as_text
-from client.ui.export.tables import Table, check_lines, listing, progress, salvage_line, summary
+from client.ui.export.tables import listing, progress, summary
 from commands.arguments import data_folder
 from commands.confirmation import confirmed
 from commands.display_options import add_ascii
@@ -21,9 +21,10 @@ from commands.serving.game_record import add_record, write_record
 from commands.serving.running_server import ServedTables, add_server, runs, socket_in
 from engine.record import recorded
 from engine.view import SPECTATOR
+from protocol.admin import StoredReport
 from salvage.repair import repair, salvaged_games
 from server.errors import JournalError, JournalInUse
-from server.storage.condition import CheckedTable
+from server.storage.condition import CheckedTable, Condition, Salvaged
 from server.storage.owner import OwnersTables
 from server.storage.sqlite.data_folder import DataFolder, make_folder
 from server.version import install_command
@@ -117,7 +118,7 @@ def _database_module() -> ModuleType:
     return database_tables
 
 
-def _stored(folder: OwnersTables | ServedTables, code: str) -> Table:
+def _stored(folder: OwnersTables | ServedTables, code: str) -> StoredReport:
     if (table := folder.table(code)) is None:
         raise WrongUse(_("there is no table {code}").format(code=code))
     return table
@@ -193,7 +194,7 @@ def _tables_checked(arguments: argparse.Namespace) -> int:
         found = tables.check()
     for fault in found.faults:
         print(_("Damaged: {reason}.").format(reason=describe_host_error(fault)))
-    print(*check_lines(found.tables), sep="\n")
+    print(*_check_lines(found.tables), sep="\n")
     return 0 if found.whole else 1
 
 
@@ -222,7 +223,7 @@ def _tables_salvaged(arguments: argparse.Namespace) -> int:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("xb") as out:
                     out.write(recorded(game.events, game.names).encode())
-        print(salvage_line(game, str(path)))
+        print(_salvage_line(game, str(path)))
     print(_("The records of running games reveal all wolf pieces."), file=sys.stderr)
     return 0 if all(game.complete for game in found) else 1
 
@@ -236,7 +237,7 @@ def _journal_repaired(arguments: argparse.Namespace) -> int:
             text = _("a server is using {folder}. Stop it first, or only write records with --to")
             raise WrongUse(text.format(folder=_folder(arguments)))
         findings, kept = repair(tables.data)
-    print(*check_lines([CheckedTable.of(verdict) for verdict in findings.verdicts]), sep="\n")
+    print(*_check_lines([CheckedTable.of(verdict) for verdict in findings.verdicts]), sep="\n")
     if kept is not None:
         print(_("The journal was written again. The earlier files are kept: {file}.").format(file=kept))
     return 0
@@ -253,3 +254,35 @@ def _table_restored(arguments: argparse.Namespace) -> int:
         moves = folder.restore(table.code)
     print(_("Table {code} goes on after move {moves}.").format(code=table.code, moves=moves))
     return 0
+
+
+def _check_lines(tables: Sequence[CheckedTable]) -> list[str]:
+    """Return what is wrong with each damaged table, and how many tables are intact."""
+    damaged = [table for table in tables if table.condition is not Condition.WHOLE]
+    lines = [_describe_damage(table) for table in damaged]
+    whole = len(tables) - len(damaged)
+    lines.append(counted("{n} table is intact.", "{n} tables are intact.", whole).format(n=whole))
+    return lines
+
+
+def _describe_damage(table: CheckedTable) -> str:
+    match table.condition:
+        case Condition.SHORTER:
+            text = _("Table {code}: intact up to move {moves}. Missing entries after that: {missing}.")
+        case Condition.DAMAGED:
+            text = _("Table {code}: damaged after move {moves}. Damaged or missing entries: {missing}.")
+        case _:
+            text = _("Table {code}: lost. Missing entries: {missing}.")
+    return text.format(code=table.code, moves=table.moves, missing=table.missing)
+
+
+def _salvage_line(game: Salvaged, file: str) -> str:
+    """Return what was salvaged of a table."""
+    if not game.events:
+        return _("Table {code}: no game.").format(code=game.code)
+    text = (
+        _("Table {code}: complete up to move {moves}, in {file}.")
+        if game.complete
+        else _("Table {code}: only up to move {moves}, in {file}.")
+    )
+    return text.format(code=game.code, moves=game.moves, file=file)

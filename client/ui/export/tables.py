@@ -1,8 +1,6 @@
 """The tables of a server, finished games and standings, as text."""
 
-import enum
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
 from client.language import _, counted
 from client.records.recording import PastGame, Recording
@@ -11,62 +9,12 @@ from client.ui.texts.scoring import describe_points, describe_result
 from client.ui.texts.set_up import describe_stage
 from client.ui.texts.times import local_time
 from engine.view import Eyes
-from protocol.messages import Stage, Standing
+from protocol.admin import StoredReport
+from protocol.messages import Standing
 from protocol.text import printable
 
 
-class Table(Protocol):
-    """A table as the list shows it; times are seconds since 1970."""
-
-    @property
-    def code(self) -> str: ...
-    @property
-    def stage(self) -> Stage: ...
-    @property
-    def archived(self) -> bool: ...
-    @property
-    def names(self) -> Sequence[str]: ...
-    @property
-    def moves(self) -> int: ...
-    @property
-    def opened(self) -> int | None: ...
-    @property
-    def changed(self) -> int | None: ...
-    @property
-    def damaged(self) -> bool: ...
-    @property
-    def lost(self) -> bool: ...
-
-
-class CheckedTable(Protocol):
-    """The result of checking a table: its intact moves and its missing entries."""
-
-    @property
-    def code(self) -> str: ...
-    @property
-    def condition(self) -> enum.Enum: ...
-    @property
-    def archived(self) -> bool: ...
-    @property
-    def moves(self) -> int: ...
-    @property
-    def missing(self) -> int: ...
-
-
-class Salvaged(Protocol):
-    """What was salvaged of a table; `events` is empty if its game had not begun."""
-
-    @property
-    def code(self) -> str: ...
-    @property
-    def events(self) -> Sequence[object]: ...
-    @property
-    def moves(self) -> int: ...
-    @property
-    def complete(self) -> bool: ...
-
-
-def listing(tables: Iterable[Table]) -> list[str]:
+def listing(tables: Iterable[StoredReport]) -> list[str]:
     """Return a heading and a line for each table, or one line that says that there are none."""
     rows = [
         (
@@ -85,7 +33,7 @@ def listing(tables: Iterable[Table]) -> list[str]:
     return columns([heading, *rows])
 
 
-def summary(table: Table) -> list[str]:
+def summary(table: StoredReport) -> list[str]:
     """Return all that everybody may know of a table, except its board."""
     seats = [
         _("Seat {number}: {name}").format(number=seat, name=printable(name) or _("free"))
@@ -100,38 +48,6 @@ def summary(table: Table) -> list[str]:
     ]
 
 
-def check_lines(tables: Sequence[CheckedTable]) -> list[str]:
-    """Return what is wrong with each damaged table, and how many tables are intact."""
-    damaged = [table for table in tables if table.condition.value != "whole"]
-    lines = [_describe_damage(table) for table in damaged]
-    whole = len(tables) - len(damaged)
-    lines.append(counted("{n} table is intact.", "{n} tables are intact.", whole).format(n=whole))
-    return lines
-
-
-def _describe_damage(table: CheckedTable) -> str:
-    match table.condition.value:
-        case "shorter":
-            text = _("Table {code}: intact up to move {moves}. Missing entries after that: {missing}.")
-        case "damaged":
-            text = _("Table {code}: damaged after move {moves}. Damaged or missing entries: {missing}.")
-        case _:
-            text = _("Table {code}: lost. Missing entries: {missing}.")
-    return text.format(code=table.code, moves=table.moves, missing=table.missing)
-
-
-def salvage_line(game: Salvaged, file: str) -> str:
-    """Return what was salvaged of a table."""
-    if not game.events:
-        return _("Table {code}: no game.").format(code=game.code)
-    text = (
-        _("Table {code}: complete up to move {moves}, in {file}.")
-        if game.complete
-        else _("Table {code}: only up to move {moves}, in {file}.")
-    )
-    return text.format(code=game.code, moves=game.moves, file=file)
-
-
 def progress(recording: Recording, eyes: Eyes) -> str:
     """Return the state of a game in one line: its result, or its progress."""
     view = recording.view(recording.end, eyes)
@@ -141,11 +57,11 @@ def progress(recording: Recording, eyes: Eyes) -> str:
     return form.format(n=view.to_place)
 
 
-def _names(table: Table) -> list[str]:
+def _names(table: StoredReport) -> list[str]:
     return [printable(name) or _("(free)") for name in table.names]
 
 
-def _stage(table: Table) -> str:
+def _stage(table: StoredReport) -> str:
     if table.lost:
         return _("lost")
     stage = describe_stage(table.stage, full=all(table.names))
