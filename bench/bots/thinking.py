@@ -12,8 +12,7 @@ from client.bots.levels import LEVELS
 from engine.game import Game, GameOptions, RandomChance
 from engine.redaction import snapshot
 from engine.view import eyes_of
-from server.config import InProcess
-from server.tables.absence.stand_in import question_about
+from server.thinking.messages import Question, framed
 from server.thinking.worker_process import WorkerProcess
 
 _MIB = 2**20
@@ -26,7 +25,7 @@ async def _measure() -> None:
     view = snapshot(game.view, eyes_of(legal.seat))
     print("level      first move  next move  private memory")
     for level in LEVELS.values():
-        question = question_about(InProcess(level.choose), view, legal, 1)
+        question = framed(Question(level.choose, view, legal, 1))
         worker = await WorkerProcess.started()
         seconds = [(await worker.answer(question)).seconds for _ in range(2)]
         private = psutil.Process(worker.pid).memory_full_info().uss / _MIB

@@ -11,7 +11,7 @@ from typing import Final
 from server.failures import Tasks
 from server.logs import about
 from server.rate_limits import RateLimiter
-from server.thinking.messages import Position, Thought
+from server.thinking.messages import Thought
 from server.thinking.turns import Turns
 from server.thinking.worker_process import WorkerProcess
 
@@ -29,7 +29,7 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    question: Position
+    question: bytes
     answer: asyncio.Future[Thought]
 
 
@@ -54,8 +54,8 @@ class ThinkingProcesses:
         self._next_line = -math.inf
         self._closed = False
 
-    def ask(self, question: Position, asker: Sequence[str]) -> asyncio.Future[Thought]:
-        """Queue the question for the asker's turn, unless the future is cancelled before that.
+    def ask(self, question: bytes, asker: Sequence[str]) -> asyncio.Future[Thought]:
+        """Queue the question, in a frame, for the asker's turn, unless the future is cancelled before that.
 
         The future fails with NoAnswer.
         """

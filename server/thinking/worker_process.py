@@ -2,19 +2,14 @@
 
 import asyncio
 import contextlib
+import pickle
 import subprocess
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from typing import Any
 
-import msgspec
-
-from server.thinking.messages import FRAME_HEAD, MOST_BYTES, Position, Thought, answer_in, framed
+from server.thinking.messages import FRAME_HEAD, MOST_BYTES, Thought
 from server.version import module_process
-
-
-class WorkerLost(Exception):
-    """The process has ended, or answers nonsense."""
 
 
 class WorkerProcess:
@@ -42,20 +37,18 @@ class WorkerProcess:
         """Return the system's number of the process."""
         return self._process.pid
 
-    async def answer(self, question: Position) -> Thought:
-        """Return the answer; raises WorkerLost."""
+    async def answer(self, question: bytes) -> Thought:
+        """Return the answer to a question in a frame; raises whatever shows that the process is lost."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None  # noqa: S101 - both are pipes
         assert stdout is not None  # noqa: S101
-        try:
-            stdin.write(framed(question))
-            await stdin.drain()
-            length = int.from_bytes(await stdout.readexactly(FRAME_HEAD))
-            if length > MOST_BYTES:
-                raise WorkerLost(f"an answer of {length} bytes")
-            return answer_in(await stdout.readexactly(length))
-        except (OSError, asyncio.IncompleteReadError, msgspec.DecodeError) as error:
-            raise WorkerLost(type(error).__name__) from error
+        stdin.write(question)
+        await stdin.drain()
+        length = int.from_bytes(await stdout.readexactly(FRAME_HEAD))
+        if length > MOST_BYTES:
+            raise ValueError(f"an answer of {length} bytes")
+        answer: Thought = pickle.loads(await stdout.readexactly(length))  # noqa: S301 - of the host's own brain
+        return answer
 
     async def end(self) -> None:
         """End the process, whatever it does."""

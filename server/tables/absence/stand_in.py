@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import pickle
 import random
 from typing import Final
 
@@ -11,17 +10,13 @@ from engine.game import Game
 from engine.legal import Legal, random_command
 from engine.redaction import snapshot
 from engine.view import View, eyes_of
-from protocol.codec import BadMessage, decode_client, encode
-from protocol.messages import Lay, PlacePiece
-from protocol.moves import command_of
-from protocol.snapshot import snapshot_message
 from server.config import Brain, Choose, Config, InProcess
 from server.failures import Tasks
 from server.logs import about
 from server.networks import networks_in
 from server.tables.absence.pace import Pace
 from server.thinking.fair_thread import FairThread
-from server.thinking.messages import Position, Thought
+from server.thinking.messages import Question, framed
 from server.thinking.processes import NoAnswer, ThinkingProcesses
 
 log = logging.getLogger(__name__)
@@ -83,10 +78,10 @@ class StandIn:
     async def _elsewhere(self, brain: InProcess, view: View, legal: Legal, origin: str) -> Command:
         """Think in a process; if that fails or takes too long, with the best of the simple brains."""
         try:
-            question = question_about(brain, view, legal, self._rng.getrandbits(64))
+            question = framed(Question(brain.choose, view, legal, self._rng.getrandbits(64)))
             async with asyncio.timeout(self._seconds):
                 answer = await self._processes.ask(question, networks_in(origin))
-            if (command := _command_in(answer, legal)) is not None:
+            if (command := _checked(answer.command, legal)) is not None:
                 return command
             self._complain_of_process(f"raised {answer.error}" if answer.error else _ILLEGAL)
         except (NoAnswer, TimeoutError):
@@ -104,8 +99,8 @@ class StandIn:
             # Only its type is logged: the message may reveal the seat's hand.
             self._complain_of_brain(f"raised {type(error).__name__}")
         else:
-            if isinstance(command, LayTile | Place) and command in list(legal.commands()):
-                return command
+            if (legal_one := _checked(command, legal)) is not None:
+                return legal_one
             self._complain_of_brain(_ILLEGAL)
         return random_command(legal, self._rng)
 
@@ -120,26 +115,11 @@ class StandIn:
             log.warning("a bot failed and a simpler one moves for it", extra=about(reason=why))
 
 
-def question_about(brain: InProcess, view: View, legal: Legal, seed: int) -> Position:
-    """Return the input for a process: the view and the legal moves of the seat whose turn it is."""
-    frame = encode(snapshot_message(view, 0, legal))
-    return Position(pickle.dumps(brain.choose), legal.seat, seed, frame)
-
-
 def _simple(*brains: Brain | None) -> Choose | None:
     """Return the first of the brains that does not take long."""
     return next((brain for brain in brains if brain is not None and not isinstance(brain, InProcess)), None)
 
 
-def _command_in(answer: Thought, legal: Legal) -> Command | None:
-    """Return the answer's command, if it is a legal one."""
-    if answer.error:
-        return None
-    try:
-        message = decode_client(answer.move)
-    except BadMessage:
-        return None
-    if not isinstance(message, Lay | PlacePiece):
-        return None
-    command = command_of(legal.seat, message)
-    return command if command in list(legal.commands()) else None
+def _checked(command: object, legal: Legal) -> Command | None:
+    """Return what a brain has chosen if it is legal."""
+    return command if isinstance(command, LayTile | Place) and command in list(legal.commands()) else None

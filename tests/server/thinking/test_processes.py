@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import pickle
 import random
 import sys
 from collections.abc import AsyncIterator
@@ -12,21 +13,17 @@ import pytest
 from hypothesis import assume, given
 
 from engine.game import Game, GameOptions
+from engine.legal import LegalPlaces
 from engine.redaction import snapshot
 from engine.view import eyes_of
-from protocol.codec import decode_client, decode_server
-from protocol.events import legal_of
-from protocol.messages import Lay, PlacePiece, Snapshot
-from protocol.moves import command_of
-from protocol.snapshot import view_of
-from server.config import Choose, InProcess
+from server.config import Choose
 from server.failures import Tasks
 from server.rate_limits import RateLimiter
-from server.tables.absence.stand_in import question_about
-from server.thinking.messages import Position, Thought
+from server.thinking.messages import FRAME_HEAD, Question, Thought, framed
 from server.thinking.processes import NoAnswer, ThinkingProcesses
 from server.thinking.turns import Turns
-from tests.games import games, played
+from tests.client.bots.test_brains import with_swapped_wolves
+from tests.games import games, played, seeds
 from tests.server.peer import TIMEOUT, eventually
 from tests.server.thinking.brains import Waiting, ending, hanging, steady
 
@@ -44,11 +41,11 @@ def thinkers() -> list[psutil.Process]:
     return found
 
 
-def ask_in(game: Game, brain: Choose, seed: int = 1) -> Position:
+def ask_in(game: Game, brain: Choose, seed: int = 1) -> bytes:
     """Return the question what the seat on turn is to do."""
     legal = game.legal()
     assert legal is not None
-    return question_about(InProcess(brain), snapshot(game.view, eyes_of(legal.seat)), legal, seed)
+    return framed(Question(brain, snapshot(game.view, eyes_of(legal.seat)), legal, seed))
 
 
 @contextlib.asynccontextmanager
@@ -67,17 +64,19 @@ async def processes(
 # -- what is asked and answered ---------------------------------------------------------------------
 
 
-@given(games())
-def test_a_process_sees_what_the_seat_sees(game: Game) -> None:
-    """What crosses the pipe is the seat's own view and its legal moves, unchanged."""
-    assume(not game.over)
+@given(games(), seeds)
+def test_hidden_pieces_do_not_change_what_a_process_is_told(game: Game, seed: int) -> None:
+    """R4.2: two games that look alike to a seat lead to the same question."""
     legal = game.legal()
+    assume(isinstance(legal, LegalPlaces))
     assert legal is not None
-    received = decode_server(ask_in(game, steady).snapshot)
-    assert isinstance(received, Snapshot)
-    assert view_of(received, legal.seat) == snapshot(game.view, eyes_of(legal.seat))
-    assert received.legal is not None
-    assert legal_of(received.legal, legal.seat) == legal
+    twin = with_swapped_wolves(game, legal.seat)
+    assume(twin.view.placed != game.view.placed)
+    frames = ask_in(game, steady, seed), ask_in(twin, steady, seed)
+    asked, asked_of_twin = (pickle.loads(frame[FRAME_HEAD:]) for frame in frames)  # noqa: S301
+    assert asked == asked_of_twin
+    assert repr(asked) == repr(asked_of_twin)
+    assert asked.view == snapshot(game.view, eyes_of(legal.seat))
 
 
 async def test_a_process_answers_as_the_brain_does_here_and_is_kept() -> None:
@@ -88,10 +87,8 @@ async def test_a_process_answers_as_the_brain_does_here_and_is_kept() -> None:
     async with processes() as thinking:
         for seed in (1, 2):
             answer = await thinking.ask(ask_in(GAME, steady, seed), "a")
-            move = decode_client(answer.move)
-            assert isinstance(move, Lay | PlacePiece)
             there = snapshot(GAME.view, eyes_of(legal.seat))
-            assert command_of(legal.seat, move) == steady(there, legal, random.Random(seed))
+            assert answer.command == steady(there, legal, random.Random(seed))
             (process,) = thinkers()
             if sys.platform != "win32":
                 assert process.nice() == min(psutil.Process().nice() + 10, 19)
@@ -128,7 +125,7 @@ async def test_a_larger_share_has_more_processes(tmp_path: Path) -> None:
         await eventually(lambda: len(brain.thinkers()) == 2)
         assert sorted(brain.thinkers()) == sorted(each.pid for each in thinkers())
         brain.go_on()
-        assert len({answer.move for answer in await asyncio.gather(*answers)}) == 1
+        assert len({answer.command for answer in await asyncio.gather(*answers)}) == 1
         assert len(thinkers()) == 2
 
 
@@ -157,7 +154,7 @@ async def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
         psutil.Process(brain.thinkers()[0]).kill()
         await eventually(lambda: len(brain.thinkers()) == 2)
         brain.go_on()
-        assert (await answer).move
+        assert (await answer).command
         assert [each.pid for each in thinkers()] == [brain.thinkers()[1]]
 
 
@@ -166,7 +163,7 @@ async def test_a_process_that_died_between_two_questions_is_replaced() -> None:
         first = await thinking.ask(ask_in(GAME, steady), "a")
         (process,) = thinkers()
         process.kill()
-        assert (await thinking.ask(ask_in(GAME, steady), "a")).move == first.move
+        assert (await thinking.ask(ask_in(GAME, steady), "a")).command == first.command
 
 
 @pytest.mark.parametrize("brain", [pytest.param(hanging, marks=pytest.mark.slow), ending])
@@ -179,7 +176,7 @@ async def test_a_question_is_given_up_after_two_processes(brain: Choose) -> None
     async with processes() as thinking:
         with contextlib.suppress(NoAnswer):
             await thinking.ask(ask_in(GAME, ending), "a")
-        assert (await thinking.ask(ask_in(GAME, steady), "a")).move
+        assert (await thinking.ask(ask_in(GAME, steady), "a")).command
 
 
 @pytest.mark.slow
@@ -187,7 +184,7 @@ async def test_a_process_without_questions_ends() -> None:
     """The next question starts another."""
     async with processes(idle_seconds=0.01) as thinking:
         for _ in range(2):
-            assert (await thinking.ask(ask_in(GAME, steady), "a")).move
+            assert (await thinking.ask(ask_in(GAME, steady), "a")).command
             await eventually(lambda: not thinkers())
 
 
@@ -211,7 +208,7 @@ async def test_what_is_asked_just_as_a_process_has_been_idle_for_too_long_is_ans
         ask_in_that_moment()
         await eventually(lambda: bool(asked or failed))
         assert not failed
-        assert (await asked[0]).move
+        assert (await asked[0]).command
 
 
 async def test_the_end_leaves_no_process(tmp_path: Path) -> None:
