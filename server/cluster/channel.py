@@ -180,7 +180,8 @@ class Channel:
                 if (failures := self._failures.failed()) > 0:
                     reason = reason_of(error)
                     log.warning(
-                        "the other servers are not heard", extra=about(failures=failures, reason=reason)
+                        "nothing is heard from the other servers",
+                        extra=about(failures=failures, reason=reason),
                     )
             if self._loop.time() - since > _LONGEST_PAUSE:  # else it breaks as soon as it is there
                 pause = _FIRST_PAUSE
@@ -353,7 +354,7 @@ class Channel:
         except NotUnderstood as error:
             if (failures := self._not_understood.failed()) > 0:
                 log.warning(
-                    "what another server tells is not understood",
+                    "a message from another server cannot be understood",
                     extra=about(node=node.name, failures=failures, reason=str(error)),
                 )
             return None

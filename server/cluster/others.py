@@ -129,6 +129,6 @@ class SameAddress:
                 self._logged.add(other)
                 name = by_term[other].name
                 log.error(
-                    "another server has this one's address",
+                    "another server is using this one's address",
                     extra=about(node=name, address=own.address),
                 )

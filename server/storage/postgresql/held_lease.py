@@ -126,7 +126,7 @@ class HeldLease:
             await self._take_up(connection)
         except Fenced as error:
             if await lease.replaced(connection, self._name, self.term):
-                raise Fenced("another server has this one's name") from error
+                raise Fenced("another server is using this one's name") from error
             return False
         return True
 
@@ -265,7 +265,7 @@ class HeldLease:
             return False
         async with asyncio.timeout(self._seconds):
             if await lease.replaced(connection, self._name, self.term):
-                log.error("another server has this one's name", extra=about(node=self._name))
+                log.error("another server is using this one's name", extra=about(node=self._name))
                 holder.stop()
                 return False
         async with asyncio.timeout(_SECONDS_TO_TAKE_UP):

@@ -175,7 +175,7 @@ def test_servers_that_tell_the_same_address_are_noticed(caplog: pytest.LogCaptur
     for now in range(21, 60):
         same.look([own, old, other, silent], 1, now)
         same.look([own, silent, old], 4, now)
-    assert [record.msg for record in caplog.records] == ["another server has this one's address"]
+    assert [record.msg for record in caplog.records] == ["another server is using this one's address"]
 
 
 async def test_what_the_database_has_lost_is_told_anew(database: str, socket_folder: Path) -> None:

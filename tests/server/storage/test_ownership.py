@@ -373,7 +373,7 @@ async def test_a_server_whose_name_is_taken_stops(database: str) -> None:
     async with node(database, "attic") as first, node(database, "attic"):
         code, _, told = await first.ended()
         assert code == 0
-        assert "another server has this one's name: node=attic" in told
+        assert "another server is using this one's name: node=attic" in told
 
 
 async def test_a_server_tells_where_a_table_of_another_one_is(database: str) -> None:
