@@ -63,6 +63,8 @@ async def test_nodes_are_upgraded_one_after_the_other(previous: Path, tmp_path: 
         async with games(previous, first.url, 2) as at_first, games(TODAY, second.url, 2) as at_second:
             await first.end(signal.SIGTERM)
             await first.start(TODAY)
+            tables = await output(await program(TODAY, "admin", "--data", tmp_path / "first", "tables"))
+            assert tables.count("second") == 4
             await make_moves([*at_first, *at_second], 2)
             async with games(previous, first.url, 2) as at_new:
                 await first.end(signal.SIGTERM)

@@ -1,11 +1,11 @@
 """An upgrade: a server of an earlier version stops in the middle of ten games, and today's goes on with them.
 
-    python -m trials.upgrade [COMMIT] [--games N] [--kill]
+    python -m trials.upgrade [COMMIT] [--to PROGRAM] [--games N] [--kill]
 
-The earlier version comes from the repository's history. At each table sit one of its bots and one of
-today's clients; half way, the old server is stopped or killed, and today's starts with its data folder. Every
-game has to be played to its scoring, by clients that came back on their own, and to leave a record that
-`palatinus check` accepts.
+The earlier version comes from the repository's history; the new one is an executable, or what is here. At
+each table sit one of the earlier version's bots and one of today's clients; half way, the old server is
+stopped or killed, and the new one starts with its data folder. Every game has to be played to its scoring, by
+clients that came back on their own, and to leave a record that `palatinus check` accepts.
 """
 
 import argparse
@@ -46,14 +46,11 @@ def source(commit: str, folder: Path) -> Path:
     return folder
 
 
-async def program(tree: Path, *words: str | Path) -> Process:
-    """Start the program of this source."""
+async def program(source: Path, *words: str | Path) -> Process:
+    """Start the program of this source, or this executable; it finds and keeps nothing of any user."""
+    begin = (sys.executable, source / "palatinus.py") if source.is_dir() else (source,)  # noqa: ASYNC240
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, tree / "palatinus.py", *words),
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=PIPE,
-        env=environment(tree / ".home"),
+        *(*begin, *words), stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=environment(Path(os.devnull))
     )
 
 
@@ -190,14 +187,14 @@ async def check_records(records: Path, number: int) -> None:
         await output(await program(TODAY, "check", record))
 
 
-async def upgrade(old: Path, number: int, folder: Path, how: signal.Signals) -> None:
+async def upgrade(old: Path, number: int, folder: Path, how: signal.Signals, new: Path = TODAY) -> None:
     """Upgrade a server in the middle of games; raises AssertionError if one is lost."""
     server = Server("--data", folder / "data", "--records", folder / "records")
     async with ended(server):
         await server.start(old)
         async with games(old, server.url, number):
             await server.end(how)
-            await server.start(TODAY)
+            await server.start(new)
         await server.end(signal.SIGTERM)
     await check_records(folder / "records", number)
 
@@ -207,13 +204,16 @@ def main() -> None:
     parser.add_argument(
         "commit", nargs="?", default=PREVIOUS, help="the earlier version (default: %(default)s)"
     )
+    parser.add_argument(
+        "--to", type=Path, default=TODAY, metavar="PROGRAM", help="such as /usr/bin/palatinus"
+    )
     parser.add_argument("--games", type=int, default=10)
     parser.add_argument("--kill", action="store_true", help="end the old server with SIGKILL")
     options = parser.parse_args()
     how = signal.SIGKILL if options.kill else signal.SIGTERM
     with tempfile.TemporaryDirectory() as folder:
         old = source(options.commit, Path(folder, "source"))
-        asyncio.run(upgrade(old, options.games, Path(folder), how))
+        asyncio.run(upgrade(old, options.games, Path(folder), how, options.to.absolute()))
     print(f"{options.games} games begun on {options.commit} were played to their scoring on today's server.")
 
 
