@@ -86,10 +86,10 @@ async def _renewed_on(renew: asyncio.Event, server: Running, read_again: Callabl
             server.renew(access)
             server.lobby.chat.open(on=renewal.config.lobby_chat)
         except HostError as error:
-            log.error("the configuration is not renewed", extra=about(reason=str(error)))  # noqa: TRY400 - one line says it
+            log.error("the configuration was not reloaded", extra=about(reason=str(error)))  # noqa: TRY400 - one line says it
             continue
         set_verbose(on=renewal.verbose)
-        log.info("the configuration is renewed", extra=about(waiting=len(renewal.waiting)))
+        log.info("the configuration was reloaded", extra=about(waiting=len(renewal.waiting)))
         if renewal.waiting:
             options = ", ".join(renewal.waiting)
             log.warning("these options change with the next start", extra=about(options=options))

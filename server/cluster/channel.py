@@ -366,7 +366,7 @@ class Channel:
         except Exception:
             # What another server tells, which may be another version, or a stranger, ends nothing here.
             if (failures := self._not_understood.failed()) > 0:
-                log.exception("what another server has told failed here", extra=about(failures=failures))
+                log.exception("a message from another server failed here", extra=about(failures=failures))
 
 
 def _valid_for(message: Message) -> float:

@@ -39,13 +39,13 @@ class Certificate:
     ends: float | None
 
     def warn(self) -> None:
-        """Log it if the certificate expires soon or has ended."""
+        """Log a warning if the certificate expires soon or has expired."""
         if self.ends is None:
             return
         left = self.ends - time.time()
         file, day = str(self.file), time.strftime("%Y-%m-%d", time.gmtime(self.ends))
         if left <= 0:
-            log.error("the certificate has ended, and clients refuse it", extra=about(file=file, ended=day))
+            log.error("the certificate has expired, and clients refuse it", extra=about(file=file, ended=day))
         elif left <= _VERY_SOON:
             log.error(
                 "the certificate expires soon", extra=about(file=file, ends=day, days=int(left // _DAY))

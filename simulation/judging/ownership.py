@@ -28,7 +28,7 @@ _TOLD: Final = Seated | Watching | TableState | Events | Snapshot | Said | SaidB
 # What a node says when the database, or another node's lease, is gone, and in no other case.
 SAID_BY_NODES: Final = re.compile(
     r" INFO |not stored|stored again|the connection to the database is lost|the lease cannot be renewed"
-    r"|the lease is lost|a new lease has begun|the lease ends by itself|the other servers"
+    r"|the lease is lost|a new lease has begun|the lease is left to expire|the other servers"
     r"|the lease ran out while it began|not all tables could be handed over"
     r"|(WARNING|ERROR) [^:]*record"
 )

@@ -98,7 +98,7 @@ async def test_a_new_certificate_and_password_hold_for_new_connections(tmp_path:
         (tmp_path / "password").write_text("new\n")
         with (tmp_path / "serve.toml").open("a") as file:
             file.write("lobby-chat = false\n")
-        await hang_up(server, "INFO the configuration is renewed")
+        await hang_up(server, "INFO the configuration was reloaded")
         async with peer_at(server.port, tmp_path / "ca.pem", "new") as late:
             welcome = await late.receive()
             assert isinstance(welcome, Welcome)
@@ -149,26 +149,26 @@ async def test_bad_files_change_nothing(tmp_path: Path) -> None:
         certify(tmp_path)
         (tmp_path / "key.pem").write_bytes(old["key.pem"])
         (tmp_path / "password").write_text("new\n")
-        line = await hang_up(server, "ERROR the configuration is not renewed")
+        line = await hang_up(server, "ERROR the configuration was not reloaded")
         assert (
             f"the key in {tmp_path}/key.pem does not belong to the certificate in {tmp_path}/cert.pem" in line
         )
         (tmp_path / "cert.pem").unlink()
-        assert f"cannot read {tmp_path}/cert.pem: No such file" in await hang_up(server, "not renewed")
+        assert f"cannot read {tmp_path}/cert.pem: No such file" in await hang_up(server, "not reloaded")
         (tmp_path / "cert.pem").write_bytes(old["cert.pem"])
         (tmp_path / "password").write_text("")
-        assert "contains no password" in await hang_up(server, "not renewed")
+        assert "contains no password" in await hang_up(server, "not reloaded")
         (tmp_path / "serve.toml").write_text(f"{good}prot = 1\n")
-        assert "line 5: prot is not an option. Did you mean port?" in await hang_up(server, "not renewed")
+        assert "line 5: prot is not an option. Did you mean port?" in await hang_up(server, "not reloaded")
         (tmp_path / "serve.toml").write_text(f"{good}proxy-protocol = true\n")
-        assert "--proxy-protocol needs --trust-proxy" in await hang_up(server, "not renewed")
+        assert "--proxy-protocol needs --trust-proxy" in await hang_up(server, "not reloaded")
         (tmp_path / "serve.toml").write_text(re.sub("tls.*\n", "", good))
         (tmp_path / "password").write_text("new\n")
-        assert "by a restart" in await hang_up(server, "not renewed")
+        assert "by a restart" in await hang_up(server, "not reloaded")
         async with peer_at(server.port, tmp_path / "old.pem", "old") as peer:
             assert isinstance(await peer.receive(), Welcome)
         (tmp_path / "serve.toml").write_text(f"{good}verbose = true\n")
-        await hang_up(server, "INFO the configuration is renewed")
+        await hang_up(server, "INFO the configuration was reloaded")
         async with peer_at(server.port, tmp_path / "old.pem", "new") as peer:
             assert isinstance(await peer.receive(), Welcome)
 
@@ -197,7 +197,7 @@ def test_a_closed_terminal_ends_the_server(tmp_path: Path) -> None:
     terminal.expect_exact("palatinus join ws://")
     pid = terminal.pid
     os.kill(pid, signal.SIGHUP)  # the terminal is still there
-    terminal.expect_exact("the configuration is renewed")
+    terminal.expect_exact("the configuration was reloaded")
     terminal.ptyproc.fileobj.close()
     terminal.closed = terminal.ptyproc.closed = True  # by us
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
@@ -209,7 +209,7 @@ def test_a_closed_terminal_ends_the_server(tmp_path: Path) -> None:
         (31.5, None, ""),
         (29.5, "WARNING", "the certificate expires soon"),
         (6.5, "ERROR", "the certificate expires soon"),
-        (-1, "ERROR", "the certificate has ended, and clients refuse it"),
+        (-1, "ERROR", "the certificate has expired, and clients refuse it"),
     ],
 )
 async def test_the_end_of_a_certificate_is_told_in_time(

@@ -222,7 +222,7 @@ class HeldLease:
             finally:
                 connection.terminate()
         except FAILED as error:
-            log.warning("the lease ends by itself", extra=about(reason=reason_of(error)))
+            log.warning("the lease is left to expire", extra=about(reason=reason_of(error)))
 
     async def _begin(self, connection: Connection) -> None:
         """Begin a new lease, still without tables."""
