@@ -213,3 +213,8 @@ class CloseReason(CodeWithText):
     TOO_MANY_WRONG_TOKENS = "too-many-wrong-tokens", Template("too many tokens were wrong")
     TAKEN_OVER = "taken-over", Template("your seat was taken over by another connection")
     TABLE_MOVED = "table-moved", Template("another server has the table now")
+
+
+# The HTTP answer, with status 503, to a request for a websocket. A proxy in front of the server that cannot
+# reach it answers 503 as well, with other words.
+FULL: Final = "This Palatinus server has no room for more connections. Try again later.\n"

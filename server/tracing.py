@@ -15,7 +15,6 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from importlib.metadata import entry_points
-from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from server.errors import JournalError
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SpanExporter
-    from opentelemetry.trace import Span, Tracer
+    from opentelemetry.trace import Tracer
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +45,7 @@ def span(name: str) -> AbstractContextManager[object]:
         return _NO_SPAN
     from opentelemetry.trace import get_current_span  # noqa: PLC0415 - loaded by now
 
-    return _Step(_tracer, name) if get_current_span().is_recording() else _NO_SPAN
+    return _step(_tracer, name) if get_current_span().is_recording() else _NO_SPAN
 
 
 def move_span(kind: str, code: str | None) -> AbstractContextManager[object]:
@@ -59,35 +58,26 @@ def move_span(kind: str, code: str | None) -> AbstractContextManager[object]:
     if code is not None:
         facts["palatinus.table"] = code
     # A trace of its own: what falls due runs in the context of the move that it was set for.
-    return _Step(_tracer, "move", facts, Context())
+    return _step(_tracer, "move", facts, Context())
 
 
-class _Step:
-    """A span that never learns what an exception says."""
+@contextlib.contextmanager
+def _step(
+    tracer: "Tracer", name: str, facts: Mapping[str, str] | None = None, context: "Context | None" = None
+) -> Iterator[None]:
+    """Trace a step in a span that never learns what an exception says."""
+    from opentelemetry.trace import StatusCode  # noqa: PLC0415 - loaded by now
 
-    def __init__(
-        self,
-        tracer: "Tracer",
-        name: str,
-        facts: Mapping[str, str] | None = None,
-        context: "Context | None" = None,
-    ) -> None:
-        self._current = tracer.start_as_current_span(name, context, attributes=facts)
-        self._span: Span
-
-    def __enter__(self) -> None:
-        self._span = self._current.__enter__()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None:
-            self._span.set_attribute("error.type", kind.__name__)
+    with tracer.start_as_current_span(
+        name, context, attributes=facts, record_exception=False, set_status_on_exception=False
+    ) as found:
+        try:
+            yield
+        except BaseException as error:
+            found.set_attribute("error.type", type(error).__name__)
             if isinstance(error, JournalError):
-                from opentelemetry.trace import StatusCode  # noqa: PLC0415 - loaded by now
-
-                self._span.set_status(StatusCode.ERROR)
-        self._current.__exit__(None, None, None)
+                found.set_status(StatusCode.ERROR)
+            raise
 
 
 @contextlib.contextmanager

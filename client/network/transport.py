@@ -24,8 +24,7 @@ from websockets.http11 import Response
 from client.language import N_, _, describe_reason
 from client.network.refusals import describe_closing, describe_refusal
 from protocol.codec import BadMessage, UnknownMessage, decode_server, encode, readable
-from protocol.codes import CloseCode, Code
-from protocol.http import FULL
+from protocol.codes import FULL, CloseCode, Code
 from protocol.limits import SERVER_FRAME_BYTES, VERSIONS
 from protocol.messages import Hello, Moved, Refused, ServerMessage, Welcome
 from protocol.text import printable

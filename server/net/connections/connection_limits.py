@@ -13,7 +13,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 from websockets.protocol import State
 
-from protocol.http import FULL
+from protocol.codes import FULL
 from server.config import Limits
 from server.logs import about
 from server.net.addresses import UNKNOWN, Remote, remote_of

@@ -13,7 +13,7 @@ from client.network.connection import (
     connected,
 )
 from client.network.transport import why_not
-from protocol.http import FULL
+from protocol.codes import FULL
 from protocol.limits import VERSIONS
 from protocol.messages import (
     Pong,
