@@ -6,12 +6,12 @@ import logging
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from server.config import Durable
 from server.errors import JournalError, NotStored
-from server.failures import start_task
 from server.logs import about
 from server.storage import operations
 from server.storage.commit_queue import Batch, CommitQueue, Results
@@ -126,14 +126,13 @@ class SqliteJournal(KeepingJournal):
     async def copy(self, path: Path, *, exact: bool) -> bytes:
         frozen: tuple[sqlite3.Connection, bytes] = await self._done(self._frozen)
         database, listed = frozen
-        # It closes the connection itself, also if nobody waits for it any more.
-        copying = start_task(
-            asyncio.to_thread(write_copy, database, path, exact=exact), "copying the journal"
-        )
+        copying = self._loop.run_in_executor(None, partial(write_copy, database, path, exact=exact))
         try:
             await asyncio.shield(copying)
         except sqlite3.Error as error:
             raise JournalError("the journal could not be used: {reason}", reason=reason_of(error)) from error
+        finally:
+            await asyncio.wait((copying,))  # whatever happens: then the caller can remove the file
         return listed
 
     def _frozen(self) -> tuple[sqlite3.Connection, bytes]:
