@@ -15,7 +15,7 @@ from server.storage.entries import Entry
 from server.tables import context
 from server.tables.audience import Audience
 from server.tables.game.moves import Moves
-from server.tables.lobby import Lobby
+from server.tables.registry.public_tables import PublicTables
 from server.tables.requests import Requests
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state.persistent_state import PersistentState, Player
@@ -144,10 +144,10 @@ def _send_record_of_ended_games() -> None:
 
 @mistake("private-table-listed", "shows private tables in the list", **LIVELY)
 def _list_private_tables() -> None:
-    def encoded_list(_right: Any) -> Any:
-        return lambda lobby: encoded_summaries([table.summary() for table in lobby.tables.values()])
+    def encoded(_right: Any) -> Any:
+        return lambda public: encoded_summaries([table.summary() for table in public._tables.values()])
 
-    exchange(Lobby, "encoded_list", encoded_list)
+    exchange(PublicTables, "encoded", encoded)
 
 
 @mistake(

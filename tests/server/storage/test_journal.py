@@ -488,16 +488,6 @@ async def test_nobody_waits_for_a_store_that_was_cancelled() -> None:
             await asyncio.wait_for(waiting, 5)
 
 
-async def test_tables_that_share_commits_keep_their_own_entries(tmp_path: Path) -> None:
-    """Everything that several tables store at once is stored for each of them."""
-    async with running(Config(data=tmp_path)) as server, contextlib.AsyncExitStack() as stack:
-        parties = [await stack.enter_async_context(game(server.port, 2)) for _ in range(6)]
-        await asyncio.gather(*(play_on(peers, random.Random(8), moves=6) for peers in parties))
-        tables = {code: table_facts(table.state) for code, table in server.lobby.tables.items()}
-    async with running(Config(data=tmp_path)) as server:
-        assert {code: table_facts(table.state) for code, table in server.lobby.tables.items()} == tables
-
-
 async def test_a_killed_server_loses_no_move_that_anyone_saw(tmp_path: Path) -> None:
     """However often it is killed right after a move was seen, nothing is lost or doubled.
 

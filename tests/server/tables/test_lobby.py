@@ -281,27 +281,6 @@ async def test_requests_that_cross_the_end_of_a_table_are_answered() -> None:
         await table_gone(server.lobby, code)
 
 
-async def test_a_seat_is_kept_for_the_grace_time() -> None:
-    """A player who lost the connection resumes the seat; the others see both."""
-    async with memory_server() as server, full_table(server.port, 2) as (host, second):
-        await second.socket.close()
-        await next_state_where(host, lambda state: not state.seats[1].here)
-        async with connected(server.port) as again:
-            assert (await again.resume(host.code, second.token)).seat == 1
-            state = await next_state_where(host, lambda state: state.seats[1].here)
-            assert state.seats[1].name == "Player 1"
-
-
-async def test_a_seat_is_freed_after_the_grace_time() -> None:
-    """A player who does not come back before the game starts loses the seat."""
-    async with memory_server(seat_grace_seconds=0.05) as server, full_table(server.port, 2) as (host, second):
-        await second.socket.close()
-        await next_state_where(host, lambda state: state.seats[1].name is None)
-        async with connected(server.port) as again:
-            resume = Resume(again.next_id(), host.code, second.token)
-            assert (await again.refused(resume)).code == Code.BAD_TOKEN
-
-
 async def test_the_grace_time_starts_when_the_player_last_left() -> None:
     """An earlier absence does not shorten the grace time of a later one."""
     clock = ManualClock()
@@ -368,17 +347,6 @@ async def test_closed_tables_leave_nothing_behind() -> None:
         await peer.nothing_but_pong()
         gc.collect()
         assert table() is None
-
-
-async def test_a_player_who_leaves_a_running_game_may_come_back() -> None:
-    """The seat is kept, and its player is shown as away."""
-    async with memory_server() as server, game(server.port, 2) as (host, second):
-        await second.done(Leave(second.next_id()))
-        await next_state_where(
-            host, lambda state: not state.seats[1].here and state.seats[1].name == "Player 1"
-        )
-        await second.resume(host.code, second.token)
-        await next_state_where(host, lambda state: state.seats[1].here)
 
 
 async def test_a_leave_repeated_under_its_id_is_carried_out_again() -> None:

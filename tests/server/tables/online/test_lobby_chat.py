@@ -280,16 +280,6 @@ async def test_what_might_deceive_a_reader_is_not_said() -> None:
         await anna.nothing_but_pong()
 
 
-async def test_a_server_can_do_without() -> None:
-    """It says so at once, and refuses names and remarks."""
-    config = Config(lobby_chat=False)
-    async with running(config) as server, connected(server.port) as anna:
-        assert [each.lobby for each in anna.received if isinstance(each, Welcome)] == [False]
-        refusal = await anna.refused(EnterLobby(anna.next_id(), "Anna"))
-        assert refusal.code == "no-lobby-chat"
-        assert await says(anna, "hello") == "no-lobby-chat"
-
-
 async def test_a_running_server_can_begin_to_do_without() -> None:
     """Nobody is shown the others any more, or hears what was said; later all of it is there again."""
     async with fast_server() as server, contextlib.AsyncExitStack() as stack:
