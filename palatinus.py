@@ -1,8 +1,10 @@
 """The command line; only this module and `commands/` know both server and client."""
 
 import argparse
+import codecs
 import functools
 import gc
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -61,12 +63,30 @@ _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 _OURS = frozenset({"commands", "engine", "protocol", "server", "client"})
 
 
+# How outputs that do not speak Unicode are written to: the name of an error handler.
+_IN_ASCII = "palatinus-ascii"
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    from client.ui.frame import in_ascii
+
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return in_ascii(error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(_IN_ASCII, _in_ascii)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1 for a failure on the way, 2 for wrong use."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed: the next file that is opened gets its number
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - it stays open
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_IN_ASCII)
     words = sys.argv[1:] if argv is None else argv
     speak(_language(words))
     try:

@@ -1,11 +1,13 @@
 """Options of the commands that draw."""
 
 import argparse
+import sys
 from typing import Any
 
 from client.language import _
 from client.player.calling import Notices
 from client.player.colouring import Colours, Theme
+from client.ui.texts.glyphs import speaks_unicode
 
 
 def add_display_options(command: argparse.ArgumentParser) -> None:
@@ -51,7 +53,7 @@ def set_display_defaults(parser: argparse.ArgumentParser) -> None:
     """Set the defaults of the options that are given neither before nor after a command."""
     parser.set_defaults(
         confirm=False,
-        ascii=False,
+        ascii=not speaks_unicode(sys.stdout.encoding or ""),
         theme=Theme.AUTO.value,
         colours=Colours.AUTO.value,
         bell=None,

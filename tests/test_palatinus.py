@@ -1,5 +1,6 @@
 """The command line for records: what is written where, and errors of one line."""
 
+import io
 import json
 import os
 import re
@@ -215,6 +216,24 @@ def test_a_program_without_input_gets_a_sentence(
     assert "this needs a terminal" in complaint(capsys, "play")
     assert sys.stdin is not None
     sys.stdin.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["show", str(RECORD)], "+-----+-----+"),
+        (["--lang", "fr", "check", str(RECORD)], "ne peuvent pas etre verifies"),
+    ],
+)
+def test_what_is_printed_suits_an_output_without_unicode(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], told: str
+) -> None:
+    """The board is drawn in ASCII, and accents are left out."""
+    output = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", output)
+    assert main(words) == 0
+    output.seek(0)
+    assert told in output.read()
 
 
 def test_the_doctor_says_what_a_report_needs_and_not_who_sends_it(

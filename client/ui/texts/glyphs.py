@@ -47,7 +47,11 @@ ASCII: Final = GlyphSet(
 )
 
 
+def speaks_unicode(encoding: str) -> bool:
+    """Return whether what is written in an encoding can have all characters."""
+    return encoding.lower().replace("-", "").startswith("utf")
+
+
 def glyphs_for(encoding: str, term: str, *, ascii_wanted: bool) -> GlyphSet:
     """Return the glyphs that a terminal can show; the Linux console lacks heavy lines."""
-    speaks_unicode = encoding.lower().replace("-", "").startswith("utf")
-    return UNICODE if speaks_unicode and term != "linux" and not ascii_wanted else ASCII
+    return UNICODE if speaks_unicode(encoding) and term != "linux" and not ascii_wanted else ASCII
