@@ -225,6 +225,7 @@ def test_a_program_without_input_gets_a_sentence(
         (["--lang", "fr", "check", str(RECORD)], "ne peuvent pas etre verifies"),
     ],
 )
+@pytest.mark.usefixtures("in_language")
 def test_what_is_printed_suits_an_output_without_unicode(
     monkeypatch: pytest.MonkeyPatch, words: list[str], told: str
 ) -> None:
