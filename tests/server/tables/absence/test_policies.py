@@ -214,7 +214,7 @@ async def test_retries_do_not_multiply(tmp_path: Path) -> None:
             for peer in peers[1:]:
                 await disconnect(peer, peers[0])
             while await attempts.get() < 3:
-                pass
+                assert not table.state.bot_seats, "nothing changes before it is stored"
             for _ in range(5):
                 await peers[0].done(Sync(peers[0].next_id()))  # what is due by now has had its turn
                 while not attempts.empty():
