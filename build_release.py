@@ -19,6 +19,8 @@ from typing import Any, Final
 
 from PyInstaller.archive.readers import CArchiveReader
 
+import build_debian
+
 _ROOT: Final = Path(__file__).parent
 _EXTRAS: Final = "ssh,cluster"  # in a single file, besides what is always installed
 _PYTHON: Final = f"python{sysconfig.get_python_version()}"
@@ -96,6 +98,13 @@ def _make(folder: Path, work: Path) -> None:
     _make_executable(executable, environment, work)
     bill["components"] += _python_itself(executable)
     _write_bill(executable, bill)
+
+    if not (shutil.which("dpkg-deb") and shutil.which("strip")):
+        print("dpkg-deb or strip is missing, so there will be no Debian package.", file=sys.stderr)
+        return
+    _tool("venv", "--without-pip", environment := work / "debian")
+    _install(environment, f"{wheel}[{build_debian.EXTRAS}]")
+    _write_bill(build_debian.build_package(wheel, folder), _bill(environment, source))
 
 
 def _repack(sdist: Path) -> None:

@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     speak(_language(words))
     try:
-        arguments = _parser().parse_args(words)
+        arguments = build_parser().parse_args(words)
         choose_colouring(Colouring(Theme(arguments.theme), Colours(arguments.colours)))
         notices = None if arguments.notices is None else Notices(arguments.notices)
         choose_calling(CallingOptions(arguments.bell, arguments.title, notices))
@@ -145,7 +145,7 @@ def _language(words: Sequence[str]) -> str:
     return found or language_of()
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     parser = Parser(
         prog="palatinus",
         description=_("Palatinus: the seven hills of Rome, over the network and in the terminal."),

@@ -17,7 +17,7 @@ from commands.arguments import data_folder
 from commands.serving.start_messages import print_start
 from engine.game import GameOptions
 from engine.record import recorded
-from palatinus import _parser, main
+from palatinus import build_parser, main
 from tests.games import played
 from tests.server.peer import TIMEOUT
 
@@ -67,7 +67,7 @@ def test_looks_are_heard_before_and_after_the_command() -> None:
     """An option after the command counts, else one before it, else what the terminal reports."""
 
     def told(*words: str) -> tuple[bool, bool, str, str]:
-        arguments = _parser().parse_args(words)
+        arguments = build_parser().parse_args(words)
         return arguments.ascii, arguments.confirm, arguments.theme, arguments.colours
 
     wanted = ("--ascii", "--confirm", "--theme", "light", "--colours", "16")

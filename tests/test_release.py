@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Sequence
@@ -43,6 +44,10 @@ async def test_everything_works_from_each_artefact(tmp_path: Path, database: str
         components = json.loads(bill.read_bytes())["components"]
         assert {"msgpack", "zeroconf"} < {each["name"] for each in components}
         assert all(each["licenses"] for each in components if each["type"] == "library")
+
+    if shutil.which("lintian"):
+        for package in folder.glob("*.deb"):
+            await output(["lintian", "--allow-root", "--fail-on", "error", str(package)])
 
     (wheel,), (zipapp,) = folder.glob("*.whl"), folder.glob("*.pyz")
     executable = zipapp.with_name(zipapp.name.partition("-python")[0])

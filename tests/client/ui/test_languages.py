@@ -38,7 +38,7 @@ from engine.components import Laurel
 from engine.game import Game, GameOptions
 from engine.redaction import redacted
 from engine.view import SPECTATOR
-from palatinus import _parser
+from palatinus import build_parser
 from tests.client.ui.draw.sample_pages import LEVELS, PAGES, placing
 from tests.client.ui.draw.test_drawing import SIZES
 from tests.client.ui.seen import (
@@ -216,7 +216,7 @@ def test_every_word_about_a_misread_line_is_translated() -> None:
 
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_of_the_command_lines_help_is_translated() -> None:
-    (commands,) = (each for each in _parser()._actions if isinstance(each, argparse._SubParsersAction))
+    (commands,) = (each for each in build_parser()._actions if isinstance(each, argparse._SubParsersAction))
     for command in commands.choices.values():
         command.declare()
         for action in command._actions:
