@@ -144,6 +144,7 @@ def _make_zipapp(zipapp: Path, environment: Path, work: Path) -> None:
 def _make_executable(executable: Path, environment: Path, work: Path) -> None:
     (program := work / "program.py").write_text(_PROGRAM, encoding="utf-8")
     compiled = {file.name.partition(".")[0] for file in _packages(environment).glob("*__mypyc.*")}
+    installed = [each.name.partition("-")[0] for each in _packages(environment).glob("*.dist-info")]
     # In an environment without the other tools: it would take their packages for optional ones of ours.
     _install(environment, f"pyinstaller=={version('pyinstaller')}")
     os.environ["PYTHONPATH"] = str(_packages(environment) / "_palatinus")
@@ -151,11 +152,12 @@ def _make_executable(executable: Path, environment: Path, work: Path) -> None:
         *(environment / "bin/python", "-m", "PyInstaller", "--onefile", "--log-level", "ERROR"),
         *(("--strip",) if shutil.which("strip") else ()),
         *("--name", executable.name, "--distpath", executable.parent),
-        *("--workpath", work / "pyinstaller", "--specpath", work, "--copy-metadata", "palatinus"),
+        *("--workpath", work / "pyinstaller", "--specpath", work),
         *("--collect-data", "client", "--collect-data", "homoglyphs_fork"),
         *(f"--collect-submodules={name}" for name in _FOLDERS),
         *(f"--hidden-import={name}" for name in (*_MODULES, *sorted(compiled))),
         *(f"--exclude-module={name}" for name in _NEVER_USED),
+        *(f"--copy-metadata={name}" for name in sorted(installed)),  # for `palatinus doctor`
         program,
     )
 

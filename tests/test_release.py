@@ -66,6 +66,7 @@ async def test_everything_works_from_each_artefact(tmp_path: Path, database: str
 async def check(program: str, home: Path, database: str) -> None:
     """Use everything that starts a process, reads a file of ours or needs an extra."""
     assert "gebruik" in await output([program, "--lang", "nl", "--help"], home)
+    assert not re.search(r"async\w+ +not installed", await output([program, "doctor"], home))
     options = (
         "--host",
         "127.0.0.1",
