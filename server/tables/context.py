@@ -62,9 +62,10 @@ class TableContext:
 
     def begin_policy(self) -> None:
         """Start the absence policy: with a game, after a restart, or because it was changed."""
-        if not self._stopped:
+        self.policy.stop()
+        self.policy = absence_policy(self.state, self.audience.seated, self.stand_in, self.deadlines)
+        if self._stopped:  # a game may begin even now, and its players are told how long they have
             self.policy.stop()
-            self.policy = absence_policy(self.state, self.audience.seated, self.stand_in, self.deadlines)
 
     def stop(self) -> None:
         """Cancel everything that would fall due."""
