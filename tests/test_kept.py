@@ -27,7 +27,11 @@ from server.tables.table import Table
 from tests.server.peer import check_views, connected, table_of
 from trials.kept import SCHEMA, URL, SeatThen, play
 
-VERSIONS = ("f0bb0ac", pytest.param("bb6664d", marks=pytest.mark.slow), "176e03e4")
+VERSIONS = (
+    "f0bb0ac",
+    "176e03e4",
+    *(pytest.param(each, marks=pytest.mark.slow) for each in ("bb6664d", "3d000aa9")),
+)
 
 
 @pytest.fixture(params=VERSIONS)
