@@ -13,7 +13,7 @@ cp "$new" "$root/new.deb"
 cp "$old" "$root/old.deb"
 cat >"$root/try.sh" <<'EOF'
 #!/bin/bash -ex
-play() { setpriv --reuid nobody --clear-groups palatinus bot ws://127.0.0.1:7733 --players 3 --seats 3 --brain citizen --games "$1"; }
+play() { setpriv --reuid nobody --clear-groups palatinus bot ws://127.0.0.1:7733 --players 3 --seats 3 --brain "$1" --games "$2"; }
 files() { find / -xdev -path /proc -prune -o -path /run -prune -o -path /var/log -prune -o -path /var/lib/dpkg -prune -o -path /var/cache -prune -o -path /tmp -prune -o -print | sort; }
 trap 'journalctl -u palatinus --no-pager -n 50' EXIT
 export DEBIAN_FRONTEND=noninteractive HOME=/tmp
@@ -29,20 +29,20 @@ palatinus arena greedy random --games 4 --cores 2 --no-times
 
 systemctl enable --now palatinus
 timeout 30 bash -c 'until : </dev/tcp/127.0.0.1/7733; do sleep 0.5; done' 2>/dev/null
-play 1
+play citizen 1
 [ "$(stat -c %a /var/lib/private/palatinus)" = 700 ]
 [ "$(ps -o user= -C palatinus)" != root ]
 palatinus admin --data /var/lib/palatinus status
 systemctl reload palatinus
 
-(until [ -e /tmp/upgraded ]; do play 5 || exit 1; done) >/tmp/games & games=$!
+play search:1000 3 >/tmp/games & games=$!
 until palatinus admin --data /var/lib/palatinus tables | grep -q .; do sleep 0.2; done
 dpkg -i /new.deb
 palatinus --version
-touch /tmp/upgraded
+kill -0 $games  # they are still playing
 wait $games
 cat /tmp/games
-play 1
+play citizen 1
 systemctl show palatinus -p NRestarts
 
 dpkg -r palatinus
