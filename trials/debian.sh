@@ -35,11 +35,11 @@ play citizen 1
 palatinus admin --data /var/lib/palatinus status
 systemctl reload palatinus
 
-play search:1000 3 >/tmp/games & games=$!
+play search:1000 12 >/tmp/games & games=$!
 until palatinus admin --data /var/lib/palatinus tables | grep -q .; do sleep 0.2; done
 dpkg -i /new.deb
 palatinus --version
-kill -0 $games  # they are still playing
+kill -0 $games # they are still playing
 wait $games
 cat /tmp/games
 play citizen 1
@@ -64,6 +64,6 @@ ExecStart=/bin/bash -c 'bash -ex /try.sh >/try.log 2>&1; echo $? >/try.code'
 WantedBy=multi-user.target
 EOF
 systemctl --root="$root" enable -q try
-timeout 300 systemd-nspawn -q -D "$root" -b --private-network --register=no --keep-unit >/dev/null </dev/null || true
+timeout 900 systemd-nspawn -q -D "$root" -b --private-network --register=no --keep-unit >/dev/null </dev/null || true
 cat "$root/try.log"
 exit "$(cat "$root/try.code" || echo 1)"
