@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 import asyncpg
 
 from server.cluster.codec import NotUnderstood, decode, encode
-from server.cluster.messages import VALID_FOR, Draining, Message
+from server.cluster.messages import SECONDS_OF_A_QUESTION, Draining, Message, NodeQuestion
 from server.cluster.others import Known, Others, SameAddress
 from server.failures import RepeatedFailure
 from server.logs import about
@@ -335,7 +335,9 @@ class Channel:
             self._put(told)
             return
         message = self._understood(node, told.body)
-        if message is not None and type(message) in self._heard and told.age <= _valid_for(message):
+        if isinstance(message, NodeQuestion) and told.age > SECONDS_OF_A_QUESTION:
+            return
+        if message is not None and type(message) in self._heard:
             self._call(partial(self._heard[type(message)], node, message))
 
     def _put(self, told: Told) -> None:
@@ -367,7 +369,3 @@ class Channel:
             # What another server tells, which may be another version, or a stranger, ends nothing here.
             if (failures := self._not_understood.failed()) > 0:
                 log.exception("a message from another server failed here", extra=about(failures=failures))
-
-
-def _valid_for(message: Message) -> float:
-    return VALID_FOR.get(type(message), math.inf)

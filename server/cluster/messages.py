@@ -4,8 +4,6 @@ Whoever reads this may be another version: a new field has a default, and what w
 another tag.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta, Struct
@@ -77,5 +75,4 @@ class AnswerPart(Struct, frozen=True, tag_field="t", tag="answer"):
 
 Message: TypeAlias = PublicTable | PersonElsewhere | RemarkElsewhere | Draining | NodeQuestion | AnswerPart
 
-# Seconds after which a message is not delivered any more: who asked has given up, and expects nothing.
-VALID_FOR: Final[Mapping[type[Struct], float]] = MappingProxyType({NodeQuestion: 10.0})
+SECONDS_OF_A_QUESTION: Final = 10.0  # then who asked has given up, and it is not delivered any more
