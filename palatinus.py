@@ -88,6 +88,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_IN_ASCII)
     words = sys.argv[1:] if argv is None else argv
+    if os.path.expanduser("~") == "~":  # noqa: PTH111 - as a service of systemd, which has no home folder
+        os.environ["HOME"] = "/"
     speak(_language(words))
     try:
         arguments = build_parser().parse_args(words)

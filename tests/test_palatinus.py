@@ -3,11 +3,13 @@
 import io
 import json
 import os
+import pwd
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 from xml.etree import ElementTree as ET
 
 import pexpect
@@ -445,3 +447,18 @@ def test_shells_complete_commands_options_and_files(
             run.expect_exact(completed)
     finally:
         run.close(force=True)
+
+
+def test_a_service_needs_no_home_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unknown(_user: int) -> NoReturn:
+        raise KeyError
+
+    for name in ("HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, "here")  # so that it is as before in the end
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["serve", "--help"])
+    assert "/.local/share/palatinus" in capsys.readouterr().out
