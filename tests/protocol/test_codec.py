@@ -103,8 +103,10 @@ def test_a_field_missing_or_of_any_other_value_is_no_accident(
     value = data.draw(anything)
     changed = decoded_or_refused(decode_client, msgpack.packb(content | {name: value}))
     if changed is not None:
-        assert msgpack.unpackb(encode(changed))[name] == value
-        assert type(msgpack.unpackb(encode(changed))[name]) is type(value)
+        # A field that has its default now is not encoded.
+        held = msgpack.unpackb(encode(changed)).get(name, getattr(changed, name, None))
+        assert held == value
+        assert type(held) is type(value)
     del content[name]
     lacking = decoded_or_refused(decode_client, msgpack.packb(content))
     required = {field.name for field in msgspec.structs.fields(kind) if field.required}
