@@ -1,6 +1,7 @@
 """`palatinus admin`, and `palatinus tables` beside a running server: real processes and sockets."""
 
 import asyncio
+import contextlib
 import json
 import random
 import re
@@ -121,7 +122,7 @@ async def test_a_backup_is_whole_private_and_can_be_served(tmp_path: Path) -> No
         assert "choose another" in await complaint(data, "backup", tmp_path / "copy.unfinished")
         assert "a server is using" in await complaint(data, "backup", data / file.name)
         await play_on(peers, random.Random(2), moves=1)  # which is stored where it was before
-    with sqlite3.connect(file) as opened:
+    with contextlib.closing(sqlite3.connect(file)) as opened:
         assert opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     async with serving("--data", str(restored)) as server, connected(server.port) as peer:
         await peer.resume(peers[0].code, peers[0].token)

@@ -1,6 +1,7 @@
 """What the host of a running server sees and does."""
 
 import asyncio
+import contextlib
 import logging
 import random
 import re
@@ -221,7 +222,7 @@ async def test_moves_are_stored_while_a_backup_runs(tmp_path: Path) -> None:
         assert steps < 200
     copy = tmp_path / "copy"
     copy.write_bytes(content)
-    with sqlite3.connect(copy) as opened:
+    with contextlib.closing(sqlite3.connect(copy)) as opened:
         assert opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         numbers = [number for (number,) in opened.execute("SELECT number FROM entry ORDER BY id")]
         assert numbers == list(range(len(numbers)))

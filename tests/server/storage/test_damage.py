@@ -132,7 +132,8 @@ async def test_a_copy_that_is_put_over_the_journal_alone_is_used(case: Case, tmp
     in_copy, _ = await games_in(earlier)
     copied(case.killed, data := tmp_path / "data")
     copy = tmp_path / "copy"
-    write_copy(sqlite3.connect(earlier / FILE_NAME), copy, exact=False)
+    with contextlib.closing(sqlite3.connect(earlier / FILE_NAME)) as database:
+        write_copy(database, copy, exact=False)
     (data / FILE_NAME).write_bytes(copy.read_bytes())
     given = contents(data)
     with logged() as lines:
