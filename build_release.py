@@ -149,7 +149,7 @@ def _make_executable(executable: Path, environment: Path, work: Path) -> None:
     _install(environment, f"pyinstaller=={version('pyinstaller')}")
     os.environ["PYTHONPATH"] = str(_packages(environment) / "_palatinus")
     _run(
-        *(environment / "bin/python", "-m", "PyInstaller", "--onefile", "--log-level", "ERROR"),
+        *(environment / "bin/python", "-P", "-m", "PyInstaller", "--onefile", "--log-level", "ERROR"),
         *(("--strip",) if shutil.which("strip") else ()),
         *("--name", executable.name, "--distpath", executable.parent),
         *("--workpath", work / "pyinstaller", "--specpath", work),
@@ -203,7 +203,7 @@ def _sha256(content: bytes) -> str:
 
 
 def _tool(module: str, *words: str | Path) -> str:
-    return _run(sys.executable, "-m", module, *words)
+    return _run(sys.executable, "-P", "-m", module, *words)
 
 
 def _run(*command: str | Path) -> str:
