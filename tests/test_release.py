@@ -29,7 +29,15 @@ FOREIGN = ("server", "client", "engine")
 @pytest.mark.slow
 @pytest.mark.timeout(1800)  # it installs and compiles
 async def test_everything_works_from_each_artefact(tmp_path: Path, database: str) -> None:
-    for tool in ("build", "check_wheel_contents", "cyclonedx_py", "PyInstaller", "shiv", "twine"):
+    for tool in (
+        "argparse_manpage",
+        "build",
+        "check_wheel_contents",
+        "cyclonedx_py",
+        "PyInstaller",
+        "shiv",
+        "twine",
+    ):
         pytest.importorskip(tool, reason="the tools are missing: pip install -e '.[release]'")
     folder = tmp_path / "release"
     await output([sys.executable, str(ROOT / "build_release.py"), str(folder)])
