@@ -23,7 +23,7 @@ from server.storage.chain import first_link, next_link
 from server.storage.entries import Entry, Forgotten, Opened, entry_text
 from server.storage.house import House
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
-from server.storage.sqlite.commit_list import _commit_line, known_commits, written
+from server.storage.sqlite.commit_list import CommitList, _commit_line, known_commits, written
 from server.storage.sqlite.data_folder import DataFolder, make_folder
 from server.storage.sqlite.identity import write_copy
 from server.storage.sqlite.inspection import REPAIRED
@@ -462,6 +462,19 @@ def test_a_commit_list_says_what_was_written_to_it() -> None:
     known = known_commits(written("feed", 12, tables))
     assert (known.journal, known.commits, known.tables, known.damaged) == ("feed", 12, tables, False)
     assert known_commits(written("feed", 12, tables) + _commit_line(14, 14, tables)).damaged  # without 13
+
+
+def test_half_a_line_does_not_stay_in_a_commit_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be written as a whole is told with the next commit."""
+    tables = {"ABCD": Standing(Place.IN_USE, 17, b"12345678")}
+    commits, write = CommitList(tmp_path / LIST_NAME, "feed", 12, {}), os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda file, line: write(file, line[: len(line) // 2]))
+        commits.add(13, tables)
+    commits.add(14, {})
+    commits.close()
+    known = known_commits((tmp_path / LIST_NAME).read_bytes())
+    assert (known.commits, known.tables, known.damaged) == (14, tables, False)
 
 
 def test_a_link_depends_on_all_before_it() -> None:
