@@ -107,7 +107,9 @@ class Deeds:
             return None
         for seat, summary in enumerate(state.seats):
             known = summary.name in self.company.people | self.company.guests
-            if (self._is_away(summary) or summary.kept) and not known:
+            # For a person who is away no bot plays with programs alone.
+            waits = self._is_away(summary) or summary.kept or (self.program and summary.bot)
+            if waits and not known:
                 return "seats freed of nobody", lambda seat=seat: connection.ask(Remove(NEW, seat))
         if self.company.quiet and not state.quiet:
             return "settings changed", lambda: connection.ask(ChangeSetting(NEW, Quiet(on=True)))
