@@ -213,8 +213,8 @@ class CommitQueue:
         self._at_work = None
         try:
             results = done.result()
-        except asyncio.CancelledError as error:  # the server ends; those who wait cannot be cancelled
-            results = _not_stored(error), _not_stored(error)
+        except asyncio.CancelledError:  # those who wait cannot be cancelled, and nobody knows what is stored
+            results = TableLost("the server ends"), TableLost("the server ends")
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
             results = _not_stored(error), error
         try:
@@ -267,5 +267,5 @@ class CommitQueue:
             self._health.count_failures(error.reason, len(appends), told=self._logged())
 
 
-def _not_stored(error: BaseException) -> NotStored:
+def _not_stored(error: Exception) -> NotStored:
     return NotStored("the journal could not be written: {reason}", reason=reason_of(error))

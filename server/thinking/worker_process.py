@@ -47,7 +47,9 @@ class WorkerProcess:
         length = int.from_bytes(await stdout.readexactly(FRAME_HEAD))
         if length > MOST_BYTES:
             raise ValueError(f"an answer of {length} bytes")
-        answer: Thought = pickle.loads(await stdout.readexactly(length))  # noqa: S301 - of the host's own brain
+        answer = pickle.loads(await stdout.readexactly(length))  # noqa: S301 - of the host's own brain
+        if not (isinstance(answer, Thought) and isinstance(answer.seconds, float)):
+            raise TypeError(f"a {type(answer).__name__} is no thought")
         return answer
 
     async def end(self) -> None:

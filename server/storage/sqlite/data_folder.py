@@ -17,7 +17,7 @@ from server.storage.house import House
 from server.storage.operations import Operation, Outcome
 from server.storage.owner import OwnersTables
 from server.storage.reasons import reason_of
-from server.storage.sqlite.inspection import inspected, reading, refuse_if_in_use
+from server.storage.sqlite.inspection import inspected, reading, refuse_during_salvage, refuse_if_in_use
 from server.storage.sqlite.journal_file import FILE_NAME, locked, opened, unusable
 from server.storage.sqlite.ledger import Ledger
 from server.storage.sqlite.tables_in_file import carry_out
@@ -82,6 +82,7 @@ class DataFolder(OwnersTables):
             raise self._damaged("; ".join(map(str, faults)))
 
     def _change(self, _codes: Sequence[str], make: Callable[[], Operation[Outcome]]) -> Outcome:
+        refuse_during_salvage(self._path)
         self._check_files()
         try:
             with contextlib.closing(opened(self._path)) as database:

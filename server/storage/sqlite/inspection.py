@@ -331,15 +331,16 @@ def _verdict(code: str, view: View, known: KnownCommits, archive: Mapping[str, S
     return Verdict(table, Condition.SHORTER, length, reason, table.game)
 
 
-def refuse_if_in_use(path: Path) -> None:
-    """Raise JournalError if another connection has the journal, or a salvage has yet to end.
-
-    Nothing is changed by asking.
-    """
+def refuse_during_salvage(path: Path) -> None:
+    """Raise JournalError if a salvage has yet to end, which would undo every change."""
     if beside(path, REPAIRED).exists():
         raise JournalError(
             "palatinus tables salvage was interrupted. Run it again with --data {folder}", folder=path.parent
         )
+
+
+def refuse_if_in_use(path: Path) -> None:
+    """Raise JournalError if another connection has the journal; nothing is changed by asking."""
     if not size_of(path):  # SQLite would delete the log of an empty file
         return
     try:

@@ -24,6 +24,7 @@ from server.storage.sqlite.inspection import (
     inspected,
     log_is_foreign,
     reading,
+    refuse_during_salvage,
     refuse_if_in_use,
     removed_since,
     view_of,
@@ -46,6 +47,7 @@ def make_ready(data: Path) -> View:
     """
     path = data / FILE_NAME
     refuse_if_in_use(path)
+    refuse_during_salvage(path)
     findings = inspected(data)
     if findings.unlisted:
         log.warning("the commit list lacked the last commits", extra=about(commits=findings.unlisted))

@@ -121,5 +121,6 @@ def _simple(*brains: Brain | None) -> Choose | None:
 
 
 def _checked(command: object, legal: Legal) -> Command | None:
-    """Return what a brain has chosen if it is legal."""
-    return command if isinstance(command, LayTile | Place) and command in list(legal.commands()) else None
+    """Return what a brain has chosen if it is legal; not its own object, which may only equal that."""
+    legal_commands = legal.commands() if isinstance(command, LayTile | Place) else ()
+    return next((each for each in legal_commands if each == command), None)

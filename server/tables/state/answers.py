@@ -22,6 +22,8 @@ class Answers:
         self._asked[message.id] = hash(message)
         if isinstance(answer, Refused):
             self._refused[message.id] = answer
+        else:
+            self._refused.pop(message.id, None)  # a game that was drawn for may begin after all
         if len(self._asked) > _KEPT:
             oldest = next(iter(self._asked))
             del self._asked[oldest]

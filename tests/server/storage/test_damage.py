@@ -167,13 +167,17 @@ def test_an_archived_game_whose_summary_is_damaged_is_set_aside_alone(tmp_path: 
 def test_nothing_is_changed_before_an_interrupted_salvage_has_ended(tmp_path: Path) -> None:
     """It would put files in place that know nothing of the change."""
     make_folder(tmp_path, House([], [_table("WZBN", archived=5)], [], []))
-    (tmp_path / f"{FILE_NAME}{REPAIRED}").touch()
+    (tmp_path / f"{FILE_NAME}{REPAIRED}").write_bytes((tmp_path / FILE_NAME).read_bytes())
     before = contents(tmp_path)
     with pytest.raises(JournalError, match="salvage was interrupted"), DataFolder(tmp_path) as folder:
         folder.remove(["WZBN"])
     with pytest.raises(JournalError, match="salvage was interrupted"):
         make_ready(tmp_path)
     assert contents(tmp_path) == before
+    with DataFolder(tmp_path):  # as the command opens it
+        salvage.repair(tmp_path)
+    with DataFolder(tmp_path) as folder:
+        folder.remove(["WZBN"])
 
 
 async def test_a_salvage_gives_back_what_a_start_could_not_read(case: Case, tmp_path: Path) -> None:

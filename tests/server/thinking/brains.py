@@ -2,6 +2,7 @@
 
 import os
 import random
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from engine.board import FIELDS
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces, random_command
 from engine.view import View
+from server.thinking.messages import framed
 
 
 def steady(_view: View, legal: Legal, rng: random.Random) -> Command:
@@ -27,6 +29,12 @@ def hanging(_view: View, _legal: Legal, _rng: random.Random) -> Command:
 def ending(_view: View, _legal: Legal, _rng: random.Random) -> Command:
     """End the process."""
     os._exit(3)
+
+
+def babbling(_view: View, legal: Legal, rng: random.Random) -> Command:
+    """Have the process send what is no answer."""
+    sys.modules["__main__"].framed = lambda _thought: framed(5)  # type: ignore[attr-defined, arg-type]
+    return random_command(legal, rng)
 
 
 def raising(view: View, _legal: Legal, _rng: random.Random) -> Command:

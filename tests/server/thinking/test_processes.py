@@ -25,7 +25,7 @@ from server.thinking.turns import Turns
 from tests.client.bots.test_brains import with_swapped_wolves
 from tests.games import games, played, seeds
 from tests.server.peer import TIMEOUT, eventually
-from tests.server.thinking.brains import Waiting, ending, hanging, steady
+from tests.server.thinking.brains import Waiting, babbling, ending, hanging, steady
 
 WHOLE = 1.0  # processor
 GAME = played(GameOptions(2, random_layout=True), 1, 3)
@@ -166,7 +166,7 @@ async def test_a_process_that_died_between_two_questions_is_replaced() -> None:
         assert (await thinking.ask(ask_in(GAME, steady), "a")).command == first.command
 
 
-@pytest.mark.parametrize("brain", [pytest.param(hanging, marks=pytest.mark.slow), ending])
+@pytest.mark.parametrize("brain", [pytest.param(hanging, marks=pytest.mark.slow), ending, babbling])
 async def test_a_question_is_given_up_after_two_processes(brain: Choose) -> None:
     """None of them is left, and the next question is answered."""
     async with processes(seconds=0.3 if brain is hanging else TIMEOUT) as thinking:

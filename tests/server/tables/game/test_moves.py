@@ -13,6 +13,7 @@ from protocol.messages import (
     Events,
     Lay,
     PlacePiece,
+    Refused,
     Resume,
     Say,
     Snapshot,
@@ -22,6 +23,7 @@ from protocol.messages import (
 )
 from server.app import Running
 from server.storage.entries import Entry
+from server.tables.state.answers import Answers
 from tests.server.peer import (
     Peer,
     all_caught_up,
@@ -204,6 +206,14 @@ async def test_a_resume_brings_the_missing_events_or_a_snapshot() -> None:
                 )
                 again.token, again.seen = host.token, seen
                 host = again  # noqa: PLW2901 - the peer that has the seat
+
+
+def test_a_request_that_is_done_after_a_refusal_is_answered_so_from_then_on() -> None:
+    """As when a game is drawn for, and its host asks for it again."""
+    answers, start = Answers(), StartGame(7)
+    answers.remember(start, Refused(Code.ALREADY_STARTED, "", 7))
+    answers.remember(start, Done(7))
+    assert answers.known(start) == Done(7)
 
 
 def event_numbers(peer: Peer) -> list[int]:
