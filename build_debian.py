@@ -52,14 +52,14 @@ _SCRIPTS: Final = {
     "postinst": """\
 py3compile -p palatinus /usr/lib/palatinus
 if [ -d /run/systemd/system ]; then
-    systemctl daemon-reload
-    systemctl try-restart palatinus  # after an upgrade; all games go on
+    systemctl daemon-reload || true  # a service that does not start keeps nobody from installing this
+    systemctl try-restart palatinus || true  # after an upgrade; all games go on
 fi
 """,
     "prerm": """\
 py3clean -p palatinus
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-    systemctl disable --now palatinus
+    systemctl disable --now palatinus || true
 fi
 """,
     "postrm": """\

@@ -47,6 +47,8 @@ async def goes_on(peer: Peer) -> TableState:
 async def test_without_a_clock_a_pause_is_granted_at_once(policy: Absence) -> None:
     """Everybody learns who paused; nobody may move, until the player who paused ends it."""
     async with served() as server, game(server.port, 3, absence=policy, watched=True) as peers:
+        refused = await peers[1].refused(AskPause(peers[1].next_id(), on=False))
+        assert refused.code == Code.NOT_PAUSED
         await pause(peers[1])
         for peer in peers:
             state = await paused_by(peer, 1)
