@@ -102,7 +102,7 @@ class TableContext:
         """Send everyone the state of the table: who sits where, and who is here.
 
         If it changes often, it is sent later, with the changes in the meantime. A `newcomer`, who knows
-        nothing yet, gets it immediately, and so does everyone when the game continues (`at_once`).
+        nothing yet, gets it immediately, and so does everyone when the game continues or ends (`at_once`).
         """
         self.owner.table_changed(self.code)
         if at_once:

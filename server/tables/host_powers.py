@@ -163,7 +163,7 @@ class HostPowers:
         log.info("game ended by its host", extra=about(table=context.code))
         context.begin_policy()
         context.send_turn()
-        context.broadcast_state()
+        context.broadcast_state(at_once=True)
 
     # -- what has to be true ------------------------------------------------------------------------
 

@@ -243,6 +243,8 @@ class Spectator(Visitor):
                     continue
                 if refusal.code in NO_TABLE and (self.may_vanish or self.over.is_set()):
                     return
+                if refusal.code in NO_TABLE and not any(model.seen[table].seq for model in self.models):
+                    raise NeverBegun from refusal
                 raise Lost(f"a spectator was refused: {refusal}") from refusal
             while not is_over(self.connection):
                 update = await next_update(self.connection, 5 * PAUSE)
