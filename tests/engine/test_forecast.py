@@ -14,7 +14,7 @@ from engine.legal import LegalPlaces
 from engine.pieces import Kind, Piece, Seat
 from engine.redaction import snapshot
 from engine.scoring import Board, influences, soldier_acts
-from engine.view import View, eyes_of
+from engine.view import eyes_of
 from tests.engine.test_knowledge import possible
 from tests.examples import examples
 from tests.games import game_options, played, seeds
@@ -29,10 +29,6 @@ def placements(draw: st.DrawFn) -> tuple[Game, Seat, Piece, Field]:
     assume(isinstance(legal, LegalPlaces))
     assert isinstance(legal, LegalPlaces)
     return game, legal.seat, draw(st.sampled_from(legal.pieces)), draw(st.sampled_from(legal.fields))
-
-
-def scoring_board(view: View, kinds: dict[Field, Piece]) -> Board:
-    return Board(view.layout, kinds, view.owners)
 
 
 def influence_by_seat(board: Board, without: Field) -> dict[tuple[str, int], int]:
@@ -72,7 +68,7 @@ def test_a_forecast_is_as_narrow_as_the_view_allows(placement: tuple[Game, Seat,
     before_acts: dict[Field, set[Outcome]] = {each.field: set() for each in found.soldiers}
     after_acts: dict[Field, set[Outcome]] = {each.field: set() for each in found.soldiers}
     for pieces in possible(view):
-        now = scoring_board(view, pieces)
+        now = Board(view.layout, pieces, view.owners)
         then = Board(view.layout, {**pieces, field: piece}, owners)
         gives += [each.amount for each in influences(then, tile_of(field)) if each.field == field]
         had, has = influence_by_seat(now, field), influence_by_seat(then, field)

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.board import FIELDS, OUTER_POSITIONS, TILES, Field, field_hex, neighbours
+from engine.board import FIELDS, OUTER_POSITIONS, TILES, Field, bordering
 from engine.components import DEALS, Laurel
 from engine.errors import Fault, IllegalCommand
 from engine.events import (
+    Captured,
     CentreTurned,
     Command,
     GameEnded,
@@ -21,16 +22,20 @@ from engine.events import (
     LayTile,
     Place,
     Placed,
+    SoldierFled,
     TileDrawn,
     TileLaid,
 )
 from engine.game import Game, GameOptions, RandomChance
-from engine.legal import LegalLays, LegalPlaces
+from engine.legal import Legal, LegalLays, LegalPlaces, random_command
 from engine.pieces import NOTATIONS, Kind, People, Piece, Seat
-from engine.view import Phase, free_fields
+from engine.scoring import removed
+from engine.view import SPECTATOR, Phase, View, free_fields, seat_of
 from tests.examples import examples
 from tests.games import begun, finished_games, game_options, games, played, seeds
 
+LAYS = LegalLays(Seat(1), (2, 3, 6), (0, 1, 2, 3, 4, 5))
+PLACES = LegalPlaces(Seat(2), (Piece("Em"), Piece("Ef*")), (Field("A1"), Field("C4"), Field("G6")))
 PLAYERS = tuple(DEALS)
 TURNS = {2: 16, 3: 12, 4: 8, 5: 7}  # R3.5
 
@@ -49,20 +54,7 @@ def place(game: Game, *kinds: Kind) -> Piece:
     return piece
 
 
-def touching(one: int, other: int) -> bool:
-    """Return whether two tile positions border each other, by the hexes that tiles there would cover."""
-    hexes = {field_hex(other, 0, number) for number in range(1, 7)}
-    return any(beside in hexes for number in range(1, 7) for beside in neighbours(field_hex(one, 0, number)))
-
-
 # -- set-up ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("players", [-1, 0, 1, 6])
-def test_two_to_five_can_play(players: int) -> None:
-    """R3.1: other numbers are refused."""
-    with pytest.raises(ValueError, match="2 to 5"):
-        GameOptions(players)
 
 
 @given(st.sampled_from(PLAYERS), st.integers(-1, 5), seeds)
@@ -77,8 +69,11 @@ def test_a_player_named_to_start_starts(players: int, starting: int, seed: int) 
         assert game.view.start.starting == game.view.turn == starting
 
 
-def test_any_player_may_be_drawn_to_start() -> None:
+def test_two_to_five_can_play_and_any_may_be_drawn_to_start() -> None:
     """R3.1: without a named one, chance decides between all."""
+    for players in (-1, 0, 1, 6):
+        with pytest.raises(ValueError, match="2 to 5"):
+            GameOptions(players)
     drawn = {begun(GameOptions(5), seed).view.start.starting for seed in range(60)}
     assert drawn == set(range(5))
 
@@ -136,12 +131,17 @@ def test_tiles_go_beside_outer_ones(players: int, seed: int) -> None:
         expected = [
             position
             for position in OUTER_POSITIONS
-            if position not in taken and (not taken or any(touching(position, other) for other in taken))
+            if position not in taken and (not taken or set(bordering(position)) & set(taken))
         ]
         assert list(legal.positions) == expected
         assert list(legal.orientations) == list(range(6))
         game.apply(chooser.choice(game.legal_commands()))
     assert game.view.tiles.count(None) == 0
+
+
+def test_a_game_that_has_not_started_has_no_start() -> None:
+    with pytest.raises(LookupError):
+        _ = View(SPECTATOR).start
 
 
 # -- play -----------------------------------------------------------------------------------------
@@ -165,83 +165,75 @@ def test_seats_place_in_turn_until_all_hands_are_empty(game: Game) -> None:
     assert game.legal_commands() == []
 
 
-@given(game_options(), seeds)
-def test_the_same_seed_is_the_same_game(options: GameOptions, seed: int) -> None:
-    """The same chance and the same commands lead to the same events."""
-    assert played(options, seed).events == played(options, seed).events
-
-
 @given(game_options(), seeds, st.integers(0, 20))
 def test_a_game_taken_up_from_its_events_is_the_same(options: GameOptions, seed: int, commands: int) -> None:
-    """A fold of the events is the whole state, including what may be done next."""
+    """A fold of the events is the whole state, including what may be done next; the same seed leads to it."""
     game = played(options, seed, commands)
+    assert game.events == played(options, seed, commands).events
     again = Game(game.events, begun(options, 0)._chance)
     assert again.view == game.view
     assert again.legal() == game.legal()
 
 
+@given(games())
+def test_every_people_in_play_has_one_seat(game: Game) -> None:
+    """R9.6: a piece's people tells its owner, at two players too."""
+    for field, piece in game.view.placed.items():
+        assert seat_of(game.view.start, piece.people) == game.view.owners[field]
+    played_by = [people for peoples in game.view.start.peoples for people in peoples]
+    for people in {Piece(notation).people for notation in NOTATIONS} - set(played_by):
+        with pytest.raises(LookupError):
+            seat_of(game.view.start, people)
+
+
+@given(finished_games())
+def test_the_board_keeps_what_no_soldier_has_taken(game: Game) -> None:
+    """R5.2, R5.3: who flees or is captured is off the board, and still among what was placed."""
+    acts = [event for event in game.view.scoring if isinstance(event, SoldierFled | Captured)]
+    gone = {field for act in acts for field in removed(act)}
+    assert game.view.board.keys() == game.view.placed.keys() - gone
+
+
 # -- soldiers in time -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("players", PLAYERS)
-def test_soldiers_put_off_must_be_placed_in_the_end(players: int) -> None:
-    """R4.3: a player who puts soldiers off must place them just before the last pieces."""
+@pytest.mark.parametrize(
+    ("players", "early", "last_turns"),
+    [
+        (2, 0, [11, 12]),
+        (2, 1, [12]),
+        (3, 0, [7, 8]),
+        (3, 1, [8]),
+        (3, 2, []),
+        (4, 0, [5]),
+        (5, 0, [4]),
+        (5, 1, []),
+    ],
+)
+def test_soldiers_put_off_must_be_placed_in_the_end(players: int, early: int, last_turns: list[int]) -> None:
+    """R4.3: soldiers may be placed at any turn, and must be just before the last pieces."""
     game = laid_out(players)
-    soldiers_on: list[int] = []
+    forced_on: list[int] = []
     for turn in range(1, TURNS[players] + 1):
         for seat in range(players):
-            hand = game.view.hands[Seat(seat)]
-            due = sum(count for piece, count in hand.items() if piece.kind is Kind.SOLDIER)
+            due = sum(
+                count for piece, count in game.view.hands[Seat(seat)].items() if piece.kind is Kind.SOLDIER
+            )
             legal = game.legal()
             assert isinstance(legal, LegalPlaces)
-            between = game.view.remaining[Seat(seat)] - game.view.start.soldierless_at
-            forced = all(piece.kind is Kind.SOLDIER for piece in legal.pieces)
-            assert forced == (due > 0 and due == between)
-            place(game, *([Kind.SOLDIER] if forced else [Kind.MERCHANT, Kind.FARMER]))
+            kinds = {piece.kind for piece in legal.pieces}
+            assert (Kind.SOLDIER in kinds) == (due > 0)
+            forced = kinds == {Kind.SOLDIER}
             if forced and seat == 0:
-                soldiers_on.append(turn)
-    last = TURNS[players] - DEALS[players].soldierless_at
-    assert soldiers_on == {2: [last - 1, last], 3: [last - 1, last], 4: [last], 5: [last]}[players]
+                forced_on.append(turn)
+                other = next(piece for piece in game.view.hands[Seat(0)] if piece.kind is not Kind.SOLDIER)
+                with pytest.raises(IllegalCommand) as refused:
+                    game.apply(Place(Seat(0), other, free_fields(game.view)[0]))
+                assert refused.value.fault is Fault.SOLDIER_DUE
+            soldier = forced or turn <= early
+            place(game, *([Kind.SOLDIER] if soldier else [Kind.MERCHANT, Kind.FARMER]))
+    assert forced_on == last_turns
     assert game.over
-
-
-@pytest.mark.parametrize("players", PLAYERS)
-def test_soldiers_may_be_placed_at_once(players: int) -> None:
-    """R4.3: the rule only says how late a soldier may be placed."""
-    game = laid_out(players)
-    soldiers = {2: 2, 3: 2, 4: 1, 5: 1}[players]
-    for _ in range(players * soldiers):
-        place(game, Kind.SOLDIER)
-    legal = game.legal()
-    assert isinstance(legal, LegalPlaces)
-    assert not any(piece.kind is Kind.SOLDIER for piece in legal.pieces)
-
-
-@pytest.mark.parametrize("turn", [1, 2, 3, 4])
-def test_with_five_players_the_soldier_goes_on_turn_one_to_four(turn: int) -> None:
-    """R4.3: it is legal on each of them, and after three other pieces nothing else is."""
-    game = laid_out(5)
-    for _ in range(5 * (turn - 1)):
-        place(game, Kind.MERCHANT, Kind.FARMER)
-    legal = game.legal()
-    assert isinstance(legal, LegalPlaces)
-    kinds = {piece.kind for piece in legal.pieces}
-    assert Kind.SOLDIER in kinds
-    assert (kinds == {Kind.SOLDIER}) == (turn == 4)
-
-
-def test_one_of_two_soldiers_does_not_settle_the_other() -> None:
-    """R4.3: with one soldier placed early, the other is due one turn later, not two."""
-    game = laid_out(3)
-    for _ in range(3):
-        place(game, Kind.SOLDIER)
-    for _ in range(3 * 6):
-        place(game, Kind.MERCHANT, Kind.FARMER)
-    assert game.view.remaining[Seat(0)] == 5
-    other = next(piece for piece in game.view.hands[Seat(0)] if piece.kind is not Kind.SOLDIER)
-    with pytest.raises(IllegalCommand) as refused:
-        game.apply(Place(Seat(0), other, free_fields(game.view)[0]))
-    assert refused.value.fault is Fault.SOLDIER_DUE
 
 
 # -- refusals -------------------------------------------------------------------------------------
@@ -314,29 +306,21 @@ def test_a_refused_command_cites_its_rule_and_changes_nothing(
     game: Game, command: Command, fault: Fault, rule: str
 ) -> None:
     """R3.3, R4.1, R4.3, R4.4: there is no event, and neither the view nor chance changes."""
-    view, events, legal = copy.deepcopy(game.view), list(game.events), game.legal_commands()
+    twin = copy.deepcopy(game)
     with pytest.raises(IllegalCommand) as refused:
         game.apply(command)
     assert (refused.value.fault, refused.value.rule) == (fault, rule)
     assert str(refused.value).endswith(".")
     assert rule not in str(refused.value)
-    assert game.view == view
-    assert game.events == events
-    assert game.legal_commands() == legal
+    assert (game.view, game.events) == (twin.view, twin.events)
+    assert game.legal_commands() == twin.legal_commands()
+    for legal in game.legal_commands()[:1]:
+        assert copy.deepcopy(game).apply(legal) == twin.apply(legal)
 
 
 def test_every_fault_is_tried() -> None:
     """A new way to refuse needs a case above."""
     assert {fault for _, _, fault, _ in REFUSALS} == set(Fault)
-
-
-def test_a_refusal_draws_nothing() -> None:
-    """Chance goes on as if the refused command had never been sent."""
-    quiet, pestered = one_laid(), one_laid()
-    for _ in range(10):
-        with pytest.raises(IllegalCommand):
-            pestered.apply(LayTile(Seat(0), 1, 0))
-    assert pestered.apply(LayTile(Seat(0), 2, 3)) == quiet.apply(LayTile(Seat(0), 2, 3))
 
 
 # -- legal ----------------------------------------------------------------------------------------
@@ -369,3 +353,32 @@ def test_a_command_is_accepted_if_and_only_if_it_is_listed(game: Game, seed: int
         fresh = Game(game.events, RandomChance(random.Random(seed)))
     assert accepted == set(listed)
     assert game.view == before == fresh.view
+
+
+@given(games(), seeds)
+def test_a_random_command_is_legal(game: Game, seed: int) -> None:
+    """R3.3, R4.1: whatever the moment, the game accepts it."""
+    if (legal := game.legal()) is not None:
+        command = random_command(legal, random.Random(seed))
+        assert command in game.legal_commands()
+        game.apply(command)
+
+
+@pytest.mark.parametrize("legal", [LAYS, PLACES], ids=["lays", "places"])
+def test_every_legal_command_is_equally_likely(legal: Legal) -> None:
+    """Random play prefers nothing."""
+    commands = list(legal.commands())
+    rng = random.Random(1)
+    expected = 400
+    drawn = Counter(random_command(legal, rng) for _ in range(expected * len(commands)))
+    assert set(drawn) == set(commands)
+    assert all(abs(times - expected) < 5 * expected**0.5 for times in drawn.values())
+
+
+def test_a_seed_gives_the_same_commands_everywhere() -> None:
+    """The commands were written down once; a machine or a Python that disagrees fails here."""
+    rng = random.Random(7)
+    lays = [LayTile(Seat(1), *each) for each in ((3, 1), (3, 5), (2, 0))]
+    assert [random_command(LAYS, rng) for _ in lays] == lays
+    places = [Place(Seat(2), Piece("Em"), Field(each)) for each in ("C4", "G6", "A1")]
+    assert [random_command(PLACES, rng) for _ in places] == places

@@ -57,11 +57,6 @@ def state(position: Position) -> tuple[object, ...]:
     )
 
 
-def ended(game: Game) -> Scores:
-    """Return the game's result."""
-    return scores_of(game.view.result)
-
-
 def scores_of(result: object) -> Scores:
     assert isinstance(result, GameEnded)
     points = tuple(tally.points for tally in result.tallies)
@@ -97,7 +92,7 @@ def test_a_position_keeps_step_with_the_game(options: GameOptions, seed: int) ->
         position.play(piece.kind, NUMBERS[field])
     assert position.over
     assert position.kinds == ()
-    assert position.scores() == ended(game)
+    assert position.scores() == scores_of(game.view.result)
 
 
 @examples(15)
@@ -121,33 +116,20 @@ def test_any_board_scores_as_it_does_in_the_game(
         assert unpacked(packed) == scores_of(result)
 
 
-def test_a_position_can_be_scored_before_it_is_over() -> None:
-    """R5 to R7, on the board as it is; scoring leaves the position unchanged."""
-    position = later(start(3), 20, random.Random(1))
-    before = state(position)
-    assert position.scores() == position.scores()
-    assert state(position) == before
-
-
 # -- positions ------------------------------------------------------------------------------------
 
 
-def test_a_position_needs_the_placing_phase() -> None:
-    """R3.3, R4.4: there is none while tiles are laid or when the game is over."""
+def test_a_position_needs_all_hands_and_the_placing_phase() -> None:
+    """R3.3, R4.2, R4.4: what one seat sees is not enough, and nothing is placed before or after."""
     for game in (begun(GameOptions(2), 1), played(GameOptions(2), 1)):
         with pytest.raises(ValueError, match="moment at which pieces are placed"):
             Position.of(game.view)
-
-
-def test_a_position_needs_all_hands() -> None:
-    """R4.2: what one seat sees is not enough."""
-    game = laid(GameOptions(2), 1)
     with pytest.raises(ValueError, match="all hands"):
-        Position.of(snapshot(game.view, eyes_of(Seat(0))))
+        Position.of(snapshot(laid(GameOptions(2), 1).view, eyes_of(Seat(0))))
 
 
-def test_an_illegal_move_changes_nothing() -> None:
-    """R4.1, R4.3: the field must be free, and the kind one that may be placed."""
+def test_what_leaves_a_position_as_it_was() -> None:
+    """R4.1, R4.3, R5 to R7: illegal moves, scoring before the end, and whatever is done with a copy."""
     position = start(4)
     position.play(Kind.SOLDIER, 0)
     for _ in range(3):
@@ -157,17 +139,10 @@ def test_an_illegal_move_changes_nothing() -> None:
         position.play(Kind.SOLDIER, position.free[0])
     with pytest.raises(ValueError, match="not in list"):
         position.play(Kind.MERCHANT, 0)
-    assert state(position) == before
-
-
-def test_a_copy_goes_its_own_way() -> None:
-    position = start(5)
-    before = state(position)
+    assert position.scores() == position.scores()
     twin = position.copy()
     assert state(twin) == before
-    later(twin, 35, random.Random(1))
-    assert state(twin) == before
-    twin.play(Kind.FARMER, 7)
+    twin.play(Kind.FARMER, twin.free[0])
     assert state(position) == before
 
 
@@ -229,7 +204,7 @@ def test_the_game_accepts_every_move_of_a_playout(options: GameOptions, seed: in
         field = free.pop()
         assert game.view.turn == board[field] % FARMER
         place(game, tuple(Kind)[board[field] // FARMER], field)
-    assert unpacked(playout(position, random.Random(seed))) == ended(game)
+    assert unpacked(playout(position, random.Random(seed))) == scores_of(game.view.result)
     assert state(position) == before
 
 

@@ -89,12 +89,14 @@ def test_a_cut_record_is_refused(text: str, data: st.DataObject) -> None:
 
 
 def test_the_missing_end_is_named_with_its_line() -> None:
-    """A record cut between lines is refused where the next line should be."""
+    """A record cut between lines is refused where the next line should be, even between draw and lay."""
     lines = LAID.split("\n")
     refused = refusal("\n".join(lines[:20]) + "\n")
     assert refused.line == 21
     assert "the record ends" in str(refused)
     assert refusal("").line == 1
+    lay = lines.index(first(LAID, r"\d lays .*"))
+    assert refusal("\n".join([*lines[: lay + 1], "unfinished"])).line == lay + 2
 
 
 @pytest.mark.parametrize(
@@ -155,19 +157,6 @@ def test_damage_is_refused_with_its_line(text: str, pattern: str, replacement: s
     assert len(str(refused)) < 300
 
 
-def test_the_seed_of_a_running_game_is_not_recorded() -> None:
-    """Before the result, a record holds the commitment and the shares, and no seed."""
-    game = played(GameOptions(2), seed=3, commands=12, shared=True)
-    text = recorded(game.events)
-    assert first(text, r"commitment .{64}")
-    assert "seed" not in text
-    draws, seed = game.events[0].draws, game._chance.seed()  # type: ignore[union-attr]
-    assert draws is not None
-    assert seed is not None
-    assert seed not in text + repr(game.events) + repr(game.view)
-    assert replayed(text).events == game.events
-
-
 def test_a_record_without_draws_has_none_of_their_lines() -> None:
     """Version 1 knows neither commitment nor shares nor seed."""
     without = SHARED.replace("record 2", "record 1")
@@ -187,21 +176,14 @@ def test_peoples_are_read_as_the_record_has_them() -> None:
     assert replayed(other).view.result == replayed(LAID).view.result
 
 
-def test_a_tile_is_not_drawn_twice() -> None:
-    """R3.3: a tile that is laid is no longer in the bag."""
-    second = first(LAID, r"2 draws .")
-    earlier = first(LAID, r"tile . 0 0")[5]
-    refused = refusal(LAID.replace(second, f"2 draws {earlier}"))
-    assert refused.line == line_number(LAID, second)
-
-
-def test_an_illegal_command_is_refused_in_the_rules_words() -> None:
-    """R4.1: a field is taken only once."""
-    placed = [line for line in LAID.split("\n") if " places " in line]
-    field = placed[0].split()[-1]
-    again = " ".join([*placed[1].split()[:-1], field])
-    refused = refusal(LAID.replace(placed[1], again))
-    assert refused.line == line_number(LAID, placed[1])
+def test_what_the_rules_forbid_is_refused_in_their_words() -> None:
+    """R3.3, R4.1: a tile that is laid is no longer in the bag, and a field is taken only once."""
+    draw, tile = first(LAID, r"2 draws ."), first(LAID, r"tile . 0 0")[5]
+    assert refusal(LAID.replace(draw, f"2 draws {tile}")).line == line_number(LAID, draw)
+    one, other = [line for line in LAID.split("\n") if " places " in line][:2]
+    field = one.split()[-1]
+    refused = refusal(LAID.replace(other, " ".join([*other.split()[:-1], field])))
+    assert refused.line == line_number(LAID, other)
     assert str(refused).endswith(f"{field} is taken. Choose an empty field.")
 
 
@@ -211,13 +193,6 @@ def test_nothing_follows_the_end(end: str) -> None:
     assert refusal(LAID + end).line == LAID.count("\n") + 1
     running = recorded(played(GameOptions(2), seed=3, commands=9).events)
     assert refusal(running + end).line == running.count("\n") + 1
-
-
-def test_a_game_cannot_break_off_between_a_draw_and_its_lay() -> None:
-    """What chance decides at once is one step: a record that stops within it is damaged."""
-    lines = LAID.split("\n")
-    lay = lines.index(first(LAID, r"\d lays .*"))
-    assert refusal("\n".join([*lines[: lay + 1], "unfinished"])).line == lay + 2
 
 
 @st.composite

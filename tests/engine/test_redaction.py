@@ -36,20 +36,6 @@ def test_only_the_kind_of_another_seats_wolf_is_hidden() -> None:
 
 
 @given(games())
-def test_an_event_and_a_snapshot_hide_the_same(game: Game) -> None:
-    """R4.2: one rule decides both, for every piece and all eyes."""
-    for eyes in all_eyes(game):
-        for event in game.events:
-            if isinstance(event, Placed):
-                hidden = hidden_from(event.piece, event.seat, eyes)
-                assert isinstance(redacted(event, eyes), WolfPlaced) == hidden
-                shown = snapshot(game.view, eyes).placed[event.field]
-                assert isinstance(shown, Wolf) == (hidden and not game.over)
-            else:
-                assert redacted(event, eyes) is event
-
-
-@given(games())
 def test_legal_moves_are_for_the_seat_on_turn_alone(game: Game) -> None:
     """R3.5: which pieces may be placed shows what a hand holds, and nobody else may know that."""
     legal = game.legal()
@@ -83,34 +69,22 @@ def test_a_snapshot_does_not_follow_the_game(game: Game) -> None:
 
 
 @given(games())
-def test_nobody_sees_another_hand_or_wolf(game: Game) -> None:
-    """R4.2, R3.5: other seats' wolf pieces have no kind and their hands are unknown, until scoring."""
+def test_what_everybody_sees(game: Game) -> None:
+    """R3.3, R3.5, R4.2: the drawn tile and how many pieces are left; until scoring no other wolf or hand."""
     for eyes in all_eyes(game):
         seen = snapshot(game.view, eyes)
         assert set(seen.hands) == eyes
-        for field, piece in game.view.placed.items():
-            assert isinstance(piece, Piece)
-            hidden = piece.wolf and game.view.owners[field] not in eyes and not game.over
-            assert isinstance(seen.placed[field], Wolf) == hidden
-            assert seen.placed[field].people == piece.people
-
-
-@given(games())
-def test_how_many_pieces_are_left_is_public(game: Game) -> None:
-    """R3.5: everybody can count what every other seat has placed."""
-    for eyes in all_eyes(game):
-        seen = snapshot(game.view, eyes)
-        for seat in range(seen.seats):
-            assert seen.remaining[Seat(seat)] == sum(game.view.hands[Seat(seat)].values())
-
-
-@given(games())
-def test_a_tile_in_hand_is_one_that_is_yet_to_be_laid(game: Game) -> None:
-    """R3.3: everybody sees the drawn tile until it is laid; once all are laid there is none."""
-    for eyes in all_eyes(game):
-        seen = snapshot(game.view, eyes)
+        assert seen.remaining == [sum(hand.values()) for hand in game.view.hands.values()]
         assert (seen.drawn is not None) == (seen.phase is Phase.LAYING)
         assert seen.drawn not in [laid.tile for laid in seen.tiles if laid is not None]
+        for event in game.events:
+            if isinstance(event, Placed):
+                hidden = event.piece.wolf and event.seat not in eyes
+                assert isinstance(redacted(event, eyes), WolfPlaced) == hidden
+                assert isinstance(seen.placed[event.field], Wolf) == (hidden and not game.over)
+                assert seen.placed[event.field].people == event.piece.people
+            else:
+                assert redacted(event, eyes) is event
 
 
 @given(finished_games())

@@ -32,7 +32,7 @@ from tests.client.ui.seen import (
     ui_of,
     with_cursor,
 )
-from tests.engine.test_fairness import cheated
+from tests.engine.test_draws import cheated
 from tests.games import played
 
 LEVELS = tuple(level.name for level in levels.LEVELS)
