@@ -18,8 +18,15 @@ if __name__ == "__main__" and not sys.flags.safe_path and sys.path[0] != str(Pat
 sys.path.insert(0, str(next(filter(Path.is_dir, map(Path(__file__).parent.joinpath, ("_palatinus", ""))))))
 
 from client.language import LANGUAGES, N_, _, language_of, speak
-from client.player.calling import CallingOptions, Notices, choose_calling
-from client.player.colouring import Colouring, Colours, Theme, choose_colouring
+from client.player.terminal import (
+    CallingOptions,
+    Colouring,
+    Colours,
+    Notices,
+    Theme,
+    choose_calling,
+    choose_colouring,
+)
 from commands.display_options import add_drawing, set_display_defaults
 from commands.parsing import (
     Command,

@@ -5,8 +5,7 @@ import sys
 from typing import Any
 
 from client.language import _
-from client.player.calling import Notices
-from client.player.colouring import Colours, Theme
+from client.player.terminal import Colours, Notices, Theme
 from client.ui.texts.glyphs import speaks_unicode
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from client.bots.arena.match import Player, begun, played
+from client.bots.arena.games import Player, begun, played
 from client.bots.brains import brain_named
 from client.bots.runner import BotOptions, run_bots
 from engine.events import LayTile, Place

@@ -22,8 +22,7 @@ import msgpack
 
 with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from client.network.refusals import describe_refusal
-    from client.tables.news import news_of_server
-    from client.tables.table import Gap, TableModel
+    from client.tables.table import Gap, TableModel, news_of_server
     from client.ui.frame import plain, width_of
     from client.ui.screens import news
     from client.ui.screens.dispatch import pressed

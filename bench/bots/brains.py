@@ -13,9 +13,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-from client.bots.arena.match import Player, played
+from client.bots.arena.games import Player, played
 from client.bots.brains import NamedBrain, brain_named
-from client.bots.win_shares import wilson
+from client.bots.results import wilson
 from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
 

@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-from client.bots.analysis.moves import FITTED, Shares, chances_of, part_placed, shares_of_wins
+from client.bots.analysis import FITTED, Shares, chances_of, part_placed, shares_of_wins
 from client.bots.brains import brain_named
 from engine.components import DEALS
 from engine.game import Game, GameOptions, RandomChance

@@ -1,10 +1,15 @@
-"""The type of a brain."""
+"""The type of a brain, and what its author is told when it fails."""
 
 import random
-from typing import Protocol
+import reprlib
+import sys
+import traceback
+from typing import Any, Protocol
 
-from engine.events import Command
+from client.language import _
+from engine.events import Command, LayTile, Place
 from engine.legal import Legal
+from engine.pieces import NOTATIONS, Piece
 from engine.view import View
 
 
@@ -12,3 +17,59 @@ class Brain(Protocol):
     """A function from what a seat sees and may do to its command; all its randomness comes from `rng`."""
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command: ...
+
+
+class BrainFailed(Exception):
+    """A brain raised an exception or returned something else than a command; the text says which and what."""
+
+
+def brain_failure(name: str, choose: Any, error: BaseException) -> BrainFailed:
+    """Return what to raise because the brain `name`, the function `choose`, has raised `error`."""
+    own = getattr(sys.modules.get(getattr(choose, "__module__", "")), "__file__", None)
+    code = getattr(choose, "__code__", None)
+    if code is not None and _origin(error, own)[0] != own:  # such as the wrong number of parameters
+        return BrainFailed(_failed(name, (code.co_filename, code.co_firstlineno), error))
+    return BrainFailed(describe_failure(name, error, own))
+
+
+def forbidden_choice(name: str, command: Command, reason: str) -> BrainFailed:
+    """Return what to raise because the brain `name` has chosen a command that the rules forbid."""
+    text = _("The brain {name} chose {command}, which is not allowed: {reason}")
+    return BrainFailed(text.format(name=name, command=command, reason=reason))
+
+
+def checked_command(name: str, returned: object) -> Command:
+    """Return what the brain `name` has returned; raises BrainFailed if that is not a command."""
+    match returned:
+        case LayTile(_, int(), int()):
+            return returned
+        case Place(seat, str(piece), str(field)):
+            # Plain strings will do for an author; the engine has to know what they name.
+            return Place(seat, Piece(piece), field) if piece in NOTATIONS else returned
+    text = _("The brain {name} returned {what} instead of a command.")
+    raise BrainFailed(text.format(name=name, what=reprlib.repr(returned)))
+
+
+def describe_failure(name: str, error: BaseException, own: str | None) -> str:
+    """Return that the brain `name` failed, and where: in its file `own`, if the error passed through it."""
+    return _failed(name, _origin(error, own), error)
+
+
+def _failed(name: str, origin: tuple[str, int], error: BaseException) -> str:
+    file, line = origin
+    text = _("The brain {name} failed in {file}, line {line}: {error}.")
+    return text.format(name=name, file=file, line=line, error=_error(error))
+
+
+def _origin(error: BaseException, own: str | None) -> tuple[str, int]:
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        return error.filename, error.lineno or 0
+    frames = traceback.extract_tb(error.__traceback__)
+    frame = next((each for each in reversed(frames) if each.filename == own), frames[-1])
+    return frame.filename, frame.lineno or 0
+
+
+def _error(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):  # which is printed with the line and a mark under it
+        return f"{type(error).__name__}: {error.msg}"
+    return "".join(traceback.format_exception_only(error)).strip()

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Final
 
-from client.bots.brain import Brain
-from client.bots.failure import describe_failure
+from client.bots.brain import Brain, describe_failure
 from client.bots.greedy import greedy
 from client.bots.levels import LEVELS
 from client.bots.search.brain import SearchBrain

@@ -8,10 +8,9 @@ from anyio.lowlevel import RunVar
 
 from client.bots.greedy import greedy
 from client.bots.levels import LEVELS
-from client.bots.search.brain import SearchBrain
-from client.bots.search.processes import SearchFailed, searched
+from client.bots.search.brain import SearchBrain, SearchFailed, searched
 from client.language import _, counted
-from client.tables.news import Suggestion
+from client.tables.table import Suggestion
 from engine.events import Command, LayTile, Place
 from engine.legal import Legal, LegalPlaces
 from engine.pieces import Kind, Piece

@@ -10,20 +10,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TextIO, TypeVar
 
-from client.bots.brain import Brain
+from client.bots.brain import Brain, BrainFailed, brain_failure, checked_command, forbidden_choice
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
-from client.bots.failure import BrainFailed, brain_failure, checked_command, forbidden_choice
 from client.bots.results import JsonLines, Results, Sentences
-from client.bots.search.brain import SearchBrain
-from client.bots.search.processes import SearchFailed, searched
+from client.bots.search.brain import SearchBrain, SearchFailed, searched
 from client.language import _
 from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.network.refusals import describe_refusal
 from client.network.transport import FREE_ACCESS, Access, PasswordWanted, password_wanted
 from client.player.seats import HeldSeat, Seats
-from client.tables.fairness import describe_fault
-from client.tables.news import Closed
-from client.tables.table import TableClosed
+from client.tables.draws import describe_fault
+from client.tables.table import Closed, TableClosed
 from engine.components import DEALS
 from engine.errors import Fault
 from engine.events import Command, GameEnded

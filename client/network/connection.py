@@ -13,13 +13,15 @@ from websockets.exceptions import ConnectionClosed
 
 from client.language import _
 from client.network.refusals import describe_refusal
-from client.network.server_addresses import AT_ONCE, NEXT_ROUND, ServerAddresses
 from client.network.transport import (
+    AT_ONCE,
     FREE_ACCESS,
+    NEXT_ROUND,
     Access,
     Address,
     ConnectFailed,
     Elsewhere,
+    ServerAddresses,
     Timeouts,
     elsewhere,
     ending,
@@ -32,8 +34,17 @@ from client.network.transport import (
 )
 from client.network.waiting import ANSWERS, Answer, NoAnswer, RequestMessage, RequestRefused, Waiting
 from client.tables.draws import Call
-from client.tables.news import Back, Closed, Lost, Update, news_of_server
-from client.tables.table import Gap, Refreshed, TableClosed, TableModel
+from client.tables.table import (
+    Back,
+    Closed,
+    Gap,
+    Lost,
+    Refreshed,
+    TableClosed,
+    TableModel,
+    Update,
+    news_of_server,
+)
 from engine.draws import Share, pledge_of
 from protocol.codec import BadMessage, encode
 from protocol.codes import Code

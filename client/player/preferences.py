@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from platformdirs import user_state_path
 
 from client.levels import FOR_BEGINNERS
-from client.player.calling import Calling, Notices, prefer_calling
+from client.player.terminal import Calling, Notices, prefer_calling
 from client.typed_text import BadAddress, default_name, same_server, server_url
 from engine.pieces import People
 from protocol.messages import Name

@@ -10,8 +10,7 @@ from typing import Final
 
 from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.network.transport import PasswordWanted
-from client.tables.news import HeardInLobby, OnlineChanged
-from client.tables.table import TableChanged, TableClosed, TableModel
+from client.tables.table import HeardInLobby, OnlineChanged, TableChanged, TableClosed, TableModel
 from client.typed_text import default_name, fault_of
 from client.ui import requests
 from client.ui.asking import SEAT_LOST, Listing, Requests, SeatKeeper, running

@@ -4,8 +4,7 @@ import asyncio
 import sys
 from dataclasses import replace
 
-from client.records.analysis import Analyse, Analysis
-from client.records.recording import Recording
+from client.records import Analyse, Analysis, Recording
 from client.ui import requests
 from client.ui.program import Program, Session
 from client.ui.requests import Request

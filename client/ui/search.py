@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from client.finding.found import Found, SeatAnswer, Silent
-from client.finding.inquiry import follow_seat
+from client.finding.search import follow_seat
 from client.language import describe_reason
 from client.network.transport import FREE_ACCESS, Access
 from client.player.seats import KeptSeat

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from client.network.transport import FREE_ACCESS, Access
 from client.player.seats import Seats
-from client.records.analysis import Analyse
-from client.records.recording import Recording
-from client.tables.news import Suggestion
+from client.records import Analyse, Recording
+from client.tables.table import Suggestion
 from client.ui import requests
 from client.ui.state import Capabilities
 from client.ui.terminal.device import Device

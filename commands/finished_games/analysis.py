@@ -7,10 +7,9 @@ import shutil
 import sys
 from typing import Final
 
-from client.bots.analysis.analyst import SIMULATIONS, USUAL_SIMULATIONS, AnalysisFailed, Effort, analysed
+from client.bots.analysis import SIMULATIONS, USUAL_SIMULATIONS, AnalysisFailed, Effort, analysed
 from client.language import _
-from client.records.analysis import Analysis
-from client.records.recording import Recording
+from client.records import Analysis, Recording
 from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
 from commands.arguments import positive, whole_number
 from commands.finished_games.past_games import add_game, file_of

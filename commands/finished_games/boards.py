@@ -3,11 +3,11 @@
 import argparse
 import asyncio
 
-from client.bots.analysis.analyst import analyse
+from client.bots.analysis import analyse
 from client.language import _
 from client.player.preferences import prefer_as_remembered
-from client.records.recording import Recording
-from client.tables.fairness import describe_recorded_draws
+from client.records import Recording
+from client.tables.draws import describe_recorded_draws
 from client.ui.export.moment import as_json, as_svg, as_text, points_of
 from client.ui.export.tables import progress
 from client.ui.replay import run

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from client.language import N_, _, counted
-from client.records.recording import standings
+from client.records import standings
 from client.ui.export.tables import games_listing, standings_listing
 from commands.arguments import positive
 from commands.confirmation import confirmed

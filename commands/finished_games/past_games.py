@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from client.language import _, describe_reason
-from client.records.recording import PastGame, shown_name
+from client.records import PastGame, shown_name
 from commands.arguments import data_folder
 from commands.parsing import CANNOT_READ, WrongUse, using_file
 from engine.record import names_in, outcome_in

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from client.language import _, counted, listed
-from client.records.recording import Recording
-from client.tables.fairness import describe_recorded_draws
+from client.records import Recording
+from client.tables.draws import describe_recorded_draws
 from commands.parsing import CANNOT_READ, CANNOT_WRITE, WrongUse, using_file
 from engine.errors import DamagedRecord
 from engine.fairness import Sources, sources_of

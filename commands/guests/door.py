@@ -15,7 +15,7 @@ import asyncssh
 
 from client.bots.hints import suggested
 from client.language import N_, _, speaking
-from client.tables.news import Suggestion
+from client.tables.table import Suggestion
 from client.ui.terminal.shell import describe_failure
 from commands.guests import identity
 from commands.guests.kept_seats import GuestBook, GuestSeats

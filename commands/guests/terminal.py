@@ -17,8 +17,7 @@ from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from client.language import language_of, spoken
-from client.player.calling import Calling
-from client.player.colouring import Colouring
+from client.player.terminal import Calling, Colouring
 from client.ui.terminal.device import PLAIN_LOCALES, Device, Remote, locale_of
 from commands.guests.keys import KeyReader
 from commands.guests.limits import LARGEST_SCREEN, CpuBudget, GuestLimits, Turns

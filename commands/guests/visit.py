@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from client.language import _
 from client.network.transport import Access
-from client.player.calling import Calling
-from client.player.colouring import Colouring
+from client.player.terminal import Calling, Colouring
 from client.typed_text import fault_of
 from client.ui.game import visit
 from client.ui.state import Capabilities

@@ -10,11 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from client.bots.arena.match import GameFailed
-from client.bots.arena.running import GameNotPlayed, play_all
-from client.bots.arena.schedule import LEAST_ENTRANTS, Schedule
-from client.bots.arena.standings import GameOutcome, standings
-from client.bots.arena.table import as_json, tables
+from client.bots.arena.games import LEAST_ENTRANTS, GameFailed, GameNotPlayed, GameOutcome, Schedule, play_all
+from client.bots.arena.standings import as_json, standings, tables
 from client.bots.brains import NoSuchBrain, brain_named
 from client.language import _, describe_reason
 from client.ui.frame import columns

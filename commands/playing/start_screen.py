@@ -17,13 +17,13 @@ from pathlib import Path
 import msgspec
 
 from client.levels import LEVELS, usual_level
-from client.player.calling import prefer_calling
 from client.player.preferences import (
     Preferences,
     prefer_as_remembered,
     preferences_file,
     remember,
 )
+from client.player.terminal import prefer_calling
 from client.typed_text import default_name
 from client.ui import requests
 from client.ui.lessons.course import LessonExit

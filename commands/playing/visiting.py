@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from client.bots.analysis.analyst import analyse
+from client.bots.analysis import analyse
 from client.bots.hints import suggested
 from client.language import _
 from client.network.transport import password_wanted

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from client.language import N_, _, counted
-from client.records.recording import Recording
+from client.records import Recording
 from client.ui.export.moment import as_text
 from client.ui.export.tables import listing, progress, summary
 from commands.arguments import data_folder

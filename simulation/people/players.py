@@ -10,8 +10,7 @@ from websockets.exceptions import ConnectionClosed
 
 from client.bots.brains import at_random
 from client.network.connection import ConnectFailed, Connection, RequestRefused
-from client.tables.news import Closed
-from client.tables.table import TableClosed
+from client.tables.table import Closed, TableClosed
 from engine.events import Command
 from engine.legal import Legal
 from engine.pieces import Seat

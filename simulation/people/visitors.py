@@ -11,8 +11,7 @@ from typing import Final, TypeAlias, cast
 from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.network.transport import Access
 from client.tables.draws import Fault
-from client.tables.news import Closed, Update
-from client.tables.table import Happened, TableClosed, TableModel, TableUpdate
+from client.tables.table import Closed, Happened, TableClosed, TableModel, TableUpdate, Update
 from engine.events import SeenEvent
 from engine.pieces import Seat
 from engine.view import View

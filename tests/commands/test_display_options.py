@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from client.player.calling import chosen_calling
 from client.player.preferences import Preferences, name_of_player, preferences_file, remember
+from client.player.terminal import chosen_calling
 
 
 def test_asking_for_the_name_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

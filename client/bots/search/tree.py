@@ -7,36 +7,123 @@ followed (Kocsis and Szepesvári, "Bandit Based Monte-Carlo Planning", ECML 2006
 all simulations in which the same piece stands on the same field in the end, whenever it was placed: RAVE
 (Gelly and Silver, "Monte-Carlo tree search and rapid action value estimation in computer Go", Artificial
 Intelligence 175, 2011). The final board does not care in which order it was filled, so these means are good.
+
+Playouts follow the move-average sampling technique, MAST (Finnsson and Björnsson, "Simulation-Based Approach
+to General Game Playing", AAAI 2008). Instead of by Gibbs sampling, a playout's field is picked as the best of
+a few random ones, from tables that are made again now and then: this takes no arithmetic in the playout.
 """
 
+import functools
 import math
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
-from client.bots.search.averages import Averages
-from client.bots.search.motives import motives
-from client.bots.search.tuning import (
-    BATCH,
-    EXPANDED_FROM,
-    EXPLORATION,
-    INFERRED_FROM,
-    KEPT,
-    PRIOR,
-    RANDOM,
-    RAVE_WEIGHTS,
-    REDRAWS,
-    SORTED_FROM,
-    WIDTH,
-)
-from client.bots.search.utility import utilities, win_shares
-from client.bots.search.worlds import World, Worlds
+from client.bots.search.worlds import World, Worlds, motives
 from engine.board import FIELDS
 from engine.pieces import Kind
 from engine.position import Hand
-from engine.terrain import EMPTY, Occupant, occupant, terrain_of
+from engine.terrain import EMPTY, FARMER, POINT, Occupant, PackedScore, occupant, terrain_of
 from engine.view import View
+
+WIN: Final = (
+    0.7  # the rest is for the margin, so that a search sees progress where all its games are won or lost
+)
+MARGIN: Final = 1.0 - WIN
+_LOST: Final = MARGIN / 2  # a loser's lead is negative, a winner's is not
+DECISIVE: Final = 20 * POINT  # a greater lead is worth no more
+_SCALE: Final = 2 * DECISIVE
+
+
+def utilities(packed: list[PackedScore]) -> list[float]:
+    """Return the utility of each seat; with two players they add up to 1."""
+    best = max(packed)
+    winners = packed.count(best)
+    second = best if winners > 1 else max([score for score in packed if score != best])
+    won = WIN / winners + MARGIN * (0.5 + min(best - second, DECISIVE) / _SCALE)
+    return [
+        won if score == best else MARGIN * (0.5 + max(score - best, -DECISIVE) / _SCALE) for score in packed
+    ]
+
+
+def win_shares(worth: list[float]) -> list[float]:
+    """Return each seat's share of the win, from the utilities: a loser's is below all winners'."""
+    won = [each > _LOST for each in worth]
+    return [1.0 / sum(won) if each else 0.0 for each in won]
+
+
+_PICKS: Final = 256  # a random byte picks
+
+_OF: Final = 4  # a pick is the best of so many random fields; 8 plays worse
+_VISIT: Final = (
+    2.0**20
+)  # an entry holds visits * _VISIT + the sum of utilities, so that one addition counts both
+_KINDS: Final = 3
+
+
+class Averages:
+    """Averages by occupant and field, over the simulations so far; `fields` are those that can differ."""
+
+    def __init__(self, seats: int, free: list[int], fields: list[int]) -> None:
+        self._occupants = [kind * FARMER + seat for kind in range(_KINDS) for seat in range(seats)]
+        self._fields = fields
+        self._sums = [[0.0] * len(FIELDS) for _ in range(EMPTY + 1)]
+        self.means = [[0.5] * len(FIELDS) for _ in range(EMPTY)]
+        self.ranked = [free] * EMPTY  # the free fields, those with the greatest averages first
+        self.picks = [tuple(free[pick % len(free)] for pick in range(_PICKS))] * EMPTY
+        self._picked: Callable[[list[int]], tuple[int, ...]] = itemgetter(*_ranks(len(free)))
+
+    def add(self, board: list[Occupant], utilities: list[float]) -> None:
+        """Count the end of a simulation."""
+        sums = self._sums
+        added = [_VISIT + utility for utility in utilities] + [0.0] * (FARMER - len(utilities))
+        added *= _KINDS
+        added.append(0.0)  # an empty field
+        for field in self._fields:
+            found = board[field]
+            sums[found][field] += added[found]
+
+    def refresh(self) -> None:
+        """Work out the averages, the ranks and the picks anew."""
+        for each in self._occupants:
+            means, sums = self.means[each], self._sums[each]
+            for field in self._fields:
+                if entry := sums[field]:
+                    visits = entry // _VISIT
+                    means[field] = (entry - visits * _VISIT + 0.5) / (visits + 1.0)
+            ranked = sorted(self.ranked[each], key=means.__getitem__, reverse=True)
+            self.ranked[each] = ranked
+            self.picks[each] = self._picked(ranked)
+
+
+@functools.cache
+def _ranks(count: int) -> tuple[int, ...]:
+    """Return ranks of which a random one is distributed like the least of `_OF` random ones below `count`."""
+    quantiles = ((pick + 0.5) / _PICKS for pick in range(_PICKS))
+    return tuple(int(count * (1.0 - quantile ** (1.0 / _OF))) for quantile in quantiles)
+
+
+# Measured, not derived: `python -m bench.bots.brains` shows whether other values play better.
+WIDTH: Final = 12  # a node knows so many moves: those with the best averages, and those visited most
+KEPT: Final = 6  # ... of which so many are those visited most
+SORTED_FROM: Final = 32  # visits after which a node chooses its moves anew, and again at each doubling
+EXPANDED_FROM: Final = (
+    4  # visits of a move after which it gets a node (Coulom, "Efficient Selectivity", 2006)
+)
+EXPLORATION: Final = 0.15  # from 0.05 to 0.3 no difference was measurable
+PRIOR: Final = 10.0  # visits that the average from outside the tree counts for
+RANDOM: Final = 100  # simulations without a tree, before there are averages
+INFERRED_FROM: Final = 200  # simulations before which averages say too little about hidden wolves
+BATCH: Final = 50  # simulations between two looks at the averages
+REDRAWS: Final = 6  # picks of a playout that may be taken fields, before it takes the best free one
+
+# A move's own mean weighs so much, by its visits, beside that of all simulations which end with it (RAVE).
+_RAVE: Final = 300.0  # visits from which both say about as much
+RAVE_WEIGHTS: Final = [
+    math.sqrt(_RAVE / (3 * visits + _RAVE)) for visits in range(5000)
+]  # less is as good as none
 
 _DRAWS: Final = 6  # see `engine.position.Hand`
 

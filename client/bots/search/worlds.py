@@ -3,22 +3,72 @@
 A people's wolves of unknown kind are some of the wolf pieces that its seat was dealt (R3.5, R4.2). Without
 more knowledge any of them are as likely; `motives` and `Worlds.infer` make those likelier that are better for
 their owner, because players choose what helps them.
+
+What an owner could hope for when a wolf was placed suggests its kind: a player who looks at least one move
+ahead places a piece where it promises more than another one would. So the odds of a wolf's kind follow the
+outlook of its owner just before it was placed (like the inference of Cowling, Whitehouse and Powley,
+"Emergent Bluffing and Inference with Monte Carlo Tree Search", IEEE CIG 2015, but from the play so far, and
+before the search begins).
 """
 
 import itertools
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from client.bots.search.tuning import INFERENCE, MOST_INFERRED
-from engine.board import FIELDS
+from client.bots.greedy import Outlook
+from engine.board import FIELDS, Field
 from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.position import Hand, hand_of_kinds
-from engine.terrain import EMPTY, FARMER, Occupant, occupant
+from engine.terrain import EMPTY, FARMER, NUMBERS, Occupant, occupant
 from engine.view import View
+
+# Measured, not derived, like the numbers of the tree.
+# A wolf's odds of being a farmer are multiplied by e to the first number of each pair times what its owner
+# gains by that; the second is the greatest such exponent. Much stronger factors mislead the search.
+MOTIVE: Final = 3.0  # gains in points, as the owner could expect them when it was placed
+MOST_MOTIVE: Final = 4.0
+CLEAR_MOTIVE: Final = 1.0  # from here on a wolf is taken for that kind when its owner's later ones are judged
+INFERENCE: Final = 10.0  # gains in utility, as the search has found them so far
+MOST_INFERRED: Final = 1.0
+
+
+def motives(view: View) -> Mapping[int, float]:
+    """Return, by field number, the logarithm of how much likelier than by chance a hidden wolf is a farmer.
+
+    What is hidden from its owner counts as unknown, and the owner's own wolves before it are taken for what
+    they are likelier to be, if that is clear.
+    """
+    found: dict[int, float] = {}
+    guesses: dict[Field, Piece] = {}
+    seen = replace(view, placed={}, owners={}, remaining=[sum(hand.values()) for hand in view.start.hands])
+    for field, piece in view.placed.items():
+        owner = view.owners[field]
+        if isinstance(piece, Wolf):
+            before = replace(seen, placed=_as_seen_by(owner, seen, guesses))
+            outlook = Outlook(before, owner)
+            gain = outlook.after(field, Kind.FARMER) - outlook.after(field, Kind.MERCHANT)
+            exponent = max(-MOST_MOTIVE, min(MOST_MOTIVE, MOTIVE * gain))
+            found[NUMBERS[field]] = exponent
+            if abs(exponent) >= CLEAR_MOTIVE:
+                kind = Kind.FARMER if gain > 0 else Kind.MERCHANT
+                guesses[field] = Piece.of(piece.people, kind, wolf=True)
+        seen.placed[field], seen.owners[field] = piece, owner
+        seen.remaining[owner] -= 1
+    return found
+
+
+def _as_seen_by(owner: Seat, view: View, guesses: Mapping[Field, Piece]) -> dict[Field, Piece | Wolf]:
+    """Return what is placed: the owner's wolves as they are guessed, and all others hidden."""
+    placed = {**view.placed, **guesses}
+    for field, piece in placed.items():
+        if view.owners[field] != owner and isinstance(piece, Piece) and piece.wolf:
+            placed[field] = Wolf.of(piece.people)
+    return placed
+
 
 # What the owner of an occupant got on average when it stood on a field, by occupant and field.
 Means: TypeAlias = Sequence[Sequence[float]]

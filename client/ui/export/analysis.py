@@ -6,9 +6,8 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from client.language import _
-from client.player.colouring import Colours
-from client.records.analysis import Analysis, Better, Chances, JudgedMove
-from client.records.recording import Recording
+from client.player.terminal import Colours
+from client.records import Analysis, Better, Chances, JudgedMove, Recording
 from client.ui.export.picture import TEXT_STYLE, document, draw_chip, draw_path, finished, group_at, write
 from client.ui.frame import wrapped
 from client.ui.terminal.painter import PEOPLE_COLOURS

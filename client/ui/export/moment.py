@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from client.records.recording import Recording
+from client.records import Recording
 from client.ui.draw.board import Marks, board_text
 from client.ui.export.picture import Caption, picture
 from client.ui.frame import plain

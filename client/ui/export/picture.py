@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import _, counted, labelled
-from client.player.colouring import Colours
+from client.player.terminal import Colours
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import NOBODY, Marks, notation
 from client.ui.frame import wrapped

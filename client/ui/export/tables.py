@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from client.language import _, counted
-from client.records.recording import PastGame, Recording
+from client.records import PastGame, Recording
 from client.ui.frame import columns
 from client.ui.texts.scoring import describe_points, describe_result
 from client.ui.texts.set_up import describe_stage

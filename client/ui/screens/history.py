@@ -6,7 +6,7 @@ from typing import Final
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import N_, _
-from client.records.recording import PastGame, standings
+from client.records import PastGame, standings
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.actions import Act, Action, ChooseLine, Way

@@ -8,18 +8,23 @@ from msgspec import Struct
 
 from client.language import _
 from client.network.refusals import describe_refusal
-from client.tables.news import (
+from client.tables.table import (
     Announcement,
     Back,
     Closed,
+    Happened,
+    Heard,
     HeardInLobby,
     Lost,
     OnlineChanged,
+    Refreshed,
     ServerStops,
     Suggestion,
+    TableChanged,
+    TableClosed,
+    TableModel,
     Update,
 )
-from client.tables.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
 from client.ui.at_table import next_vote
 from client.ui.requests import Join, Open, Watch
 from client.ui.screens.gathering import Gathering

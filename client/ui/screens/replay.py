@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from client.language import N_, _
-from client.records.analysis import Analysis
-from client.records.recording import Recording
+from client.records import Analysis, Recording
 from client.tables.table import Happened, TableModel
 from client.ui import requests
 from client.ui.actions import Act, Action, Pick, PointAt

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from client.language import N_, _
-from client.tables.fairness import describe_draws, describe_fault
+from client.tables.draws import describe_draws, describe_fault
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.actions import Act, Action, PointAt

@@ -9,8 +9,8 @@ from msgspec import Struct, structs
 from client.finding.found import named
 from client.language import N_, _, counted
 from client.levels import describe_level, describe_temper
-from client.player.calling import Calling, Notices
 from client.player.preferences import WaysIn
+from client.player.terminal import Calling, Notices
 from client.tables.table import TableModel
 from client.typed_text import BadAddress, fault_of, server_url
 from client.ui import requests

@@ -6,7 +6,7 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from client.language import labelled
-from client.player.calling import Calling, Notices
+from client.player.terminal import Calling, Notices
 from client.ui.frame import cut
 
 _BELL: Final = "\a"

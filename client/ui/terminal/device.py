@@ -9,8 +9,7 @@ from typing import Final
 from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
 
-from client.player.calling import Calling, chosen_calling
-from client.player.colouring import Colouring, chosen_colouring
+from client.player.terminal import Calling, Colouring, chosen_calling, chosen_colouring
 from client.ui.texts.glyphs import GlyphSet, glyphs_for
 
 PLAIN_LOCALES: Final = frozenset({"C", "POSIX"})  # in which text is ASCII

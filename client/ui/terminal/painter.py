@@ -14,7 +14,7 @@ from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Attrs, BaseStyle, Style
 from prompt_toolkit.styles.base import DEFAULT_ATTRS
 
-from client.player.colouring import Colouring, Colours, Theme
+from client.player.terminal import Colouring, Colours, Theme
 from client.ui.frame import EMPTY, Line, width_of
 from engine.board import TILES, Tile
 from engine.pieces import People

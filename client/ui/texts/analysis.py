@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from client.language import _, counted, listed
-from client.records.analysis import Analysis, Better, Chances, JudgedMove
-from client.records.recording import Recording
+from client.records import Analysis, Better, Chances, JudgedMove, Recording
 from client.ui.texts.events import describe_forecast
 from engine.events import Place
 from engine.forecast import forecast

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
 
 from client.language import N_, _, counted, listed, parted
-from client.records.recording import PastGame, best_first
+from client.records import PastGame, best_first
 from engine.board import Field
 from engine.components import LAUREL_WORTH
 from engine.events import Captured, DecidedBy, GameEnded, HillScored, Influence, SoldierFled, Term, Why

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from client.language import LANGUAGES, _, counted, language_among, speaking
-from client.player.colouring import Colours
+from client.player.terminal import Colours
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.set_up import SPECTATORS, describe_stage

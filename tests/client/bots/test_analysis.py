@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.bots.analysis.analyst import Effort, NothingToAnalyse, analysed
-from client.bots.analysis.moves import chances_of, judged, moments
+from client.bots.analysis import Effort, NothingToAnalyse, analysed, chances_of, judged, moments
 from client.bots.greedy import greedy
-from client.bots.search.utility import utilities, win_shares
-from client.records.analysis import Analysis
-from client.records.recording import Recording
+from client.bots.search.tree import utilities, win_shares
+from client.records import Analysis, Recording
 from engine.events import Command, Place, Placed
 from engine.game import Game, GameOptions, RandomChance
 from engine.redaction import snapshot

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 
-from client.bots import outlook
+from client.bots.brain import brain_failure
 from client.bots.brains import BRAINS, NamedBrain, NoSuchBrain, at_random, brain_named
-from client.bots.failure import brain_failure
+from client.bots.greedy import Outlook
 from client.bots.levels import LEVELS
-from client.bots.outlook import Outlook
 from engine.board import FIELDS, TILES
 from engine.components import LAUREL_WORTH
 from engine.events import HillScored, Place, Placed
@@ -109,8 +108,8 @@ def test_the_outlook_on_the_last_placement_is_the_result(game: Game) -> None:
             chance = (seat in leaders) / len(leaders)  # the outlook shares the laurel of a tie
             score += LAUREL_WORTH[event.laurel] * (chance - (1 - chance) / others)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outlook, "DOUBT", 1e-6)
-        patch.setattr(outlook, "DOUBT_PER_CHANGE", 0.0)
+        patch.setattr("client.bots.greedy.DOUBT", 1e-6)
+        patch.setattr("client.bots.greedy.DOUBT_PER_CHANGE", 0.0)
         expected = Outlook(before.view, seat).after(placed.field, placed.piece.kind)
     assert expected == pytest.approx(score, abs=1e-4)
 

@@ -6,12 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from client.bots.search.brain import SearchBrain
-from client.bots.search.ending import Ending
-from client.bots.search.tree import Move
-from client.bots.search.tuning import MOST_INFERRED
-from client.bots.search.utility import utilities
-from client.bots.search.worlds import Worlds
+from client.bots.search.brain import Ending, SearchBrain
+from client.bots.search.tree import Move, utilities
+from client.bots.search.worlds import MOST_INFERRED, Worlds
 from engine.board import FIELDS, Field
 from engine.components import DEALS
 from engine.events import GameEnded

@@ -11,8 +11,7 @@ from client.bots import hints
 from client.bots.greedy import greedy
 from client.bots.hints import reason_for, suggested
 from client.bots.levels import LEVELS
-from client.bots.search.brain import SearchBrain
-from client.bots.search.processes import SearchFailed
+from client.bots.search.brain import SearchBrain, SearchFailed
 from engine.events import Command, LayTile, Place
 from engine.game import Game, GameOptions
 from engine.legal import Legal, LegalPlaces

@@ -5,9 +5,7 @@ import random
 from hypothesis import assume, given
 
 from client.bots.greedy import greedy
-from client.bots.search.motives import motives
-from client.bots.search.tuning import MOST_MOTIVE
-from client.bots.search.worlds import Worlds
+from client.bots.search.worlds import MOST_MOTIVE, Worlds, motives
 from engine.board import FIELDS
 from engine.components import DEALS
 from engine.game import Game, GameOptions

@@ -12,10 +12,8 @@ import psutil
 import pytest
 from hypothesis import assume, given
 
-from client.bots.search.brain import SearchBrain, chosen
-from client.bots.search.processes import SearchFailed, searched
-from client.bots.search.tree import Move, Search, Visited
-from client.bots.search.utility import utilities
+from client.bots.search.brain import SearchBrain, SearchFailed, chosen, searched
+from client.bots.search.tree import Move, Search, Visited, utilities
 from client.bots.search.worlds import World, Worlds
 from engine.board import FIELDS
 from engine.components import DEALS
@@ -255,7 +253,7 @@ async def test_a_search_fails_if_its_processes_die_again_and_again() -> None:
 SEARCHING = """
 import asyncio, random
 from client.bots.search.brain import SearchBrain
-from client.bots.search.processes import searched
+from client.bots.search.brain import searched
 from engine.game import Game, GameOptions, RandomChance
 from engine.redaction import snapshot
 from engine.view import eyes_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from client.bots.win_shares import WinShares, wilson
+from client.bots.results import WinShares, wilson
 from engine.game import GameOptions
 from tests.games import played
 

@@ -3,7 +3,7 @@
 import pytest
 
 from client.finding.found import Gone, SeatAnswer
-from client.finding.inquiry import follow_seat
+from client.finding.search import follow_seat
 from client.network.transport import FREE_ACCESS
 from protocol.codes import Code
 from protocol.messages import AskTurn, Hello, Refused, ServerMessage, Turn, Welcome

@@ -14,8 +14,7 @@ from client.network.connection import (
     connected,
 )
 from client.network.refusals import describe_refusal
-from client.tables.news import Back, Closed, Lost
-from client.tables.table import Happened, TableClosed, TableModel
+from client.tables.table import Back, Closed, Happened, Lost, TableClosed, TableModel
 from engine.board import Field
 from engine.events import Place
 from engine.game import Game

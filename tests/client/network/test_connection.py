@@ -11,8 +11,7 @@ from client.network.connection import (
     RequestRefused,
     connected,
 )
-from client.tables.news import Back, Closed, Lost
-from client.tables.table import Happened, Heard, Refreshed
+from client.tables.table import Back, Closed, Happened, Heard, Lost, Refreshed
 from engine.board import Field
 from engine.events import Place
 from engine.game import Game

@@ -12,7 +12,7 @@ from client.network.connection import (
     NoAnswer,
     connected,
 )
-from client.tables.news import Back, Closed, HeardInLobby, OnlineChanged
+from client.tables.table import Back, Closed, HeardInLobby, OnlineChanged
 from engine.events import Command
 from engine.legal import Legal
 from engine.redaction import snapshot

@@ -8,9 +8,18 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
 from client.network.connection import connected
-from client.network.server_addresses import AT_ONCE, NEXT_ROUND, WITHIN_A_ROUND, ServerAddresses
-from client.network.transport import Access, Address, ConnectFailed, Elsewhere, may_follow
-from client.tables.news import Back, Closed
+from client.network.transport import (
+    AT_ONCE,
+    NEXT_ROUND,
+    WITHIN_A_ROUND,
+    Access,
+    Address,
+    ConnectFailed,
+    Elsewhere,
+    ServerAddresses,
+    may_follow,
+)
+from client.tables.table import Back, Closed
 from protocol.codes import CloseCode, Code
 from protocol.limits import ADDRESSES_TOLD
 from protocol.messages import NEW, Hello, JoinTable, Moved, Ping, Pong, Refused, Resume, Seated

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from client.player.calling import (
+from client.player.terminal import (
     Calling,
     CallingOptions,
     Notices,

@@ -13,8 +13,7 @@ from msgspec.structs import replace as with_fields
 
 from client.bots.runner import BotOptions, run_bots
 from client.network.connection import Connection, connected
-from client.tables.draws import Doubt, DrawsCheck, DrawsWitness
-from client.tables.fairness import describe_draws, note_on_draws
+from client.tables.draws import Doubt, DrawsCheck, DrawsWitness, describe_draws, note_on_draws
 from client.tables.table import TableModel
 from engine.draws import MISSING, NO_SHARE, Bytes32, Draws, Share, commitment_to, pledge_of
 from engine.events import GameEnded, SeenEvent

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from client.records.analysis import Analysis, Better, Chances, JudgedMove
-from client.records.recording import Recording
+from client.records import Analysis, Better, Chances, JudgedMove, Recording
 from engine.events import Place, Placed
 from engine.record import replayed
 

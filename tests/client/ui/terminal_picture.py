@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 from prompt_toolkit.styles import Attrs
 from prompt_toolkit.utils import get_cwidth
 
-from client.player.colouring import Colouring, Colours, Theme
+from client.player.terminal import Colouring, Colours, Theme
 from client.ui.draw.board import _BOXES, _DOTTED, FAINT, NONE, STRONG
 from client.ui.frame import Frame
 from client.ui.terminal.painter import style_for

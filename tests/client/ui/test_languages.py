@@ -15,7 +15,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from client import language
 from client.language import LANGUAGES, speak
-from client.records.recording import Recording
+from client.records import Recording
 from client.ui import requests
 from client.ui.export.moment import as_svg
 from client.ui.frame import Line, plain

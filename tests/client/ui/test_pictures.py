@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from client.records.recording import Recording
+from client.records import Recording
 from client.ui.export.moment import as_svg
 from client.ui.screens.screen import drawn
 from client.ui.texts.glyphs import UNICODE

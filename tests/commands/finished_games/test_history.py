@@ -10,7 +10,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from client.records.recording import PastGame, standings
+from client.records import PastGame, standings
 from client.ui.export.tables import standings_listing
 from commands.finished_games.past_games import keep_record
 from engine.game import GameOptions

@@ -11,13 +11,19 @@ from pathlib import Path
 import psutil
 import pytest
 
-from client.bots.arena.match import GameFailed, Player, begun, play, played
-from client.bots.arena.running import GameNotPlayed, play_all
-from client.bots.arena.schedule import Schedule
-from client.bots.arena.standings import GameOutcome
-from client.bots.brain import Brain
+from client.bots.arena.games import (
+    GameFailed,
+    GameNotPlayed,
+    GameOutcome,
+    Player,
+    Schedule,
+    begun,
+    play,
+    play_all,
+    played,
+)
+from client.bots.brain import Brain, BrainFailed
 from client.bots.brains import at_random
-from client.bots.failure import BrainFailed
 from engine.events import Command, LayTile, Place
 from engine.game import Game
 from engine.legal import Legal, LegalLays, random_command

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.bots.arena.schedule import Schedule
+from client.bots.arena.games import Schedule
 
 
 @st.composite

@@ -6,9 +6,8 @@ import random
 import pytest
 from openskill.models import PlackettLuce
 
-from client.bots.arena.schedule import Schedule
-from client.bots.arena.standings import GameOutcome, SeatOutcome, rated, standings
-from client.bots.arena.table import as_json, tables
+from client.bots.arena.games import GameOutcome, Schedule, SeatOutcome
+from client.bots.arena.standings import as_json, rated, standings, tables
 
 
 def outcome(number: int, *seats: tuple[int, int], items: tuple[int, ...] = ()) -> GameOutcome:

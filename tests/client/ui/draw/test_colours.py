@@ -8,7 +8,7 @@ import pytest
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import get_cwidth
 
-from client.player.colouring import Colouring, Colours, Theme
+from client.player.terminal import Colouring, Colours, Theme
 from client.tables.table import TableModel
 from client.ui.frame import Frame
 from client.ui.screens.screen import drawn

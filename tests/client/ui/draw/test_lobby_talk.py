@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 from prompt_toolkit.utils import get_cwidth
 
-from client.tables.news import HeardInLobby, Lost, OnlineChanged
-from client.tables.table import Heard, TableModel
+from client.tables.table import Heard, HeardInLobby, Lost, OnlineChanged, TableModel
 from client.ui import requests
 from client.ui.frame import plain
 from client.ui.screens.lobby import Lobby

@@ -10,9 +10,8 @@ from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES
-from client.records.recording import PastGame
-from client.tables.news import Back
-from client.tables.table import TableModel
+from client.records import PastGame
+from client.tables.table import Back, TableModel
 from client.ui.actions import Act, Hover
 from client.ui.frame import plain
 from client.ui.screens.dispatch import pressed, updated

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 
-from client.records.recording import Recording
+from client.records import Recording
 from client.ui.export.moment import as_json, as_svg, as_text
 from engine.events import Event, Placed
 from engine.final import scored_line

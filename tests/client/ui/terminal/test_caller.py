@@ -6,7 +6,7 @@ import pytest
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from client.player.calling import Calling, Notices
+from client.player.terminal import Calling, Notices
 from client.ui.terminal.caller import Caller
 
 TAKEN, GIVEN_BACK = "\x1b[?1004h\x1b[22;0t", "\x1b[?1004l\x1b[23;0t"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from client.player.colouring import Colouring, Colours, Theme, colours_of, theme_of
+from client.player.terminal import Colouring, Colours, Theme, colours_of, theme_of
 from client.ui.terminal.painter import (
     LAND_COLOURS,
     PEOPLE_COLOURS,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from client.records.recording import Recording
+from client.records import Recording
 from client.ui import requests
 from client.ui.actions import Act
 from client.ui.frame import Frame, plain

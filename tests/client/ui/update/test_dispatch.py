@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from client.tables.news import Suggestion
-from client.tables.table import TableModel
+from client.tables.table import Suggestion, TableModel
 from client.ui import requests
 from client.ui.actions import Act, Hold, PointAt
 from client.ui.at_table import selected_piece

@@ -6,8 +6,19 @@ from itertools import pairwise
 from hypothesis import given
 
 from client.language import LANGUAGES, speak
-from client.tables.news import Announcement, Back, Closed, Lost, ServerStops
-from client.tables.table import Happened, Heard, Refreshed, TableChanged, TableClosed, TableModel
+from client.tables.table import (
+    Announcement,
+    Back,
+    Closed,
+    Happened,
+    Heard,
+    Lost,
+    Refreshed,
+    ServerStops,
+    TableChanged,
+    TableClosed,
+    TableModel,
+)
 from client.ui.screens.dispatch import counting, pressed
 from client.ui.screens.news import at_next_table, followed, gone_on, heard, listed, refused
 from client.ui.screens.overlays import Announcements

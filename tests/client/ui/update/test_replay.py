@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
-from client.records.recording import Recording
+from client.records import Recording
 from client.ui import requests
 from client.ui.actions import PointAt
 from client.ui.frame import plain

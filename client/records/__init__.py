@@ -1,1 +1,0 @@
-"""Games that are over, from their records."""
