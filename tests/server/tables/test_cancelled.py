@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from engine.pieces import Seat
-from protocol.messages import Leave, SayReady
+from protocol.messages import Leave
 from server.app import Running, running
 from server.config import Config
-from tests.server.peer import all_caught_up, eventually, full_table, game, play_on, table_of
+from tests.server.peer import all_caught_up, eventually, game, play_on, table_of
 from tests.server.storage.test_journal import journal_of, resumed, table_facts
 
 
@@ -53,21 +53,6 @@ async def test_a_move_that_is_stored_is_played(tmp_path: Path) -> None:
         before = table_facts(table.state)
     async with running(config) as server, resumed(server.port, *peers) as again:
         assert table_facts(table_of(server, again).state) == before
-
-
-async def test_a_player_who_is_removed_is_gone(tmp_path: Path) -> None:
-    """The host of the server asks for it just when the server stops; others at the table play on."""
-    config = Config(data=tmp_path, durable="full")
-    async with running(config) as server, full_table(server.port, 3) as peers:
-        table = table_of(server, peers)
-        await cancelled_while_stored(
-            server, server.lobby.registry.table(peers[0].code).remove_player(Seat(2))
-        )
-        assert table.state.names == ["Player 0", "Player 1", ""]
-        await peers[1].done(SayReady(peers[1].next_id(), on=True))
-        before = table_facts(table.state)
-    async with running(config) as server:
-        assert table_facts(table_of(server, peers).state) == before
 
 
 async def test_a_table_that_is_archived_can_be_brought_back(tmp_path: Path) -> None:

@@ -49,16 +49,6 @@ async def test_everybody_at_a_closed_table_is_told_and_is_in_the_lobby(reason: s
             await peer.open(2, "Still here")
 
 
-async def test_a_closed_table_does_not_come_back_after_a_restart(tmp_path: Path) -> None:
-    """Nor do its players, with the tokens that they still have; other tables do."""
-    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers, game(server.port, 2):
-        await server.lobby.registry.close(peers[0].code, None)
-    async with running(Config(data=tmp_path)) as server, connected(server.port) as peer:
-        assert len(server.lobby.tables) == 1
-        refused = await peer.refused(Resume(7, peers[0].code, peers[0].token))
-        assert refused.code == Code.NO_SUCH_TABLE
-
-
 async def test_an_archived_table_can_be_closed_too(tmp_path: Path) -> None:
     config = Config(data=tmp_path, limits=Limits(over_seconds=0.01))
     async with running(config) as server:
@@ -115,13 +105,6 @@ async def test_a_table_that_cannot_be_stored_as_closed_stays_open() -> None:
         assert peers[0].code in server.lobby.tables
 
 
-async def test_a_table_that_does_not_exist_cannot_be_closed() -> None:
-    async with memory_server() as server:
-        with pytest.raises(Refusal) as refused:
-            await server.lobby.registry.close("ABCD", None)
-        assert refused.value.code == Code.NO_SUCH_TABLE
-
-
 async def test_before_the_game_the_seat_of_a_removed_player_is_free() -> None:
     async with memory_server() as server, full_table(server.port, 2) as peers:
         assert await server.lobby.registry.table(peers[0].code).remove_player(Seat(1))
@@ -143,14 +126,9 @@ async def test_a_table_that_loses_its_only_player_is_closed() -> None:
 
 
 @pytest.mark.parametrize("absence", [Wait(), ByVote(0), GameClock(600)])
-async def test_in_a_running_game_a_bot_plays_for_a_removed_player(
-    absence: Wait | ByVote | GameClock,
-) -> None:
+async def test_in_a_running_game_a_bot_plays_for_a_removed_player(absence: Wait | ByVote | GameClock) -> None:
     """Under every policy and to the end; the others need not wait, and nobody has the token any more."""
-    async with (
-        memory_server(stand_in_seconds=0) as server,
-        game(server.port, 2, absence=absence) as peers,
-    ):
+    async with memory_server(stand_in_seconds=0) as server, game(server.port, 2, absence=absence) as peers:
         assert await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
         assert (await sent_away(peers[0])).code == Code.REMOVED_BY_SERVER
         while (state := await peers[1].until(TableState)).seats[0].here:
@@ -198,15 +176,3 @@ async def test_the_others_play_again_without_a_removed_player() -> None:
             await other.join(answer.table, "Other")
             peers[1].go_back_to(0, [])
             await peers[1].done(StartGame(peers[1].next_id()))
-
-
-async def test_a_removal_survives_the_shortening_of_the_journal(tmp_path: Path) -> None:
-    """The table's entries that no longer count are dropped; this one counts."""
-    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
-        table = table_of(server, peers)
-        await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
-        table._context._shorten_at = 0
-        await peers[1].until(Events)
-        await table._context.shorten_if_long()
-    async with running(Config(data=tmp_path)) as server, connected(server.port) as peer:
-        assert (await peer.refused(Resume(7, peers[0].code, peers[0].token))).code == Code.BAD_TOKEN

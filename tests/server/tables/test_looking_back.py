@@ -6,7 +6,6 @@ from pathlib import Path
 
 from engine.game import Game
 from engine.record import names_in, replayed
-from protocol.codes import Code
 from protocol.messages import GetRecord, Record, Standing, StartGame, TableState
 from server.app import running
 from server.config import Config
@@ -50,19 +49,6 @@ async def test_everybody_at_the_table_gets_the_record_of_its_finished_game() -> 
         assert peers[0].view is not None
         assert again.view.result == peers[0].view.result
         assert names_in(text) == {seat: f"Player {seat}" for seat in range(3)}
-
-
-async def test_there_is_no_record_of_a_running_game() -> None:
-    """It would reveal the wolves; nor is there one before the game, or away from a table."""
-    async with memory_server() as server, game(server.port, 2, watched=True) as peers:
-        await play_on(peers, random.Random(1), moves=5)
-        for peer in peers:
-            assert (await peer.refused(GetRecord(peer.next_id()))).code == Code.NOT_OVER
-        async with connected(server.port) as outsider:
-            refused = await outsider.refused(GetRecord(outsider.next_id()))
-            assert refused.code == Code.NOT_AT_A_TABLE
-            await outsider.open(2)
-            assert (await outsider.refused(GetRecord(outsider.next_id()))).code == Code.NOT_OVER
 
 
 async def test_a_finished_game_that_everybody_has_left_takes_little_memory() -> None:

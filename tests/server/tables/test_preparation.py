@@ -5,14 +5,12 @@ from pathlib import Path
 import pytest
 
 from client.bots.brains import at_random
-from engine.pieces import Seat
 from protocol.absence import ByBot
 from protocol.codes import Code
 from protocol.messages import (
     Arrange,
     ChangeSeat,
     ChoosePeople,
-    ClientMessage,
     Leave,
     Remove,
     Reseated,
@@ -25,7 +23,7 @@ from protocol.settings import AbsenceSetting, Hints, Private, Setting, Starting,
 from server.app import running
 from server.config import Config
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, check_views, connected, full_table, game, memory_server, table_of
+from tests.server.peer import Peer, check_views, connected, full_table, memory_server, table_of
 from tests.server.storage.test_journal import resumed, table_facts
 from tests.server.tables.hosted import changed, served
 from tests.server.tables.states import state_where
@@ -54,16 +52,6 @@ async def test_everybody_sees_who_is_ready_and_a_restart_keeps_it(tmp_path: Path
         await state_where(again[1], lambda state: ready_in(state) == [1, 2])
         await again[0].done(StartGame(again[0].next_id()))
         await state_where(again[1], lambda state: state.stage == "playing" and not ready_in(state))
-
-
-async def test_saying_it_twice_stores_nothing_and_tells_nobody() -> None:
-    async with memory_server() as server, full_table(server.port, 2) as peers:
-        await say_ready(peers[1])
-        await state_where(peers[0], lambda state: ready_in(state) == [1])
-        before = table_facts(table_of(server, peers).state)
-        await say_ready(peers[1])
-        assert table_facts(table_of(server, peers).state) == before
-        await peers[0].nothing_but_pong()
 
 
 @pytest.mark.parametrize(
@@ -96,13 +84,6 @@ async def test_a_newcomer_is_agreed_on_anew() -> None:
         await say_ready(*peers)
         await peers[0].done(Arrange(peers[0].next_id(), (1, 0, 2)))
         assert state.ready == set()
-
-
-async def test_a_player_who_is_back_is_still_ready() -> None:
-    async with memory_server() as server, full_table(server.port, 2) as peers:
-        await say_ready(peers[1])
-        async with resumed(server.port, peers[1]) as (back,):
-            await state_where(back, lambda state: ready_in(state) == [1] and state.seats[1].here)
 
 
 async def test_a_player_moves_to_a_free_seat(tmp_path: Path) -> None:
@@ -143,19 +124,6 @@ async def test_moving_keeps_no_absent_players_seat() -> None:
                 break
             await peers[0].done(ChangeSeat(peers[0].next_id(), seat))
         await state_where(peers[0], lambda state: state.seats[1].name is None)
-
-
-@pytest.mark.parametrize(
-    ("seat", "code"),
-    [(0, Code.SEAT_TAKEN), (1, Code.NOT_YOURSELF), (4, Code.NO_SUCH_SEAT)],
-)
-async def test_a_seat_that_cannot_be_had_is_refused(seat: int, code: Code) -> None:
-    async with memory_server() as server, full_table(server.port, 3) as peers:
-        await peers[2].done(Leave(peers[2].next_id()))
-        refused = await peers[1].refused(ChangeSeat(peers[1].next_id(), seat))
-        assert refused.code == code
-        assert table_of(server, peers).state.names == ["Player 0", "Player 1", ""]
-        assert peers[1].seat == Seat(1)
 
 
 def peoples_in(state: TableState) -> str:
@@ -210,23 +178,19 @@ async def test_a_people_is_chosen_once() -> None:
         await see_peoples(peers, "MLe")
 
 
-async def test_choosing_it_twice_stores_nothing_and_tells_nobody() -> None:
+async def test_saying_it_twice_stores_nothing_and_tells_nobody() -> None:
+    """Nor does a choice change anybody's mind: colours do not change the game."""
     async with memory_server() as server, full_table(server.port, 2) as peers:
+        await say_ready(*peers)
         await choose(peers[1], "A")
         await see_peoples(peers, "eA")
         before = table_facts(table_of(server, peers).state)
+        assert before["ready"] == {0, 1}
+        await say_ready(*peers)
         await choose(peers[1], "A")
         await choose(peers[0], None)
         assert table_facts(table_of(server, peers).state) == before
         await peers[0].nothing_but_pong()
-
-
-async def test_a_choice_changes_nobodys_mind() -> None:
-    """Unlike a seat or the host's settings, colours do not change the game."""
-    async with memory_server() as server, full_table(server.port, 2) as peers:
-        await say_ready(*peers)
-        await choose(peers[0], "S")
-        assert table_of(server, peers).state.ready == {0, 1}
 
 
 async def test_a_choice_goes_with_its_player_and_ends_when_the_player_leaves() -> None:
@@ -246,22 +210,3 @@ async def test_a_choice_goes_with_its_player_and_ends_when_the_player_leaves() -
         for seat in (0, 1):
             await peers[0].done(SeatBot(peers[0].next_id(), "random", seat))
         await see_peoples([peers[0]], "lmES")
-
-
-async def test_with_two_players_the_first_people_is_chosen() -> None:
-    """R9.6: the second one is among those left."""
-    async with memory_server() as server, full_table(server.port, 2, random_layout=True) as peers:
-        await choose(peers[0], "M")
-        await choose(peers[1], "L")
-        await peers[0].done(StartGame(peers[0].next_id()))
-        assert peers[0].view is not None
-        assert ["".join(own) for own in peers[0].view.start.peoples] == ["ME", "LS"]
-
-
-@pytest.mark.parametrize("message", [SayReady(7, on=True), ChangeSeat(7, 1), ChoosePeople(7, "A")])
-async def test_all_this_is_for_players_before_the_game(message: ClientMessage) -> None:
-    async with memory_server() as server:
-        async with full_table(server.port, 2, watched=True) as peers:
-            assert (await peers[2].refused(message)).code == Code.NOT_A_PLAYER
-        async with game(server.port, 2) as peers:
-            assert (await peers[1].refused(message)).code == Code.ALREADY_STARTED

@@ -7,31 +7,13 @@ from pathlib import Path
 from protocol.codec import encode
 from protocol.codes import Code
 from protocol.limits import CODE_LENGTH, PRIVATE_CODE_LENGTH
-from protocol.messages import (
-    AskTurn,
-    JoinTable,
-    ListTables,
-    Ping,
-    Rematch,
-    Resume,
-    Seated,
-    Tables,
-    TableState,
-    Watch,
-)
+from protocol.messages import AskTurn, JoinTable, ListTables, Rematch, Resume, Seated, Tables, Watch
 from protocol.settings import Private, Title
 from server.app import running
 from server.config import Config, Limits
 from server.net.tokens import token_hash
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    Peer,
-    connected,
-    eventually,
-    game,
-    memory_server,
-    play_on,
-)
+from tests.server.peer import Peer, connected, eventually, game, memory_server, play_on
 from tests.server.tables.hosted import changed
 
 
@@ -137,13 +119,3 @@ async def test_codes_of_private_tables_are_long() -> None:
             assert len(code) == CODE_LENGTH
             await changed(host, Private(on=True))
             await guest.join(code, "Guest")
-
-
-async def test_a_private_table_is_joined_and_watched_by_its_code() -> None:
-    async with memory_server() as server, connected(server.port) as host, connected(server.port) as guest:
-        code = (await host.open(2, private=True)).table
-        assert (await host.until(TableState)).private
-        await guest.join(code, "Guest")
-        async with connected(server.port) as other:
-            await other.watch(code)
-            await other.ask(Ping(other.next_id()))

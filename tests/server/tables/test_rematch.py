@@ -100,17 +100,6 @@ async def test_choices_of_peoples_come_along() -> None:
         ]  # fmt: skip
 
 
-async def test_a_spectator_or_a_player_of_a_running_game_gets_no_rematch() -> None:
-    """Only players of a finished game do."""
-    async with memory_server() as server, game(server.port, 2, watched=True) as peers:
-        assert (await peers[0].refused(Rematch(peers[0].next_id()))).code == Code.NOT_OVER
-        assert (await peers[2].refused(Rematch(peers[2].next_id()))).code == Code.NOT_A_PLAYER
-        await play_on(peers, random.Random(1))
-        assert (await peers[2].refused(Rematch(peers[2].next_id()))).code == Code.NOT_A_PLAYER
-        async with connected(server.port) as outsider:
-            assert (await outsider.refused(Rematch(outsider.next_id()))).code == Code.NOT_AT_A_TABLE
-
-
 async def test_a_seat_is_kept_for_its_player_for_a_time() -> None:
     """A player who comes too late takes a free seat, or stays at the old table."""
     async with memory_server(rematch_grace_seconds=0.3) as server, finished_game(server, 3) as peers:
@@ -154,11 +143,7 @@ async def test_a_repeated_rematch_leads_to_the_same_seat() -> None:
 
 async def test_a_player_who_goes_on_sits_at_one_table_only() -> None:
     """A return to the old seat in the meantime leaves no seat without its player at the next table."""
-    async with (
-        memory_server() as server,
-        finished_game(server, 2) as peers,
-        connected(server.port) as again,
-    ):
+    async with memory_server() as server, finished_game(server, 2) as peers, connected(server.port) as again:
         code, token = peers[0].code, peers[0].token
         earlier, later = server.lobby.tables[code], server.lobby.tables[(await rematch(peers[1])).table]
         await later._lock.acquire()

@@ -24,16 +24,7 @@ from protocol.messages import (
 )
 from protocol.settings import AbsenceSetting
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    all_caught_up,
-    check_views,
-    connected,
-    full_table,
-    game,
-    memory_server,
-    play_on,
-    table_of,
-)
+from tests.server.peer import all_caught_up, check_views, connected, game, play_on, table_of
 from tests.server.storage.test_journal import resumed, table_facts
 from tests.server.tables.hosted import changed, play_moves_of_stand_in, served
 from tests.server.tables.states import state_where
@@ -148,8 +139,3 @@ async def test_the_host_ends_a_game(tmp_path: Path) -> None:
         assert isinstance(await again[0].ask(Rematch(again[0].next_id())), Seated)
         again[0].go_back_to(0, [])
         await again[0].done(StartGame(again[0].next_id()))
-
-
-async def test_a_game_that_has_not_begun_cannot_be_ended() -> None:
-    async with memory_server() as server, full_table(server.port, 2) as peers:
-        assert (await peers[0].refused(EndGame(peers[0].next_id()))).code == Code.NOT_STARTED

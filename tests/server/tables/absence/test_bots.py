@@ -1,6 +1,5 @@
 """Bots of the server: who seats them, how they play, and what becomes of them."""
 
-import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator, Mapping
@@ -14,14 +13,12 @@ from engine.events import Command
 from engine.legal import Legal
 from engine.pieces import Piece, Seat
 from engine.view import View
-from protocol.absence import WAIT, Absence, ByVote, GameClock, MoveClock
+from protocol.absence import WAIT, Absence, GameClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import (
     Arrange,
     AskPause,
     Events,
-    HandOver,
-    Hello,
     JoinTable,
     Leave,
     ListTables,
@@ -32,10 +29,8 @@ from protocol.messages import (
     SeatBot,
     Seated,
     StartGame,
-    SubstituteNow,
     Tables,
     TableState,
-    Vote,
     Watch,
     Welcome,
 )
@@ -47,7 +42,6 @@ from tests.server.peer import (
     all_caught_up,
     check_views,
     connected,
-    connected_without_hello,
     eventually,
     full_table,
     game,
@@ -105,13 +99,6 @@ async def play_to_the_end(peers: list[Peer]) -> None:
 # -- seating ----------------------------------------------------------------------------------------
 
 
-async def test_clients_are_told_the_levels() -> None:
-    async with served() as server, connected_without_hello(server.port) as peer:
-        welcome = await peer.ask(Hello([1], "peer"))
-        assert isinstance(welcome, Welcome)
-        assert welcome.levels == ["random", "greedy"]
-
-
 async def test_the_host_seats_bots() -> None:
     """They take the first free seat or the one that is named, are here, and have names of their own."""
     async with served() as server, connected(server.port) as host, connected(server.port) as other:
@@ -129,16 +116,15 @@ async def test_the_host_seats_bots() -> None:
         tables = await other.ask(ListTables(other.next_id()))
         assert isinstance(tables, Tables)
         assert (tables.tables[0].taken, tables.tables[0].bots) == (4, 3)
+        assert [each.levels for each in host.received if isinstance(each, Welcome)] == [["random", "greedy"]]
+        await host.done(Remove(host.next_id(), 1))
+        assert (await latest(host)).seats[1].name is None
 
 
 @pytest.mark.parametrize("name", ["greedy-1", "Greedy-l", "GREEDY - 1"])
 async def test_no_two_names_at_a_table_look_alike(name: str) -> None:
     """A bot takes another name than those of players and spectators, and nobody takes a bot's."""
-    async with (
-        served() as server,
-        connected(server.port) as host,
-        connected(server.port) as other,
-    ):
+    async with served() as server, connected(server.port) as host, connected(server.port) as other:
         await host.open(3)
         await other.ask(Watch(other.next_id(), host.code, name=name))
         state = await seated_bot(host, "greedy")
@@ -146,50 +132,6 @@ async def test_no_two_names_at_a_table_look_alike(name: str) -> None:
         await other.done(Leave(other.next_id()))
         late = JoinTable(other.next_id(), host.code, name.replace("1", "2").replace("l", "2"))
         assert (await other.refused(late)).code == Code.NAME_TAKEN
-
-
-async def test_what_cannot_be_seated_is_refused() -> None:
-    """Unknown levels, seats that are taken or not there, and a game that has begun."""
-    async with served() as server, full_table(server.port, 3, bots={2: "random"}) as (host, other):
-        await other.done(Leave(other.next_id()))
-        for level, seat, code in (
-            ("best", None, Code.NO_SUCH_LEVEL),
-            ("random", 2, Code.SEAT_TAKEN),
-            ("random", 0, Code.SEAT_TAKEN),
-            ("random", 3, Code.NO_SUCH_SEAT),
-        ):
-            before = table_facts(table_of(server, [host]).state)
-            assert (await host.refused(SeatBot(host.next_id(), level, seat))).code == code
-            assert table_facts(table_of(server, [host]).state) == before
-        await seated_bot(host)
-        assert (await host.refused(SeatBot(host.next_id(), "random"))).code == Code.TABLE_FULL
-        await host.done(StartGame(host.next_id()))
-        assert (await host.refused(SeatBot(host.next_id(), "random"))).code == Code.ALREADY_STARTED
-
-
-async def test_two_requests_at_once_seat_two_bots() -> None:
-    """Both get seats and names of their own, and the third finds the table full."""
-    async with served() as server, connected(server.port) as host:
-        await host.open(3)
-        await host.send(*(SeatBot(number, "greedy") for number in (1, 2, 3)))
-        state = await state_where(host, lambda state: all(each.name for each in state.seats))
-        assert [each.name for each in state.seats] == ["Anna", "greedy-1", "greedy-2"]
-        await host.ask(Ping(host.next_id()))
-        refused = [
-            each.code for each in host.received if getattr(each, "id", None) == 3 and hasattr(each, "code")
-        ]
-        assert refused == [Code.TABLE_FULL]
-
-
-async def test_the_host_removes_a_bot_before_the_game_alone() -> None:
-    async with served() as server, connected(server.port) as host:
-        await host.open(2)
-        await seated_bot(host)
-        await host.done(Remove(host.next_id(), 1))
-        assert (await latest(host)).seats[1].name is None
-        await seated_bot(host)
-        await host.done(StartGame(host.next_id()))
-        assert (await host.refused(Remove(host.next_id(), 1))).code == Code.ALREADY_STARTED
 
 
 async def test_a_person_can_take_the_seat_of_a_bot_before_the_game() -> None:
@@ -224,20 +166,6 @@ async def test_bots_go_along_when_seats_are_given_in_another_order() -> None:
         assert (state.host, host.seat) == (2, 2)
         await host.done(StartGame(host.next_id()))
         await play_to_the_end([host, other])
-
-
-async def test_a_bot_cannot_do_what_only_people_do() -> None:
-    """It cannot become host, is not away, and has no vote."""
-    async with (
-        served() as server,
-        game(server.port, 3, bots={1: "random"}, absence=ByVote(0)) as (host, other),
-    ):
-        assert (await host.refused(HandOver(host.next_id(), 1))).code == Code.NOT_A_PERSON
-        assert (await host.refused(SubstituteNow(host.next_id(), 1))).code == Code.BOT_PLAYS_ALREADY
-        await other.socket.close()
-        await state_where(host, lambda state: state.seats[2].votes_needed == 1)
-        await host.done(Vote(host.next_id(), 2, agree=True))
-        assert (await latest(host)).seats[2].bot
 
 
 @pytest.mark.parametrize("leaves", [True, False])
@@ -327,28 +255,6 @@ async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> 
         await play_to_the_end([host])
 
 
-async def test_a_bot_moves_after_a_fixed_time() -> None:
-    """However quickly its brain is done, and not before."""
-    clock, thought = ManualClock(), asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def brain(view: View, legal: Legal, rng: random.Random) -> Command:
-        command = at_random(view, legal, rng)
-        loop.call_soon_threadsafe(thought.set)
-        return command
-
-    async with (
-        served(time=clock, brains={"quick": brain}, pause=PAUSE) as server,
-        game(server.port, 2, bots={1: "quick"}) as (host,),
-    ):
-        await host.done(host.random_move(random.Random(1)))
-        await thought.wait()
-        clock.advance(PAUSE - 0.01)
-        await host.nothing_but_pong()
-        clock.advance(0.01)
-        assert (await host.until(Events)).turn == 0
-
-
 async def test_among_people_a_bot_takes_its_time() -> None:
     """Between 1.5 and 4 times as long as alone with one."""
     clock = ManualClock()
@@ -413,20 +319,6 @@ async def test_bots_wait_while_nobody_is_there() -> None:
             clock.advance(PAUSE)
             await back.news()
             assert back.seq > before
-
-
-async def test_spectators_alone_do_not_make_bots_play() -> None:
-    clock = ManualClock()
-    async with (
-        served(time=clock, pause=PAUSE) as server,
-        game(server.port, 2, bots={1: "random"}, watched=True) as (host, spectator),
-    ):
-        await host.done(host.random_move(random.Random(1)))
-        await spectator.caught_up(host.seq)
-        await host.done(Leave(host.next_id()))
-        await state_where(spectator, lambda state: not state.seats[0].here)
-        clock.advance(10 * PAUSE)
-        await spectator.nothing_but_pong()
 
 
 async def test_a_restart_in_the_middle_changes_nothing(tmp_path: Path) -> None:

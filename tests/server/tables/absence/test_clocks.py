@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
-from protocol.messages import (
-    Done,
-    Events,
-    Leave,
-    PlacePiece,
-    Refused,
-    SeatSummary,
-    Sync,
-    TableState,
-)
+from protocol.messages import Done, Events, Leave, PlacePiece, Refused, SeatSummary, Sync, TableState
 from server.tables.state.clocks import Clocks
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
@@ -62,17 +53,6 @@ async def test_the_stand_in_moves_when_the_move_clock_runs_out() -> None:
         await peers[1].done(Leave(peers[1].next_id()))
         state = await next_state_where(peers[0], lambda state: not state.seats[1].here)
         assert state.seats[1] == SeatSummary("Player 1", removable_in=60)
-
-
-async def test_everybody_is_told_when_a_game_clock_has_run_out() -> None:
-    """From then on the stand-in plays for that seat, though its player is here."""
-    time = ManualClock()
-    async with served(time=time) as server, game(server.port, 2, absence=GameClock(30)) as peers:
-        time.advance(30)
-        for peer in peers:
-            state = await next_state_where(peer, lambda state: state.seats[0].bot)
-            assert [(seat.bot, seat.here) for seat in state.seats] == [(True, True), (False, True)]
-            assert state == table_of(server, peers).as_seen()
 
 
 async def test_the_clock_is_read_when_a_move_is_handled() -> None:
@@ -120,25 +100,6 @@ async def test_timers_are_handled_before_queued_requests() -> None:
         await spectator.until(Done)
 
 
-async def test_a_move_in_time_starts_the_next_clock() -> None:
-    """Moves and snapshots carry the time left, and the stand-in makes no move."""
-    time = ManualClock()
-    async with (
-        served(time=time) as server,
-        game(server.port, 2, watched=True, absence=MoveClock(600)) as peers,
-    ):
-        await play_on(peers, random.Random(1), moves=4)
-        moves = [events for events in peers[2].received if isinstance(events, Events)]
-        assert len(moves) >= 5
-        assert all(events.by is None for events in moves)
-        assert {events.clock for events in moves} == {600_000}
-        time.advance(60)
-        async with connected(server.port) as late:
-            await late.watch(peers[0].code)
-            snapshot = await late.news()
-            assert snapshot.clock == 540_000
-
-
 async def test_players_whose_game_clocks_have_run_out_may_watch() -> None:
     """The stand-in moves for them to the end, and they are sent no legal moves."""
     time = ManualClock()
@@ -158,10 +119,7 @@ async def test_players_whose_game_clocks_have_run_out_may_watch() -> None:
 async def test_used_time_survives_a_restart(tmp_path: Path) -> None:
     """Completed moves are charged; the time in between and the interrupted turn are not."""
     time = ManualClock()
-    async with (
-        served(tmp_path, time=time) as server,
-        game(server.port, 2, absence=GameClock(600)) as peers,
-    ):
+    async with served(tmp_path, time=time) as server, game(server.port, 2, absence=GameClock(600)) as peers:
         for seconds in (1.0, 10.0, 2.0, 20.0, 0.5, 0.25):
             time.advance(seconds)
             await play_on(peers, random.Random(1), moves=1)

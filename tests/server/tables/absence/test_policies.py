@@ -8,98 +8,16 @@ from pathlib import Path
 import pytest
 
 from engine.pieces import Seat
-from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
-from protocol.codec import encode
-from protocol.messages import (
-    Events,
-    Leave,
-    ListTables,
-    Ping,
-    Pong,
-    SeatSummary,
-    Snapshot,
-    StartGame,
-    Sync,
-    Tables,
-    TableState,
-)
+from protocol.absence import ByBot
+from protocol.messages import Events, Leave, Ping, Pong, SeatSummary, Snapshot, StartGame, Sync, TableState
 from server.errors import JournalError
-from server.storage.entries import (
-    Entry,
-    Kept,
-    Opened,
-    Played,
-    StoodIn,
-    Taken,
-    entry_of,
-    entry_text,
-)
-from server.tables.absence.policy import AbsencePolicy
+from server.storage.entries import Entry, StoodIn
 from server.tables.context import RETRY_SECONDS
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    check_views,
-    connected,
-    eventually,
-    full_table,
-    game,
-    play_on,
-    table_of,
-)
+from tests.server.peer import check_views, connected, eventually, full_table, game, play_on, table_of
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.absence.absent import (
-    LONG_PAUSE,
-    disconnect,
-    held_by_bot,
-    play_with_stand_in,
-    policy_of,
-    served,
-)
+from tests.server.tables.absence.absent import disconnect, held_by_bot, play_with_stand_in, policy_of, served
 from tests.server.tables.states import next_state_where
-
-
-def encode_key(name: str) -> bytes:
-    """Return a key as encoded in a msgpack map."""
-    return bytes([0xA0 | len(name)]) + name.encode()
-
-
-async def test_a_table_with_the_waiting_policy_sends_nothing_of_policies() -> None:
-    """Neither the policy nor a clock is sent, nor anything about absent players."""
-    async with served() as server, game(server.port, 2) as peers:
-        await play_on(peers, random.Random(1), moves=3)
-        assert type(table_of(server, peers)._context.policy) is AbsencePolicy
-        await disconnect(peers[1], peers[0])
-        keys = [encode_key(name) for name in ("absence", "clock", "by", "bot", "seconds_left", "votes")]
-        assert not [key for key in keys for frame in peers[0].frames if key in frame]
-
-
-async def test_the_policy_is_shown_and_kept(tmp_path: Path) -> None:
-    """It is part of the table's state, of the list and of the journal; `wait` is not sent."""
-    for policy in (WAIT, MoveClock(60), GameClock(1800), ByVote(0), ByBot(86400)):
-        data = tmp_path / policy.__struct_config__.tag  # type: ignore[operator]
-        async with served(data) as server, full_table(server.port, 2, absence=policy) as peers:
-            table = table_of(server, peers)
-            assert peers[0].received[-1].absence == policy  # type: ignore[union-attr]
-        async with served(data) as server, connected(server.port) as late:
-            tables = await late.ask(ListTables(late.next_id()))
-            assert isinstance(tables, Tables)
-            assert [line.absence for line in tables.tables] == [policy]
-            assert (b"absence" in encode(tables)) == (policy != WAIT)
-            assert server.lobby.tables[table.code].state.absence == policy
-
-
-def test_a_journal_without_policies_can_be_read() -> None:
-    """Missing entries mean the waiting policy and no time used."""
-    assert entry_of('{"t":"opened","players":2,"random_layout":true,"starting":null}') == Opened(
-        2, True, None
-    )
-    played = entry_of('{"t":"played","seat":0,"move":{"t":"start","id":7},"events":[]}')
-    assert played == Played(0, StartGame(7), [])
-    taken: list[Taken | Kept] = [Taken(0, "Anna", "hash"), Kept(0, "Anna", "hash")]
-    for entry in taken:
-        assert "program" not in entry_text(entry)
-        assert entry_of(entry_text(entry)) == entry
-        assert not entry.program
 
 
 async def test_a_bot_plays_for_an_absent_player(tmp_path: Path) -> None:
@@ -126,37 +44,6 @@ async def test_a_bot_plays_for_an_absent_player(tmp_path: Path) -> None:
         assert (await late.until(Snapshot)).stood_in == numbers
         async with resumed(server.port, peers[1]) as (again,):
             assert [each.stood_in for each in again.received if isinstance(each, Events)] == [numbers]
-
-
-async def test_the_time_until_a_bot_takes_over_is_sent() -> None:
-    """Each state has the time left; it starts again whenever the player returns."""
-    async with served() as server, game(server.port, 2, absence=ByBot(600)) as peers:
-        state = await disconnect(peers[1], peers[0])
-        assert state.seats[1].seconds_left == 600
-        assert not state.seats[1].bot
-        async with connected(server.port) as again:
-            await again.resume(peers[1].code, peers[1].token)
-            state = await next_state_where(peers[0], lambda state: state.seats[1].here)
-            assert state.seats[1] == SeatSummary("Player 1", here=True)
-            await again.done(Leave(again.next_id()))
-            state = await next_state_where(peers[0], lambda state: not state.seats[1].here)
-            assert state.seats[1].seconds_left == 600
-
-
-async def test_a_player_who_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
-    """If the player returns during the bot's pause, the player moves and the bot does not."""
-    async with served(pause=LONG_PAUSE) as server, game(server.port, 2, absence=ByBot(0)) as peers:
-        await disconnect(peers[0], peers[1])
-        await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
-        async with connected(server.port) as again:
-            await again.resume(peers[0].code, peers[0].token)
-            assert isinstance(await again.news(), Snapshot)
-            assert again.legal is not None
-            assert policy_of(server, peers)._substitute_move is None
-            await again.done(again.random_move(random.Random(1)))
-            events = await peers[1].until(Events)
-            assert events.by is None
-            assert table_of(server, peers).state.bot_seats == set()
 
 
 async def test_bots_do_not_play_among_themselves() -> None:

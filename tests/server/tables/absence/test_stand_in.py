@@ -4,85 +4,38 @@ import asyncio
 import contextlib
 import logging
 import random
+import re
 import threading
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
 from client.bots.brains import at_random
-from engine.events import Command, LayTile, Place
-from engine.legal import Legal, LegalLays
-from engine.pieces import Piece, Seat, Wolf
+from engine.events import Command
+from engine.legal import Legal
 from engine.view import View
 from protocol.absence import ByBot
-from protocol.messages import (
-    Events,
-    Say,
-)
+from protocol.messages import Events, Say
 from server.config import Choose
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    TIMEOUT,
-    Peer,
-    check_views,
-    eventually,
-    game,
-    play_on,
-    table_of,
-)
+from tests.server.peer import TIMEOUT, Peer, check_views, eventually, game, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.absence.absent import disconnect, play_with_stand_in, policy_of, served
+from tests.server.thinking.brains import cheating, raising
 
 
-async def test_the_stand_in_sees_what_its_seat_sees() -> None:
-    """It sees with its seat's eyes alone: no other hand, and others' wolves without their kind."""
-    views: list[View] = []
-
-    def recording_brain(view: View, legal: Legal, rng: random.Random) -> Command:
-        views.append(view)
-        return at_random(view, legal, rng)
-
-    async with served(stand_in=recording_brain) as server, game(server.port, 3, absence=ByBot(0)) as peers:
-        await disconnect(peers[2], peers[0])
-        await play_with_stand_in(peers[:2], random.Random(1))
-    assert len(views) == 12
-    for view in views:
-        assert view.eyes == {2}
-        assert set(view.hands) == {2}
-        others = [piece for field, piece in view.placed.items() if view.owners[field] != 2]
-        assert not [piece for piece in others if isinstance(piece, Piece) and piece.wolf]
-    assert any(isinstance(piece, Wolf) for piece in views[-1].placed.values())
-
-
-def raising(_view: View, _legal: Legal, _rng: random.Random) -> Command:
-    raise RuntimeError("Em* is in my hand")
-
-
-def cheating(_view: View, legal: Legal, _rng: random.Random) -> Command:
-    if isinstance(legal, LegalLays):
-        return LayTile(legal.seat, 0, 9)
-    return Place(Seat((legal.seat + 1) % 2), legal.pieces[0], legal.fields[0])
-
-
-def returning_none(_view: View, _legal: Legal, _rng: random.Random) -> Command:
-    return None  # type: ignore[return-value]
-
-
-@pytest.mark.parametrize("brain", [raising, cheating, returning_none])
+@pytest.mark.parametrize("brain", [raising, cheating, lambda *_: None])
 async def test_a_stand_in_that_fails_moves_at_random(caplog: pytest.LogCaptureFixture, brain: Choose) -> None:
     """The game is played to the end; one log line says so, without the failing brain's message."""
     caplog.set_level(logging.INFO)
-    async with (
-        served(stand_in=brain) as server,
-        game(server.port, 2, absence=ByBot(0), random_layout=False) as peers,
-    ):
+    async with served(stand_in=brain) as server, game(server.port, 2, absence=ByBot(0)) as peers:
         await disconnect(peers[1], peers[0])
         await play_with_stand_in(peers[:1], random.Random(1))
         check_views(table_of(server, peers), peers[:1])
     warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(warnings) == 1
     assert "at random" in warnings[0].getMessage()
-    assert "Em*" not in caplog.text
+    assert not re.search(r"[A-Z][mfs]\*", caplog.text)
 
 
 def held_brain() -> tuple[Choose, asyncio.Event, threading.Event]:
@@ -109,15 +62,6 @@ async def thinking_for(
         yield
     finally:
         may_move.set()
-
-
-async def test_a_thinking_stand_in_delays_nobody() -> None:
-    """While it thinks for one table, other tables play on."""
-    slow_brain, thinks, may_move = held_brain()
-    async with served(stand_in=slow_brain) as server, game(server.port, 2, absence=ByBot(0)) as peers:
-        async with thinking_for(peers, thinks, may_move), game(server.port, 2) as others:
-            await play_on(others, random.Random(1), moves=2)
-        assert (await peers[1].until(Events)).by == "bot"
 
 
 async def test_a_late_stand_in_does_not_show_when_it_has_chosen() -> None:

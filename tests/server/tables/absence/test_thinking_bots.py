@@ -16,14 +16,13 @@ from engine.events import Command
 from engine.legal import Legal
 from engine.pieces import Seat
 from engine.view import View
-from protocol.absence import ByBot
 from protocol.codes import Code
 from protocol.messages import SeatBot
 from server.app import Running, running
 from server.config import Brain, Choose, Config, InProcess, Limits
 from server.logs import describe
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, check_views, connected, eventually, game, table_of
+from tests.server.peer import Peer, check_views, eventually, game, table_of
 from tests.server.process import serving
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.absence.test_bots import play_to_the_end
@@ -99,21 +98,6 @@ async def test_a_bot_that_thinks_delays_no_other_table(tmp_path: Path) -> None:
         brain.go_on()
         while host.legal is None:
             await host.news()
-
-
-async def test_a_stand_in_thinks_in_a_process_until_the_player_returns(tmp_path: Path) -> None:
-    """What it then comes to is dropped."""
-    brain = Waiting(tmp_path)
-    async with served(brain) as server, game(server.port, 2, absence=ByBot(0)) as (host, other):
-        await host.done(host.random_move(random.Random(1)))
-        await other.socket.close()
-        await eventually(lambda: bool(brain.thinkers()))
-        async with connected(server.port) as back:
-            back.seat = other.seat
-            await back.resume(host.code, other.token)
-            await back.news()
-            brain.go_on()
-            await back.done(back.random_move(random.Random(2)))
 
 
 async def test_bots_of_levels_that_are_no_longer_offered_play_as_ever(tmp_path: Path) -> None:

@@ -13,25 +13,13 @@ from hypothesis import strategies as st
 from client.bots.brains import at_random
 from engine.game import RandomChance
 from engine.pieces import Seat
-from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
+from protocol.absence import ByBot, ByVote
 from protocol.codes import CloseCode, Code
-from protocol.messages import (
-    SeatSummary,
-    StartGame,
-    Sync,
-)
+from protocol.messages import SeatSummary, StartGame, Sync
 from server.config import Config
 from server.failures import Tasks
 from server.net.session import Session
-from server.storage.entries import (
-    Entry,
-    GivenToBot,
-    Opened,
-    Played,
-    Returned,
-    Taken,
-    Voted,
-)
+from server.storage.entries import Entry, GivenToBot, Opened, Played, Returned, Taken, Voted
 from server.tables.absence.deadlines import Deadlines, InternalMessage
 from server.tables.absence.policy import ActingPolicy, votes_needed
 from server.tables.absence.stand_in import StandIn
@@ -39,14 +27,7 @@ from server.tables.state.persistent_state import PersistentState
 from tests.examples import examples
 from tests.games import begun
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    Peer,
-    connected,
-    eventually,
-    full_table,
-    game,
-    table_of,
-)
+from tests.server.peer import Peer, connected, eventually, full_table, game, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.absence.absent import disconnect, held_by_bot, policy_of, served, tally, vote
 from tests.server.tables.states import next_state_where
@@ -56,10 +37,7 @@ seat_numbers = st.integers(0, 3)
 
 async def test_more_than_half_of_the_others_replace_an_absent_player(tmp_path: Path) -> None:
     """Votes are shown and may be withdrawn, only present players vote, and the player may return."""
-    async with (
-        served(tmp_path) as server,
-        game(server.port, 4, watched=True, absence=ByVote(0)) as peers,
-    ):
+    async with served(tmp_path) as server, game(server.port, 4, watched=True, absence=ByVote(0)) as peers:
         anna, bruno, carla, dario, viewer = peers
         await disconnect(dario, anna)
         state = await next_state_where(anna, lambda state: state.seats[3].seconds_left == 0)
@@ -128,17 +106,6 @@ async def test_nothing_falls_due_at_a_table_opened_while_the_server_stops() -> N
             assert table.state.bot_seats == set()
         time.advance(10**6)
         assert server.lobby.tables == {table.code: table}
-
-
-async def test_nothing_falls_due_after_the_server_has_stopped() -> None:
-    """No timer fires, though the program and its clock go on."""
-    time = ManualClock()
-    async with contextlib.AsyncExitStack() as clients:
-        async with served(time=time) as server:
-            await clients.enter_async_context(full_table(server.port, 3))
-            for policy in (WAIT, ByBot(600), ByVote(600), MoveClock(60), GameClock(600)):
-                await clients.enter_async_context(game(server.port, 3, programs={1}, absence=policy))
-        time.advance(10**6)
 
 
 async def test_an_invalid_vote_is_refused() -> None:

@@ -45,7 +45,6 @@ from protocol.settings import Title
 from server.app import Running, running
 from server.config import Config, Limits
 from server.logs import describe
-from server.storage.entries import Played
 from server.tables.game.game_start import SHARE_SECONDS
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
@@ -173,15 +172,6 @@ async def test_a_game_is_drawn_from_all_shares(players: int) -> None:
         record = await host.ask(GetRecord(host.next_id()))
         assert isinstance(record, Record)
         assert sources_of(replayed("\n".join(record.lines)).events) == sources_of(peers[-1].seen)
-
-
-async def test_a_game_without_pledges_begins_at_once() -> None:
-    """Nobody is called, and the seed is committed to all the same."""
-    async with memory_server() as server, sharers(server.port, 2, pledging=()) as seated:
-        host = seated[0].peer
-        await host.done(StartGame(host.next_id()))
-        assert draws_of(host).shares == (NO_SHARE, NO_SHARE)
-        assert not any(isinstance(message, DrawBegins) for message in host.received)
 
 
 async def test_a_server_with_a_fixed_seed_asks_for_no_shares() -> None:
@@ -554,16 +544,3 @@ async def test_nobody_learns_a_share_before_the_game(caplog: pytest.LogCaptureFi
         assert SHARES[0].encode() not in b"".join(guest.frames)
         assert SHARES[0] not in repr(seated[0].showing(DrawBegins("0" * 64, []), SHARES[0]))
         assert not any(SHARES[0] in describe(record) for record in caplog.records)
-
-
-async def test_seed_and_shares_are_stored_with_the_start(tmp_path: Path) -> None:
-    """In one entry: there is no moment at which a journal has one and not the other."""
-    async with running(Config(data=tmp_path)) as server, sharers(server.port, 2) as seated:
-        await begin(seated)
-        entries = await server.lobby._journal.entries(seated[0].peer.code)
-        seed = seed_of(server, seated[0].peer)
-    (start,) = (entry for entry in entries if isinstance(entry, Played))
-    assert start.seed == seed
-    assert start.events[0]["draws"]["shares"] == [*SHARES[:2]]
-    assert seed not in str(start.events)
-    assert isinstance(start.move, StartGame)

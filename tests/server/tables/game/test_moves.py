@@ -1,12 +1,11 @@
 """Moves, one at a time: refused ones change nothing, repeated ones count once, missed ones are sent later."""
 
 import asyncio
-import contextlib
 import random
 from collections.abc import Sequence
 
 from engine.errors import Fault
-from protocol.codes import CloseCode, CloseReason, Code
+from protocol.codes import CloseCode, Code
 from protocol.limits import LARGEST_ID
 from protocol.messages import (
     Done,
@@ -30,7 +29,6 @@ from tests.server.peer import (
     check_views,
     connected,
     eventually,
-    full_table,
     game,
     memory_server,
     play_on,
@@ -57,23 +55,6 @@ async def check_refused(
             await peer.nothing_but_pong()
         assert table.state.entry_count == entries
         check_views(table, peers)
-
-
-async def test_moves_before_the_game_are_refused() -> None:
-    """Nothing can be laid or placed at a table whose game has not started."""
-    async with memory_server() as server, full_table(server.port, 2) as (host, other):
-        assert (await host.refused(Lay(host.next_id(), 1, 0))).code == Code.NOT_STARTED
-        assert (await host.refused(PlacePiece(host.next_id(), "Em", "A1"))).code == Code.NOT_STARTED
-        await other.nothing_but_pong()
-
-
-async def test_a_game_starts_only_once() -> None:
-    """A second start is refused, to the host and to others."""
-    async with memory_server() as server, game(server.port, 2) as peers:
-        for seat in (0, 1):
-            await check_refused(
-                server, peers, seat, (Code.ALREADY_STARTED, None), StartGame(peers[seat].next_id())
-            )
 
 
 async def test_moves_out_of_turn_are_refused() -> None:
@@ -135,30 +116,6 @@ async def test_an_id_is_used_for_one_message_only() -> None:
         await peers[1].done(PlacePiece(7, "Sm", "A2"))
 
 
-async def test_repeated_chat_is_sent_once() -> None:
-    """The repetition is answered and not sent to the others."""
-    async with memory_server() as server, full_table(server.port, 2) as (host, other):
-        await host.done(Say(7, "hello"))
-        await other.receive()
-        await host.done(Say(7, "hello"))
-        await other.nothing_but_pong()
-
-
-async def test_a_move_repeated_over_a_new_connection_counts_once() -> None:
-    """The answer that was lost with the old connection is given again."""
-    async with memory_server() as server, game(server.port, 2) as peers:
-        table = table_of(server, peers)
-        move = peers[0].random_move(random.Random(6))
-        await peers[0].send(move)
-        await peers[0].socket.close()
-        await peers[1].caught_up(peers[1].seq + 1)
-        async with connected(server.port) as again:
-            await again.resume(peers[1].code, peers[0].token)
-            await again.until(Snapshot)
-            assert await again.ask(move) == Done(move.id)
-            check_views(table, [again, peers[1]])
-
-
 async def test_a_sync_brings_the_missing_events_or_a_snapshot() -> None:
     """Events continue without a gap; from 0, or from beyond the last one, a snapshot is sent."""
     async with (
@@ -179,33 +136,6 @@ async def test_a_sync_brings_the_missing_events_or_a_snapshot() -> None:
                     assert peer.legal == legal
                     await peer.until(Done)
                 peer.seen = seen
-
-
-async def test_a_resume_brings_the_missing_events_or_a_snapshot() -> None:
-    """Each resume takes the seat over from the connection before."""
-    async with (
-        memory_server(burst=10_000, burst_per_address=10_000) as server,
-        game(server.port, 2, watched=True, random_layout=False) as (host, other, _),
-        contextlib.AsyncExitStack() as connections,
-    ):
-        table = table_of(server, [host])
-        for moves in (3, 12):
-            await play_on([host, other], random.Random(8), moves=moves)
-            seen, legal = list(host.seen), host.legal
-            for after in event_numbers(host):
-                again = await connections.enter_async_context(connected(server.port))
-                again.seat = host.seat
-                again.go_back_to(after, seen)
-                await again.resume(host.code, host.token, after)
-                check_catching_up(await again.news(), after, len(seen))
-                check_views(table, [again])
-                assert again.legal == legal
-                assert await host.closed() == (
-                    CloseCode.TAKEN_OVER,
-                    CloseReason.TAKEN_OVER,
-                )
-                again.token, again.seen = host.token, seen
-                host = again  # noqa: PLW2901 - the peer that has the seat
 
 
 def test_a_request_that_is_done_after_a_refusal_is_answered_so_from_then_on() -> None:

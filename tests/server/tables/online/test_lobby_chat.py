@@ -5,7 +5,7 @@ import random
 from collections.abc import AsyncIterator
 from ipaddress import ip_network
 
-from protocol.limits import CHAT_LENGTH, PEOPLE_LISTED, REMARKS_REPEATED
+from protocol.limits import PEOPLE_LISTED, REMARKS_REPEATED
 from protocol.messages import (
     ChangeSetting,
     EnterLobby,
@@ -23,7 +23,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.seats.names import looks
 from tests.server.manual_clock import FastClock, ManualClock
-from tests.server.peer import Peer, client_that_never_reads, connected, eventually, game, play_on
+from tests.server.peer import Peer, connected, eventually, game, play_on
 
 
 def fast_server(**limits: int) -> contextlib.AbstractAsyncContextManager[Running]:
@@ -97,17 +97,6 @@ async def test_people_see_who_is_online_and_where() -> None:
         await sees(anna, PersonOnline("Anna"), at_table[0])
         await bruno.done(EnterLobby(bruno.next_id(), None))
         await sees(anna, PersonOnline("Anna"))
-
-
-async def test_clients_that_do_not_enter_are_told_and_listed_nowhere() -> None:
-    """Bots, for example: neither list nor chat reaches them."""
-    async with fast_server() as server, contextlib.AsyncExitStack() as stack:
-        bot = await stack.enter_async_context(connected(server.port))
-        anna = await entered(stack, server.port, "Anna")
-        assert await says(anna, "hello") == "said"
-        await heard(anna, 1)
-        await sees(anna, PersonOnline("Anna"))
-        await bot.nothing_but_pong()
 
 
 async def test_a_private_table_shows_nowhere() -> None:
@@ -361,24 +350,3 @@ async def test_what_many_say_at_once_comes_together() -> None:
         known = await heard(bruno, 101)
         assert [each.text for each in known] == ["first", *(str(number) for number in range(100))]
         assert sum(isinstance(each, SaidInLobby) for each in bruno.received) <= 2
-
-
-async def test_a_listener_that_does_not_read_is_dropped_and_delays_nobody() -> None:
-    """The others hear everything; who is dropped is listed no more."""
-    many = {"chat_in_lobby": 10**6, "chat_in_lobby_per_connection": 10**6, "chat_in_lobby_per_address": 10**6}
-    limits = Limits(**many, burst=10**6, burst_per_address=10**6, outgoing_bytes=4096)
-    async with (
-        running(Config(limits=limits, timers=FastClock)) as server,
-        client_that_never_reads(server.port, EnterLobby(1, "Zoe")),
-        contextlib.AsyncExitStack() as stack,
-    ):
-        await eventually(lambda: len(server.clients) == 1)
-        anna = await entered(stack, server.port, "Anna")
-        await sees(anna, PersonOnline("Zoe"), PersonOnline("Anna"))
-        said = 0
-        while len(server.clients) == 2:
-            for _ in range(30):
-                assert await says(anna, "\U0001f409" * CHAT_LENGTH) == "said"
-            said += 30
-            await heard(anna, said)
-        await sees(anna, PersonOnline("Anna"))

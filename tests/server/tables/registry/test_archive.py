@@ -41,7 +41,6 @@ from tests.server.peer import (
     connected,
     eventually,
     game,
-    memory_server,
     play_on,
     queued_requests,
     table_of,
@@ -141,21 +140,6 @@ async def test_an_archived_game_is_restored_for_its_players(tmp_path: Path, rest
         assert server.lobby.tables[peers[0].code].state.stage == "over"
 
 
-async def test_a_finished_game_is_archived_too(tmp_path: Path) -> None:
-    """Its players may look at the result again."""
-    async with (
-        running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server,
-        contextlib.AsyncExitStack() as stack,
-    ):
-        async with game(server.port, 2) as peers:
-            await play_on(peers, random.Random(3))
-        await eventually(lambda: not server.lobby.tables)
-        peer = await stack.enter_async_context(connected(server.port))
-        await peer.resume(peers[1].code, peers[1].token)
-        await peer.news()
-        assert peer.view == peers[1].view
-
-
 async def test_only_its_players_restore_an_archived_game(tmp_path: Path) -> None:
     """Knowing the code is not enough, and wrong tokens end the connection as elsewhere."""
     async with (
@@ -211,19 +195,6 @@ async def test_a_game_that_cannot_be_archived_stays(tmp_path: Path) -> None:
         assert table_of(server, peers).state.stage == "playing"
         journal._database.execute("PRAGMA query_only = OFF")
         await eventually(lambda: not server.lobby.tables)
-
-
-async def test_the_archive_removes_the_oldest_games_first(tmp_path: Path) -> None:
-    """It is limited, in memory and in the file."""
-    limits = Limits(unattended_seconds=0.01, archived_tables=2)
-    codes = []
-    async with running(Config(data=tmp_path, limits=limits)) as server:
-        for _ in range(4):
-            async with game(server.port, 2) as peers:
-                codes.append(peers[0].code)
-            await eventually(lambda: not server.lobby.tables)
-        assert list(server.lobby._journal.archived) == codes[2:]
-    assert codes_in_file(tmp_path, "archive") == set(codes[2:])
 
 
 async def test_tables_of_one_address_make_room_for_those_from_elsewhere(tmp_path: Path) -> None:
@@ -303,44 +274,14 @@ def is_unattended(server: Running, code: str) -> bool:
     return table is None or table.unattended_since is not None
 
 
-async def test_restored_games_make_room_too(tmp_path: Path) -> None:
-    """A client that goes from one archived game to the next has only one of them in memory."""
-    async with running(Config(data=tmp_path, limits=Limits(tables=2))) as server:
-        left = await unattended_games(server, 6)
-        async with connected(server.port) as player:
-            for peers in left:
-                await player.resume(peers[0].code, peers[0].token)
-                assert len(server.lobby.tables) <= 2
-                await player.done(Leave(player.next_id()))
-        async with connected(server.port) as other:
-            await other.open(2)
-        assert {code for code in left_codes(left) if code in server.lobby._journal.archived}
-
-
 def left_codes(left: list[list[Peer]]) -> list[str]:
     return [peers[0].code for peers in left]
-
-
-async def test_a_lower_limit_of_tables_is_reached_after_a_restart(tmp_path: Path) -> None:
-    """Opening a table archives as many others as the limit demands."""
-    async with running(Config(data=tmp_path)) as server:
-        await unattended_games(server, 4)
-    async with (
-        running(Config(data=tmp_path, limits=Limits(tables=2))) as server,
-        connected(server.port) as peer,
-    ):
-        assert len(server.lobby.tables) == 4
-        await peer.open(2)
-        assert len(server.lobby.tables) == 2
 
 
 async def test_tables_opened_at_once_archive_different_games(tmp_path: Path) -> None:
     """There is an unattended game for each of them, so none is refused."""
     openers, limits = 5, Limits(tables=5)
-    async with (
-        running(Config(data=tmp_path, limits=limits)) as server,
-        contextlib.AsyncExitStack() as stack,
-    ):
+    async with running(Config(data=tmp_path, limits=limits)) as server, contextlib.AsyncExitStack() as stack:
         await unattended_games(server, openers)
         peers = [await stack.enter_async_context(connected(server.port)) for _ in range(openers)]
         await asyncio.gather(*(peer.open(2) for peer in peers))
@@ -388,16 +329,6 @@ async def test_games_of_one_address_do_not_displace_those_of_others(tmp_path: Pa
     assert codes_in_file(tmp_path, "archive") == {friends[0].code, *left_codes(left[6:11])}
 
 
-async def test_played_games_outlast_unplayed_ones(tmp_path: Path) -> None:
-    """A game counts as played once every player has moved."""
-    limits = Limits(tables=1, archived_tables=2)
-    async with running(Config(data=tmp_path, limits=limits)) as server:
-        async with game(server.port, 2) as played:
-            await play_on(played, random.Random(7), moves=2)
-        left = await unattended_games(server, 4)
-    assert codes_in_file(tmp_path, "archive") == {played[0].code, left[2][0].code}
-
-
 async def test_a_game_of_an_older_journal_shares_its_origin_with_no_other(tmp_path: Path) -> None:
     """Nobody knows who opened it, so it does not count against anyone."""
     async with running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server:
@@ -432,16 +363,6 @@ def test_the_largest_address_loses_games_first(games: list[tuple[str, bool]], sh
             same = [other.game for other in index._games.values() if max(counts.values()) <= share]
             assert not (gone.played and any(not other.played for other in same))
             counts[gone.origin] -= 1
-
-
-async def test_without_a_journal_an_unattended_game_ends() -> None:
-    """There is no archive to keep it in."""
-    async with memory_server(unattended_seconds=0.01) as server, connected(server.port) as peer:
-        async with game(server.port, 2) as peers:
-            pass
-        await eventually(lambda: not server.lobby.tables)
-        refused = await peer.refused(Resume(1, peers[0].code, peers[0].token))
-        assert refused.code == Code.NO_SUCH_TABLE
 
 
 async def test_a_damaged_archived_game_harms_no_other(

@@ -8,7 +8,6 @@ import pytest
 
 from protocol.codes import Code
 from server.refusal import Refusal
-from server.tables.seats.confusables import skeleton
 from server.tables.seats.names import alike, check_name
 
 
@@ -74,12 +73,6 @@ def test_all_look_alikes_in_unicodes_list_are_alike() -> None:
             assert alike(f"{name}nna", f"{other}nna"), f"{name} and {other}"
             pairs += 1
     assert pairs > 10_000
-
-
-def test_ascii_names_do_not_wait_for_the_list() -> None:
-    """What is known without it is what it says."""
-    for code in range(128):
-        assert skeleton(chr(code)) + skeleton("ж") == skeleton(f"{chr(code)}ж")
 
 
 def confusables() -> list[set[str]]:

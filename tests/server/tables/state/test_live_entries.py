@@ -14,7 +14,7 @@ from msgspec import inspect
 from engine.game import RandomChance
 from engine.pieces import People
 from protocol.absence import ByVote
-from protocol.messages import Leave, TableState, Vote
+from protocol.messages import Leave
 from protocol.settings import Setting
 from server.app import running
 from server.config import Config, Limits
@@ -36,6 +36,7 @@ from server.storage.entries import (
     Returned,
     SaidReady,
     Taken,
+    TokenRevoked,
     Unpaused,
     Voted,
 )
@@ -46,7 +47,7 @@ from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
 from tests.protocol.messages import of_schema
-from tests.server.peer import Peer, connected, eventually, full_table, game, play_on, table_of
+from tests.server.peer import Peer, connected, eventually, full_table, table_of
 from tests.server.storage.test_journal import table_facts
 
 FAST = Limits(burst=1_000_000, rate=1_000_000.0, burst_per_address=1_000_000)
@@ -61,6 +62,7 @@ seat_entries = st.one_of(
     st.builds(Voted, seats, seats, st.booleans()),
     st.builds(GivenToBot, seats),
     st.builds(Returned, seats),
+    st.builds(TokenRevoked, seats),
     st.builds(Hosted, seats),
     st.builds(SaidReady, seats, st.booleans()),
     st.builds(PeopleChosen, seats, st.none() | st.sampled_from(People)),
@@ -139,24 +141,6 @@ async def test_a_journal_that_is_already_long_is_shortened_after_the_start(
 
 async def _shorten_never(_: context.TableContext) -> None:
     pass
-
-
-async def test_votes_do_not_fill_the_journal(tmp_path: Path) -> None:
-    """However often a player's vote changes, the game and its votes are restored."""
-    config = Config(data=tmp_path, limits=FAST)
-    async with running(config) as server, game(server.port, 4, absence=ByVote(0)) as peers:
-        await play_on(peers, random.Random(1), moves=9)
-        await peers[3].socket.close()
-        while (await peers[0].until(TableState)).seats[3].seconds_left != 0:
-            pass
-        for _ in range(ENTRIES_BETWEEN_SHORTENINGS):
-            for agree in (True, False):
-                await peers[0].done(Vote(peers[0].next_id(), 3, agree=agree))
-        await peers[1].done(Vote(peers[1].next_id(), 3, agree=True))
-        before = table_facts(table_of(server, peers).state)
-    assert count_rows(tmp_path) <= ENTRIES_BETWEEN_SHORTENINGS + 20
-    async with running(config) as server:
-        assert table_facts(table_of(server, peers).state) == before
 
 
 async def test_a_table_is_removed_outside_the_event_loop(tmp_path: Path) -> None:
