@@ -79,7 +79,6 @@ def yes_letters() -> frozenset[str]:
 
 
 def listed(words: Iterable[str]) -> str:
-    """Return the words as a list in a sentence: `A, B and C`."""
     *first, last = list(words) or [""]
     return _("{first} and {last}").format(first=", ".join(first), last=last) if first else last
 
@@ -133,7 +132,6 @@ def _teach_argparse(language: str) -> None:
 
 
 def spoken() -> str:
-    """Return the language in use."""
     return _spoken
 
 

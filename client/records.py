@@ -47,7 +47,6 @@ class Recording:
 
     @property
     def end(self) -> int:
-        """Return the last stop."""
         return len(self.counts) - 1
 
     @property
@@ -63,11 +62,9 @@ class Recording:
         return frozenset(map(Seat, self.seats))
 
     def seen(self, stop: int, eyes: Eyes) -> tuple[SeenEvent, ...]:
-        """Return what `eyes` saw of the game up to `stop`."""
         return tuple(redacted(event, eyes) for event in self.events[: self.counts[stop]])
 
     def view(self, stop: int, eyes: Eyes) -> View:
-        """Return the game as `eyes` see it at `stop`."""
         return folded(self.seen(stop, eyes), eyes)
 
 
@@ -183,7 +180,6 @@ class Analysis:
 
     @property
     def deciding(self) -> tuple[JudgedMove, ...]:
-        """Return the moves that decided the game, the one that changed most first."""
         by_swing = sorted(self.moves, key=lambda move: -move.swing)
         return tuple(move for move in by_swing[:MOST_DECIDING] if move.swing >= _DECIDING)
 
@@ -193,7 +189,6 @@ class Analysis:
         return curve[index] if 0 <= index < len(curve) else None
 
     def move_at(self, stop: int) -> JudgedMove | None:
-        """Return the judged move that led to a stop of the recording."""
         index = stop - self.first - 1
         return self.moves[index] if 0 <= index < len(self.moves) else None
 

@@ -104,7 +104,6 @@ def server_url(text: str) -> str:
 
 
 def describe_found_as(name: str) -> str:
-    """Return how others find the server of that name."""
     return _("On this network, palatinus join finds this server as {name}.").format(name=name)
 
 

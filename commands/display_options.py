@@ -10,7 +10,6 @@ from client.ui.texts.glyphs import speaks_unicode
 
 
 def add_display_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of a command with which people play."""
     meaning = _(
         "your name, as others see it (default: the one on the start screen, otherwise your login name)"
     )

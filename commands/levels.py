@@ -14,7 +14,6 @@ _FORMER: Final = ("random", "greedy")  # levels that bots of older tables have
 
 
 def level_name(text: str) -> str:
-    """Return the name of a level as it was typed."""
     if text in LEVELS:
         return text
     said = _("{word} is not a level: choose one of {levels}")

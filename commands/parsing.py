@@ -47,7 +47,6 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(None, text)
 
     def all_arguments(self) -> Iterator[Any]:
-        """Return the arguments, and those of all commands below."""
         for argument in self._actions:
             yield argument
             if isinstance(argument.choices, dict):

@@ -57,7 +57,6 @@ def chances_of(shares: Shares, placed: float, fitted: tuple[float, float] = FITT
 
 
 def part_placed(to_place: int, dealt: int) -> float:
-    """Return which part of the pieces is placed."""
     return 1.0 - to_place / dealt
 
 
@@ -114,13 +113,11 @@ def judged(moment: Moment, simulations: int, seed: int) -> Verdict:
 
 
 def chances_in(view: View, simulations: int, seed: str) -> Chances:
-    """Return everybody's chances of winning, as far as `view` can tell."""
     dealt = sum(sum(hand.values()) for hand in view.start.hands)
     return chances_of(shares_of_wins(view, simulations, seed), part_placed(view.to_place, dealt))
 
 
 def _better(own: View, move: Place, simulations: int, name: str) -> Better | None:
-    """Return what the search would have played, if that is clearly better."""
     best = _searched(own, move, simulations, f"{name} best")
     if (best.piece.kind, best.field) == (move.piece.kind, move.field):
         return None
@@ -142,7 +139,6 @@ def _searched(own: View, move: Place, simulations: int, seed: str) -> Place:
 
 
 def after(own: View, move: Place) -> View:
-    """Return the view after the player's own move."""
     there = snapshot(own, own.eyes)
     there.fold(Placed(move.seat, move.piece, move.field))
     return there
@@ -231,7 +227,6 @@ async def analyse(recording: Recording, told: Callable[[Analysis], None]) -> str
 
 
 def _with(analysis: Analysis, moment: Moment, verdict: Verdict) -> Analysis:
-    """Return the analysis with the moment that follows."""
     if analysis.start is None or moment.move is None:
         return replace(analysis, start=verdict.chances)
     before = analysis.curve[-1]

@@ -34,7 +34,6 @@ class NamedBrain:
 
 
 def at_random(_view: View, legal: Legal, rng: random.Random) -> Command:
-    """Choose any legal command, each as likely as any other."""
     return random_command(legal, rng)
 
 

@@ -102,7 +102,6 @@ class _BoardOdds:
         self.worth[field], self.empty[field] = odds.worth, odds.empty
 
     def take(self, field: int, merchant: float, farmer: float) -> None:
-        """Take away a merchant with one likelihood, and a farmer with another."""
         gone_merchant, gone_farmer = self.merchants[field] * merchant, self.farmers[field] * farmer
         self.merchants[field] -= gone_merchant
         self.farmers[field] -= gone_farmer

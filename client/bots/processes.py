@@ -88,13 +88,11 @@ async def _ready_process(limiter: CapacityLimiter) -> None:
 
 
 async def _end_idle_process(limiter: CapacityLimiter) -> None:
-    """End a process that waits for work."""
     with contextlib.suppress(*_LOST):  # it ends without an answer
         await to_process.run_sync(os._exit, 0, limiter=limiter)
 
 
 def _work_for(parent: int, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
-    """Return what the function returns, in a process that `parent` has started."""
     _end_with(parent)
     return function(*arguments)
 

@@ -41,7 +41,6 @@ class WinShares:
     points: dict[str, int] = field(default_factory=dict)
 
     def add(self, names: list[str], result: GameEnded) -> None:
-        """Count a game."""
         self.games += 1
         for seat, (name, tally) in enumerate(zip(names, result.tallies, strict=True)):
             won = 1 / len(result.winners) if seat in result.winners else 0.0
@@ -75,8 +74,6 @@ class WinShares:
 
 
 class Results(Protocol):
-    """Where results go."""
-
     def table_opened(self, table: str) -> None:
         """Report the code of a new table."""
 
@@ -90,8 +87,6 @@ class Results(Protocol):
 
 
 class Sentences:
-    """Results for people, in the language in use."""
-
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._shares = WinShares()
@@ -152,7 +147,6 @@ class JsonLines:
 
 
 def result_line(state: TableState, result: GameEnded) -> str:
-    """Return everybody's points and who won."""
     names = _names(state)
     points = ", ".join(f"{name} {tally.points}" for name, tally in zip(names, result.tallies, strict=True))
     winners = [names[seat] for seat in result.winners]

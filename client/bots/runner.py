@@ -181,7 +181,6 @@ async def _played_again(bots: list["_Bot"]) -> bool:
 
 
 async def _play_to_the_end(bots: list["_Bot"], number: int, results: Results) -> None:
-    """Play the game, and tell its result."""
     failed: Exception | None = None
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -221,7 +220,6 @@ class _Bot:
         self._held: HeldSeat | None = None
 
     async def open(self, options: BotOptions) -> str:
-        """Open a table and return its code."""
         seated = await self._asked_until_stored(
             lambda: self.connection.ask(
                 OpenTable(
@@ -279,7 +277,6 @@ class _Bot:
         return self._held
 
     def release_seat(self) -> None:
-        """Release the seat, for this bot in another process."""
         if self._held is not None:
             self._held.release()
 

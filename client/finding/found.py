@@ -61,13 +61,11 @@ NOTHING = Found()
 
 
 def named(found: Found, name: str) -> FoundServer | None:
-    """Return the first server of that name, in any case."""
     wanted = name.casefold()
     return next((each for each in found.servers if each.name and each.name.casefold() == wanted), None)
 
 
 def listing(found: Found, code: str) -> FoundServer | None:
-    """Return the first server that lists a table with this code."""
     return next(
         (each for each in found.servers if isinstance(each.answer, Listed) and code in each.answer.codes),
         None,

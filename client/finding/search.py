@@ -163,7 +163,6 @@ async def _answer(websocket: ClientConnection, question: ClientMessage, *kinds: 
 
 
 def open_tables(tables: list[TableSummary]) -> Listed:
-    """Return the tables that somebody can join."""
     free = [table for table in tables if (table.stage == "gathering" and _has_room(table)) or table.vacant]
     different = list({table.table: table for table in free}.values())
     codes = frozenset(table.table for table in tables)

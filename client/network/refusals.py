@@ -18,7 +18,6 @@ def describe_refusal(refused: Refused) -> str:
 
 
 def describe_closing(reason: str) -> str:
-    """Return the server's reason for closing the connection."""
     try:
         return _(CloseReason(reason).text)
     except ValueError:  # as from a newer server

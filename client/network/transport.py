@@ -97,8 +97,6 @@ def password_wanted(reason: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long to wait for what, in seconds."""
-
     opening: float = 10.0
     answer: float = 10.0
     closing: float = 2.0
@@ -139,8 +137,6 @@ FREE_ACCESS: Final = Access()
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the server is, and what the greeting says."""
-
     url: str
     client: str
     access: Access = FREE_ACCESS
@@ -273,7 +269,6 @@ def not_understood(error: BadMessage) -> ConnectFailed:
 
 
 def ending(error: ConnectionClosed) -> ConnectFailed:
-    """Return what the end of a connection means, in a sentence."""
     close = error.rcvd or error.sent
     code = None if close is None else close.code
     said = "" if error.rcvd is None else printable(error.rcvd.reason)
@@ -295,7 +290,6 @@ def ending(error: ConnectionClosed) -> ConnectFailed:
 
 
 def why_not(url: str, error: Exception) -> ConnectFailed:
-    """Return why `url` cannot be connected to, in a sentence."""
     match error:
         case TimeoutError():
             return ConnectFailed(_("{url} does not answer.").format(url=url))
@@ -386,7 +380,6 @@ class ServerAddresses:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """Return the addresses of the cluster that are known."""
         return tuple(dict.fromkeys((self.given.url, self.at.url, *self._others)))
 
     def learn(self, others: Sequence[str]) -> None:
@@ -404,7 +397,6 @@ class ServerAddresses:
         self._left.clear()
 
     def settled(self) -> None:
-        """Record that it has stayed there for a while."""
         self._followed = 0
 
     def turn(self, failure: ConnectFailed) -> float:

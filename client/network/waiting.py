@@ -78,7 +78,6 @@ class Waiting:
     undone: bool = False  # it was refused there, and not sent since
 
     def silence(self) -> None:
-        """Cancel the timeout."""
         if self.alarm is not None:
             self.alarm.cancel()
             self.alarm = None

@@ -55,11 +55,9 @@ class Preferences(Struct, frozen=True, omit_defaults=True):
 
     @property
     def calling(self) -> Calling:
-        """Return how the player wants to be called."""
         return Calling(self.bell, self.title, self.notices)
 
     def joined(self, url: str) -> "Preferences":
-        """Return the preferences after a server was joined."""
         others = [each for each in self.servers if same_server(each) != same_server(url)]
         return replace(self, servers=(url, *others)[:_SERVERS_KEPT])
 
@@ -81,7 +79,6 @@ class Clusters(Struct, frozen=True):
 
 
 def preferences_file() -> Path:
-    """Return where the preferences of this user are kept."""
     return user_state_path("palatinus", appauthor=False) / "preferences.json"
 
 
@@ -91,7 +88,6 @@ def clusters_file() -> Path:
 
 
 def clusters_in(path: Path) -> Clusters:
-    """Return what has been confirmed: nothing if that cannot be read."""
     try:
         with path.open("rb") as file:
             return json.decode(file.read(_LARGEST_FILE), type=Clusters)

@@ -95,7 +95,6 @@ class HeldSeat:
 
 
 def seats_folder() -> Path:
-    """Return where the seats of this user are kept."""
     return user_state_path("palatinus", appauthor=False) / "seats"
 
 
@@ -172,7 +171,6 @@ class Seats:
         held.call = call
 
     def _write(self, held: HeldSeat, kept: _Kept) -> None:
-        """Write the file of a seat, and hold it."""
         draft = held.path.with_suffix(".new")
         with open(draft, "xb", opener=_private) as file:
             file.write(json.encode(kept))

@@ -26,8 +26,6 @@ class Colours(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Colouring:
-    """The colours that a player wants."""
-
     theme: Theme = Theme.AUTO
     colours: Colours = Colours.AUTO
 
@@ -69,13 +67,11 @@ _chosen = Colouring()
 
 
 def choose_colouring(colouring: Colouring) -> None:
-    """Colour every screen like this from now on."""
     global _chosen  # noqa: PLW0603 - a process has one player, at one terminal
     _chosen = colouring
 
 
 def chosen_colouring() -> Colouring:
-    """Return what was chosen last."""
     return _chosen
 
 
@@ -98,7 +94,6 @@ class Calling:
     wrapped: bool = False
 
     def resolved(self, environment: Mapping[str, str]) -> "Calling":
-        """Return what the terminal that `environment` describes understands of it."""
         return replace(
             self,
             title=self.title and environment.get("TERM", "").startswith(_WITH_TITLE),

@@ -293,7 +293,6 @@ class TableModel:
         return ()
 
     def clear(self) -> None:
-        """Forget the table: this client is there no more."""
         self.table = self.seat = self.token = self.state = self.view = self.legal = self.clock = None
         self.seq = 0
         self.draws = DrawsWitness()
@@ -330,7 +329,6 @@ class TableModel:
         return () if before == (self.legal, self.clock) else (Refreshed(),)
 
     def _heard(self, message: Said) -> Heard:
-        """Return what was said, with the name of a spectator who has one."""
         watching = () if self.state is None else self.state.watching
         name = next((each.name for each in watching if each.number == message.spectator), None)
         seat = None if message.seat is None else Seat(message.seat)

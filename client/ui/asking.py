@@ -17,12 +17,10 @@ from client.tables.draws import Call
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.export.moment import saved
-from client.ui.program import Session
-from client.ui.replay import Replaying
+from client.ui.program import Replaying, Session
 from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.state import Notice, OnlineList, hints_allowed
-from client.ui.texts.changes import describe_taken_over
 from client.ui.texts.kept import (
     back_in_seat,
     bad_record,
@@ -34,6 +32,7 @@ from client.ui.texts.kept import (
     seat_not_kept,
     seats_not_read,
 )
+from client.ui.texts.tables import describe_taken_over
 from client.ui.visit import LookingBack, Options
 from engine.errors import DamagedRecord
 from engine.events import LayTile, Place
@@ -83,7 +82,6 @@ class SeatKeeper:
         return self._held is not None
 
     def tables(self) -> frozenset[str]:
-        """Return the tables with a kept seat that could be taken again."""
         if self._seats is None:
             return frozenset()
         try:
@@ -117,7 +115,6 @@ class SeatKeeper:
         return self._held
 
     def keep(self, seated: Seated, name: str, cluster: Sequence[str]) -> None:
-        """Keep a seat that one of a cluster's servers has just given."""
         if self._seats is None or seated.token is None:
             return
         try:
@@ -139,7 +136,6 @@ class SeatKeeper:
             self._tell_once(seat_not_kept(error))
 
     def release(self) -> None:
-        """Release the seat for other clients."""
         if self._held is not None:
             self._held.release()
             self._held = None
@@ -220,7 +216,6 @@ _OF_NAMES: Final = "name-"  # what the codes of refused names begin with
 
 
 def running(model: TableModel) -> bool:
-    """Return whether a game is running at the client's table."""
     return model.view is not None and model.view.phase is not Phase.OVER
 
 

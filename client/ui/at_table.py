@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from client.tables.table import TableModel
-from client.ui.actions import Way
+from client.ui.keys import Way
 from engine.board import HILLS, Field, Hex, LaidTile, neighbours
 from engine.forecast import Forecast, forecast
 from engine.legal import LegalLays, LegalPlaces
@@ -116,7 +116,6 @@ def foreseen(chosen: Selection, model: TableModel) -> Forecast | None:
 
 
 def next_piece(chosen: Selection, model: TableModel, by: int) -> Piece | None:
-    """Return the piece `by` places further in the hand."""
     pieces = [each.piece for each in hand(model) if each.count]
     if not pieces:
         return None
@@ -127,12 +126,10 @@ def next_piece(chosen: Selection, model: TableModel, by: int) -> Piece | None:
 
 
 def selected_position(chosen: Selection, legal: LegalLays) -> int:
-    """Return the position where the drawn tile would be laid."""
     return chosen.position if chosen.position in legal.positions else legal.positions[0]
 
 
 def next_position(chosen: Selection, legal: LegalLays, way: Way) -> int:
-    """Return the next open position, clockwise or anticlockwise."""
     at = legal.positions.index(selected_position(chosen, legal))
     return legal.positions[(at + (1 if way in _CLOCKWISE else -1)) % len(legal.positions)]
 

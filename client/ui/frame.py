@@ -9,7 +9,7 @@ from typing import Final, Protocol, TypeAlias
 from msgspec import Struct
 from prompt_toolkit.utils import get_cwidth
 
-from client.ui.actions import Action
+from client.ui.keys import Action
 from engine.pieces import People
 
 Fragment: TypeAlias = tuple[str, str]  # a style and a text, as prompt_toolkit draws them
@@ -140,7 +140,6 @@ def begun(rows: list[str], height: int, width: int, dots: str = "...") -> list[s
 
 
 def paragraphs(texts: Iterable[str], width: int, style: str = "") -> list[Line]:
-    """Return each of `texts` wrapped to `width`."""
     return [line(row, style) for text in texts for row in wrapped(text, width) or [""]]
 
 
@@ -149,13 +148,10 @@ def people_style(people: People) -> str:
 
 
 def chips(peoples: Iterable[People]) -> Line:
-    """Return the signs of peoples: each one's letter on its colour."""
     return tuple((people_style(people), f" {people} ") for people in peoples)
 
 
 class Target(Struct, frozen=True):
-    """A piece of a line that can be clicked."""
-
     column: int
     line: int
     width: int
@@ -186,7 +182,6 @@ class Frame:
     last_top: int = 0
 
     def action_at(self, column: int, line: int) -> Action | None:
-        """Return the action of a click there."""
         for target in self.targets:
             if target.line == line and 0 <= column - target.column < target.width:
                 return target.action
@@ -194,7 +189,6 @@ class Frame:
 
 
 def framed(blocks: Iterable[Block], width: int, height: int, *, ascii_only: bool) -> Frame:
-    """Return the screen made of `blocks` from top to bottom."""
     lines: list[Line] = []
     targets: list[Target] = []
     for block in blocks:
@@ -205,7 +199,6 @@ def framed(blocks: Iterable[Block], width: int, height: int, *, ascii_only: bool
 
 
 def side_by_side(left: Block, right: Block, left_width: int, right_width: int, height: int) -> Block:
-    """Return two blocks side by side, `height` lines high."""
     pairs = zip(
         stacked(left.lines, left_width, height), stacked(right.lines, right_width, height), strict=True
     )
@@ -225,7 +218,6 @@ def _typed(content: Line) -> Line:
 
 
 def in_ascii(text: str) -> str:
-    """Return the text in ASCII, as wide as before."""
     return text if text.isascii() else "".join(map(_plain, text))
 
 

@@ -122,12 +122,10 @@ class Client(Session):
             self._begin(self._tell(self._options.bots.failures))
 
     def visited(self) -> Visit:
-        """Return how the visit ended."""
         name = self._listing.name
         return Visit(sentence=self._parting(), home=self._goes_home, looks_back=self._looks_back, name=name)
 
     def release(self) -> None:
-        """Release the seat for other clients."""
         self._keeper.release()
 
     # -- what comes in ------------------------------------------------------------------------------
@@ -197,7 +195,6 @@ class Client(Session):
             self.show(replace(self.ui, notice=Notice(failure, refusal=True)))
 
     def _call_player(self) -> None:
-        """Call the player for what has come up."""
         now = occasions(self.model)
         before = frozenset(each for each in self._occasions if now and each.table == now[0].table)
         new = [each for each in now if each not in before]

@@ -1,21 +1,26 @@
-"""The client's one program: a stack of sessions on a screen, and the loop that runs them."""
+"""The client's one program: a stack of sessions on a screen, the loop that runs them, and a record as one."""
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Final
 
+from client.records import Analyse, Analysis, Recording
 from client.tables.table import TableModel
-from client.ui.actions import Action
+from client.ui import requests
 from client.ui.frame import Frame, in_ascii
+from client.ui.keys import Action
 from client.ui.requests import Quit, Request
+from client.ui.screens import replay
 from client.ui.screens.dispatch import TICK_SECONDS, counting, pressed, ticked, updated
 from client.ui.screens.news import logged
 from client.ui.screens.screen import drawn
-from client.ui.state import Outcome, Ui
+from client.ui.state import Notice, Outcome, Ui
 from client.ui.terminal.device import Device, own_device
-from client.ui.terminal.shell import Shell
+from client.ui.terminal.shell import Shell, describe_failure
+from engine.view import Eyes
 
 _PRESENT_SECONDS: Final = 5.0  # how long after a key somebody is taken to be at the screen
 
@@ -62,7 +67,6 @@ class Session:
             self.carry_out(request)
 
     def show(self, ui: Ui) -> None:
-        """Show this state from now on."""
         self.ui = ui
         self._changed()
 
@@ -73,7 +77,6 @@ class Session:
             self._changed_later()
 
     def log(self, sentence: str) -> None:
-        """Add a sentence to the log."""
         self.show(logged(self.ui, [sentence]))
 
     def end(self) -> None:
@@ -108,14 +111,12 @@ class Program:
                 task.cancel()  # a request may wait for a connection that is not coming back
 
     def begin(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        """Begin work that ends with the program."""
         task = self._group.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     def open(self, session: Session) -> None:
-        """Put a session on top of the others."""
         self._stack.append(session)
         session.start(self)
         self.changed()
@@ -184,3 +185,81 @@ async def choose(ui: Ui, *, ascii_wanted: bool = False, device: Device | None = 
 
 def _nothing() -> None:
     """Do nothing, as long as nobody looks."""
+
+
+async def run(
+    recording: Recording,
+    stop: int,
+    eyes: Eyes,
+    *,
+    ascii_wanted: bool = False,
+    analyse: Analyse | None = None,
+    analysed: bool = False,
+    device: Device | None = None,
+) -> int:
+    """Show the record from `stop` on until the player quits; return the exit code.
+
+    `analyse` analyses it on request, or immediately if `analysed`. Failures on a `device` other than this
+    program's own terminal are raised.
+    """
+    session = Replaying(recording, stop, eyes, analyse, analysed=analysed)
+    try:
+        await Program(session, ascii_wanted=ascii_wanted, device=device).run()
+    except Exception as error:
+        if device is not None:
+            raise
+        # People are owed one sentence, whatever it is.
+        sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
+        return 1
+    return 0
+
+
+class Replaying(Session):
+    """A record, with the table as it was at the stop that is shown; whatever else is asked for ends it."""
+
+    def __init__(
+        self, recording: Recording, stop: int, eyes: Eyes, analyse: Analyse | None, *, analysed: bool
+    ) -> None:
+        ui = replay.open_record(recording, stop, eyes, can_analyse=analyse is not None)
+        super().__init__(ui, replay.seen_in(ui))
+        self._recording, self._analyse, self._analysed = recording, analyse, analysed
+        self._work: asyncio.Task[None] | None = None
+
+    def start(self, program: Program) -> None:
+        super().start(program)
+        self._begin = program.begin
+        if self._analysed:
+            self._judge()
+
+    def show(self, ui: Ui) -> None:
+        self.model = replay.seen_in(ui)
+        super().show(ui)
+
+    def carry_out(self, request: Request) -> None:
+        match request:
+            case requests.Analyse():
+                self._judge()
+            case requests.StopAnalysis():
+                self._stop()
+                self.show(replay.stopped(self.ui))
+            case _:
+                self._stop()
+                self.end()
+
+    def _judge(self) -> None:
+        if self._analyse is not None and self._work is None:
+            self._work = self._begin(self._analysing(self._analyse))
+
+    def _stop(self) -> None:
+        if self._work is not None:
+            self._work.cancel()
+            self._work = None
+
+    async def _analysing(self, analyse: Analyse) -> None:
+        failure = await analyse(self._recording, self._told)
+        self._work = None
+        ui = replay.stopped(self.ui)
+        self.show(replace(ui, notice=Notice(failure, refusal=True)) if failure else ui)
+
+    def _told(self, analysis: Analysis) -> None:
+        self.show(replay.analysed(self.ui, analysis))

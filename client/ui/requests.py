@@ -23,14 +23,10 @@ class Open(Struct, frozen=True):
 
 
 class Join(Struct, frozen=True):
-    """Take a seat at a table."""
-
     table: str
 
 
 class Watch(Struct, frozen=True):
-    """Watch a table."""
-
     table: str
 
 
@@ -133,8 +129,6 @@ class SaveGame(Struct, frozen=True):
 
 
 class RemoveGame(Struct, frozen=True):
-    """Remove the finished game in this file for good."""
-
     file: str
 
 

@@ -10,7 +10,7 @@ from client.records import Recording
 from client.tables.draws import describe_recorded_draws
 from client.ui.export.moment import as_json, as_svg, as_text, points_of
 from client.ui.export.tables import progress
-from client.ui.replay import run
+from client.ui.program import run
 from commands.arguments import move_number
 from commands.display_options import add_ascii, add_drawing
 from commands.finished_games.past_games import add_game, file_of

@@ -7,7 +7,7 @@ from client.language import _
 from client.ui import requests
 from client.ui.export.moment import as_svg, saved
 from client.ui.program import choose
-from client.ui.replay import run as run_replay
+from client.ui.program import run as run_replay
 from client.ui.requests import Request
 from client.ui.screens.history import History
 from client.ui.state import Capabilities, Notice, Ui

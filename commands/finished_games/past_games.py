@@ -111,7 +111,6 @@ def games_of(arguments: argparse.Namespace) -> list[PastGame]:
 
 
 def found_game(games: list[PastGame], wanted: str) -> PastGame:
-    """Return the game that is wanted: the latest one with that code."""
     if wanted.isascii() and wanted.isdigit() and 0 < int(wanted[:9]) <= len(games):
         return games[int(wanted) - 1]
     for game in games:
@@ -121,7 +120,6 @@ def found_game(games: list[PastGame], wanted: str) -> PastGame:
 
 
 def add_game(command: argparse.ArgumentParser) -> None:
-    """Add the argument that says which game is meant."""
     which = _("a record, - for standard input, or a game's number, code or file name in palatinus history")
     command.add_argument("game", metavar="GAME", help=which)
     add_folder(command, default=None)

@@ -53,7 +53,6 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _print_check(game: Game, names: Sequence[str], sources: Sources) -> None:
-    """Print what the check of a record has found, as one JSON object."""
     result, draws = game.view.result, sources.draws
     if draws is None or result is None:
         finding = "unknown"

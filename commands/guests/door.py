@@ -45,8 +45,6 @@ _FILES_EACH: Final = 4  # two connections, and the files of seats
 
 @dataclass(eq=False, slots=True)
 class _Visitor:
-    """A guest who is here."""
-
     terminal: GuestTerminal
     line: Line
     task: asyncio.Task[None]
@@ -206,7 +204,6 @@ class Door:
         login.line.abort()
 
     async def _show(self, login: Login, screen: Screen, terminal: GuestTerminal) -> int:
-        """Return the exit code of a visit."""
         if screen.wants_command:
             terminal.say(_("There is only the game here. Connect without a command."))
             return 1

@@ -25,12 +25,10 @@ def resembles_word(text: str) -> bool:
 
 
 def of_word(word: str) -> str:
-    """Return what the holder of a word is called where seats are kept."""
     return _digest("word", word.lower())
 
 
 def of_key(fingerprint: str) -> str:
-    """Return what the holder of an ssh key is called there."""
     return _digest("key", fingerprint)
 
 

@@ -93,11 +93,9 @@ class GuestBook:
         self.tidy()
 
     def seats(self, guest: str, server: str) -> GuestSeats:
-        """Return the seats of a guest at a server."""
         return GuestSeats(self._folder / guest, server)
 
     def knows(self, guest: str) -> bool:
-        """Return whether a seat is or was kept for a guest."""
         return (self._folder / guest).is_dir()
 
     def tidy(self) -> None:

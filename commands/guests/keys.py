@@ -34,7 +34,6 @@ class KeyReader:
         self._skipped: int | None = None  # characters of a control string
 
     def feed(self, text: str) -> None:
-        """Read some characters."""
         for character in text:
             self._read(character)
 

@@ -69,7 +69,6 @@ class CpuBudget:
         return self._left <= 0
 
     def pay(self, seconds: float) -> None:
-        """Count what something took."""
         now = self._clock()
         earned = min(self._at_once, self._left + (now - self._last) * self._share())
         self._left, self._last = max(-self._at_once, earned - seconds), now
@@ -87,7 +86,6 @@ class Turns:
         self._seconds = 0.0  # that a frame takes, as the last ones did
 
     def took(self, seconds: float) -> None:
-        """Record how long a frame took."""
         self._seconds += (seconds - self._seconds) * _WEIGHT_OF_LAST
 
     def wait(self) -> float:

@@ -172,7 +172,6 @@ class Screen(asyncssh.SSHServerSession[bytes]):
         self.closed()
 
     def environment(self) -> dict[str, str]:
-        """Return what is known of the terminal."""
         asked = self._channel.get_environment_bytes()
         found = {"TERM": self.term or ""}
         for name in _ENVIRONMENT - {"TERM"}:

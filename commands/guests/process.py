@@ -26,14 +26,11 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class OpenDoor:
-    """Where the door is, and the fingerprint of its key."""
-
     port: int
     fingerprint: str
 
 
 def announcement(host: str, port: int, fingerprint: str) -> str:
-    """Return what the host tells guests."""
     told = _("Guests play with nothing installed; the key of this host is {fingerprint}").format(
         fingerprint=fingerprint
     )
@@ -120,7 +117,6 @@ class DoorProcess:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End a process by the end of its input, or by force."""
     with contextlib.suppress(OSError):
         _of(process.stdin).close()
     try:
@@ -132,7 +128,6 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _let_go(process: subprocess.Popen[str]) -> None:
-    """Close what was open to a process that has ended."""
     for stream in (process.stdin, process.stdout):
         with contextlib.suppress(OSError):
             _of(stream).close()

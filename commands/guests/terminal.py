@@ -80,7 +80,6 @@ class GuestTerminal:
                 self._redraw()
 
     def size(self) -> Size:
-        """Return how much of the terminal is used."""
         return self._size
 
     def receive(self, data: bytes) -> None:
@@ -94,7 +93,6 @@ class GuestTerminal:
         self._read_soon(0.0)
 
     def close(self) -> None:
-        """Record that nothing more will be typed."""
         self.closed = True
         if self._reading is not None:
             self._reading.cancel()
@@ -175,11 +173,9 @@ class GuestTerminal:
             self._channel.write(data)
 
     def say(self, sentence: str) -> None:
-        """Write a sentence in a line, or in several."""
         self.write("".join(f"{line}\r\n" for line in sentence.splitlines()))
 
     def device(self, colouring: Colouring, calling: Calling) -> Device:
-        """Return the terminal as the client uses it."""
         output = Vt100_Output(
             cast("TextIO", _Screen(self)), self.size, term=self.environment.get("TERM"), enable_cpr=False
         )

@@ -94,7 +94,6 @@ async def play(
 
 
 def how_to_come_back(guest: Guest) -> str:
-    """Return how a guest finds their seat again."""
     if guest.way_back is None:
         return _("Your seat is kept: connect again in the same way to return to it.")
     text = _("Your way back to your seat, even from another computer; keep it secret: {command}")

@@ -70,7 +70,6 @@ def _code_in(text: str) -> str | None:
 
 
 def _has_address(name: str) -> bool:
-    """Return whether there is a computer of that name."""
     try:
         return bool(socket.getaddrinfo(name, None))
     except OSError:

@@ -81,7 +81,6 @@ def _unusable(error: JournalError) -> str:
 
 
 async def _at_game(options: Options, game: KeptGame, config: Config) -> Visit:
-    """Play a game where it is kept."""
     there = replace(options, seats=game.seat, parting=how_to_continue())
     config = replace(config, data=game.folder)
     return await _against_bots(there, game.brains, config, game.players - 1, game.bots)
@@ -173,7 +172,6 @@ def _started_door(data: Path) -> tuple[DoorProcess, int]:
 async def _server_with_bots(
     config: Config, brains: tuple[str, ...], bots_seats: Seats | None
 ) -> AsyncIterator[tuple[int, Bots]]:
-    """Serve in this process, at that port, with bots that have these `brains`."""
     failures: asyncio.Queue[str] = asyncio.Queue()
 
     async def play(options: BotOptions) -> None:

@@ -28,8 +28,6 @@ _SERVER: Final = "ws://127.0.0.1:7733"  # the seats are at whatever port the gam
 
 
 class _About(Struct, frozen=True):
-    """The content of the file about a game."""
-
     format: Literal[1]
     brains: Annotated[tuple[str, ...], Meta(min_length=1)]
     players: Annotated[int, Meta(ge=2, le=5)]
@@ -47,12 +45,10 @@ class KeptGame:
 
     @property
     def seat(self) -> Seats:
-        """Return the player's seat."""
         return Seats(self.folder / "player", _SERVER)
 
     @property
     def bots(self) -> Seats:
-        """Return the seats of the bots."""
         return Seats(self.folder / "bots", _SERVER)
 
 
@@ -64,7 +60,6 @@ class KeptGames(NamedTuple):
 
 
 def games_folder() -> Path:
-    """Return where the games of this user are kept."""
     return data_folder() / "against-bots"
 
 

@@ -47,7 +47,6 @@ def add_play(play: argparse.ArgumentParser) -> None:
 
 
 def add_game(play: argparse.ArgumentParser) -> None:
-    """Add the options that define the game."""
     play.add_argument(
         "--continue", dest="go_on", action="store_true", help=_("continue the game you left most recently")
     )
@@ -160,6 +159,5 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 
 def _config(arguments: argparse.Namespace) -> Config:
-    """Return the configuration of the server for the game."""
     config = Config() if arguments.no_history else kept_here(arguments.records)
     return replace(config, seed=arguments.seed, human_pace=arguments.pace == "human")

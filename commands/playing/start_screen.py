@@ -152,5 +152,4 @@ async def taught(name: str, *, ascii_wanted: bool) -> LessonExit | None:
 
 
 def practice(record: str) -> Game:
-    """Return the game of a record, ready to be continued."""
     return Game(replayed(record).events, RandomChance(random.Random()))

@@ -85,7 +85,6 @@ def _by_default(option: Option, others: Iterable[Setting]) -> Setting:
 
 
 def options_in(found: Sequence[Setting]) -> ServeOptions:
-    """Return the options as they are set."""
     return ServeOptions(**{setting.option.name: setting.value for setting in found})
 
 
@@ -206,7 +205,6 @@ def _entries_in(file: Path) -> Mapping[str, tuple[Any, Line]]:
 
 
 def _in_toml(value: object) -> str:
-    """Return a value as TOML."""
     match value:
         case bool():
             return "true" if value else "false"

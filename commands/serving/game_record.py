@@ -13,7 +13,6 @@ from protocol.admin import StoredReport
 
 
 def add_record(command: argparse.ArgumentParser) -> None:
-    """Add the argument that says where to write the record."""
     meaning = _("file to write, or - for standard output (default: CODE.txt, if it does not exist yet)")
     command.add_argument("file", nargs="?", metavar="FILE", help=meaning)
 

@@ -224,7 +224,6 @@ class ServeOptions:
 
 
 def serve_options() -> list[Option]:
-    """Return all options with today's defaults."""
     usual, hints = ServeOptions(), get_type_hints(ServeOptions)
     return [
         replace(
@@ -238,7 +237,6 @@ def serve_options() -> list[Option]:
 
 
 def add_serve_options(serve: argparse.ArgumentParser) -> None:
-    """Add all options under their headings."""
     group: Any = serve
     exclusive: dict[str, Any] = {}
     for option in serve_options():

@@ -43,7 +43,6 @@ R = TypeVar("R")
 
 
 def add_server(command: argparse.ArgumentParser, default: str | None) -> None:
-    """Add the options that say which server is meant."""
     command.add_argument(
         "--data",
         type=Path,
@@ -61,7 +60,6 @@ def add_server(command: argparse.ArgumentParser, default: str | None) -> None:
 
 
 def socket_in(data: Path) -> Path:
-    """Return where a server with this data folder listens."""
     return data / SOCKET_NAME
 
 
@@ -71,7 +69,6 @@ def asked(path: Path, request: Request, kind: type[R]) -> R:
 
 
 def runs(path: Path) -> bool:
-    """Return whether a server listens at `path`."""
     try:
         connected(path, seconds=10.0)[0].close()
     except (NoServer, OSError):
@@ -115,7 +112,6 @@ class ServedTables:
         pass
 
     def tables(self) -> list[StoredReport]:
-        """Return all tables, the latest changed first."""
         return asked(self._path, ListStored(), list[StoredReport])
 
     def table(self, code: str) -> StoredReport | None:
@@ -127,7 +123,6 @@ class ServedTables:
         return tuple(whole_events(self.with_game(code).events))
 
     def with_game(self, code: str) -> GameReport:
-        """Return the table with this code and its game."""
         return asked(self._path, ShowGame(code), GameReport)
 
     def restore(self, code: str) -> int:
@@ -187,8 +182,6 @@ def _served(file: Path) -> bool:
 
 
 def _writer_into(file: Path) -> Callable[[CopyReport | SnapshotReport, BinaryIO], None]:
-    """Return what writes the bytes that follow a report into a new file."""
-
     def write(report: CopyReport | SnapshotReport, source: BinaryIO) -> None:
         with os.fdopen(_private(file), "wb") as target:
             copied(source, target, report.bytes)

@@ -45,7 +45,6 @@ def print_start(
 
 
 def print_name(name: str) -> None:
-    """Print the name under which the server is found."""
     with contextlib.suppress(OSError):  # nobody reads it any more
         print(describe_found_as(name), flush=True)
 

@@ -277,7 +277,6 @@ def _describe_damage(table: CheckedTable) -> str:
 
 
 def _salvage_line(game: Salvaged, file: str) -> str:
-    """Return what was salvaged of a table."""
     if not game.events:
         return _("Table {code}: no game.").format(code=game.code)
     text = (

@@ -77,11 +77,9 @@ class Schedule:
 
     @property
     def games(self) -> int:
-        """Return how many games there are in all."""
         return self.rounds * len(self.combinations) * self.players
 
     def pairings(self) -> Iterator[Pairing]:
-        """Yield the games, round by round."""
         numbers = itertools.count(1)
         orders = [self._orders(combination) for combination in self.combinations]
         for deal in range(self.rounds):

@@ -64,7 +64,6 @@ class Share:
     points: int = 0
 
     def add(self, won: float, points: int = 0) -> None:
-        """Count a game."""
         self.games += 1
         self.wins += won
         self.points += points
@@ -75,7 +74,6 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the 95% interval of the share."""
         return wilson(self.share, self.games)
 
     @property
@@ -160,7 +158,6 @@ def tables(
 
 
 def as_json(schedule: Schedule, played: int, found: Sequence[Standing], *, times: bool) -> dict[str, Any]:
-    """Return everything that the tables show."""
     return {
         "version": 1,
         "players": schedule.players,

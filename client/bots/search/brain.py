@@ -111,7 +111,6 @@ class SearchBrain:
     seconds: float = 5.0
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
-        """Search on this thread."""
         if not isinstance(legal, LegalPlaces):
             return greedy(view, legal, rng)
         return chosen(legal, [self.visits(view, seed_from(rng))], rng)
@@ -129,7 +128,6 @@ class SearchBrain:
 
 
 def seed_from(rng: random.Random) -> int:
-    """Return the seed of a search."""
     return rng.getrandbits(64)
 
 

@@ -145,7 +145,6 @@ class Worlds:
 
     @property
     def count(self) -> int:
-        """Return how many worlds there are."""
         return math.prod(len(group.ways) for group in self.groups)
 
     def weighted(self) -> Iterator[tuple[float, World]]:
@@ -158,7 +157,6 @@ class Worlds:
             )
 
     def draw(self, rng: random.Random) -> World:
-        """Return a world at random."""
         ways = []
         for cumulative in self.cumulative:
             way = 0

@@ -55,7 +55,6 @@ class Scale:
 
     @property
     def step(self) -> int:
-        """Return the position of the step in half a slope."""
         return (self.across // 2 + 1) // 2
 
     def corner(self, cell: Hex) -> Point:
@@ -128,14 +127,12 @@ def _strength(laid: frozenset[int], cell: Hex, beside: Hex) -> int:
 
 
 def _path(corners: Iterable[Point]) -> Iterator[Point]:
-    """Yield the points that lines from corner to corner touch."""
     for (x0, y0), (x1, y1) in itertools.pairwise(corners):
         yield from ((x, y0) for x in range(min(x0, x1), max(x0, x1) + 1))
         yield from ((x0, y) for y in range(min(y0, y1), max(y0, y1) + 1))
 
 
 def rim(scale: Scale, cell: Hex) -> frozenset[Point]:
-    """Return the points of the lines around the hex."""
     return frozenset(point for _, corners in _sides(scale, cell) for point in _path(corners))
 
 
@@ -230,7 +227,6 @@ def board_text(view: View, *, marks: Marks = UNMARKED, ascii_only: bool = False,
 
 
 def drawn_board(view: View, marks: Marks, glyphs: GlyphSet, scale: Scale) -> list[Line]:
-    """Return the lines of the board, all of the scale's width."""
     return _Drawing(view, marks, glyphs, scale).lines()
 
 

@@ -8,15 +8,14 @@ from msgspec import Struct
 from client.language import _, counted
 from client.tables.table import TableModel
 from client.ui import at_table
-from client.ui.actions import Act, Action, Hold, Pick
 from client.ui.draw.board import notation
-from client.ui.draw.clocks import seat_note
+from client.ui.draw.news_lines import seat_note
 from client.ui.frame import EMPTY, Block, Line, beside, block_of, chips, ends, line, people_style, wrapped
+from client.ui.keys import Act, Action, Hold, Pick
 from client.ui.state import Ui
-from client.ui.texts.events import describe_forecast, turned
+from client.ui.texts.games import bounds_text, describe_forecast, turned
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import kind_words, names_at, piece_words
-from client.ui.texts.scoring import bounds_text
 from engine.board import Field, Tile, has_spring, tile_of
 from engine.knowledge import beside as around
 from engine.knowledge import hill_influence
@@ -30,7 +29,6 @@ BLANK: Final[Row] = (EMPTY, None)
 
 
 def heading(left: str, width: int, right: str = "") -> Row:
-    """Return the first row of a part of the panel."""
     return ends(line(left, "class:heading"), line(right, "class:faint"), width), None
 
 
@@ -85,7 +83,6 @@ class Panel(Struct, frozen=True):
         return block_of(self._laying(legal) if isinstance(legal, LegalLays) else [], self.width)
 
     def of_field(self) -> Block:
-        """Return the information on the hex under the cursor."""
         return block_of(self._field(brief=True), self.width)
 
     def _heading(self, left: str, right: str = "") -> Row:

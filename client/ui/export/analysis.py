@@ -11,16 +11,16 @@ from client.records import Analysis, Better, Chances, JudgedMove, Recording
 from client.ui.export.picture import TEXT_STYLE, document, draw_chip, draw_path, finished, group_at, write
 from client.ui.frame import wrapped
 from client.ui.terminal.painter import PEOPLE_COLOURS
-from client.ui.texts.analysis import (
+from client.ui.texts.games import (
     describe_chances,
     describe_change,
     describe_move,
     describe_progress,
+    describe_result,
     explain,
     percent,
     reasons,
 )
-from client.ui.texts.scoring import describe_result
 from engine.events import Place
 from engine.pieces import People, Seat
 from engine.view import SPECTATOR, View
@@ -80,7 +80,6 @@ def _indented(text: str, width: int) -> list[str]:
 
 
 def analysis_json(recording: Recording, analysis: Analysis) -> str:
-    """Return all that the analysis has found, as one JSON object."""
     told = {
         "version": 1,
         "names": analysis.names,

@@ -11,8 +11,8 @@ from client.ui.export.picture import Caption, picture
 from client.ui.frame import plain
 from client.ui.screens.replay import describe_eyes, describe_stop, describe_turn_replayed
 from client.ui.screens.scoring import last_step, result_lines, scene
+from client.ui.texts.games import describe_result
 from client.ui.texts.glyphs import ASCII, UNICODE
-from client.ui.texts.scoring import describe_result
 from engine.final import scoring_outcome
 from engine.view import Eyes, View
 
@@ -20,7 +20,6 @@ _WIDTH: Final = 80  # of text
 
 
 def as_svg(recording: Recording, stop: int, eyes: Eyes) -> str:
-    """Return the board as `eyes` see it at `stop`, as an SVG document."""
     view = recording.view(stop, eyes)
     now = (
         describe_result(view.result, recording.names)
@@ -36,7 +35,6 @@ def as_svg(recording: Recording, stop: int, eyes: Eyes) -> str:
 
 
 def as_text(recording: Recording, stop: int, eyes: Eyes, *, ascii_only: bool = False) -> str:
-    """Return the board as `eyes` see it at `stop`, as on the screen."""
     view = recording.view(stop, eyes)
     return board_text(view, marks=_marks(view, recording), ascii_only=ascii_only) + "\n"
 
@@ -52,7 +50,6 @@ def points_of(recording: Recording, *, ascii_only: bool = False) -> str:
 
 
 def as_json(recording: Recording, stop: int, eyes: Eyes) -> str:
-    """Return all that `eyes` know at `stop`, as one JSON object."""
     view = recording.view(stop, eyes)
     told = {
         "version": 1,

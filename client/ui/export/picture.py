@@ -205,7 +205,6 @@ class _BoardDrawing:
             self._draw_edges(parent, cell, position)
 
     def draw_standing(self, parent: ET.Element, cell: Hex, position: int) -> None:
-        """Draw the contents of one hex."""
         laid = self._view.tiles[position]
         if cell in self._layout.fields:
             self._draw_field(parent, cell, HILLS[position], self._layout.fields[cell])
@@ -304,7 +303,6 @@ class _Legend:
         self._y = 18.0
 
     def drawn(self) -> float:
-        """Write the legend and return its lower end."""
         write(self._at, 0, self._y, 22, self._caption.title, classes="b")
         for text in self._caption.lines:
             for row in wrapped(text, 46):
@@ -356,7 +354,6 @@ class _Legend:
             write(self._at, 0, self._y, 10.5, below, classes="faint")
 
     def _signs(self) -> Iterator[tuple[ET.Element, str]]:
-        """Yield the signs that can be on this board, and what they mean."""
         over = self._view.result is not None
         people = self._view.start.peoples[0][0]
         pieces: list[tuple[Piece | Wolf, str]] = [

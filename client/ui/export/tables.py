@@ -1,16 +1,17 @@
-"""The tables of a server, finished games and standings, as text."""
+"""Tables of text: a running server's reports, the tables that it keeps, finished games and standings."""
 
 from collections.abc import Iterable, Sequence
+from types import MappingProxyType
+from typing import Final
 
-from client.language import _, counted
+from client.language import N_, _, counted
 from client.records import PastGame, Recording
 from client.ui.frame import columns
-from client.ui.texts.scoring import describe_points, describe_result
-from client.ui.texts.set_up import describe_stage
-from client.ui.texts.times import local_time
+from client.ui.texts.games import describe_points, describe_result
+from client.ui.texts.tables import clock_time, describe_stage, local_time
 from engine.view import Eyes
-from protocol.admin import StoredReport
-from protocol.messages import Standing
+from protocol.admin import ClientReport, NodeAnswer, SeatReport, StatusReport, StoredReport, TableReport
+from protocol.messages import Stage, Standing
 from protocol.text import printable
 
 
@@ -19,7 +20,7 @@ def listing(tables: Iterable[StoredReport]) -> list[str]:
     rows = [
         (
             table.code,
-            _stage(table),
+            _stored_stage(table),
             str(table.moves),
             _moment(table.opened),
             _moment(table.changed),
@@ -40,7 +41,7 @@ def summary(table: StoredReport) -> list[str]:
         for seat, name in enumerate(table.names, start=1)
     ]
     return [
-        _("Table {code}: {stage}").format(code=table.code, stage=_stage(table)),
+        _("Table {code}: {stage}").format(code=table.code, stage=_stored_stage(table)),
         _("Opened {opened}, changed {changed}").format(
             opened=_moment(table.opened), changed=_moment(table.changed)
         ),
@@ -61,7 +62,7 @@ def _names(table: StoredReport) -> list[str]:
     return [printable(name) or _("(free)") for name in table.names]
 
 
-def _stage(table: StoredReport) -> str:
+def _stored_stage(table: StoredReport) -> str:
     if table.lost:
         return _("lost")
     stage = describe_stage(table.stage, full=all(table.names))
@@ -96,3 +97,154 @@ def standings_listing(standings: Iterable[tuple[str, Standing]]) -> list[str]:
     if not rows:
         return [_("No finished games are kept here.")]
     return columns([(_("PLAYER"), _("GAMES"), _("WINS"), _("POINTS")), *rows])
+
+
+_KIB = 1024
+
+
+def status_lines(status: StatusReport) -> list[str]:
+    counts = {
+        **{_stage(stage): number for stage, number in status.tables.items()},
+        _("archived"): status.archived,
+    }
+    rows = [
+        *([(_("node"), printable(status.node))] if status.node else []),
+        (_("version"), printable(status.version)),
+        (_("process"), str(status.pid)),
+        (_("port"), str(status.port)),
+        (_("uptime"), clock_time(status.uptime)),
+        (_("tables"), ", ".join(f"{name} {number}" for name, number in counts.items())),
+        (_("connections"), str(status.connections)),
+        (_("players here"), str(status.players)),
+        (_("spectators"), str(status.spectators)),
+        (_("data folder"), _data(status)),
+    ]
+    if status.journal_bytes is not None:
+        size = _("{size} KiB, and {log} KiB in its log").format(
+            size=-(-status.journal_bytes // _KIB), log=-(-(status.log_bytes or 0) // _KIB)
+        )
+        rows.append((_("journal"), _("it cannot be written") if status.journal_failing else size))
+    elif status.node and status.journal_failing:
+        rows.append((_("journal"), _("it cannot be written")))
+    if status.damaged:
+        rows.append((_("damaged tables"), str(status.damaged)))
+    rows += [(_("stopping"), _stops(status)), (_("logs from level"), status.log_level)]
+    return columns(rows)
+
+
+def _data(status: StatusReport) -> str:
+    if status.data is not None:
+        return status.data
+    return _("none: games are in the database") if status.node else _("none: nothing is kept on disk")
+
+
+def _stops(status: StatusReport) -> str:
+    return _("no") if status.stops_in is None else _("in {time}").format(time=clock_time(status.stops_in))
+
+
+def node_lines(nodes: Sequence[NodeAnswer]) -> list[str]:
+    """Return a heading and a line for each server, or one line that says that there is only one."""
+    if not any(node.node for node in nodes):
+        return [_("This server is not part of a cluster.")]
+    words = _("NODE"), _("TABLES"), _("CONNECTIONS"), _("UPTIME"), _("STATE"), _("VERSION"), _("ADDRESS")
+    return columns([words, *map(_node, nodes)])
+
+
+def _node(node: NodeAnswer) -> tuple[str, ...]:
+    name, address = printable(node.node), printable(node.address)
+    if node.error is not None:
+        code = node.error.code
+        return (name, "", "", "", _(_SILENT[code]) if code in _SILENT else _("no answer"), "", address)
+    status: StatusReport = node.ok
+    return (
+        name,
+        str(sum(status.tables.values())),
+        str(status.connections),
+        clock_time(status.uptime),
+        _state(status),
+        printable(status.version),
+        address,
+    )
+
+
+# Why a server has not answered, by the codes of the admin socket.
+_SILENT: Final = MappingProxyType(
+    {
+        "node-unreachable": N_("not asked"),
+        "node-expired": N_("lease ran out"),
+        "node-closed": N_("accepts no commands"),
+        "node-other-version": N_("other version"),
+    }
+)
+
+
+def _state(status: StatusReport) -> str:
+    if status.journal_failing:
+        return _("cannot store")
+    if status.stops_in is not None:
+        return _("stops in {time}").format(time=clock_time(status.stops_in))
+    return _("running")
+
+
+def table_lines(found: Sequence[TableReport]) -> list[str]:
+    """Return a heading and a line for each table, or one line that says that there are none."""
+    rows = [
+        (
+            table.table,
+            _stage(table.stage),
+            str(table.moves),
+            str(table.spectators),
+            "" if table.left is None else clock_time(table.left),
+            ", ".join(map(_seat, table.seats)),
+        )
+        for table in found
+    ]
+    heading = (_("TABLE"), _("STAGE"), _("MOVES"), _("WATCHING"), _("EMPTY FOR"), _("SEATS"))
+    return columns(_with_nodes(heading, rows, found)) if rows else [_("There are no tables.")]
+
+
+def client_lines(found: Sequence[ClientReport]) -> list[str]:
+    """Return a heading and a line for each client, or one line that says that there are none."""
+    rows = [
+        (
+            client.address,
+            clock_time(client.seconds),
+            client.table or _("the lobby"),
+            _where(client),
+            printable(client.program),
+        )
+        for client in found
+    ]
+    heading = (_("ADDRESS"), _("FOR"), _("TABLE"), _("SEAT"), _("PROGRAM"))
+    return columns(_with_nodes(heading, rows, found)) if rows else [_("There are no clients.")]
+
+
+def _with_nodes(
+    heading: Sequence[str], rows: Sequence[Sequence[str]], found: Sequence[TableReport | ClientReport]
+) -> list[Sequence[str]]:
+    """Return the heading and the rows, each after which of several servers it is about."""
+    if not any(each.node for each in found):
+        return [heading, *rows]
+    named = [(printable(each.node), *row) for each, row in zip(found, rows, strict=True)]
+    return [(_("NODE"), *heading), *named]
+
+
+def _stage(stage: str) -> str:
+    known: dict[str, Stage] = {"gathering": "gathering", "playing": "playing", "over": "over"}
+    return describe_stage(known[stage]) if stage in known else stage
+
+
+def _seat(seat: SeatReport) -> str:
+    if seat.name is None:
+        return _("(free)")
+    note = _("bot") if seat.bot else "" if seat.here else _("away")
+    name = printable(seat.name)
+    return f"{name} ({note})" if note else name
+
+
+def _where(client: ClientReport) -> str:
+    if client.table is None:
+        return ""
+    if client.seat is None:
+        return _("watching")
+    return f"{client.seat + 1} {printable(client.name or '')}".strip()

@@ -24,8 +24,6 @@ Replayed = Callable[[str], Practice]
 
 
 class LessonExit(enum.Enum):
-    """How a pupil leaves the lessons."""
-
     LEFT = enum.auto()
     PLAY = enum.auto()  # to play a game now
 

@@ -21,8 +21,6 @@ class Read(Struct, frozen=True):
 
 
 class PointTo(Struct, frozen=True):
-    """Point at this field."""
-
     field: Field
 
 
@@ -41,8 +39,6 @@ class PlaceSoldier(Struct, frozen=True):
 
 
 class PlaceOn(Struct, frozen=True):
-    """Place a piece on this field."""
-
     field: Field
 
 

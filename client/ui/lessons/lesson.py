@@ -10,14 +10,12 @@ from client.language import N_, _, labelled
 from client.levels import LEVELS, describe_level, describe_temper
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.actions import Act, Action, PointAt, Way
 from client.ui.at_table import step
 from client.ui.draw.board import Marks
 from client.ui.draw.news_lines import with_news
-from client.ui.draw.page import AroundGame, scrolled
-from client.ui.draw.table_layout import small_table_block
+from client.ui.draw.page import AroundGame, scrolled, small_table_block
 from client.ui.frame import EMPTY, Block, Drawing, Line, beside, ends, line, wrapped
-from client.ui.keys import COMMAND, ON_EVERY_PAGE, Key
+from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, Key, PointAt, Way
 from client.ui.lessons.goals import (
     BeRefused,
     Catch,
@@ -38,9 +36,9 @@ from client.ui.screens.gathering import GatheringDrawing
 from client.ui.screens.playing import Playing, PlayingDrawing, in_hand
 from client.ui.screens.scoring import Result, ResultDrawing, Scene, Scoring, ScoringDrawing, at_step, step_of
 from client.ui.state import Notice, Outcome, Screen, Ui, those, with_game
+from client.ui.texts.games import amounts, describe_influence, describe_soldier
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import names_at
-from client.ui.texts.scoring import amounts, describe_influence, describe_soldier
 from engine.errors import IllegalCommand
 from engine.events import Command, Event, Influence, Place
 from engine.legal import Legal
@@ -162,8 +160,6 @@ _TABLE: Final = "lessons"
 
 
 class Practice(Protocol):
-    """A game to practise on: the engine's own."""
-
     events: list[Event]
 
     def legal(self) -> Legal | None: ...
@@ -183,7 +179,6 @@ def open_page(number: int, name: str, model: TableModel, glyphs: GlyphSet) -> Ui
 
 
 def _begun(lesson: Lesson, page: LessonPage, view: View) -> Lesson:
-    """Return the lesson with what it shows of its game at the beginning."""
     if isinstance(page.goal, Walk):
         first, last = walked(page.goal, view)
         return replace(lesson, table=at_step(view, first), walk=(first, last))
@@ -196,7 +191,6 @@ def _begun(lesson: Lesson, page: LessonPage, view: View) -> Lesson:
 
 
 def seen(practice: Practice, page: LessonPage, name: str) -> TableModel:
-    """Return the table as the page shows it."""
     seats = [SeatSummary(each, here=True) for each in (name, *NAMES)]
     eyes = eyes_of(page.eyes)
     legal = practice.legal()
@@ -211,7 +205,6 @@ def seen(practice: Practice, page: LessonPage, name: str) -> TableModel:
 
 
 def text_of(page: LessonPage, glyphs: GlyphSet) -> tuple[str, ...]:
-    """Return the paragraphs of the page."""
     return tuple(_filled(paragraph, page.goal, glyphs) for paragraph in page.text)
 
 
@@ -307,7 +300,6 @@ def _done(ui: Ui, lesson: Lesson, glyphs: GlyphSet, told: str = "") -> Ui:
 
 
 def _filled(text: str, goal: Goal, glyphs: GlyphSet) -> str:
-    """Return the text in the language in use, with its placeholders filled in."""
     match goal:
         case PointTo(field) | PlaceOn(field) | BeRefused(field=field):
             pass
@@ -448,8 +440,6 @@ class LessonPlayingDrawing(PlayingDrawing, frozen=True):
 
 
 class LessonScoringDrawing(ScoringDrawing, frozen=True):
-    """A step of the scoring, below the lesson's text."""
-
     lesson: Lesson
 
     def panel_block(self, scene: Scene, width: int, height: int) -> Block:
@@ -458,8 +448,6 @@ class LessonScoringDrawing(ScoringDrawing, frozen=True):
 
 
 class LessonResultDrawing(ResultDrawing, frozen=True):
-    """The result, above the lesson's text."""
-
     lesson: Lesson
 
     def lines(self, width: int) -> list[Line]:
@@ -479,7 +467,6 @@ def lesson_text(lesson: Lesson, glyphs: GlyphSet, width: int) -> list[Line]:
 
 
 def _levels(width: int) -> list[Line]:
-    """Return the levels of bots, each with its temper."""
     rows = []
     for level in LEVELS:
         temper = describe_temper(level.name)

@@ -8,17 +8,16 @@ from client.language import N_, _, counted, labelled, listed, parted
 from client.levels import usual_level
 from client.tables.table import TableModel
 from client.typed_text import describe_found_as, loopback
-from client.ui.actions import Act, Action
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import ServerPage, short_list
 from client.ui.frame import EMPTY, Block, Drawing, Line, beside, chips, line, paragraphs
-from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Key
+from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.screens.menu import MenuPage, TableMenu, free_seats, line_of_own_people
 from client.ui.screens.overlays import Quitting
 from client.ui.state import Notice, Outcome, Screen, Ui, closed_for_good, those
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import PEOPLES, names_of, spectator_name
-from client.ui.texts.set_up import HINTS, PRIVATE, SPECTATORS, describe_policy, describe_starting
+from client.ui.texts.tables import HINTS, PRIVATE, SPECTATORS, describe_policy, describe_starting
 from engine.pieces import People
 from protocol.absence import WAIT
 from protocol.messages import NEW, Leave, SayReady, SeatBot, StartGame, TableState
@@ -36,8 +35,6 @@ _KEYS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Gathering(Screen):
-    """A table whose game has not begun."""
-
     at_server = True
 
     def keys(self, model: TableModel) -> tuple[Key, ...]:
@@ -79,7 +76,6 @@ class Gathering(Screen):
 
 
 def _said_ready(ui: Ui, model: TableModel) -> Outcome:
-    """Ask to be ready, or not any more."""
     if model.state is None or model.seat is None:
         return replace(
             ui, notice=Notice(_("You are watching: only the players say that they are ready."))
@@ -113,8 +109,6 @@ def _seat_bot(ui: Ui, model: TableModel) -> Outcome:
 
 
 class GatheringDrawing(ServerPage, frozen=True):
-    """A table whose game has not begun."""
-
     def body(self, width: int, height: int) -> Block:
         return with_news(gathering_block(self.ui, self.model, self.glyphs, width), self.ui, width, height)
 
@@ -166,7 +160,6 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
 
 
 def _set_up(state: TableState) -> Iterator[str]:
-    """Yield what the host has set otherwise than usual."""
     for switch, unusual in ((PRIVATE, True), (SPECTATORS, False), (HINTS, True)):
         if switch.is_on(state) == unusual:
             yield switch.describe(on=unusual)

@@ -9,14 +9,13 @@ from client.language import N_, _
 from client.records import PastGame, standings
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.actions import Act, Action, ChooseLine, Way
 from client.ui.draw.page import ListPage, choice, line_chosen, lines_around
 from client.ui.frame import EMPTY, Block, Drawing, Line, beside, block_of, cut, line, padded, paragraphs
-from client.ui.keys import ON_EVERY_PAGE, Key
+from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
 from client.ui.state import Notice, Outcome, Screen, Ui, those
+from client.ui.texts.games import describe_points, list_standings
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.scoring import describe_points, list_standings
-from client.ui.texts.times import local_time
+from client.ui.texts.tables import local_time
 
 _KEYS: Final = (
     Key(("up", "k", "scroll-up"), Way.UP, N_("the game above")),
@@ -94,7 +93,6 @@ _PLAYERS_SHOWN = 8  # in the standings
 
 
 def not_here(ui: Ui) -> frozenset[Act]:
-    """Return what this program does not do with a finished game."""
     saving = ((act, not ui.capabilities.saves) for act in (Act.SAVE_RECORD, Act.SAVE_PICTURE))
     return those((Act.ANALYSE, not ui.capabilities.analyses), *saving)
 

@@ -11,7 +11,6 @@ from client.language import N_, _, counted, labelled, parted
 from client.tables.table import TableModel
 from client.typed_text import describe_found_as
 from client.ui import requests
-from client.ui.actions import Act, Action, ChooseLine, Pick, Way
 from client.ui.draw.news_lines import LOG_LINES, lines_wanted, lobby_talk, with_news
 from client.ui.draw.page import ServerPage, choice, line_chosen, lines_around, settings, short_list
 from client.ui.frame import (
@@ -27,14 +26,13 @@ from client.ui.frame import (
     side_by_side,
     wrapped,
 )
-from client.ui.keys import COMMAND, ON_EVERY_PAGE, Key
+from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
 from client.ui.requests import Open, Request
-from client.ui.state import Asked, Entry, Notice, OnlineList, Outcome, Screen, Ui, those
-from client.ui.talk import Talk
+from client.ui.state import Asked, Entry, Notice, OnlineList, Outcome, Screen, Talk, Ui, those
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.kept import your_seat
 from client.ui.texts.people import describe_more, describe_online, describe_person
-from client.ui.texts.set_up import (
+from client.ui.texts.tables import (
     HINTS,
     PRIVATE,
     SPECTATORS,
@@ -211,8 +209,6 @@ _STAGE = 24
 
 
 class LobbyDrawing(ServerPage, frozen=True):
-    """The lobby."""
-
     lobby: Lobby
 
     def body(self, width: int, height: int) -> Block:

@@ -12,7 +12,6 @@ from msgspec import Struct
 from client.language import N_, _
 from client.levels import describe_level, describe_temper
 from client.tables.table import TableModel
-from client.ui.actions import Act, Action, ChooseLine, Way
 from client.ui.at_table import pause_request
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import line_chosen, lines_around, short_list
@@ -29,13 +28,12 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.keys import HELP, Key
+from client.ui.keys import HELP, Act, Action, ChooseLine, Key, Way
 from client.ui.requests import Request
-from client.ui.state import Asked, Entry, Notice, Outcome, Overlay, Ui
-from client.ui.talk import Mute, Talk
+from client.ui.state import Asked, Entry, Mute, Notice, Outcome, Overlay, Talk, Ui
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import PEOPLES, describe_mute, names_of, spectator_name
-from client.ui.texts.set_up import (
+from client.ui.texts.tables import (
     HINTS,
     PRIVATE,
     QUIET,
@@ -83,8 +81,6 @@ END: Final = N_("end the game without a result")
 
 
 class MenuPage(enum.Enum):
-    """A page of a table's menu, with its heading."""
-
     MAIN = N_("The table")
     STARTING = N_("Who starts")
     ABSENCE = N_("What happens when a player is away or slow")
@@ -158,7 +154,6 @@ class TableMenu(Overlay):
 
 
 def open_menu(ui: Ui, model: TableModel) -> Ui:
-    """Return `ui` with the menu open, if there is a table."""
     return ui if model.state is None else replace(ui, overlay=TableMenu())
 
 
@@ -169,7 +164,6 @@ def may_end(model: TableModel) -> bool:
 
 
 def asked_to_end(ui: Ui) -> Ui:
-    """Return `ui` with the question whether to end the game."""
     return replace(ui, overlay=TableMenu(MenuPage.END))
 
 
@@ -188,7 +182,6 @@ def _effect(ui: Ui, effect: Effect | None) -> Outcome:
 
 
 def muted(ui: Ui, mute: Mute) -> Ui:
-    """Return `ui` after its player has muted somebody, or no longer does."""
     told = Notice(describe_mute(mute.name, on=mute.on))
     return replace(ui, talk=ui.talk.after(mute), notice=told)
 
@@ -308,7 +301,6 @@ def _describe_pause(state: TableState, request: AskPause) -> str:
 
 
 def free_seats(state: TableState) -> list[int]:
-    """Return the seats that nobody has."""
     return [seat for seat, each in enumerate(state.seats) if each.name is None]
 
 
@@ -323,7 +315,6 @@ def line_of_own_people(state: TableState, seat: int) -> int:
 
 
 def _peoples(model: TableModel, state: TableState) -> Iterator[Choice]:
-    """Yield the peoples that can be chosen, and who has chosen the others."""
     chosen = choosers(state)
     for people in People:
         name, request = _(PEOPLES[people]), ChoosePeople(NEW, people)
@@ -369,7 +360,6 @@ def title_entry(state: TableState) -> Entry:
 
 
 def swapped(seats: int, one: int, other: int) -> tuple[int, ...]:
-    """Return the order of the seats when two of them are swapped."""
     order = list(range(seats))
     order[one], order[other] = other, one
     return tuple(order)
@@ -397,7 +387,6 @@ def to_be_substituted(model: TableModel, state: TableState) -> list[int]:
 
 
 def _others(model: TableModel, state: TableState) -> list[int]:
-    """Return the seats of the other players who are here."""
     return [
         seat
         for seat, each in enumerate(state.seats)
@@ -410,14 +399,12 @@ def _of_seats(state: TableState, seats: list[int], effect: Callable[[int], Reque
 
 
 def _at(state: TableState, seat: int) -> str:
-    """Return a seat with its player's name."""
     each: SeatSummary = state.seats[seat]
     name = _("free") if each.name is None else each.name
     return f"{seat + 1} {name}"
 
 
 def menu_block(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]) -> Block:
-    """Return the menu with the line that the player is on."""
     width, height = size
     rows: list[tuple[Line, Action | None]] = [
         (EMPTY, None),

@@ -35,17 +35,30 @@ from client.ui.screens.scoring import Result, Scoring
 from client.ui.state import (
     ANNOUNCEMENTS_KEPT,
     LOG_KEPT,
+    REMARKS_KEPT,
     Asked,
     Entry,
     Notice,
     OnlineList,
     Outage,
     Screen,
+    Talk,
     Ui,
     with_game,
+    with_lobby_remarks,
+    with_remark,
 )
-from client.ui.talk import REMARKS_KEPT, Talk, with_lobby_remarks, with_remark
-from client.ui.texts.changes import (
+from client.ui.texts.games import (
+    describe_event,
+    describe_forecast,
+    describe_lay,
+    describe_place,
+    describe_rematch,
+    describe_standing,
+    describe_turn,
+)
+from client.ui.texts.people import names_at
+from client.ui.texts.tables import (
     PresenceLine,
     announcement,
     by_stand_in,
@@ -54,16 +67,6 @@ from client.ui.texts.changes import (
     describe_stand_in,
     server_stops,
 )
-from client.ui.texts.events import (
-    describe_event,
-    describe_forecast,
-    describe_lay,
-    describe_place,
-    describe_standing,
-    describe_turn,
-)
-from client.ui.texts.people import names_at
-from client.ui.texts.scoring import describe_rematch
 from engine.errors import Fault
 from engine.events import (
     Captured,
@@ -122,7 +125,6 @@ def followed(ui: Ui, model: TableModel) -> Ui:
 
 
 def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
-    """Return the UI state after news that the model already contains."""
     ui = followed(ui, model)
     match update:
         case Happened():
@@ -171,7 +173,6 @@ def _heard_in_lobby(ui: Ui, update: HeardInLobby) -> Ui:
 
 
 def logged(ui: Ui, sentences: Sequence[str]) -> Ui:
-    """Return `ui` with these sentences at the end of its log."""
     if not sentences:
         return ui
     # A player who reads older lines keeps them in view.
@@ -220,7 +221,6 @@ def listed(
 
 
 def _place(table: TableSummary, kept: frozenset[str]) -> tuple[bool, bool, bool]:
-    """Return a table's place in the order of the list."""
     left = table.deserted and table.table not in kept
     return table.stage == "over", left, not _open_to(table, kept)
 

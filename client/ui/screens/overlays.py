@@ -5,11 +5,10 @@ from typing import Final
 
 from client.language import N_, _
 from client.tables.table import TableModel
-from client.ui.actions import Act, Action
 from client.ui.draw.news_lines import remark_rows
 from client.ui.draw.page import scrolled, scrolled_to
 from client.ui.frame import EMPTY, Block, Line, begun, fitted, line, stacked, wrapped
-from client.ui.keys import HELP, YES, Key
+from client.ui.keys import HELP, YES, Act, Action, Key
 from client.ui.requests import Quit
 from client.ui.screens.lobby import Lobby
 from client.ui.state import Outcome, Overlay, Ui, those

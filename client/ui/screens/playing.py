@@ -6,21 +6,19 @@ from typing import Final
 from client.language import N_, _, labelled
 from client.tables.table import TableModel
 from client.ui import at_table
-from client.ui.actions import Act, Action, Hold, Pick, PointAt, Way
 from client.ui.at_table import HEX_POSITIONS, step
 from client.ui.draw.board import Marks
-from client.ui.draw.clocks import pause_question, vote_question
-from client.ui.draw.page import ServerPage
+from client.ui.draw.news_lines import pause_question, vote_question
+from client.ui.draw.page import ServerPage, small_table_block, table_block
 from client.ui.draw.panel import Panel
-from client.ui.draw.table_layout import small_table_block, table_block
 from client.ui.frame import EMPTY, Block, Drawing, Line, beside, line, people_style, width_of
-from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Key
+from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way
 from client.ui.screens.gathering import GatheringDrawing
 from client.ui.screens.scoring import LEAVE, REMATCH, left_or_again, not_again
 from client.ui.state import Notice, Outcome, Screen, Ui, hints_allowed, those, with_game
-from client.ui.texts.changes import describe_ended
+from client.ui.texts.games import describe_rematch
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.scoring import describe_rematch
+from client.ui.texts.tables import describe_ended
 from engine.board import HILLS
 from engine.events import LayTile, Place
 from engine.legal import LegalLays
@@ -211,8 +209,6 @@ def _placed(ui: Ui, playing: Playing, model: TableModel) -> Outcome:
 
 
 class PlayingDrawing(ServerPage, frozen=True):
-    """A running game."""
-
     playing: Playing
     view: View
 
@@ -239,7 +235,6 @@ class PlayingDrawing(ServerPage, frozen=True):
         )
 
     def sentence(self) -> str:
-        """Return the sentence to show if there is nothing more urgent."""
         return pause_question(self.ui, self.model) or vote_question(self.model)
 
     def panel_block(self, width: int, height: int) -> Block:
@@ -257,7 +252,6 @@ class PlayingDrawing(ServerPage, frozen=True):
         return _("YOUR HAND")
 
     def marks(self) -> Marks:
-        """Return the marks on the board."""
         aimed = at_table.preview(self.playing, self.model)
         if aimed is not None and isinstance(self.model.legal, LegalLays):
             return Marks(cursor=HILLS[aimed[0]], preview=aimed, choices=self.model.legal.positions)
@@ -288,8 +282,6 @@ def in_hand(playing: Playing, model: TableModel, glyphs: GlyphSet, width: int) -
 
 
 class EndedDrawing(PlayingDrawing, frozen=True):
-    """A game that its host has ended."""
-
     @property
     def stage(self) -> str:
         return _("ended")

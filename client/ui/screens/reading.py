@@ -11,7 +11,6 @@ from prompt_toolkit.utils import get_cwidth
 from client.language import N_, _, labelled
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.actions import Act, Action
 from client.ui.at_table import next_vote, pause_request
 from client.ui.draw.page import scrolled, scrolled_to
 from client.ui.frame import (
@@ -29,7 +28,7 @@ from client.ui.frame import (
     stacked,
     wrapped,
 )
-from client.ui.keys import Key, key_name
+from client.ui.keys import Act, Action, Key, key_name
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.menu import TableMenu, open_menu
 from client.ui.screens.overlays import Quitting, TalkPage
@@ -37,10 +36,10 @@ from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.table_commands import help_rows
 from client.ui.state import Asked, Entry, Notice, Outcome, Overlay, Ui, hints_allowed, those
+from client.ui.texts.games import bounds_text
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import PEOPLES, kind_words, names_at
 from client.ui.texts.rules import RULES, RulesTable
-from client.ui.texts.scoring import bounds_text
 from engine.board import TILES
 from engine.components import DEALS, Deal
 from engine.knowledge import Holding, hill_influence, holdings
@@ -104,8 +103,6 @@ REPLAY_COMMANDS: Final = (
 
 
 class Topic(enum.Enum):
-    """A text to read."""
-
     HELP = enum.auto()
     RULES = enum.auto()
     COUNTS = enum.auto()
@@ -130,7 +127,6 @@ class Reading(Overlay):
 
     @property
     def pages(self) -> int:
-        """Return how many pages the text has."""
         match self.topic:
             case Topic.HELP:
                 return _HELP_PAGES
@@ -278,7 +274,6 @@ def _whole_texts(ui: Ui, reading: Reading, width: int, height: int) -> list[Line
 
 
 def rules_page(number: int, width: int) -> list[Line]:
-    """Return a page of the rules in short."""
     lines: list[Line] = []
     for part in RULES[number]:
         if part is RulesTable.HANDS:
@@ -342,7 +337,6 @@ def _keys_page(keys: Iterable[Key], glyphs: GlyphSet, width: int) -> list[Line]:
 
 
 def _few(names: str) -> str:
-    """Return as many of a key's names as there is room for."""
     while len(names) > _KEYS_WIDTH:
         names = names.rpartition(", ")[0]
     return names
@@ -362,7 +356,6 @@ def _rows(table: Iterable[tuple[str, str]], width: int) -> list[Line]:
 
 
 def _signs_page(glyphs: GlyphSet, width: int) -> list[Line]:
-    """Return the legend: every sign that can stand on the board."""
     left, right = glyphs.cursor
     board = [
         ("C4", _("an empty field: its tile's letter and its number")),

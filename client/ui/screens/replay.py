@@ -8,7 +8,6 @@ from client.language import N_, _
 from client.records import Analysis, Recording
 from client.tables.table import Happened, TableModel
 from client.ui import requests
-from client.ui.actions import Act, Action, Pick, PointAt
 from client.ui.draw.page import AroundGame
 from client.ui.draw.panel import BLANK, Row, heading, pointer
 from client.ui.frame import (
@@ -27,7 +26,7 @@ from client.ui.frame import (
     people_style,
     wrapped,
 )
-from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Key
+from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key, Pick, PointAt
 from client.ui.screens import news
 from client.ui.screens.gathering import GatheringDrawing
 from client.ui.screens.playing import Playing, PlayingDrawing
@@ -42,8 +41,7 @@ from client.ui.screens.scoring import (
     steps,
 )
 from client.ui.state import Entry, Notice, Outcome, Screen, Ui, those, with_game
-from client.ui.texts.analysis import describe_deciding, describe_progress, explain, percent
-from client.ui.texts.events import describe_turn
+from client.ui.texts.games import describe_deciding, describe_progress, describe_turn, explain, percent
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import names_at
 from engine.board import HILLS, Hex
@@ -172,7 +170,6 @@ def stopped(ui: Ui) -> Ui:
 
 
 def seen_in(ui: Ui) -> TableModel:
-    """Return the table as it was at the stop that `ui` shows."""
     return _model(ui.page) if isinstance(ui.page, Replay) else TableModel()
 
 
@@ -234,7 +231,6 @@ def _looked(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
 
 
 def gone(ui: Ui, replay: Replay, stop: int) -> Ui:
-    """Return the UI state at another stop, or the nearest one."""
     return _at(ui, replace(replay, stop=min(max(stop, 0), replay.recording.end)))
 
 
@@ -260,7 +256,6 @@ def _every_eyes(recording: Recording) -> list[Eyes]:
 
 
 def _at(ui: Ui, replay: Replay) -> Ui:
-    """Return the UI state after following the game up to here."""
     seen = replay.recording.seen(replay.stop, replay.eyes)
     model = _model(replay)
     over = model.view is not None and model.view.phase is Phase.OVER
@@ -304,8 +299,6 @@ def _hill_before(view: View, step: int) -> int:
 
 
 class ReplayDrawing(AroundGame, frozen=True):
-    """A record."""
-
     replay: Replay
 
     @property
@@ -358,7 +351,6 @@ def describe_turn_replayed(view: View, names: Sequence[str]) -> str:
 
 
 def describe_eyes(recording: Recording, eyes: Eyes) -> str:
-    """Return whose eyes see the board."""
     if eyes == recording.all_eyes:
         return _("everything shown")
     if not eyes:
@@ -449,7 +441,6 @@ def chances_block(
 
 
 def chances_line(replay: Replay, analysis: Analysis, view: View, width: int) -> Line:
-    """Return everybody's chances in one line."""
     chances = analysis.at(replay.stop)
     if chances is None:
         return line(cut(f" {_outside(replay, analysis)}", width), "class:faint")
@@ -491,7 +482,6 @@ def told_of_move(replay: Replay, analysis: Analysis) -> list[str]:
 
 
 def _outside(replay: Replay, analysis: Analysis) -> str:
-    """Return why nothing is told of the stop that is shown."""
     if analysis.at(replay.stop) is not None:
         return _("The chances before the first piece.")
     if replay.stop < analysis.first:

@@ -10,12 +10,10 @@ from client.language import N_, _
 from client.tables.draws import describe_draws, describe_fault
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.actions import Act, Action, PointAt
 from client.ui.draw.board import NOBODY, Marks, notation
 from client.ui.draw.news_lines import LOG_LINES, news_lines, with_news, words_now
-from client.ui.draw.page import ServerPage
+from client.ui.draw.page import ServerPage, small_table_block, table_block
 from client.ui.draw.panel import BLANK, Row, heading, pointer
-from client.ui.draw.table_layout import small_table_block, table_block
 from client.ui.frame import (
     EMPTY,
     Block,
@@ -34,21 +32,21 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Key
+from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key, PointAt
 from client.ui.screens.gathering import GatheringDrawing
 from client.ui.screens.history import not_here
 from client.ui.state import Notice, Outcome, Screen, Ui, those
-from client.ui.texts.events import describe_event
-from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.people import names_at
-from client.ui.texts.scoring import (
+from client.ui.texts.games import (
     amounts,
+    describe_event,
     describe_influence,
     describe_rematch,
     describe_result,
     describe_standings,
     sum_of,
 )
+from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.people import names_at
 from engine.board import Field, Tile
 from engine.components import LAUREL_WORTH
 from engine.events import (
@@ -102,8 +100,6 @@ RESULT_KEYS: Final = (
 
 
 class _Walk(Screen):
-    """A step of the walk through the scoring."""
-
     __slots__ = ()
     at_server = True
 
@@ -158,7 +154,6 @@ class Result(_Walk):
 
 
 def not_again(ui: Ui, model: TableModel) -> frozenset[Act]:
-    """Return what cannot be done with the game that is over."""
     followed = model.state is not None and model.state.next is not None
     nothing = (Act.REMATCH, model.seat is None and not followed), (Act.REVIEW, not ui.capabilities.looks_back)
     return those(*nothing) | not_here(ui)
@@ -167,7 +162,6 @@ def not_again(ui: Ui, model: TableModel) -> frozenset[Act]:
 def drawing_of(
     page: Screen, ui: Ui, model: TableModel, glyphs: GlyphSet, view: View
 ) -> "ScoringDrawing | ResultDrawing":
-    """Return a step of the scoring, ready to be drawn."""
     if isinstance(page, Result) and view.result is not None:
         return ResultDrawing(ui, model, glyphs, view.result, view)
     assert isinstance(page, Scoring | Result)  # noqa: S101 - what else is there of a game that is over
@@ -175,12 +169,10 @@ def drawing_of(
 
 
 def at_step(view: View, step: int) -> Scoring | Result:
-    """Return the page of a step, or of the nearest one."""
     return Scoring(max(step, 0)) if step < last_step(view) else Result()
 
 
 def step_of(page: Scoring | Result, view: View) -> int:
-    """Return the number of the step that the page is about."""
     last = last_step(view)
     return min(page.step, last) if isinstance(page, Scoring) else last
 
@@ -202,7 +194,6 @@ def last_step(view: View) -> int:
 
 
 def steps(view: View) -> tuple["Step", ...]:
-    """Return the steps of the walk through the scoring."""
     found: list[Step] = []
     for index, event in enumerate(view.scoring):
         if isinstance(event, HillScored):
@@ -219,7 +210,6 @@ class Step(Struct, frozen=True):
 
 
 def sentence(view: View, number: int, names: Sequence[str]) -> str:
-    """Return the sentence of a step."""
     step = steps(view)[number]
     event = view.scoring[step.event]
     if isinstance(event, HillScored) and step.part is not None:
@@ -246,7 +236,6 @@ class Scene(Struct, frozen=True):
 
 
 def scene(view: View, number: int, names: Sequence[str]) -> Scene:
-    """Return the scene of a step."""
     step = steps(view)[number]
     event = view.scoring[step.event]
     hill = hill_of(event)
@@ -325,7 +314,6 @@ def left_or_again(ui: Ui, action: Action, model: TableModel) -> Outcome:
 
 
 def _playing_again(ui: Ui, model: TableModel) -> Outcome:
-    """Play again, or watch those who do."""
     if model.seat is not None:
         return ui, Rematch(NEW)
     if model.state is not None and model.state.next is not None:
@@ -334,8 +322,6 @@ def _playing_again(ui: Ui, model: TableModel) -> Outcome:
 
 
 class ScoringPanel(Struct, frozen=True):
-    """The data for the panel at a step of the scoring."""
-
     scene: Scene
     view: View
     names: Sequence[str]
@@ -398,8 +384,6 @@ class ScoringPanel(Struct, frozen=True):
 
 
 class ScoringDrawing(ServerPage, frozen=True):
-    """A step of the walk through the scoring."""
-
     step: int
     view: View
 
@@ -444,7 +428,6 @@ class ScoringDrawing(ServerPage, frozen=True):
 
 
 def scoring_stage(view: View, number: int) -> str:
-    """Return how far the walk through the scoring is."""
     hill = hill_of(view.scoring[steps(view)[number].event])
     if hill is not None:
         return _("scoring hill {hill}").format(hill=hill)
@@ -462,8 +445,6 @@ _NAME = 25
 
 
 class ResultDrawing(ServerPage, frozen=True):
-    """The result of a game."""
-
     ended: GameEnded
     view: View
 
@@ -531,7 +512,6 @@ def result_lines(
 
 
 def in_order(ended: GameEnded) -> list[Seat]:
-    """Return the seats, the winner's first."""
     tallies = ended.tallies
     order = sorted(range(len(tallies)), key=lambda seat: (-tallies[seat].points, -tallies[seat].items))
     return list(map(Seat, order))
@@ -579,7 +559,6 @@ def _indented(text: str, width: int, style: str = "") -> list[Line]:
 
 
 def short_points(view: View, ended: GameEnded, names: Sequence[str], width: int) -> list[Line]:
-    """Return everybody's points, the best first."""
     order = sorted(map(Seat, range(view.seats)), key=lambda seat: -ended.tallies[seat].points)
     return [
         ends(

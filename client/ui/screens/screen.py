@@ -9,10 +9,7 @@ from msgspec import Struct, structs
 
 from client.language import _
 from client.tables.table import TableModel
-from client.ui.actions import Act, Action
-from client.ui.draw import table_layout
-from client.ui.draw.clocks import describe_outage
-from client.ui.draw.news_lines import news_lines, words_now
+from client.ui.draw.news_lines import describe_outage, news_lines, words_now
 from client.ui.draw.page import on_turn
 from client.ui.frame import (
     Block,
@@ -29,12 +26,11 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.keys import Key, key_name
-from client.ui.screens.dispatch import SPEEDS, keys_now
+from client.ui.keys import Act, Action, Key, key_name
+from client.ui.screens.dispatch import SPEEDS, keys_now, ways_on
 from client.ui.screens.news import followed
-from client.ui.screens.typed_line import ways_on
 from client.ui.state import Asked, Entry, Ui, closed_for_good
-from client.ui.texts.events import describe_turn
+from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import names_at
 
@@ -110,7 +106,6 @@ def _hint(key: Key, ui: Ui, glyphs: GlyphSet) -> Line:
 
 
 def typed_line(ui: Ui, entry: Entry, model: TableModel, width: int) -> Line:
-    """Return the line being typed, and how it could go on."""
     prompt = line(f" {_prompt(entry)} ", "class:key")
     before, at, after = (
         entry.text[: entry.at],
@@ -142,6 +137,7 @@ def _prompt(entry: Entry) -> str:
 
 LEAST_WIDTH: Final = 80
 LEAST_HEIGHT: Final = 24
+SMALLEST_WIDTH, SMALLEST_HEIGHT = 20, 8  # of a window that shows anything
 _LEAST_PAGE: Final = 3  # lines; less of a page than that tells nothing
 
 
@@ -171,9 +167,8 @@ class _Screen(Struct, frozen=True):
     glyphs: GlyphSet
 
     def frame(self, width: int, height: int) -> Frame:
-        """Return the screen, with as much of it as there is room for."""
         ui, model, glyphs, page = self.ui, self.model, self.glyphs, self.page()
-        if width < table_layout.LEAST_WIDTH or height < table_layout.LEAST_HEIGHT:
+        if width < SMALLEST_WIDTH or height < SMALLEST_HEIGHT:
             return self._too_small(page, width, height)
         small, room, last_top = width < LEAST_WIDTH or height < LEAST_HEIGHT, height - 2, 0
         asks = ui.overlay is not None and ui.overlay.question(ui)
@@ -193,7 +188,6 @@ class _Screen(Struct, frozen=True):
         return replace(self._framed(parts, width, height), last_top=last_top)
 
     def page(self) -> Drawing:
-        """Return the screen's page, ready to be drawn."""
         return self.ui.page.drawing(self.ui, self.model, self.glyphs)
 
     def _small_question(self, width: int, height: int) -> Block:
@@ -213,7 +207,7 @@ class _Screen(Struct, frozen=True):
         """
         ui = self.ui
         words = _("The window is too small: {size} or larger, please. q: quit").format(
-            size=f"{table_layout.LEAST_WIDTH}x{table_layout.LEAST_HEIGHT}"
+            size=f"{SMALLEST_WIDTH}x{SMALLEST_HEIGHT}"
         )
         if ui.overlay is not None and ui.overlay.question(ui):
             told = news_lines(ui, width, height, "")[-height:] if height else []

@@ -9,13 +9,12 @@ from client.language import N_, _, counted, describe_reason
 from client.player.seats import KeptSeat
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.actions import Act, Action, ChooseLine, Way
 from client.ui.draw.page import ListPage, choice, line_chosen, lines_around
 from client.ui.frame import EMPTY, Block, Drawing, Line, beside, block_of, line, padded, paragraphs
-from client.ui.keys import ON_EVERY_PAGE, Key
+from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
 from client.ui.state import Asked, Entry, Notice, Outcome, Screen, Ui
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.times import clock_time
+from client.ui.texts.tables import clock_time
 from protocol.messages import TableSummary, Turn
 from protocol.text import printable
 
@@ -51,7 +50,6 @@ class Search(Screen):
 
     @property
     def lines(self) -> tuple[Spot | None, ...]:
-        """Return what can be chosen, from the top."""
         kept = ((seat.server, seat.table) for seat in self.seats)
         found = (spot for server in self.found.servers for spot in spots(server))
         return (*dict.fromkeys((*kept, *found)), None)
@@ -155,7 +153,6 @@ def search_block(search: Search, glyphs: GlyphSet, width: int, height: int) -> B
 
 
 def _texts(search: Search) -> list[tuple[str, int | None]]:
-    """Return all lines, with their numbers if they can be chosen."""
     numbers = {spot: number for number, spot in enumerate(search.lines)}
     texts: list[tuple[str, int | None]] = [
         (_seat_text(seat, search.answers.get(seat)), numbers[seat.server, seat.table])
@@ -250,7 +247,6 @@ def _server_text(server: FoundServer) -> str:
 
 
 def _describe(server: FoundServer) -> str:
-    """Return what is said beside a server in place of its tables."""
     match server.answer:
         case Asking():
             return "..."

@@ -14,11 +14,10 @@ from client.player.terminal import Calling, Notices
 from client.tables.table import TableModel
 from client.typed_text import BadAddress, fault_of, server_url
 from client.ui import requests
-from client.ui.actions import Act, Action, ChooseLine, Pick, Way
 from client.ui.draw.news_lines import LOG_LINES
 from client.ui.draw.page import ListPage, choice, line_chosen, settings
 from client.ui.frame import EMPTY, Block, Drawing, Line, beside, block_of, line, padded
-from client.ui.keys import ON_EVERY_PAGE, Key
+from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
 from client.ui.screens.search import Search
 from client.ui.state import (
     Asked,
@@ -93,7 +92,6 @@ class Start(Screen):
 
     @property
     def lines(self) -> tuple[StartLine | str, ...]:
-        """Return what can be chosen, from the top."""
         every = tuple(line for line in StartLine if line is not StartLine.CONTINUE or self.left is not None)
         return (*every, *self.servers)
 
@@ -146,7 +144,6 @@ class Start(Screen):
 
 
 def _called(calling: Calling, action: Act) -> Calling:
-    """Return how the player is called after a key that changes it."""
     if action is Act.BELL:
         return replace(calling, bell=not calling.bell)
     if action is Act.WINDOW_TITLE:
@@ -233,7 +230,6 @@ def start_block(ui: Ui, start: Start, glyphs: GlyphSet, width: int, height: int)
 
 
 def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
-    """Return what can be chosen on this line, and what it means."""
     match chosen:
         case StartLine.CONTINUE:
             return _("Continue"), "" if start.left is None else _describe_left(start.left)

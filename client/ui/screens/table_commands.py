@@ -10,9 +10,9 @@ from client.tables.table import TableModel
 from client.typed_text import BadPolicy, policy_named
 from client.ui.requests import Misread, Request
 from client.ui.screens.menu import END, HAND_OVER, SUBSTITUTE, choosers, free_seats, speakers, swapped
-from client.ui.talk import Mute
+from client.ui.state import Mute
 from client.ui.texts.people import PEOPLES, people_named, spectator_name
-from client.ui.texts.set_up import SWITCHES, Switch
+from client.ui.texts.tables import SWITCHES, Switch
 from engine.pieces import People
 from protocol.limits import LEVEL_LENGTH, TITLE_LENGTH
 from protocol.messages import (
@@ -61,12 +61,10 @@ class TableCommand(NamedTuple):
 
     @property
     def example(self) -> str:
-        """Return lines that can be typed, each with the verb."""
         parts = self.typed.split(", ")
         return ", ".join(part if part.startswith(self.verb) else f"{self.verb} {part}" for part in parts)
 
     def lines(self, model: TableModel, state: TableState) -> Iterator[str]:
-        """Yield the lines that can be typed now."""
         for text in self.texts(model, state) if callable(self.texts) else self.texts:
             yield f"{self.verb} {text}".removesuffix("...").rstrip() + (" " if text == "..." else "")
 
@@ -276,12 +274,10 @@ def mute(verb: str, rest: str, model: TableModel) -> Mute | Misread:
 
 
 def lines_about(names: Iterable[str]) -> Iterator[str]:
-    """Yield how people in the lobby can be muted."""
     yield from (f"{verb} {name}" for name in names for verb in ("mute", "unmute"))
 
 
 def mute_lines(model: TableModel) -> Iterator[str]:
-    """Yield whom anybody can mute."""
     state = model.state
     if state is None:
         return
@@ -291,7 +287,6 @@ def mute_lines(model: TableModel) -> Iterator[str]:
 
 
 def _seat(text: str, state: TableState) -> int | None:
-    """Return the seat with that number, or with a player of that name."""
     wanted = text.casefold()
     named = (
         seat

@@ -14,7 +14,7 @@ from client.ui import requests
 from client.ui.requests import Misread, Request
 from client.ui.screens import table_commands
 from client.ui.screens.replay import Replay
-from client.ui.talk import Mute
+from client.ui.state import Mute
 from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS, Field
 from engine.components import DEALS
 from engine.events import LayTile, Place
@@ -39,8 +39,6 @@ class Go(Struct, frozen=True):
 
 
 class See(Struct, frozen=True):
-    """See the record with these eyes."""
-
     eyes: Eyes
 
 
@@ -55,7 +53,6 @@ _REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eye
 
 
 def meaning(text: str, model: TableModel) -> Meaning:
-    """Return the request that a typed line makes."""
     words = text.split()
     match [words[0].lower(), *words[1:]] if words else []:
         case []:
@@ -177,7 +174,6 @@ def _no_command(text: str) -> Misread:
 
 
 def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
-    """Return the request that a line typed during a replay makes."""
     recording = replay.recording
     words = text.split()
     seats = (str(seat + 1) for seat in recording.seats)
@@ -219,7 +215,6 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
 
 
 def _seat(text: str, replay: Replay) -> Seat | None:
-    """Return the seat with that number or name."""
     wanted = text.casefold()
     return next(
         (
@@ -318,7 +313,6 @@ def _spellings(piece: Piece, own: str) -> tuple[str, ...]:
 
 
 def shared_start(lines: Sequence[str]) -> str:
-    """Return the longest common prefix of `lines`."""
     shortest = min(lines, key=len)
     same = next((at for at, letter in enumerate(shortest) if any(each[at] != letter for each in lines)), None)
     return shortest[:same]

@@ -43,7 +43,6 @@ class Device:
     remote: Remote | None = None
 
     def glyphs(self, *, ascii_wanted: bool) -> GlyphSet:
-        """Return the glyphs that the terminal can show."""
         return glyphs_for(self.encoding, self.environment.get("TERM", ""), ascii_wanted=ascii_wanted)
 
 

@@ -37,8 +37,6 @@ class ColourPair:
 
 @dataclass(frozen=True, slots=True)
 class LandColours:
-    """The backgrounds of the tiles, and the colours of the text on them."""
-
     tiles: Mapping[Tile, str]
     text: str
     quiet: str
@@ -206,7 +204,6 @@ class Painter:
         self._size = None
 
     def paint(self, lines: tuple[Line, ...], size: Size) -> None:
-        """Show `lines`, which fill a screen of this size."""
         output = self._output
         output.write_raw(_BEGIN_UPDATE)
         if size != self._size:

@@ -1,27 +1,168 @@
-"""Runs a full screen in the terminal: shows frames, passes on keys and clicks, and restores the terminal.
-
-prompt_toolkit's Application does most of it. Its layout is empty; the painter writes a frame each time that
-the library has rendered that.
-"""
+"""Calls the player to the terminal: by its bell, its window's title and a desktop notice."""
 
 import asyncio
 import contextlib
 import signal
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from prompt_toolkit.application import Application
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.bindings.mouse import load_mouse_bindings
+from prompt_toolkit.keys import ALL_KEYS, KEY_ALIASES, Keys
 from prompt_toolkit.layout import ConditionalContainer, Layout, Window
+from prompt_toolkit.layout.mouse_handlers import MouseHandlers
 from prompt_toolkit.mouse_events import MouseButton, MouseEvent, MouseEventType
+from prompt_toolkit.output import Output
+from prompt_toolkit.output.vt100 import Vt100_Output
 
-from client.language import _
-from client.ui.actions import Action, Hover, Insert, PointAt
-from client.ui.frame import Frame
-from client.ui.terminal.caller import Caller
+from client.language import _, labelled
+from client.player.terminal import Calling, Notices
+from client.ui.frame import Frame, cut
+from client.ui.keys import NAMED, Action, Hover, Insert, PointAt
 from client.ui.terminal.device import Device, own_device
-from client.ui.terminal.input import key_bindings, mouse_handlers
 from client.ui.terminal.painter import DEPTHS, Painter, style_for
+
+_BELL: Final = "\a"
+_END: Final = "\x1b\\"  # of a control string
+_REPORT_FOCUS: Final = "\x1b[?1004h"
+_IGNORE_FOCUS: Final = "\x1b[?1004l"
+_KEEP_TITLE: Final = "\x1b[22;0t"
+_GIVE_TITLE_BACK: Final = "\x1b[23;0t"
+_LONGEST: Final = 120  # cells
+
+
+class Caller:
+    """A terminal's window; `focused` is None until the terminal reports it."""
+
+    def __init__(self, output: Output, calling: Calling) -> None:
+        """Use `output` in the ways of `calling`, which must be resolved."""
+        self.focused: bool | None = None
+        self._output, self._calling = output, calling
+        self._understood = isinstance(output, Vt100_Output)
+        self._taken = False
+        self._title = ""
+
+    def take(self) -> None:
+        """Take the window's title, and ask for reports of its focus, unless both is done."""
+        if self._taken:
+            return
+        self._taken, self._title, self.focused = True, "", None
+        self._write(_REPORT_FOCUS, _KEEP_TITLE if self._calling.title else "")
+
+    def give_back(self) -> None:
+        if self._taken:
+            self._taken = False
+            self._write(_IGNORE_FOCUS, _GIVE_TITLE_BACK if self._calling.title else "")
+
+    def entitle(self, title: str) -> None:
+        if self._taken and self._calling.title and title != self._title:
+            self._title = title
+            self._write("\x1b]2;", self._clean(title), _END)
+
+    def call(self, title: str, sentence: str) -> None:
+        """Ring, and show a desktop notice."""
+        if not self._taken:
+            return
+        title, sentence = self._clean(title), self._clean(sentence)
+        match self._calling.notices:
+            case Notices.OSC9:
+                self._write(self._passed_on(f"\x1b]9;{labelled(title, sentence)}{_END}"))
+            case Notices.OSC777:
+                fields = (text.replace(";", ",") for text in (title, sentence))
+                self._write(self._passed_on(f"\x1b]777;notify;{';'.join(fields)}{_END}"))
+            case _:
+                pass
+        if self._calling.bell:
+            self._write(_BELL)
+
+    def _clean(self, text: str) -> str:
+        """Return a short text in characters that neither end a control string nor are lost on the way."""
+        text = cut("".join(character for character in text if character.isprintable()), _LONGEST)
+        return text.encode(self._output.encoding(), errors="replace").decode(self._output.encoding())
+
+    def _passed_on(self, sequence: str) -> str:
+        """Return the sequence as tmux passes it on, if it is told to: it drops all others."""
+        if not self._calling.wrapped:
+            return sequence
+        doubled = sequence.replace("\x1b", "\x1b\x1b")
+        return f"\x1bPtmux;{doubled}{_END}"
+
+    def _write(self, *sequences: str) -> None:
+        if self._understood:
+            for sequence in sequences:
+                self._output.write_raw(sequence)
+            self._output.flush()
+
+
+_NAMES: Final = NAMED & {*ALL_KEYS, *KEY_ALIASES}
+_FOCUS_IN, _FOCUS_OUT = "I", "O"
+
+
+def key_bindings(
+    press: Callable[[str], None],
+    paste: Callable[[str], None],
+    focus: Callable[[bool], None],
+    suspend: Callable[[], None],
+) -> KeyBindings:
+    """Return bindings that call `press` with a key's name or character, and `paste` with pasted text.
+
+    `focus` is called when the window gains or loses the focus, `suspend` to suspend the program.
+    """
+    bindings = KeyBindings()
+
+    def bind(key: str, name: str) -> None:
+        bindings.add(key)(lambda _: press(name))
+
+    # The last binding of a key counts: Backspace, an alias of Ctrl-H in prompt_toolkit, has to be that one.
+    for name in sorted(_NAMES, key=KEY_ALIASES.__contains__):
+        bind(name, name)
+    bind(Keys.ScrollUp, "scroll-up")
+    bind(Keys.ScrollDown, "scroll-down")
+    bind(Keys.ControlJ, "enter")  # as some terminals send it
+    bind(Keys.SIGINT, "c-c")
+
+    @bindings.add(Keys.Any)
+    def _(event: KeyPressEvent) -> None:
+        if not isinstance(event.key_sequence[0].key, Keys):
+            press(event.data)
+
+    @bindings.add(Keys.BracketedPaste)
+    def _(event: KeyPressEvent) -> None:
+        paste(event.data)
+
+    @bindings.add("c-l")  # as everywhere: for a screen that something else has written on
+    def _(event: KeyPressEvent) -> None:
+        event.app.renderer.erase(leave_alternate_screen=False)
+
+    bindings.add("c-z")(lambda _: suspend())
+    bindings.add(Keys.Escape, "[", _FOCUS_IN)(lambda _: focus(True))
+    bindings.add(Keys.Escape, "[", _FOCUS_OUT)(lambda _: focus(False))
+
+    (mouse,) = load_mouse_bindings().get_bindings_for_keys((Keys.Vt100MouseEvent,))
+
+    @bindings.add(Keys.Vt100MouseEvent)
+    def _(event: KeyPressEvent) -> object:
+        with contextlib.suppress(KeyError, ValueError):  # modifiers in the oldest encoding; malformed reports
+            return mouse.handler(event)
+        return NotImplemented
+
+    return bindings
+
+
+def mouse_handlers(hear: Callable[[MouseEvent], None]) -> MouseHandlers:
+    """Return handlers that call `hear` with every mouse event, wherever it is on the screen."""
+
+    def handler(event: MouseEvent) -> object:
+        hear(event)
+        return NotImplemented  # anything else redraws the screen, for every cell that the mouse moves through
+
+    handlers = MouseHandlers()
+    handlers.mouse_handlers = defaultdict(lambda: defaultdict(lambda: handler))
+    return handlers
+
 
 _ESCAPE_SECONDS: Final = 0.05  # how long Esc may be the start of another key's sequence
 _UNSEEN: Final = frozenset({"q", "c-c"})  # the keys that work on a page for which there is no room
@@ -88,7 +229,6 @@ class Shell:
         return by_player
 
     def redraw(self) -> None:
-        """Draw the screen again soon."""
         self._application.invalidate()
 
     def redraw_later(self) -> None:
@@ -104,7 +244,6 @@ class Shell:
         return self._caller.focused
 
     def call(self, title: str, sentence: str) -> None:
-        """Call the player to the screen."""
         self._caller.call(title, sentence)
 
     def quit(self) -> None:

@@ -7,8 +7,6 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class GlyphSet:
-    """The signs used in drawings."""
-
     ascii: bool
     spring: str
     arrow: str
@@ -48,7 +46,6 @@ ASCII: Final = GlyphSet(
 
 
 def speaks_unicode(encoding: str) -> bool:
-    """Return whether what is written in an encoding can have all characters."""
     return encoding.lower().replace("-", "").startswith("utf")
 
 

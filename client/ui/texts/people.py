@@ -10,7 +10,6 @@ from protocol.messages import PersonOnline, TableState
 
 
 def names_of(state: TableState | None, seats: int) -> tuple[str, ...]:
-    """Return the players' names by seat."""
     named = [None] * seats if state is None else [summary.name for summary in state.seats]
     named += [None] * (seats - len(named))
     return tuple(name or _("Seat {number}").format(number=seat + 1) for seat, name in enumerate(named))
@@ -29,7 +28,6 @@ def describe_mute(name: str | None, *, on: bool) -> str:
 
 
 def describe_person(person: PersonOnline) -> str:
-    """Return who is online, and where."""
     match person.at, person.table:
         case "lobby", _table:
             return person.name
@@ -42,7 +40,6 @@ def describe_person(person: PersonOnline) -> str:
 
 
 def describe_online(people: Sequence[PersonOnline], more: int) -> str:
-    """Return in a sentence who is online."""
     names = [describe_person(each) for each in people]
     if more:
         names.append(describe_more(more))
@@ -50,12 +47,10 @@ def describe_online(people: Sequence[PersonOnline], more: int) -> str:
 
 
 def describe_more(people: int) -> str:
-    """Return how many people there is no room for."""
     return counted("{n} more", "{n} more", people).format(n=people)
 
 
 def spectator_name(number: int | None, name: str | None) -> str:
-    """Return a spectator's name, from the number or name that the server sent."""
     if name is not None:
         return name
     return _("A spectator") if number is None else _("spectator {number}").format(number=number)

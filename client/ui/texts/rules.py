@@ -7,8 +7,6 @@ from client.language import N_
 
 
 class RulesTable(enum.Enum):
-    """A table among the paragraphs of the rules."""
-
     HANDS = enum.auto()
 
 

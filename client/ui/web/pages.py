@@ -13,9 +13,8 @@ from client.language import LANGUAGES, _, counted, language_among, speaking
 from client.player.terminal import Colours
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.painter import PEOPLE_COLOURS
-from client.ui.texts.set_up import SPECTATORS, describe_stage
-from client.ui.web.html import element, joined, qr_code
-from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
+from client.ui.texts.tables import SPECTATORS, describe_stage
+from client.ui.web.table_parts import PARTS, element, empty_board, joined, qr_code, table_parts, way_in
 from engine.events import SeenEvent
 from engine.view import View
 from protocol.messages import TableState, TableSummary
@@ -123,7 +122,6 @@ class WebPages:
             return _page(language, "Palatinus", element("p", text), {}, home)
 
     def tables(self, language: str, tables: Sequence[TableSummary]) -> dict[str, str]:
-        """Return the parts of the front page."""
         with speaking(language):
             if not tables:
                 return {"tables": str(element("p", _("No tables are open.")))}
@@ -257,7 +255,6 @@ def _table(table: TableSummary) -> Markup:
 
 
 def _command(text: str) -> Markup:
-    """Return a command, and a button that copies it."""
     button = element("button", _("Copy"), type="button", hidden="", data_done=_("Copied"))
     return element("div", element("code", text), button, class_="command")
 

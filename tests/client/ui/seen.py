@@ -9,6 +9,7 @@ from client.tables.table import Happened, TableModel
 from client.ui.frame import Frame, plain
 from client.ui.lessons import lesson
 from client.ui.screens import (
+    dispatch,
     gathering,
     history,
     lobby,
@@ -20,7 +21,6 @@ from client.ui.screens import (
     scoring,
     search,
     start,
-    typed_line,
 )
 from client.ui.screens.dispatch import pressed
 from client.ui.screens.lobby import Lobby
@@ -57,7 +57,7 @@ KEYS = {
     "TALK": overlays._TALK,
     "ANNOUNCEMENT": overlays._ANNOUNCEMENT,
     "QUITTING": overlays._QUITTING,
-    "TYPING": typed_line.KEYS,
+    "TYPING": dispatch.KEYS,
 }
 KEY_NAMES = sorted({name for keys in KEYS.values() for key in keys for name in key.names})
 NAMES = ("Ann", "Bob", "Cosima", "Dario", "Eleonora di Toledo")

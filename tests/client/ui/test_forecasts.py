@@ -1,6 +1,6 @@
 """What a piece would do, in words."""
 
-from client.ui.texts.events import describe_forecast
+from client.ui.texts.games import describe_forecast
 from engine.board import Field, Tile
 from engine.forecast import Change, Forecast, Outcome
 from engine.knowledge import Bounds, HillInfluence

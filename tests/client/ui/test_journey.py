@@ -7,9 +7,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from client.ui.actions import Way
 from client.ui.at_table import HEX_POSITIONS, step
 from client.ui.draw.board import SMALL
+from client.ui.keys import Way
 from engine.board import Hex
 from engine.record import names_in, replayed
 from tests.client.bots.test_search import search_processes

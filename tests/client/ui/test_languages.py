@@ -31,7 +31,7 @@ from client.ui.screens.scoring import Scoring, ScoringPanel, last_step, scene
 from client.ui.screens.screen import drawn
 from client.ui.screens.typed_commands import meaning, replay_meaning
 from client.ui.state import Ui
-from client.ui.texts.events import describe_event
+from client.ui.texts.games import describe_event
 from client.ui.texts.glyphs import ASCII, UNICODE
 from commands.playing.start_screen import practice
 from engine.components import Laurel

@@ -26,8 +26,8 @@ from client.finding.found import (
 from client.player.seats import KeptSeat
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.actions import ChooseLine
 from client.ui.frame import width_of
+from client.ui.keys import ChooseLine
 from client.ui.screens.dispatch import updated
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.screen import drawn

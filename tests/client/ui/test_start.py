@@ -8,7 +8,7 @@ from pathlib import Path
 from client.player.preferences import Preferences, remember, remembered
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.actions import ChooseLine
+from client.ui.keys import ChooseLine
 from client.ui.screens.dispatch import updated
 from client.ui.screens.screen import drawn
 from client.ui.screens.search import Search

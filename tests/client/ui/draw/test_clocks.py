@@ -7,12 +7,12 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.tables.table import TableModel
 from client.ui.at_table import next_vote
-from client.ui.draw.clocks import describe_outage, seat_note, vote_question
+from client.ui.draw.news_lines import describe_outage, seat_note, vote_question
 from client.ui.screens.dispatch import counting, pressed
 from client.ui.screens.screen import drawn
 from client.ui.state import Outage, Ui
 from client.ui.texts.glyphs import UNICODE
-from client.ui.texts.set_up import describe_policy
+from client.ui.texts.tables import describe_policy
 from engine.game import GameOptions
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock

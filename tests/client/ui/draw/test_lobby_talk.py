@@ -8,11 +8,11 @@ from prompt_toolkit.utils import get_cwidth
 from client.tables.table import Heard, HeardInLobby, Lost, OnlineChanged, TableModel
 from client.ui import requests
 from client.ui.frame import plain
+from client.ui.screens.dispatch import ways_on
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.news import gone_on, heard
 from client.ui.screens.overlays import TalkPage
 from client.ui.screens.screen import drawn
-from client.ui.screens.typed_line import ways_on
 from client.ui.state import Capabilities, OnlineList, Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.pieces import Seat

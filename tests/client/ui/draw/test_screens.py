@@ -12,8 +12,8 @@ from prompt_toolkit.utils import get_cwidth
 from client.language import LANGUAGES
 from client.records import PastGame
 from client.tables.table import Back, TableModel
-from client.ui.actions import Act, Hover
 from client.ui.frame import plain
+from client.ui.keys import Act, Hover
 from client.ui.screens.dispatch import pressed, updated
 from client.ui.screens.history import History
 from client.ui.screens.lobby import Lobby

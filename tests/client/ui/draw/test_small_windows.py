@@ -9,10 +9,10 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, speak
 from client.tables.table import TableModel
-from client.ui.actions import Act, ChooseLine, PointAt
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.news_lines import news_lines
 from client.ui.frame import plain
+from client.ui.keys import Act, ChooseLine, PointAt
 from client.ui.screens.menu import MenuPage, TableMenu, choices
 from client.ui.screens.overlays import Announcements, Quitting, TalkPage
 from client.ui.screens.reading import Reading, Topic

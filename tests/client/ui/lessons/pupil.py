@@ -4,7 +4,7 @@ import functools
 import random
 from collections.abc import Iterator
 
-from client.ui.actions import Hold, PointAt
+from client.ui.keys import Hold, PointAt
 from client.ui.lessons.course import Course
 from client.ui.lessons.goals import (
     BeRefused,

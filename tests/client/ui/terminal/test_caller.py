@@ -7,7 +7,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from client.player.terminal import Calling, Notices
-from client.ui.terminal.caller import Caller
+from client.ui.terminal.shell import Caller
 
 TAKEN, GIVEN_BACK = "\x1b[?1004h\x1b[22;0t", "\x1b[?1004l\x1b[23;0t"
 

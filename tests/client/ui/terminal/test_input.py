@@ -2,8 +2,8 @@
 
 import pytest
 
-from client.ui.actions import Action, Hover, Insert, PointAt
 from client.ui.frame import EMPTY, Frame, Target
+from client.ui.keys import Action, Hover, Insert, PointAt
 from tests.client.ui.terminal.test_shell import passed_on
 
 NEAR, FAR = (0, 0), (1, 0)

@@ -9,8 +9,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from client.tables.table import TableModel
-from client.ui.actions import Act, Action, Hover, Insert, PointAt
 from client.ui.frame import EMPTY, Frame, Target
+from client.ui.keys import Act, Action, Hover, Insert, PointAt
 from client.ui.program import Choosing, Program
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.screen import drawn

@@ -6,8 +6,8 @@ import pytest
 
 from client.records import Recording
 from client.ui import requests
-from client.ui.actions import Act
 from client.ui.frame import Frame, plain
+from client.ui.keys import Act
 from client.ui.requests import Request
 from client.ui.screens.dispatch import pressed
 from client.ui.screens.replay import Replay, analysed, open_record, seen_in, stopped, told_of_move

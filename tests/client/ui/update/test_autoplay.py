@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from client.tables.table import TableModel
-from client.ui.actions import Act
+from client.ui.keys import Act
 from client.ui.screens.dispatch import counting, pressed, ticked, updated
 from client.ui.screens.replay import Replay, open_record, seen_in
 from client.ui.screens.scoring import Result, last_step, scene

@@ -6,7 +6,7 @@ import pytest
 
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.actions import Act, ChooseLine
+from client.ui.keys import Act, ChooseLine
 from client.ui.requests import Misread, Request
 from client.ui.screens.dispatch import pressed, updated
 from client.ui.screens.lobby import Lobby

@@ -8,9 +8,8 @@ from msgspec import structs
 
 from client.tables.table import Suggestion, TableModel
 from client.ui import requests
-from client.ui.actions import Act, Hold, PointAt
 from client.ui.at_table import selected_piece
-from client.ui.keys import NAMED, YES
+from client.ui.keys import NAMED, YES, Act, Hold, PointAt
 from client.ui.screens.dispatch import pressed, updated
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.news import suggested

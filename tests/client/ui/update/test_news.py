@@ -25,11 +25,10 @@ from client.ui.screens.overlays import Announcements
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.scoring import Result, Scoring, last_step
 from client.ui.screens.screen import drawn
-from client.ui.state import LOG_KEPT, Outage, Ui
-from client.ui.talk import REMARKS_KEPT, Mute, Talk
-from client.ui.texts.changes import announcement
+from client.ui.state import LOG_KEPT, REMARKS_KEPT, Mute, Outage, Talk, Ui
+from client.ui.texts.games import describe_rematch
 from client.ui.texts.glyphs import UNICODE
-from client.ui.texts.scoring import describe_rematch
+from client.ui.texts.tables import announcement
 from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
 from engine.game import Game, GameOptions
 from engine.pieces import Seat

@@ -10,8 +10,8 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.records import Recording
 from client.ui import requests
-from client.ui.actions import PointAt
 from client.ui.frame import plain
+from client.ui.keys import PointAt
 from client.ui.screens.dispatch import pressed, updated
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic

@@ -10,8 +10,7 @@ from client.ui.screens.playing import Playing
 from client.ui.screens.scoring import Result, Scoring
 from client.ui.screens.screen import drawn
 from client.ui.screens.start import Start
-from client.ui.state import Ui
-from client.ui.talk import Talk
+from client.ui.state import Talk, Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.game import GameOptions
 from engine.pieces import Piece

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from client.tables.table import Heard, TableChanged, TableModel
 from client.ui import requests
-from client.ui.draw.clocks import pause_question, seat_note
+from client.ui.draw.news_lines import pause_question, seat_note
 from client.ui.requests import Misread
 from client.ui.screens.dispatch import pressed
 from client.ui.screens.lobby import Lobby
@@ -19,8 +19,7 @@ from client.ui.screens.reading import COMMANDS, HOST_COMMANDS
 from client.ui.screens.screen import drawn
 from client.ui.screens.table_commands import TABLE_COMMANDS, TableCommand
 from client.ui.screens.typed_commands import completions, meaning
-from client.ui.state import Ui
-from client.ui.talk import Mute, Talk
+from client.ui.state import Mute, Talk, Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.game import GameOptions
 from engine.pieces import People, Seat

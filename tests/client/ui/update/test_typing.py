@@ -6,8 +6,8 @@ import pytest
 
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.actions import Way
 from client.ui.at_table import Selection, hand, next_piece, next_position
+from client.ui.keys import Way
 from client.ui.screens.dispatch import pressed
 from client.ui.screens.news import followed, refused
 from client.ui.state import Entry, Ui

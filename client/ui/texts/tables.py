@@ -1,15 +1,123 @@
-"""Changes at a table and on the server, in the words of the log."""
+"""How a table is set up, and its changes in the words of the log; times and lengths of time."""
 
-from collections.abc import Iterator, Sequence
-from typing import Self
+import time
+from collections.abc import Callable, Iterator, Sequence
+from math import ceil
+from operator import attrgetter
+from typing import Final, NamedTuple, Self
 
-from client.language import _, listed
+from client.language import N_, _, listed
 from client.ui.texts.people import names_of
-from client.ui.texts.set_up import SWITCHES, describe_policy, describe_starting
-from client.ui.texts.times import clock_time
-from protocol.absence import GameClock, MoveClock
-from protocol.messages import SeatSummary, TableState
+from protocol.absence import Absence, ByBot, ByVote, GameClock, MoveClock, Wait
+from protocol.messages import SeatSummary, Stage, TableState, TableSummary
+from protocol.settings import Hints, Private, Quiet, Setting, Spectators
 from protocol.text import printable
+
+_MINUTE: Final = 60
+_HOUR: Final = 60 * _MINUTE
+
+
+def local_time(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def clock_time(seconds: float) -> str:
+    minutes, left = divmod(max(ceil(seconds), 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
+def span(seconds: int) -> str:
+    """Return a length of time as a whole number of the largest unit possible."""
+    if seconds and seconds % _HOUR == 0:
+        return _("{n} h").format(n=seconds // _HOUR)
+    if seconds and seconds % _MINUTE == 0:
+        return _("{n} min").format(n=seconds // _MINUTE)
+    return _("{n} s").format(n=seconds)
+
+
+_STAGES: Final = {"gathering": N_("waiting for players"), "playing": N_("playing"), "over": N_("over")}
+
+
+class Switch(NamedTuple):
+    """An on-off setting: its command, its help text, and the texts for on and off."""
+
+    verb: str
+    help: str
+    setting: Callable[[bool], Setting]
+    is_on: Callable[[TableState | TableSummary], bool]
+    on: str
+    off: str
+
+    def describe(self, *, on: bool) -> str:
+        return _(self.on if on else self.off)
+
+
+PRIVATE: Final = Switch(
+    "private",
+    N_("found only by its code, or listed"),
+    Private,
+    attrgetter("private"),
+    N_("the table is private: it can be found only by its code"),
+    N_("the table is in the list"),
+)
+SPECTATORS: Final = Switch(
+    "spectators",
+    N_("whether the table may be watched"),
+    Spectators,
+    lambda table: not table.no_spectators,
+    N_("spectators may watch"),
+    N_("the table is closed to spectators"),
+)
+HINTS: Final = Switch(
+    "hints",
+    N_("whether players may have moves suggested"),
+    Hints,
+    attrgetter("hints"),
+    N_("players may have moves suggested"),
+    N_("there are no hints"),
+)
+QUIET: Final = Switch(
+    "quiet",
+    N_("whether players hear spectators while a game runs"),
+    Quiet,
+    attrgetter("quiet"),
+    N_("players do not hear spectators while a game runs"),
+    N_("players hear what spectators say"),
+)
+SWITCHES: Final = (PRIVATE, SPECTATORS, HINTS, QUIET)
+
+
+def describe_starting(seat: int | None, names: Sequence[str]) -> str:
+    if seat is None:
+        return _("a draw decides who starts")
+    return _("{name} starts").format(name=names[seat])
+
+
+def describe_stage(stage: Stage, *, full: bool = False) -> str:
+    """Return what a table is doing; `full` if no seat is free."""
+    return _("waiting to start") if full and stage == "gathering" else _(_STAGES[stage])
+
+
+def describe_policy(policy: Absence) -> str:
+    """Return what happens at a table when a player is away or slow."""
+    match policy:
+        case Wait():
+            return _("the game waits for anyone who is away")
+        case MoveClock(seconds):
+            return _("{time} per move, then a bot makes it").format(time=span(seconds))
+        case GameClock(seconds):
+            return _("{time} per player for the whole game, then a bot plays").format(time=span(seconds))
+        case ByVote(0):
+            return _("a player who is away may be replaced by a bot at once, by vote")
+        case ByVote(seconds):
+            return _("after {time} away, a player may be replaced by a bot, by vote").format(
+                time=span(seconds)
+            )
+        case ByBot(0):
+            return _("a bot plays at once for anyone who is away")
+        case ByBot(seconds):
+            return _("after {time} away, a bot plays for that player").format(time=span(seconds))
 
 
 def describe_changes(state: TableState, before: TableState | None) -> list[str]:
@@ -65,7 +173,6 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
 
 
 def _paused(state: TableState, before: TableState, names: Sequence[str]) -> Iterator[str]:
-    """Yield who paused the game or wants to, and that it goes on."""
     if state.pause_asked and state.pause_asked[:1] != before.pause_asked[:1]:
         yield describe_pause_asked(names[state.pause_asked[0]])
     if state.paused is not None and before.paused is None:
@@ -79,7 +186,6 @@ def describe_pause_asked(name: str) -> str:
 
 
 def _sentence(words: str) -> str:
-    """Return words that stand alone elsewhere as a sentence."""
     return f"{words[0].upper()}{words[1:]}."
 
 
@@ -88,7 +194,6 @@ def describe_ended() -> str:
 
 
 def describe_taken_over(name: str) -> str:
-    """Return whose seat the player of this program has taken over."""
     return _("You take over the seat of {gone}.").format(gone=printable(name))
 
 

@@ -1,0 +1,463 @@
+"""Games in sentences: events, forecasts, the scoring with its arithmetic, results, analyses."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, assert_never
+
+from client.language import N_, _, counted, listed, parted
+from client.records import Analysis, Better, Chances, JudgedMove, PastGame, Recording, best_first
+from client.tables.table import TableModel
+from client.ui.texts.people import PEOPLES, kind_sentence
+from client.ui.texts.tables import describe_stage
+from engine.board import Field, tile_of
+from engine.components import LAUREL_WORTH
+from engine.events import (
+    Captured,
+    CentreTurned,
+    DecidedBy,
+    GameEnded,
+    GameStarted,
+    HillScored,
+    Influence,
+    LaurelsDealt,
+    LayoutDrawn,
+    LayTile,
+    Place,
+    Placed,
+    SeenEvent,
+    SoldierFled,
+    Term,
+    TileDrawn,
+    TileLaid,
+    Why,
+    WolfPlaced,
+    WolvesRevealed,
+)
+from engine.forecast import GROUPS, Forecast, Outcome, SoldierBeside, forecast
+from engine.knowledge import Bounds
+from engine.legal import LegalPlaces
+from engine.pieces import Kind, Seat
+from engine.view import Phase, eyes_of
+from protocol.messages import Standing, TableState
+
+
+def bounds_text(bounds: Bounds) -> str:
+    """Return a number as far as it is known: `3`, or `1-3`."""
+    return str(bounds.least) if bounds.known else f"{bounds.least}-{bounds.most}"
+
+
+def describe_soldier(event: SoldierFled | Captured, names: Sequence[str]) -> str:
+    """Return what a soldier found next to it, and what it did (R5)."""
+    merchants, farmers = len(event.merchants), len(event.farmers)
+    found = _("{name}'s soldier on {field} has {merchants} and {farmers} beside it").format(
+        name=names[event.seat],
+        field=event.field,
+        merchants=counted("{n} merchant", "{n} merchants", merchants).format(n=merchants),
+        farmers=counted("{n} farmer", "{n} farmers", farmers).format(n=farmers),
+    )
+    if isinstance(event, SoldierFled):
+        return _("{found}: it flees.").format(found=found)
+    taken = (*event.taken, *event.shared)
+    form = (
+        counted(
+            "{found}: it captures the merchant on {fields}.",
+            "{found}: it captures the merchants on {fields}.",
+            len(taken),
+        )
+        if merchants > farmers
+        else counted(
+            "{found}: it captures the farmer on {fields}.",
+            "{found}: it captures the farmers on {fields}.",
+            len(taken),
+        )
+    )
+    captured = form.format(found=found, fields=listed(taken))
+    if not event.shared:
+        return captured
+    discs = counted(
+        "{captured} For the piece on {fields}, taken by another soldier, it gets a 1-point disc.",
+        "{captured} For the pieces on {fields}, taken by other soldiers, it gets {n} 1-point discs.",
+        len(event.shared),
+    )
+    return discs.format(captured=captured, fields=listed(event.shared), n=len(event.shared))
+
+
+_TERMS: Final = {
+    Why.MERCHANT: N_("{amount} for a merchant on {field}"),
+    Why.FARMER: N_("{amount} for a farmer on {field}"),
+    Why.SOLDIER: N_("{amount} for a soldier on {field}"),
+    Why.EMPTY: N_("{amount} for an empty field on {field}"),
+    Why.SPRING: N_("{amount} for a spring on {field}"),
+    Why.OWN_SPRING: N_("{amount} for its own spring"),
+}
+_OWNERS: Final = {
+    Kind.MERCHANT: N_("{name}'s merchant on {field}"),
+    Kind.FARMER: N_("{name}'s farmer on {field}"),
+    Kind.SOLDIER: N_("{name}'s soldier on {field}"),
+}
+
+
+def describe_influence(influence: Influence, names: Sequence[str]) -> str:
+    """Return one piece's influence as a sentence (R6.2, R6.3)."""
+    piece = _(_OWNERS[influence.kind]).format(name=names[influence.seat], field=influence.field)
+    if not influence.terms:
+        return _("{piece} has nothing useful beside it: no influence.").format(piece=piece)
+    return _("{piece} gives {amount}: {terms}.").format(
+        piece=piece, amount=influence.amount, terms=listed(map(describe_term, influence.terms))
+    )
+
+
+def describe_term(term: Term) -> str:
+    return _(_TERMS[term.why]).format(amount=term.amount, field=term.field)
+
+
+def sum_of(influence: Influence) -> str:
+    """Return one piece's influence as arithmetic: `1+2+2 = 5`."""
+    terms = "+".join(str(term.amount) for term in influence.terms)
+    return f"{terms} = {influence.amount}" if len(influence.terms) > 1 else str(influence.amount)
+
+
+def amounts(influence: Influence) -> dict[Field, int]:
+    added: dict[Field, int] = {}
+    for term in influence.terms:
+        added[term.field] = added.get(term.field, 0) + term.amount
+    return added
+
+
+def describe_hill(event: HillScored, names: Sequence[str]) -> str:
+    """Return who controls a hill (R6.5)."""
+    match event.leaders:
+        case ():
+            form = _("Hill {hill}: nobody has influence, so the {laurel} laurel ({worth}) is discarded.")
+        case (_leader,):
+            form = _("Hill {hill}: {leaders} leads with {most} and takes the {laurel} laurel ({worth}).")
+        case _:
+            form = _(
+                "Hill {hill}: {leaders} tie with {most}; each takes a 2-point disc, and the {laurel} "
+                "laurel ({worth}) is discarded."
+            )
+    return form.format(
+        hill=event.hill,
+        leaders=listed(names[seat] for seat in event.leaders),
+        most=max(event.influence, default=0),
+        laurel=event.laurel,
+        worth=LAUREL_WORTH[event.laurel],
+    )
+
+
+def describe_result(event: GameEnded, names: Sequence[str]) -> str:
+    """Return who won and what decided it (R7)."""
+    tally = event.tallies[event.winners[0]]
+    match event.decided_by:
+        case DecidedBy.POINTS:
+            form = counted("{winners} wins with {n} point.", "{winners} wins with {n} points.", tally.points)
+        case DecidedBy.ITEMS if len(event.winners) == 1:
+            form = counted(
+                "{winners} wins the tie: {n} point each, but more captives, discs and laurels ({items}).",
+                "{winners} wins the tie: {n} points each, but more captives, discs and laurels ({items}).",
+                tally.points,
+            )
+        case DecidedBy.ITEMS:
+            form = counted(
+                "{winners} share the victory: {n} point each, and the most captives, discs and laurels.",
+                "{winners} share the victory: {n} points each, and the most captives, discs and laurels.",
+                tally.points,
+            )
+        case DecidedBy.NOTHING:
+            form = counted(
+                "{winners} share the victory with {n} point each: nothing separates them.",
+                "{winners} share the victory with {n} points each: nothing separates them.",
+                tally.points,
+            )
+        case _:
+            assert_never(event.decided_by)
+    return form.format(
+        winners=listed(names[seat] for seat in event.winners), n=tally.points, items=tally.items
+    )
+
+
+def describe_rematch(state: TableState, seat: Seat | None) -> str:
+    """Return which players of a finished game play again, and how to join them; empty if none does."""
+    names = [summary.name for summary in state.seats if summary.again and summary.name]
+    if not names:
+        return ""
+    form = counted("{names} plays again.", "{names} play again.", len(names))
+    how = _("Press m to watch.") if seat is None else _("Press m to play too.")
+    return f"{form.format(names=listed(names))} {how}"
+
+
+def describe_standings(state: TableState) -> str:
+    """Return the players' totals over several games, best first; empty after a single one."""
+    if all(seat.standing.games < 2 for seat in state.seats):
+        return ""
+    return list_standings(
+        best_first((seat.name, seat.standing) for seat in state.seats if seat.name is not None)
+    )
+
+
+def list_standings(standings: Iterable[tuple[str, Standing]]) -> str:
+    each_player = (
+        counted(
+            "{name}: {wins} of {games} won, {points} point",
+            "{name}: {wins} of {games} won, {points} points",
+            each.points,
+        ).format(name=name, wins=each.wins, games=each.games, points=each.points)
+        for name, each in standings
+    )
+    return _("All games so far: {totals}.").format(totals=parted(each_player))
+
+
+def describe_points(game: PastGame, names: Sequence[str] | None = None) -> str:
+    """Return everybody's points, with a star for the winners; `names` are others than the record's."""
+    if not game.points:
+        return _("(this record cannot be read)")
+    return ", ".join(
+        f"{name} {points}{'*' if seat in game.winners else ''}"
+        for seat, (name, points) in enumerate(zip(names or game.names, game.points, strict=True))
+    )
+
+
+def describe_event(event: SeenEvent, names: Sequence[str]) -> str:
+    match event:
+        case GameStarted():
+            who = listed(
+                f"{names[seat]} ({listed(_(PEOPLES[people]) for people in peoples)})"
+                for seat, peoples in enumerate(event.peoples)
+            )
+            return _("The game starts: {players}. {name} begins.").format(
+                players=who, name=names[event.starting]
+            )
+        case CentreTurned():
+            return _("Tile {tile} lies in the centre.").format(tile=event.tile)
+        case TileDrawn():
+            return _("{name} draws tile {tile}.").format(name=names[event.seat], tile=event.tile)
+        case TileLaid():
+            return _describe_laid(event, names)
+        case LayoutDrawn():
+            return _("The tiles were laid at random.")
+        case LaurelsDealt():
+            return _("Every hill has its laurel.")
+        case Placed():
+            return _("{name} places {piece} on {field}: {kind}.").format(
+                name=names[event.seat],
+                piece=event.piece,
+                field=event.field,
+                kind=kind_sentence(event.piece),
+            )
+        case WolfPlaced():
+            return _("{name} places {piece} on {field}: a wolf, face down.").format(
+                name=names[event.seat], piece=f"{event.people}?*", field=event.field
+            )
+        case WolvesRevealed():
+            return _("All wolf pieces are turned up. The scoring begins.")
+        case SoldierFled() | Captured():
+            return describe_soldier(event, names)
+        case HillScored():
+            return describe_hill(event, names)
+        case GameEnded():
+            return describe_result(event, names)
+        case _:
+            assert_never(event)
+
+
+def _describe_laid(event: TileLaid, names: Sequence[str]) -> str:
+    form = (
+        counted(
+            "{name} lays tile {tile} at position {position}, turned once.",
+            "{name} lays tile {tile} at position {position}, turned {turns} times.",
+            event.orientation,
+        )
+        if event.orientation
+        else _("{name} lays tile {tile} at position {position}, not turned.")
+    )
+    return form.format(
+        name=names[event.seat], tile=event.tile, position=event.position, turns=event.orientation
+    )
+
+
+def turned(turns: int) -> str:
+    if not turns:
+        return _("not turned")
+    return counted("turned once", "turned {turns} times", turns).format(turns=turns)
+
+
+def confirmation(move: LayTile | Place) -> str:
+    if isinstance(move, Place):
+        form = _("Place {piece} on {field}? Enter: yes, Esc: no")
+        return form.format(piece=move.piece, field=move.field)
+    form = _("Lay the tile at position {position}, {turned}? Enter: yes, Esc: no")
+    return form.format(position=move.position, turned=turned(move.orientation))
+
+
+def describe_turn(model: TableModel, names: Sequence[str]) -> str:
+    view = model.view
+    if model.table is None:
+        return _("the lobby")
+    if view is None:
+        state = model.state
+        return describe_stage("gathering", full=state is not None and all(seat.name for seat in state.seats))
+    if view.turn is None:
+        return _("one moment")
+    mine = view.turn == model.seat
+    if view.phase is Phase.LAYING:
+        form = _("Your turn: lay tile {tile}") if mine else _("{name}'s turn to lay tile {tile}")
+        return form.format(name=names[view.turn], tile=view.drawn)
+    if not mine:
+        return _("{name}'s turn to place").format(name=names[view.turn])
+    due = isinstance(model.legal, LegalPlaces) and all(
+        piece.kind is Kind.SOLDIER for piece in model.legal.pieces
+    )
+    return _("Your turn: place a soldier") if due else _("Your turn: place a piece")
+
+
+_FLIGHT = frozenset({Outcome.FLIGHT})
+
+
+def describe_forecast(found: Forecast, names: Sequence[str]) -> list[str]:
+    """Return what the piece would score, what soldiers would do, and the changes for other pieces."""
+    return [
+        _describe_gain(found, names),
+        *(told for soldier in found.soldiers if (told := _describe_soldier(found, soldier, names))),
+        *_describe_changes(found, names),
+    ]
+
+
+def describe_standing(found: Forecast, names: Sequence[str]) -> str:
+    """Return the influence on the field's hill after the placement; empty if nobody has any."""
+    standing = listed(
+        f"{name} {bounds_text(bounds)}"
+        for name, bounds in zip(names, found.hill.seats, strict=False)
+        if bounds.most
+    )
+    if not standing:
+        return ""
+    return _("On {hill} that would give: {standing}.").format(hill=tile_of(found.field), standing=standing)
+
+
+def describe_place(command: Place) -> str:
+    return _("Hint: {piece} on {field}.").format(piece=command.piece, field=command.field)
+
+
+def describe_lay(command: LayTile) -> str:
+    return _("Hint: position {position}, {turned}.").format(
+        position=command.position, turned=turned(command.orientation)
+    )
+
+
+def _describe_gain(found: Forecast, names: Sequence[str]) -> str:
+    if found.gives is not None:
+        form = _("{piece} here gives {amount} on {hill}.")
+        return form.format(piece=found.piece, amount=bounds_text(found.gives), hill=tile_of(found.field))
+    if found.acts == _FLIGHT:
+        return _("{piece} here would flee.").format(piece=found.piece)
+    captives = listed(_describe_captives(number, names[seat]) for seat, number in found.captives.items())
+    if Outcome.FLIGHT in found.acts:
+        form = _("{piece} here would flee or capture {captives}.")
+    else:
+        form = _("{piece} here would capture {captives}.")
+    return form.format(piece=found.piece, captives=captives)
+
+
+def _describe_captives(number: Bounds, name: str) -> str:
+    form = counted("{n} piece from {name}", "{n} pieces from {name}", number.most)
+    return form.format(n=bounds_text(number), name=name)
+
+
+def _describe_soldier(found: Forecast, soldier: SoldierBeside, names: Sequence[str]) -> str:
+    """Return what a soldier beside it would do to the piece, or because of it; empty if neither."""
+    takes = GROUPS.get(found.piece.kind)
+    if takes in soldier.after:
+        if len(soldier.after) > 1:
+            form = _("{soldier} may take it.")
+        elif soldier.first:
+            form = _("{soldier} would take it.")
+        else:
+            form = _("{soldier} would take it, after {hill} is counted.")
+    elif soldier.after == _FLIGHT and soldier.before != _FLIGHT:
+        form = _("{soldier} would flee.")
+    else:
+        return ""
+    who = _("{name}'s soldier on {field}").format(name=names[soldier.seat], field=soldier.field)
+    return form.format(soldier=who, hill=tile_of(found.field))
+
+
+def _describe_changes(found: Forecast, names: Sequence[str]) -> list[str]:
+    if not found.changes:
+        return []
+    form = _("{name} {amount} on {hill}")
+    changes = (
+        form.format(name=names[each.seat], amount=_signed(each.by), hill=each.hill) for each in found.changes
+    )
+    return [_("Other pieces: {changes}.").format(changes=", ".join(changes))]
+
+
+def _signed(bounds: Bounds) -> str:
+    """Return a difference as far as it is known: `+2`, or `-2 to +1`."""
+    if bounds.known:
+        return f"{bounds.least:+}"
+    least, most = (f"{amount:+}" if amount else "0" for amount in (bounds.least, bounds.most))
+    return _("{least} to {most}").format(least=least, most=most)
+
+
+def percent(chance: float) -> str:
+    return f"{chance:.0%}"
+
+
+def describe_chances(chances: Chances, names: Sequence[str]) -> str:
+    """Return everybody's chance: `Ann 62%, Bob 38%`."""
+    return ", ".join(f"{name} {percent(chance)}" for name, chance in zip(names, chances, strict=True))
+
+
+def describe_move(move: JudgedMove, names: Sequence[str]) -> str:
+    """Return who placed what where: `Move 7: Ann, Em* on C4.`"""
+    return _("Move {number}: {name}, {piece} on {field}.").format(
+        number=move.number, name=names[move.seat], piece=move.move.piece, field=move.move.field
+    )
+
+
+def describe_change(before: Chances, after: Chances, names: Sequence[str]) -> str:
+    """Return everybody's chances before and after: `Ann 62% -> 48%, Bob 38% -> 52%`."""
+    return ", ".join(
+        f"{name} {percent(then)} -> {percent(now)}"
+        for name, then, now in zip(names, before, after, strict=True)
+    )
+
+
+def describe_better(better: Better, name: str) -> str:
+    """Return which move was better, and by how much, as its player saw it."""
+    return _("Better, as {name} saw it: {piece} on {field} (+{gain}).").format(
+        name=name, piece=better.move.piece, field=better.move.field, gain=percent(better.gain)
+    )
+
+
+def reasons(recording: Recording, judged: JudgedMove, move: Place) -> list[str]:
+    """Return a move's benefits, as its player could see them before `judged` was played."""
+    view = recording.view(judged.number - 1, eyes_of(judged.seat))
+    return describe_forecast(forecast(view, judged.seat, move.piece, move.field), recording.names)
+
+
+def explain(recording: Recording, move: JudgedMove) -> list[str]:
+    """Return the better move and its benefits, and those of the move that was played; empty for none."""
+    if move.better is None:
+        return []
+    return [
+        " ".join(
+            [
+                describe_better(move.better, recording.names[move.seat]),
+                *reasons(recording, move, move.better.move),
+            ]
+        ),
+        _("The move played: {reasons}").format(reasons=" ".join(reasons(recording, move, move.move))),
+    ]
+
+
+def describe_deciding(analysis: Analysis) -> str:
+    """Return which moves decided the game, in one sentence; empty while there are none."""
+    numbers = [str(number) for number in sorted(move.number for move in analysis.deciding)]
+    if not numbers:
+        return ""
+    form = counted("Move {numbers} decided most.", "Moves {numbers} decided most.", len(numbers))
+    return form.format(numbers=listed(numbers))
+
+
+def describe_progress(analysis: Analysis) -> str:
+    return _("{judged} of {wanted} moves analysed").format(judged=len(analysis.moves), wanted=analysis.wanted)
