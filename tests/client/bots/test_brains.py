@@ -1,4 +1,4 @@
-"""Brains: always legal, never better informed than their seat, and as strong as they should be."""
+"""Brains and levels: always legal, each stronger than the one before and with a temper of its own."""
 
 import copy
 import json
@@ -6,6 +6,7 @@ import random
 import re
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from hypothesis import assume, given
 from client.bots.brain import brain_failure
 from client.bots.brains import BRAINS, NamedBrain, NoSuchBrain, at_random, brain_named
 from client.bots.greedy import Outlook
-from client.bots.levels import LEVELS
+from client.bots.levels import LEVELS, Level
+from client.bots.search.brain import SearchBrain
 from engine.board import FIELDS, TILES
 from engine.components import LAUREL_WORTH
 from engine.events import HillScored, Place, Placed
@@ -43,33 +45,18 @@ def view_of_seat(game: Game, seat: Seat) -> View:
 
 
 @EVERY_BRAIN
-@pytest.mark.parametrize(
-    "players", [2, *(pytest.param(players, marks=pytest.mark.slow) for players in (3, 4, 5))]
-)
-def test_whole_games_are_legal(brain: NamedBrain, players: int) -> None:
-    """From redacted views alone, every move of a game is legal, and the view is not changed."""
-    game = begun(GameOptions(players, random_layout=players in {2, 5}), players)
-    rng = random.Random(players)
-    while (legal := game.legal()) is not None:
-        view = view_of_seat(game, legal.seat)
-        command = brain.choose(view, legal, rng)
-        assert command in set(legal.commands())
-        assert view == view_of_seat(game, legal.seat)
-        game.apply(command)
-    assert game.over
-
-
-@EVERY_BRAIN
 @examples(5)
 @given(game=games(), seed=seeds)
 def test_any_position_has_a_legal_answer(brain: NamedBrain, game: Game, seed: int) -> None:
-    """A brain need not have seen the game so far, and the same seed leads to the same choice."""
+    """From a redacted view alone, which stays as it is; the same seed leads to the same choice."""
     legal = game.legal()
     assume(legal is not None)
     assert legal is not None
-    choices = [brain.choose(view_of_seat(game, legal.seat), legal, random.Random(seed)) for _ in range(2)]
+    view = view_of_seat(game, legal.seat)
+    choices = [brain.choose(view, legal, random.Random(seed)) for _ in range(2)]
     assert choices[0] == choices[1]
     assert choices[0] in set(legal.commands())
+    assert view == view_of_seat(game, legal.seat)
 
 
 def with_swapped_wolves(game: Game, seat: Seat) -> Game:
@@ -152,22 +139,6 @@ def test_scoring_only_what_changed_equals_scoring_everything(game: Game) -> None
     assert scores == [quick.after(place.field, place.piece.kind) for place in places]  # it changes nothing
 
 
-@pytest.mark.parametrize("players", [2, pytest.param(5, marks=pytest.mark.slow)])
-def test_greedy_beats_random(players: int) -> None:
-    """The order of strength holds; `bench.bots.brains` measures the difference."""
-    won = 0.0
-    for seed in range(10):
-        game = begun(GameOptions(players), seed)
-        rng = random.Random(seed)
-        own = Seat(seed % players)
-        while (legal := game.legal()) is not None:
-            choose = BRAINS["greedy"].choose if legal.seat == own else at_random
-            game.apply(choose(view_of_seat(game, legal.seat), legal, rng))
-        assert game.view.result is not None
-        won += own in game.view.result.winners
-    assert won >= 7
-
-
 def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
     """A brain is named as module:attribute."""
     module = types.ModuleType("my_brains")
@@ -227,3 +198,87 @@ def test_a_module_that_fails_is_reported_in_one_line(
         brain_named("failing_brain:mine")
     sentence = rf"The brain failing_brain:mine failed in {re.escape(str(file))}, line {line}: {reason}\."
     assert re.fullmatch(sentence, str(failed.value))
+
+
+def quick(level: Level) -> Level:
+    """Return the level with few simulations, and without a limit to its time."""
+    if not isinstance(level.choose, SearchBrain):
+        return level
+    simulations = level.choose.simulations // 50
+    return replace(level, choose=replace(level.choose, simulations=simulations, seconds=600.0))
+
+
+def match(first: Level, second: Level, games: int) -> float:
+    """Return how many games the first wins, with the seats changed after each."""
+    won = 0.0
+    for number in range(games):
+        game, rng = begun(GameOptions(2, random_layout=True), number), random.Random(number)
+        own = Seat(number % 2)
+        while (legal := game.legal()) is not None:
+            level = first if legal.seat == own else second
+            game.apply(level.choose(snapshot(game.view, eyes_of(legal.seat)), legal, rng))
+        assert game.view.result is not None
+        winners = game.view.result.winners
+        won += (own in winners) / len(winners)
+    return won
+
+
+def places(level: Level, seed: int) -> list[tuple[View, LegalPlaces, str]]:
+    """Return what the level saw, and the pieces that it placed, in a game against itself."""
+    game, rng, placed = begun(GameOptions(2, random_layout=True), seed), random.Random(seed), []
+    while isinstance(legal := game.legal(), LegalPlaces):
+        view = snapshot(game.view, eyes_of(legal.seat))
+        command = level.choose(view, legal, rng)
+        placed.append((view, legal, command.piece))  # type: ignore[union-attr]
+        game.apply(command)
+    return placed
+
+
+@pytest.mark.parametrize(
+    ("weaker", "stronger"),
+    [
+        ("slave", "plebeian"),
+        pytest.param("plebeian", "citizen", marks=pytest.mark.slow),
+        pytest.param("senator", "consul", marks=pytest.mark.slow),
+    ],
+)
+def test_levels_are_in_the_order_of_their_strength(weaker: str, stronger: str) -> None:
+    """A short match; `bench.bots.brains` measures by how much. The same seeds play the same games."""
+    assert match(quick(LEVELS[stronger]), quick(LEVELS[weaker]), 3) >= 2
+
+
+@pytest.mark.slow
+def test_a_senator_beats_a_citizen() -> None:
+    """With all its simulations, since with few of them it would not."""
+    assert match(LEVELS["senator"], LEVELS["citizen"], 3) >= 2
+
+
+def test_a_slave_stays_close_to_its_own() -> None:
+    """From its second placement on, as long as there is a free field beside its pieces."""
+    game, rng = begun(GameOptions(2, random_layout=True), 1), random.Random(1)
+    while isinstance(legal := game.legal(), LegalPlaces):
+        view = snapshot(game.view, eyes_of(legal.seat))
+        command = LEVELS["slave"].choose(view, legal, rng)
+        own = {field for field, seat in view.owners.items() if seat == legal.seat}
+        beside = {field for field in legal.fields if own.intersection(view.layout.adjacent(field))}
+        assert not beside or command.field in beside  # type: ignore[union-attr]
+        game.apply(command)
+
+
+@pytest.mark.parametrize(("name", "wolf"), [("plebeian", False), ("citizen", True)])
+def test_who_loves_wolves_and_who_does_not(name: str, wolf: bool) -> None:
+    """Of equal pieces a citizen places the wolf, a plebeian the other."""
+    chosen = 0
+    for _, legal, piece in places(LEVELS[name], 1):
+        equal = {each.wolf for each in legal.pieces if each[1] == piece[1]}
+        if len(equal) > 1:
+            chosen += 1
+            assert ("*" in piece) == wolf
+    assert chosen > 5
+
+
+def test_levels_are_brains() -> None:
+    """By their names, as everywhere; only those that search need processes of their own."""
+    for name, level in LEVELS.items():
+        assert brain_named(name) == NamedBrain(name, level.choose, level.told.temper)
+    assert [level.searches for level in LEVELS.values()] == [False, False, False, True, True]

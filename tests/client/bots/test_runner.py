@@ -155,17 +155,6 @@ async def test_results_for_programs() -> None:
         assert re.findall(r"`(\w+)`", row[1]) == keys
 
 
-@pytest.mark.slow
-async def test_the_same_seeds_play_the_same_games() -> None:
-    """A bot's choices depend on its seed alone."""
-    results = []
-    for seed in (7, 7, 8):
-        async with running(Config(seed=1)) as server:
-            _, out, _ = await run_to_the_end(options(server, players=3, seats=3, games=2, seed=seed))
-            results.append([line for line in out.splitlines() if line.startswith("Game")])
-    assert results[0] == results[1] != results[2]
-
-
 async def test_a_person_at_the_bots_table() -> None:
     """The bots' host starts the game once the last seat is taken, and they play to the end."""
     async with running(Config()) as server:
@@ -220,23 +209,14 @@ async def test_contradictory_options(changes: dict[str, object], sentence: str) 
     assert errors.count("\n") == 1
 
 
-async def test_no_server() -> None:
-    """The error is one sentence."""
+async def test_without_a_server_or_a_table_the_error_is_one_sentence() -> None:
     async with running(Config()) as server:
         chosen = options(server)
-    assert await run_to_the_end(chosen) == (
-        1,
-        "",
-        f"Nothing answers at {chosen.url}. Is the server running?\n",
-    )
-
-
-async def test_no_table() -> None:
-    """The error is the server's refusal."""
-    async with running(Config()) as server:
         code, out, errors = await run_to_the_end(options(server, table="ABCD"))
     assert (code, out) == (1, "")
     assert errors.startswith("There is no table ABCD.")
+    told = f"Nothing answers at {chosen.url}. Is the server running?\n"
+    assert await run_to_the_end(chosen) == (1, "", told)
 
 
 async def test_the_server_goes_away_for_good() -> None:
@@ -380,21 +360,12 @@ async def test_a_game_goes_on_after_its_bots_ended_with_the_server(tmp_path: Pat
             assert [line.name for line in person.model.state.seats] == ["ann", "greedy-1", "greedy-2"]
 
 
-@pytest.mark.parametrize("starting", [*(pytest.param(seat, marks=pytest.mark.slow) for seat in (0, 1)), 2])
-async def test_bots_choose_who_starts_at_their_tables(tmp_path: Path, starting: int) -> None:
+async def test_bots_choose_who_starts_at_their_tables(tmp_path: Path) -> None:
     """R3.1: the record of every game has it."""
     async with running(Config(records=tmp_path)) as server:
-        code, _, _ = await run_to_the_end(
-            options(server, players=3, seats=3, games=2, starting=Seat(starting))
-        )
-    assert code == 0
-    records = lines_in(tmp_path)
-    assert [f"starts {starting} chosen" in record for record in records] == [True, True]
-
-
-def lines_in(folder: Path) -> list[list[str]]:
-    """Return the lines of every file in the folder."""
-    return [path.read_text(encoding="utf-8").splitlines() for path in folder.iterdir()]
+        chosen = options(server, players=3, seats=3, games=2, starting=Seat(2))
+        assert (await run_to_the_end(chosen))[0] == 0
+    assert ["starts 2 chosen" in record for record in lines_in(tmp_path)] == [True, True]
 
 
 @pytest.mark.slow
@@ -454,3 +425,8 @@ async def test_at_a_human_pace_no_move_comes_at_once(monkeypatch: pytest.MonkeyP
         )
         moves = 36  # the pieces of two hands (R3.4)
         assert asyncio.get_running_loop().time() - begun >= moves * 0.005
+
+
+def lines_in(folder: Path) -> list[list[str]]:
+    """Return the lines of every file in the folder."""
+    return [path.read_text(encoding="utf-8").splitlines() for path in folder.iterdir()]

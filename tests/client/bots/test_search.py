@@ -1,4 +1,4 @@
-"""The search: worlds that agree with what is public, choices that can be repeated, and processes that end."""
+"""The search: worlds that agree with what is public, exact endings, and processes that end."""
 
 import asyncio
 import contextlib
@@ -12,21 +12,22 @@ import psutil
 import pytest
 from hypothesis import assume, given
 
-from client.bots.search.brain import SearchBrain, SearchFailed, chosen, searched
+from client.bots.greedy import greedy
+from client.bots.search.brain import Ending, SearchBrain, SearchFailed, chosen, searched
 from client.bots.search.tree import Move, Search, Visited, utilities
-from client.bots.search.worlds import World, Worlds
-from engine.board import FIELDS
+from client.bots.search.worlds import MOST_INFERRED, MOST_MOTIVE, World, Worlds, motives
+from engine.board import FIELDS, Field
 from engine.components import DEALS
+from engine.events import GameEnded
 from engine.game import Game, GameOptions, RandomChance
 from engine.knowledge import holdings, possible_kinds
 from engine.legal import LegalPlaces
 from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.redaction import snapshot
+from engine.scoring import Board, scored
 from engine.terrain import EMPTY, FARMER, NUMBERS, POINT, occupant
-from engine.view import Phase, View, eyes_of
-from server.app import running
-from server.config import Config
-from tests.client.bots.test_runner import options, run_to_the_end
+from engine.view import SPECTATOR, Phase, View, eyes_of
+from tests.client.bots.test_brains import with_swapped_wolves
 from tests.examples import examples
 from tests.games import begun, games, played, seeds, some_command
 from tests.server.peer import eventually
@@ -95,28 +96,6 @@ def test_no_world_is_left_out(game: Game) -> None:
     assert ways == len(list(possible_kinds(view, wolves)))
 
 
-def test_wolves_are_what_helps_their_owners() -> None:
-    """A wolf that is worth more to its owner as a farmer is drawn as one more often than before."""
-    game = begun(GameOptions(2, random_layout=True), 1)
-    rng = random.Random(1)
-    while True:
-        legal = game.legal()
-        assert isinstance(legal, LegalPlaces)
-        view = snapshot(game.view, eyes_of(legal.seat))
-        if hidden := Worlds(view).hidden:
-            break
-        wolves = [place for place in legal.commands() if place.piece.wolf]
-        game.apply(rng.choice(wolves))
-
-    def farmers(gain: float) -> int:
-        worlds = Worlds(view)
-        worlds.infer([[0.5 + gain * (FARMER <= each < 2 * FARMER) for _ in FIELDS] for each in range(EMPTY)])
-        drawn = (worlds.draw(rng).board[field] for _ in range(500) for field in hidden)
-        return sum(FARMER <= found < 2 * FARMER for found in drawn)
-
-    assert farmers(-0.1) < farmers(0.0) < farmers(0.1)
-
-
 @examples(10)
 @given(game=games(), seed=seeds)
 def test_the_same_seed_and_number_lead_to_the_same_search(game: Game, seed: int) -> None:
@@ -134,34 +113,6 @@ def test_a_search_makes_as_many_simulations_as_it_is_told(players: int) -> None:
     assert search.simulations == 1030
     assert 500 < sum(visited.visits for visited in visits.values()) <= 930
     assert all(0.0 <= visited.utility <= visited.visits for visited in visits.values())
-
-
-def test_the_time_is_up() -> None:
-    """A search without time still answers."""
-    view, legal = placing(3)
-    assert SearchBrain(10**9, 0.0)(view, legal, random.Random(1)) in set(legal.commands())
-
-
-def test_the_last_move_is_found() -> None:
-    """With one piece to place, the search takes a field that nothing else beats."""
-    for seed in range(5):
-        game = begun(GameOptions(2, random_layout=True), seed)
-        chooser = random.Random(seed)
-        while game.view.to_place > 1:
-            game.apply(some_command(game, chooser))
-        legal = game.legal()
-        assert isinstance(legal, LegalPlaces)
-        view = game.view  # that of all eyes: nothing is hidden
-        outcomes = {}
-        for place in legal.commands():
-            twin = Game(game.events, RandomChance(chooser))
-            twin.apply(place)
-            assert twin.view.result is not None
-            tallies = twin.view.result.tallies
-            packed = [tally.points * POINT + tally.items for tally in tallies]
-            outcomes[place.piece.kind, place.field] = utilities(packed)[legal.seat]
-        command = SearchBrain(2_000, math.inf)(view, legal, random.Random(seed))
-        assert outcomes[command.piece.kind, command.field] == max(outcomes.values())  # type: ignore[union-attr]
 
 
 def test_of_equal_pieces_a_search_places_the_wolf() -> None:
@@ -280,16 +231,181 @@ async def test_a_search_ends_with_a_program_that_is_killed() -> None:
     await eventually(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
 
 
-@pytest.mark.slow
-async def test_a_dead_process_is_replaced_and_the_game_goes_on() -> None:
-    """Nobody at the table notices."""
-    async with running(Config(seed=1)) as server:
-        chosen_options = options(server, seats=2, brains=("search:300",), random_layout=True)
-        game = asyncio.create_task(run_to_the_end(chosen_options))
-        for _ in range(2):
-            await eventually(lambda: bool(search_processes()))
-            for process in search_processes():
-                process.kill()
-        code, out, errors = await game
-    assert (code, errors) == (0, "")
-    assert "Game 1: search-1" in out
+# -- motives --------------------------------------------------------------------------------------
+
+
+@given(game=games())
+def test_every_hidden_wolf_has_a_motive_and_nothing_else(game: Game) -> None:
+    """At any moment of any game, and none is certain; the view stays as it is."""
+    assume(game.view.phase is Phase.PLACING)
+    view = snapshot(game.view, SPECTATOR)
+    before = snapshot(game.view, SPECTATOR)
+    found = motives(view)
+    assert view == before
+    assert set(found) == {NUMBERS[field] for field, piece in view.placed.items() if isinstance(piece, Wolf)}
+    assert all(-MOST_MOTIVE <= exponent <= MOST_MOTIVE for exponent in found.values())
+    assert not motives(game.view)  # of all eyes: nothing is hidden
+
+
+@given(game=games())
+def test_motives_do_not_depend_on_what_is_hidden(game: Game) -> None:
+    """R4.2: neither on what the seat cannot see, nor on what the wolf's owner could not."""
+    assume(game.view.phase is Phase.PLACING and game.view.turn is not None)
+    assert game.view.turn is not None
+    eyes = eyes_of(game.view.turn)
+    twin = with_swapped_wolves(game, game.view.turn)
+    found = motives(snapshot(game.view, eyes))
+    assert motives(snapshot(twin.view, eyes)) == found
+    public = motives(snapshot(game.view, SPECTATOR))
+    assert all(public[field] == exponent for field, exponent in found.items())
+
+
+def test_motives_tell_the_wolves_of_players_who_look_ahead() -> None:
+    """Of greedy players' wolves most are drawn as what they are; by chance it would be half of them."""
+    right = wolves = 0.0
+    for players in DEALS:
+        game, rng = begun(GameOptions(players, random_layout=True), players), random.Random(players)
+        while (legal := game.legal()) is not None:
+            view = snapshot(game.view, eyes_of(Seat(0)))
+            game.apply(greedy(snapshot(game.view, eyes_of(legal.seat)), legal, rng))
+        worlds = Worlds(view, motives(view))
+        boards = [worlds.draw(rng).board for _ in range(100)]
+        for number in worlds.hidden:
+            piece = game.view.placed[FIELDS[number]]
+            assert isinstance(piece, Piece)
+            right += sum(
+                board[number] == occupant(game.view.owners[FIELDS[number]], piece.kind) for board in boards
+            )
+            wolves += len(boards)
+    assert right > 0.8 * wolves > 0
+
+
+def test_worlds_follow_motives() -> None:
+    """A wolf with a motive to be a farmer is one in nearly all worlds, and with the opposite in few."""
+    game = played(GameOptions(2, random_layout=True), 1, 3)
+    view = snapshot(game.view, SPECTATOR)
+    hidden, rng = Worlds(view).hidden, random.Random(1)
+    assert hidden
+
+    def farmers(exponent: float) -> float:
+        worlds = Worlds(view, dict.fromkeys(hidden, exponent))
+        drawn = [worlds.draw(rng).board[field] // FARMER for _ in range(300) for field in hidden]
+        return sum(drawn) / len(drawn)
+
+    assert farmers(-MOST_MOTIVE) < 0.1
+    assert 0.3 < farmers(0.0) < 0.7
+    assert farmers(MOST_MOTIVE) > 0.9
+
+
+# -- the exact ending -----------------------------------------------------------------------------
+
+
+def ending(players: int, left: int, seed: int) -> tuple[Game, LegalPlaces, View]:
+    """Return a game with so many placements left, and what the seat on turn sees and may do."""
+    game, chooser = begun(GameOptions(players, random_layout=True), seed), random.Random(seed)
+    while game.view.to_place > left:
+        game.apply(some_command(game, chooser))
+    legal = game.legal()
+    assert isinstance(legal, LegalPlaces)
+    return game, legal, snapshot(game.view, eyes_of(legal.seat))
+
+
+def replied(game: Game, asking: Seat) -> list[float]:
+    """Return the utilities if everybody who has yet to place does what is best for their own seat.
+
+    Of equal placements they make the worst for the seat that asks.
+    """
+    legal = game.legal()
+    if legal is None:
+        assert game.view.result is not None
+        return utilities([tally.points * POINT + tally.items for tally in game.view.result.tallies])
+    outcomes = []
+    for command in legal.commands():
+        twin = Game(game.events, RandomChance(random.Random(0)))
+        twin.apply(command)
+        outcomes.append(replied(twin, asking))
+    return max(outcomes, key=lambda each: (each[legal.seat], -each[asking]))
+
+
+@pytest.mark.parametrize(("players", "left"), [(2, 1), (2, 2), (3, 2), (5, 1)])
+def test_an_ending_without_secrets_is_what_the_game_says(players: int, left: int) -> None:
+    """R5 to R7: every move, followed by every reply, played and scored by the game."""
+    game, legal, _ = ending(players, left, seed=players)
+    exact = Ending(game.view, Worlds(game.view)).values()  # of all eyes: nothing is hidden
+    assert exact is not None
+    for command in legal.commands():
+        twin = Game(game.events, RandomChance(random.Random(0)))
+        twin.apply(command)
+        expected = replied(twin, legal.seat)[legal.seat]
+        assert exact[Move(command.piece.kind, FIELDS.index(command.field))] == pytest.approx(expected)
+    assert len(exact) == len(legal.fields)
+
+
+def possible_worlds(view: View) -> Iterator[tuple[int, dict[Field, Piece]]]:
+    """Yield how many ways there are for each board that agrees with what is public, and its pieces."""
+    wolves = [field for field, piece in view.placed.items() if isinstance(piece, Wolf)]
+    for kinds in possible_kinds(view, wolves):
+        pieces = {field: piece for field, piece in view.placed.items() if isinstance(piece, Piece)}
+        ways, left = 1, [dict(hand) for hand in view.start.hands]
+        for field in wolves:
+            piece = Piece.of(view.placed[field].people, kinds[field], wolf=True)
+            ways *= left[view.owners[field]][piece]
+            left[view.owners[field]][piece] -= 1
+            pieces[field] = piece
+        yield ways, pieces
+
+
+@pytest.mark.parametrize("players", DEALS)
+def test_the_last_placement_is_weighed_over_all_that_may_be_hidden(players: int) -> None:
+    """R3.5, R4.2: without inference every dealt wolf piece is as likely; a move is worth the mean."""
+    _, legal, view = ending(players, 1, seed=1)
+    exact = Ending(view, Worlds(view)).values()
+    assert exact is not None
+    worlds = list(possible_worlds(view))
+    assert len(worlds) > 1
+    for command in list(legal.commands())[:2]:
+        owners = {**view.owners, command.field: command.seat}
+        total = 0.0
+        for ways, pieces in worlds:
+            board = Board(view.layout, {**pieces, command.field: command.piece}, owners)
+            *_, end = scored(board, view.laurels, view.seats)
+            assert isinstance(end, GameEnded)
+            packed = [tally.points * POINT + tally.items for tally in end.tallies]
+            total += ways * utilities(packed)[legal.seat]
+        mean = total / sum(ways for ways, _ in worlds)
+        assert exact[Move(command.piece.kind, FIELDS.index(command.field))] == pytest.approx(mean)
+
+
+def test_inference_weighs_an_ending() -> None:
+    """If wolves are better as merchants, a world is less likely the more of them are farmers."""
+    _, _, view = ending(2, 1, seed=1)
+    worlds = Worlds(view)
+    before = [(world.board, weight) for weight, world in worlds.weighted()]
+    worlds.infer([[-1.0 * (FARMER <= each < 2 * FARMER)] * len(FIELDS) for each in range(EMPTY)])
+    after = [(world.board, weight) for weight, world in worlds.weighted()]
+    assert len({board for board, _ in before}) == worlds.count > 1
+    for (board, unweighed), (same, weighed) in zip(before, after, strict=True):
+        farmers = sum(FARMER <= board[field] < 2 * FARMER for field in worlds.hidden)
+        assert board == same
+        assert weighed == pytest.approx(unweighed * math.exp(-MOST_INFERRED * farmers))
+
+
+@pytest.mark.parametrize("players", DEALS)
+def test_an_ending_begins_when_nobody_has_two_pieces(players: int) -> None:
+    """Before that a seat's later choice could depend on what it learns."""
+    _, _, view = ending(players, players + 1, seed=1)
+    assert Ending(view, Worlds(view)).boards == math.inf
+    _, legal, view = ending(players, 1, seed=1)
+    worlds = Worlds(view)
+    assert Ending(view, worlds).boards == len(legal.fields) * worlds.count
+
+
+def test_a_brain_plays_an_ending_exactly_if_it_may_try_enough_boards() -> None:
+    """It counts boards as simulations; with fewer, or if the time is up, it samples."""
+    _, _, view = ending(2, 1, seed=1)
+    boards = int(Ending(view, Worlds(view)).boards)
+    exact = SearchBrain(boards, 600.0).visits(view, 1)
+    assert {visits for visits, _ in exact.values()} == {1}
+    assert exact == SearchBrain(boards, 600.0).visits(view, 1)
+    for sampled in (SearchBrain(boards - 1, 600.0), SearchBrain(boards, 0.0)):
+        assert max(visits for visits, _ in sampled.visits(view, 1).values()) > 1

@@ -1,18 +1,25 @@
 """A server's part of a script in which the client gets a seat at table ABCD."""
 
+import contextlib
 import dataclasses
+from collections.abc import AsyncIterator
 
+from client.network.connection import Connection, connected
 from engine.game import Game
 from engine.pieces import Seat
 from engine.redaction import redacted
 from engine.view import eyes_of
 from protocol.events import event_map
 from protocol.messages import (
+    NEW,
     Events,
     JoinTable,
+    Ping,
+    Pong,
+    Resume,
     Seated,
 )
-from tests.client.scripted import FAST_RETRIES, Peer
+from tests.client.scripted import FAST_RETRIES, Act, Peer, scripted
 
 SHORT_TIMEOUTS = dataclasses.replace(FAST_RETRIES, opening=0.05, answer=0.05)
 TOKEN = "a-token"
@@ -24,14 +31,50 @@ def events_frame(game: Game, first: int, last: int | None = None) -> Events:
     return Events(first, [event_map(event) for event in seen])
 
 
-async def seat_joiner(peer: Peer) -> None:
-    """Greet the client and give it seat 0 at table ABCD."""
-    await peer.welcome()
-    join = await peer.receive(JoinTable)
-    await peer.send(Seated(join.id, "ABCD", 0, TOKEN))
+async def seat_joiner(peer: Peer, *others: str) -> None:
+    """Greet the client, tell it the addresses of other servers, and give it seat 0 at table ABCD."""
+    await peer.welcome(*others)
+    await peer.send(Seated((await peer.receive(JoinTable)).id, "ABCD", 0, TOKEN))
+
+
+async def seat_and_drop(peer: Peer) -> None:
+    await seat_joiner(peer)
+    peer.drop()
+
+
+async def seat_returner(peer: Peer, *others: str, seat: int = 0) -> None:
+    """Greet the client, which shows its token, and give it its seat at table ABCD back."""
+    await peer.welcome(*others)
+    resume = await peer.receive(Resume)
+    assert (resume.table, resume.token) == ("ABCD", TOKEN)
+    await peer.send(Seated(resume.id, "ABCD", seat))
+
+
+async def return_and_wait(peer: Peer) -> None:
+    await seat_returner(peer)
+    await peer.until_closed()
+
+
+async def return_and_pong(peer: Peer) -> None:
+    await seat_returner(peer)
+    await answer_ping(peer)
+
+
+async def answer_ping(peer: Peer) -> None:
+    """Answer a ping, and send nothing more until the client goes."""
+    await peer.send(Pong((await peer.receive(Ping)).id))
+    await peer.until_closed()
 
 
 async def greet_and_wait(peer: Peer) -> None:
     """Greet the client, and send nothing until it goes."""
     await peer.welcome()
     await peer.until_closed()
+
+
+@contextlib.asynccontextmanager
+async def joined(*acts: Act) -> AsyncIterator[Connection]:
+    """Yield a connection to a server that follows a script, which has seated its client at table ABCD."""
+    async with scripted(*acts) as url, connected(url, timeouts=FAST_RETRIES) as connection:
+        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+        yield connection

@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import dataclasses
 import itertools
+from collections.abc import Callable
 
 import pytest
+from msgspec import structs
 
 from client.network.connection import (
     ConnectFailed,
@@ -14,6 +16,7 @@ from client.network.connection import (
     connected,
 )
 from client.network.refusals import describe_refusal
+from client.network.waiting import Waiting
 from client.tables.table import Back, Closed, Happened, Lost, TableClosed, TableModel
 from engine.board import Field
 from engine.events import Place
@@ -46,16 +49,19 @@ from protocol.messages import (
 from protocol.moves import move_message
 from server.app import running
 from server.config import Config
-from tests.client.network.seated import SHORT_TIMEOUTS, TOKEN, events_frame, greet_and_wait, seat_joiner
+from tests.client.network.seated import (
+    SHORT_TIMEOUTS,
+    TOKEN,
+    answer_ping,
+    events_frame,
+    greet_and_wait,
+    joined,
+    return_and_wait,
+    seat_and_drop,
+    seat_joiner,
+    seat_returner,
+)
 from tests.client.scripted import FAST_RETRIES, TIMEOUT, Act, Peer, next_update, queued_updates, scripted
-
-
-async def seat_returner(peer: Peer, seat: int = 0) -> None:
-    """Greet the client, which shows its token, and give it its seat at table ABCD back."""
-    await peer.welcome()
-    resume = await peer.receive(Resume)
-    assert (resume.table, resume.token) == ("ABCD", TOKEN)
-    await peer.send(Seated(resume.id, "ABCD", seat))
 
 
 async def test_a_move_survives_a_lost_connection(game: Game) -> None:
@@ -77,8 +83,7 @@ async def test_a_move_survives_a_lost_connection(game: Game) -> None:
         await peer.send(Done(sent[1].id))
         await peer.until_closed()
 
-    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+    async with joined(act, again) as connection:
         await next_update(connection, Happened)
         await connection.ask(move_message(NEW, Place(Seat(0), Piece("Em*"), Field("C4"))))
         assert sent[0] == sent[1]
@@ -100,8 +105,7 @@ async def test_events_with_the_id_of_a_request_answer_it(game: Game) -> None:
         await peer.send(Events(1, frame.events, id=start.id))
         await peer.until_closed()
 
-    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+    async with joined(act) as connection:
         await connection.ask(StartGame(NEW))
         assert connection.model.seq == len(game.events)
 
@@ -137,10 +141,7 @@ def test_pauses_grow_and_differ_between_clients() -> None:
     for one in pauses:
         for number, pause in enumerate(one):
             assert min(0.1 * 2**number, 2.5) <= pause <= min(0.2 * 2**number, 5.0)
-
-
-def test_a_minute_has_few_attempts() -> None:
-    """A server that is gone, or sends everybody away, is tried some twenty times a minute by each client."""
+    # A server that is gone, or sends everybody away, is tried some twenty times a minute by each client.
     assert sum(itertools.islice(Timeouts().pauses(), 28)) > 60
 
 
@@ -157,28 +158,33 @@ async def close_after_the_welcome(peer: Peer) -> None:
     await peer.socket.close(1013)
 
 
-async def close_after_the_return(peer: Peer) -> None:
-    await seat_returner(peer)
-    await peer.socket.close(1001)
+def close_after_the_return(code: int) -> Act:
+    async def act(peer: Peer) -> None:
+        await seat_returner(peer)
+        await peer.socket.close(code)
+
+    return act
 
 
 @pytest.mark.parametrize(
-    "hostile", [reset_at_once, close_at_once, close_after_the_welcome, close_after_the_return]
+    "hostile",
+    [
+        reset_at_once,
+        close_at_once,
+        close_after_the_welcome,
+        *map(close_after_the_return, (1000, 1001, 1011, 1012, 1013)),
+    ],
 )
 async def test_a_server_that_sends_everybody_away_is_left_in_peace(hostile: Act) -> None:
     """However far a client gets before the connection ends again, each pause is longer than the last."""
     timeouts = dataclasses.replace(FAST_RETRIES, first_pause=0.001, longest_pause=TIMEOUT)
     attempts = 7
 
-    async def let_in(peer: Peer) -> None:
-        await seat_joiner(peer)
-        peer.drop()
-
     async def end(peer: Peer) -> None:
         await peer.socket.close(1008, "the end")
 
     async with (
-        scripted(let_in, *[hostile] * attempts, end) as url,
+        scripted(seat_and_drop, *[hostile] * attempts, end) as url,
         connected(url, timeouts=timeouts) as connection,
     ):
         await connection.ask(JoinTable(NEW, "ABCD", "ann"))
@@ -235,8 +241,7 @@ async def test_a_player_who_was_leaving_does_not_resume() -> None:
         await peer.receive(Leave)
         peer.drop()
 
-    async with scripted(act, greet_and_wait) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+    async with joined(act, greet_and_wait) as connection:
         await connection.ask(Leave(NEW))
         assert connection.model.table is None
         await next_update(connection, Back)
@@ -248,11 +253,9 @@ async def test_leaving_clears_the_table() -> None:
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
         await peer.send(Done((await peer.receive(Leave)).id), Said("bye", 1))
-        await peer.send(Pong((await peer.receive(Ping)).id))
-        await peer.until_closed()
+        await answer_ping(peer)
 
-    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+    async with joined(act) as connection:
         await connection.ask(Leave(NEW))
         assert connection.model.table is None
         await connection.ask(Ping(NEW))
@@ -272,9 +275,8 @@ async def test_a_seat_that_comes_too_late_is_still_the_clients() -> None:
         peer.drop()
 
     async def again(peer: Peer) -> None:
-        await seat_returner(peer, 1)
-        await peer.send(Pong((await peer.receive(Ping)).id))
-        await peer.until_closed()
+        await seat_returner(peer, seat=1)
+        await answer_ping(peer)
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         connection._timeouts = SHORT_TIMEOUTS
@@ -303,39 +305,9 @@ async def test_final_closes(code: int, reason: str, sentence: str) -> None:
         await seat_joiner(peer)
         await peer.socket.close(code, reason)
 
-    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+    async with joined(act) as connection:
         assert await next_update(connection, Closed) == Closed(code, sentence)
         assert not connection.online
-
-
-@pytest.mark.parametrize("code", [1000, 1001, 1011, 1012, 1013])
-async def test_the_client_reconnects_after_other_closes(code: int) -> None:
-    """It also goes on when new connections are lost immediately."""
-
-    async def act(peer: Peer) -> None:
-        await seat_joiner(peer)
-        await peer.socket.close(code)
-
-    async def dropped(peer: Peer) -> None:
-        peer.drop()
-
-    async def busy(peer: Peer) -> None:
-        await peer.welcome()
-        await peer.receive(Resume)
-        await peer.socket.close(1013, "later")
-
-    async def again(peer: Peer) -> None:
-        await seat_returner(peer)
-        await peer.until_closed()
-
-    async with (
-        scripted(act, dropped, busy, again) as url,
-        connected(url, timeouts=FAST_RETRIES) as connection,
-    ):
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
-        await next_update(connection, Back)
-        assert connection.online
 
 
 @pytest.mark.parametrize(
@@ -345,72 +317,53 @@ async def test_the_client_reconnects_after_other_closes(code: int) -> None:
 async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) -> None:
     """If everybody left, the game is in the archive, and there may be no room for it immediately."""
 
-    async def act(peer: Peer) -> None:
-        await seat_joiner(peer)
-        peer.drop()
-
     async def not_yet(peer: Peer) -> None:
         await peer.welcome()
         about = {"seconds": "1"} if code in {Code.TOO_SOON, Code.SERVER_STOPPING} else None
         await peer.send(Refused(code, "Not yet.", (await peer.receive(Resume)).id, about=about))
         await peer.until_closed()
 
-    async def again(peer: Peer) -> None:
-        await seat_returner(peer, 1)
-        await peer.until_closed()
-
-    async with scripted(act, not_yet, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+    async with joined(seat_and_drop, not_yet, return_and_wait) as connection:
         await next_update(connection, Back)
         assert connection.online
 
 
-@pytest.mark.parametrize("code", ["bad-token", "no-such-table", "table-damaged"])
-async def test_a_lost_seat_leads_to_the_lobby(code: str) -> None:
+@pytest.mark.parametrize(
+    ("first", "code"),
+    [
+        *((JoinTable(NEW, "ABCD", "ann"), code) for code in ("bad-token", "no-such-table", "table-damaged")),
+        (Watch(NEW, "ABCD"), "no-spectators"),
+    ],
+)
+async def test_a_lost_place_leads_to_the_lobby(first: JoinTable | Watch, code: str) -> None:
     """The reader of the news learns why, and so is who waits for the table; the lobby answers."""
+    refused = Refused(code, "No.", about={"table": "ABCD"})
 
     async def act(peer: Peer) -> None:
-        await seat_joiner(peer)
+        if isinstance(first, JoinTable):
+            await seat_joiner(peer)
+        else:
+            await peer.welcome()
+            await peer.send(Watching((await peer.receive(Watch)).id, "ABCD"))
         await peer.receive(Say)
         peer.drop()
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        await peer.send(Refused(code, "No.", (await peer.receive(Resume)).id, about={"table": "ABCD"}))
+        back = await peer.receive(Resume) if isinstance(first, JoinTable) else await peer.receive(Watch)
+        await peer.send(structs.replace(refused, id=back.id))
         await peer.send(Tables((await peer.receive(ListTables)).id, []))
         await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+        await connection.ask(first)
         with pytest.raises(NoAnswer) as unanswered:
             await connection.ask(Say(NEW, "hello"))
-        assert str(unanswered.value) == describe_refusal(Refused(code, "No.", about={"table": "ABCD"}))
+        assert str(unanswered.value) == describe_refusal(refused)
         assert (await next_update(connection, TableClosed)).refused.code == code
         await next_update(connection, Back)
         assert connection.model == TableModel()
         assert (await connection.ask(ListTables(NEW))).tables == []
-
-
-async def test_a_table_that_may_no_longer_be_watched_leads_to_the_lobby() -> None:
-    """A spectator who returns learns why, too."""
-
-    async def act(peer: Peer) -> None:
-        await peer.welcome()
-        await peer.send(Watching((await peer.receive(Watch)).id, "ABCD"))
-        peer.drop()
-
-    async def again(peer: Peer) -> None:
-        await peer.welcome()
-        await peer.send(
-            Refused("no-spectators", "No.", (await peer.receive(Watch)).id, about={"table": "ABCD"})
-        )
-        await peer.until_closed()
-
-    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(Watch(NEW, "ABCD"))
-        assert (await next_update(connection, TableClosed)).refused.code == "no-spectators"
-        await next_update(connection, Back)
-        assert connection.online
 
 
 async def test_a_server_that_is_gone_for_good() -> None:
@@ -425,3 +378,26 @@ async def test_a_server_that_is_gone_for_good() -> None:
         with pytest.raises(ConnectFailed, match="Gave up after"):
             await connection.ask(Say(NEW, "hello"))
         assert "Gave up after 0.05 s." in (await next_update(connection, Closed)).reason
+
+
+ENDS: dict[str, Callable[[Waiting], None]] = {
+    "answered": lambda waiting: waiting.settle(Done(1)),
+    "failed": lambda waiting: waiting.fail(ConnectFailed("lost")),
+    "refused": lambda waiting: waiting.refuse(Refused("not-at-table", "You are at no table.", 1)),
+}
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+async def test_only_the_first_end_of_a_request_counts(end: Callable[[Waiting], None]) -> None:
+    """A caller that has given up, or was answered in the same moment, is told nothing more."""
+    loop = asyncio.get_running_loop()
+    settled = Waiting(Leave(1), Done, loop.create_future())
+    settled.alarm = loop.call_later(3600, settled.fail, ConnectFailed("late"))
+    settled.settle(Done(1))
+    given_up = Waiting(Leave(1), Done, loop.create_future())
+    given_up.answer.cancel()
+    for waiting in (settled, given_up):
+        end(waiting)
+        assert waiting.alarm is None
+    assert await settled.answer == Done(1)
+    assert given_up.answer.cancelled()

@@ -38,7 +38,15 @@ from protocol.messages import (
     TableSummary,
 )
 from protocol.moves import move_message
-from tests.client.network.seated import SHORT_TIMEOUTS, TOKEN, events_frame, greet_and_wait, seat_joiner
+from tests.client.network.seated import (
+    SHORT_TIMEOUTS,
+    TOKEN,
+    answer_ping,
+    events_frame,
+    greet_and_wait,
+    joined,
+    seat_joiner,
+)
 from tests.client.scripted import FAST_RETRIES, Peer, next_update, queued_updates, scripted
 
 
@@ -67,11 +75,9 @@ async def test_a_refusal_is_raised_by_the_refused_request() -> None:
         await seat_joiner(peer)
         place = await peer.receive(PlacePiece)
         await peer.send(Refused("field-taken", "C4 is taken.\x07", place.id, "R4.1"))
-        await peer.send(Pong((await peer.receive(Ping)).id))
-        await peer.until_closed()
+        await answer_ping(peer)
 
-    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+    async with joined(act) as connection:
         with pytest.raises(RequestRefused) as refusal:
             await connection.ask(move_message(NEW, Place(Seat(0), Piece("Em*"), Field("C4"))))
         assert (refusal.value.code, str(refusal.value), refusal.value.rule) == (
@@ -176,11 +182,9 @@ async def test_what_a_newer_server_sends_besides_is_passed_over() -> None:
         await peer.socket.send(unknown)
         await peer.send(Seated(resume.id, "ABCD", 0))
         await peer.socket.send(unknown)
-        await peer.send(Pong((await peer.receive(Ping)).id))
-        await peer.until_closed()
+        await answer_ping(peer)
 
-    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+    async with joined(act, again) as connection:
         await next_update(connection, Back)
         await connection.ask(Ping(NEW))
 
@@ -231,8 +235,7 @@ async def test_a_gap_is_filled_by_a_sync(game: Game) -> None:
         await peer.send(events_frame(game, 5), Done(sync.id))
         await peer.until_closed()
 
-    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+    async with joined(act) as connection:
         while connection.model.seq < len(game.events):
             await next_update(connection, Happened)
         assert connection.model.view == snapshot(game.view, eyes_of(Seat(0)))
@@ -259,8 +262,7 @@ async def test_a_gap_that_stays_open_leads_to_a_new_connection(game: Game, answe
         await peer.send(Seated(resume.id, "ABCD", 0), events_frame(game, 5))
         await peer.until_closed()
 
-    async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+    async with joined(act, again) as connection:
         connection._timeouts = FAST_RETRIES if answered else SHORT_TIMEOUTS
         seated.set()
         lost = await next_update(connection, Lost)
@@ -278,11 +280,9 @@ async def test_a_slow_reader_of_updates_gets_a_refresh() -> None:
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
         await peer.send(*(Said(str(number), 1) for number in range(many)))
-        await peer.send(Pong((await peer.receive(Ping)).id))
-        await peer.until_closed()
+        await answer_ping(peer)
 
-    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+    async with joined(act) as connection:
         await connection.ask(Ping(NEW))
         updates = queued_updates(connection)
         assert len(updates) <= 1024

@@ -37,7 +37,9 @@ from protocol.messages import (
 from protocol.moves import move_message
 from server.app import Running, running
 from server.config import Config
-from tests.client.network.seated import greet_and_wait
+from tests.client.network.seated import (
+    greet_and_wait,
+)
 from tests.client.scripted import FAST_RETRIES, TIMEOUT, Peer, next_update, scripted
 
 

@@ -22,10 +22,14 @@ from client.network.transport import (
 from client.tables.table import Back, Closed
 from protocol.codes import CloseCode, Code
 from protocol.limits import ADDRESSES_TOLD
-from protocol.messages import NEW, Hello, JoinTable, Moved, Ping, Pong, Refused, Resume, Seated
+from protocol.messages import NEW, Hello, JoinTable, Moved, Ping, Refused, Resume
+from tests.client.network.seated import (
+    return_and_pong,
+    seat_joiner,
+    seat_returner,
+)
 from tests.client.scripted import FAST_RETRIES, Peer, next_update, scripted
 
-TOKEN = "a-token"
 NOWHERE = "ws://127.0.0.1:1"  # where no server is
 GIVEN, SECOND, THIRD = "ws://given.example", "ws://second.example", "ws://third.example"
 LOST = ConnectFailed("lost")
@@ -36,25 +40,6 @@ def ways(*others: str, given: str = GIVEN) -> ServerAddresses:
     found = ServerAddresses(Address(given, "a test", Access(headers=headers, hosts=None)))
     found.learn(others)
     return found
-
-
-async def seat(peer: Peer, *others: str) -> None:
-    """Greet the client and give it seat 0 at table ABCD."""
-    await peer.welcome(*others)
-    await peer.send(Seated((await peer.receive(JoinTable)).id, "ABCD", 0, TOKEN))
-
-
-async def seat_again(peer: Peer, *others: str) -> None:
-    """Greet the client, which shows its token, and give it its seat back."""
-    await peer.welcome(*others)
-    resume = await peer.receive(Resume)
-    assert (resume.table, resume.token) == ("ABCD", TOKEN)
-    await peer.send(Seated(resume.id, "ABCD", 0))
-
-
-async def answer_ping(peer: Peer) -> None:
-    await peer.send(Pong((await peer.receive(Ping)).id))
-    await peer.until_closed()
 
 
 async def send_on(peer: Peer, address: str) -> None:
@@ -181,20 +166,16 @@ def test_a_server_that_is_of_no_use_is_left_out() -> None:
 async def test_a_client_goes_to_a_server_that_it_was_told_of() -> None:
     """Neither the one that it was given nor the one that it was sent to is there any more."""
 
-    async def third(peer: Peer) -> None:
-        await seat_again(peer)
-        await answer_ping(peer)
-
-    async with contextlib.AsyncExitStack() as staying, scripted(third) as third_url:
+    async with contextlib.AsyncExitStack() as staying, scripted(return_and_pong) as third_url:
 
         async def second(peer: Peer) -> None:
-            await seat_again(peer, NOWHERE, third_url)
+            await seat_returner(peer, NOWHERE, third_url)
             await peer.until_closed()
 
         async with scripted(second) as second_url:
 
             async def first(peer: Peer) -> None:
-                await seat(peer)
+                await seat_joiner(peer)
                 await peer.send(Moved(second_url))
                 await peer.until_closed()
 
@@ -209,20 +190,16 @@ async def test_a_client_goes_to_a_server_that_it_was_told_of() -> None:
 async def test_a_table_that_moves_twice_in_a_row_is_found() -> None:
     """The server to which it was given first has given it on."""
 
-    async def third(peer: Peer) -> None:
-        await seat_again(peer)
-        await answer_ping(peer)
-
     async def second(peer: Peer) -> None:
         await send_on(peer, third_url)
 
     async def first(peer: Peer) -> None:
-        await seat(peer)
+        await seat_joiner(peer)
         await peer.send(Moved(second_url))
         await peer.until_closed()
 
     async with (
-        scripted(third) as third_url,
+        scripted(return_and_pong) as third_url,
         scripted(second) as second_url,
         scripted(first) as url,
         connected(url, timeouts=FAST_RETRIES) as connection,
@@ -240,19 +217,15 @@ async def test_one_server_that_lets_nobody_in_does_not_end_the_game() -> None:
         await peer.socket.close(1008)
 
     async def first(peer: Peer) -> None:
-        await seat(peer, locked_url)
+        await seat_joiner(peer, locked_url)
         peer.drop()
 
     async def drop(peer: Peer) -> None:
         peer.drop()
 
-    async def again(peer: Peer) -> None:
-        await seat_again(peer)
-        await answer_ping(peer)
-
     async with (
         scripted(lock) as locked_url,
-        scripted(first, drop, drop, again) as url,
+        scripted(first, drop, drop, return_and_pong) as url,
         connected(url, timeouts=FAST_RETRIES) as connection,
     ):
         await connection.ask(JoinTable(NEW, "ABCD", "ann"))
@@ -270,7 +243,7 @@ async def test_a_seat_that_was_taken_over_is_asked_for_nowhere_else() -> None:
     async with scripted(take_over) as second_url:
 
         async def first(peer: Peer) -> None:
-            await seat(peer)
+            await seat_joiner(peer)
             await peer.send(Moved(second_url))
             await peer.until_closed()
 
