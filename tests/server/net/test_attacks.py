@@ -12,10 +12,9 @@ from collections.abc import AsyncIterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.exceptions import ConnectionClosed
 
 from protocol.codec import encode
-from protocol.codes import Code
 from protocol.limits import VERSIONS
 from protocol.messages import (
     ClientMessage,
@@ -46,7 +45,6 @@ from tests.server.peer import (
     Peer,
     check_views,
     connected,
-    connected_without_hello,
     eventually,
     frame,
     game,
@@ -131,22 +129,6 @@ def test_no_frame_disturbs_the_other_tables(frames: list[bytes]) -> None:
                 await attacker.ask(Ping(attacker.next_id()))
 
     asyncio.run(attack())
-
-
-async def test_messages_sent_byte_by_byte_are_read() -> None:
-    """A slow writer delays nobody, and its messages are answered once they are complete."""
-    async with under_attack() as (server, (player, _)):
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        sent = UPGRADE + frame(0x2, encode(MESSAGES[0])) + frame(0x2, encode(ListTables(9)))
-        for byte in sent:
-            writer.write(bytes((byte,)))
-            await writer.drain()
-            if byte % 16 == 0:
-                await player.nothing_but_pong()
-        async with asyncio.timeout(TIMEOUT):
-            await reader.readuntil(b"welcome")
-            await reader.readuntil(b"tables")
-        writer.close()
 
 
 @pytest.mark.parametrize(
@@ -241,56 +223,3 @@ async def test_a_connection_that_ends_is_freed_without_a_search_for_cycles(said:
             await eventually(lambda: count_objects() == before)
         finally:
             gc.enable()
-
-
-async def test_a_flood_of_connections_leaves_nothing_behind() -> None:
-    """Connections beyond an address's limit are refused; connected players play on."""
-    async with under_attack(connections_per_address=20) as (server, (player, _)):
-        all_tried = asyncio.Barrier(100)  # or a fast server would see few of them at the same time
-
-        async def connect_once() -> bool:
-            try:
-                async with connected_without_hello(server.port) as attacker:
-                    await attacker.hello()
-                    await all_tried.wait()
-                    return True
-            except (InvalidHandshake, ConnectionClosed, OSError, EOFError):
-                await all_tried.wait()
-                return False
-
-        async def play() -> None:
-            for _ in range(20):
-                await player.nothing_but_pong()
-
-        accepted = await asyncio.gather(*(connect_once() for _ in range(100)), play())
-        assert False in accepted
-
-
-async def test_a_table_code_gives_neither_a_seat_nor_a_secret() -> None:
-    """A client that knows the code of a game may only watch it."""
-    async with under_attack() as (server, players), connected(server.port) as thief:
-        code = players[0].code
-        assert (await thief.refused(JoinTable(1, code, "Thief"))).code == Code.GAME_RUNNING
-        for number, token in enumerate(("0", code, "Player 0")):
-            assert (await thief.refused(Resume(10 + number, code, token))).code == Code.BAD_TOKEN
-        await thief.watch(code)
-        assert players[0].legal is not None
-        for message in (StartGame(20), players[0].random_move(random.Random(3))):
-            assert (await thief.refused(message)).code == Code.NOT_A_PLAYER
-
-
-async def test_a_replayed_move_is_refused_elsewhere() -> None:
-    """It is refused on another connection and from another seat, and counts once on its own."""
-    async with under_attack() as (server, players):
-        mover = players[0]
-        other = players[1]
-        move = mover.random_move(random.Random(4))
-        async with connected(server.port) as attacker:
-            assert (await attacker.refused(move)).code == Code.NOT_AT_A_TABLE
-            await attacker.watch(mover.code)
-            assert (await attacker.refused(move)).code == Code.NOT_A_PLAYER
-        assert (await other.refused(move)).code == "not-your-turn"
-        await mover.done(move)
-        await other.caught_up(mover.seq)
-        assert (await other.refused(move)).code in {"not-in-hand", Code.ID_REUSED, "not-your-turn"}
-        await mover.done(move)

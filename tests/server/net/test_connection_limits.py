@@ -198,26 +198,6 @@ async def test_what_many_connections_have_freed_is_given_back(monkeypatch: pytes
         await eventually(lambda: given_back == [0, 0])
 
 
-async def test_a_silent_connection_is_closed() -> None:
-    """A connection that sends nothing ends after the hello time."""
-    async with memory_server(hello_seconds=0.1) as server:
-        assert await exchange(server.port) == b""
-
-
-async def test_silent_connections_do_not_delay_the_shutdown() -> None:
-    """The server stops at once, even if a silent connection has much time left."""
-    async with memory_server(hello_seconds=TIMEOUT * 5) as server:
-        _, silent = await asyncio.open_connection("127.0.0.1", server.port)
-        _, slow = await asyncio.open_connection("127.0.0.1", server.port)
-        slow.write(b"GET / HTTP/1.1\r\n")
-        async with connected(server.port) as player:  # by now the server has the other two
-            await player.nothing_but_pong()
-        stopping = asyncio.get_running_loop().time()
-    assert asyncio.get_running_loop().time() - stopping < TIMEOUT
-    silent.close()
-    slow.close()
-
-
 @pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, new_loop], ids=["Python's", "the server's"])
 def test_a_flood_of_connections_leaves_the_loop_time_for_all_else(
     loop_factory: Callable[[], asyncio.AbstractEventLoop],
@@ -297,19 +277,6 @@ async def test_connections_that_come_while_the_server_stops_are_cut() -> None:
             writer.close()
 
 
-async def test_silent_connections_count_towards_the_limit_of_their_address() -> None:
-    """Most silent connections beyond the limit are closed immediately."""
-    async with memory_server(connections_per_address=4, hello_seconds=TIMEOUT * 5) as server:
-        streams = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(40)]
-        waiting = {asyncio.create_task(reader.read()) for reader, _ in streams}
-        async with asyncio.timeout(TIMEOUT):
-            while len(waiting) > 20:
-                _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    for _, writer in streams:
-        writer.close()
-    await asyncio.wait(waiting)
-
-
 async def test_a_web_page_is_refused() -> None:
     """An Origin header means a web page, which could play with its visitor's seat."""
     async with memory_server() as server:
@@ -362,12 +329,3 @@ async def test_a_client_that_floods_and_never_reads_is_disconnected(
             with contextlib.suppress(ConnectionError):
                 await reader.read()
                 await writer.wait_closed()
-
-
-async def test_a_client_may_ping_now_and_then() -> None:
-    """Websocket pings at a modest rate are answered."""
-    async with memory_server() as server, connected(server.port) as peer:
-        for _ in range(20):
-            async with asyncio.timeout(TIMEOUT):
-                await (await peer.socket.ping())
-        await peer.nothing_but_pong()

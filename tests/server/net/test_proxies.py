@@ -4,12 +4,10 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
-import shutil
 import socket
 import ssl
 import struct
-import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -19,14 +17,13 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
-from protocol.codes import Code
-from protocol.messages import JoinTable, Leave, OpenTable, Remove, TableState
+from protocol.messages import Leave, OpenTable, TableState
 from server.app import Running, running
 from server.config import Config, Limits
 from server.net.connections import address
 from server.net.connections.proxy_header import BadProxyHeader, ProxyHeader, proxy_header
 from server.net.proxies import TrustedProxies
-from tests.server.peer import TIMEOUT, UPGRADE, Peer, connected
+from tests.server.peer import TIMEOUT, UPGRADE, Peer, connected, eventually
 
 SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 TCP4 = socket.inet_aton("203.0.113.7") + socket.inet_aton("192.0.2.1") + struct.pack("!HH", 4711, 443)
@@ -219,21 +216,11 @@ async def test_a_stranger_cannot_choose_an_address() -> None:
         assert await status_of(asking(server.port, "203.0.113.1")) == 101
 
 
-async def test_without_trust_nothing_changes() -> None:
-    """A server that trusts no proxy counts the proxy's address."""
-    config = Config(limits=Limits(connections_per_address=1))
-    async with running(config) as server, asking(server.port, "203.0.113.1"):
-        assert await status_of(asking(server.port, "203.0.113.2")) == 503
-
-
 async def test_many_networks_of_one_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not newcomers, and not a player of theirs who comes back."""
     monkeypatch.setattr(address, "_SECONDS_TO_SIT_DOWN", 0.0)
     limits = {"connections": 12.0, "connections_per_address": 4.0}
-    async with (
-        server_behind_a_proxy(header=False, **limits) as server,
-        contextlib.AsyncExitStack() as stack,
-    ):
+    async with server_behind_a_proxy(header=False, **limits) as server, contextlib.AsyncExitStack() as stack:
         player = Peer(await stack.enter_async_context(asking(server.port, "2001:db8:7:ffff::1")))
         await player.hello()
         await player.open(2)
@@ -249,23 +236,6 @@ async def test_many_networks_of_one_keep_nobody_out(monkeypatch: pytest.MonkeyPa
             back = Peer(socket)
             await back.hello()
             await back.resume(player.code, player.token)
-
-
-async def test_whoever_is_removed_does_not_come_back_from_the_network_beside() -> None:
-    """An IPv6 network of 48 bits is free to have."""
-    async with server_behind_a_proxy() as server, contextlib.AsyncExitStack() as stack:
-        host, removed, back, other = [
-            Peer(await stack.enter_async_context(asking(server.port, source)))
-            for source in ("198.51.100.1", "2001:db8:7:1::1", "2001:db8:7:2::1", "2001:db8:8::1")
-        ]
-        for peer in (host, removed, back, other):
-            await peer.hello()
-        await host.open(3)
-        await removed.join(host.code, "Removed")
-        await host.done(Remove(host.next_id(), 1))
-        refused = await back.refused(JoinTable(back.next_id(), host.code, "Back"))
-        assert refused.code == Code.REMOVED_NEARBY
-        await other.join(host.code, "Other")
 
 
 async def test_the_log_and_the_session_have_the_clients_address(caplog: pytest.LogCaptureFixture) -> None:
@@ -416,42 +386,46 @@ async def test_health_checks_by_a_plain_connection_are_not_logged(
         assert [record.getMessage() for record in told] == []
 
 
-@contextlib.contextmanager
-def haproxy(folder: Path, server_port: int, version: str) -> Iterator[int]:
-    """Run HAProxy in front of the server; yield its port."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    (folder / "haproxy.cfg").write_text(
-        "defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n"
-        f"listen palatinus\n  bind fd@{listener.fileno()}\n"
-        f"  server here 127.0.0.1:{server_port} {version} check inter 50ms\n"
-    )
-    process = subprocess.Popen(
-        ["haproxy", "-db", "-q", "-f", str(folder / "haproxy.cfg")],
-        pass_fds=[listener.fileno()],
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        process.kill()
-        process.wait()
-        listener.close()
+# -- the way in for a program that connects for others ---------------------------------------------------
 
 
-@pytest.mark.skipif(shutil.which("haproxy") is None, reason="there is no HAProxy here")
-@pytest.mark.parametrize(
-    "version", ["send-proxy", "send-proxy-v2", "send-proxy-v2 proxy-v2-options crc32c,unique-id"]
-)
-async def test_haproxy_names_its_clients(
-    version: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """As its own implementation of the protocol does, with its health checks beside."""
-    caplog.set_level(logging.WARNING)
-    async with server_behind_a_proxy(header=True) as server:
-        with haproxy(tmp_path, server.port, version) as port:
-            async with connect(f"ws://127.0.0.1:{port}", local_addr=("127.0.0.9", 0), proxy=None) as client:
-                peer = Peer(client)
-                await peer.hello()
-                (session,) = server.clients
-                assert session.address == ("127.0.0.9",)
-    assert caplog.records == []
+async def test_only_who_shows_the_token_is_let_in_and_believed() -> None:
+    told: list[tuple[str, str]] = []
+    config = Config(gateway=lambda url, token: told.append((url, token)), watched=True)
+    async with running(config) as server:
+        ((url, token),) = told
+        wrong: tuple[dict[str, str], ...] = (
+            {},
+            {"Authorization": "Bearer "},
+            {"Authorization": f"Bearer {token}x"},
+            {"Authorization": token},
+            {"Authorization": "Bearer \u00e9"},
+        )
+        for headers in wrong:
+            with pytest.raises(InvalidStatus) as refused:
+                await connect(url, additional_headers={**headers, "X-Forwarded-For": "192.0.2.7"})
+            assert refused.value.response.status_code == 401
+            assert not refused.value.response.body
+        headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": "203.0.113.9, 192.0.2.7"}
+        async with connect(url, additional_headers=headers) as socket:
+            await Peer(socket).hello()
+            assert [client.name for client in server.clients] == ["192.0.2.7"]
+
+
+async def test_a_guests_address_has_limits_of_its_own() -> None:
+    told: list[tuple[str, str]] = []
+    limits = Limits(connections_per_address=2)
+    async with running(Config(gateway=lambda url, token: told.append((url, token)), limits=limits)) as server:
+        ((url, token),) = told
+        bearer = {"Authorization": f"Bearer {token}"}
+        here = [
+            await connect(url, additional_headers={**bearer, "X-Forwarded-For": "192.0.2.7"})
+            for _ in range(2)
+        ]
+        with pytest.raises(InvalidStatus) as refused:
+            await connect(url, additional_headers={**bearer, "X-Forwarded-For": "192.0.2.7"})
+        assert refused.value.response.status_code == 503
+        here.append(await connect(url, additional_headers={**bearer, "X-Forwarded-For": "192.0.2.8"}))
+        for socket in here:
+            await socket.close()
+        await eventually(lambda: len(server.clients) == 0)

@@ -155,21 +155,6 @@ def test_what_speaks_no_tls_is_told_so_and_disturbs_nobody(
     assert not caplog.records
 
 
-async def test_handshakes_that_go_no_further_do_not_delay_the_shutdown(
-    certificate: Path, trusting: ssl.SSLContext
-) -> None:
-    hello = client_hello(trusting)
-    clock = asyncio.get_running_loop().time
-    with contextlib.ExitStack() as strangers:
-        async with serving(certificate, hello_seconds=TIMEOUT * 5, handshakes_cpu=0.01) as server:
-            for said in (b"", hello[:100], hello):
-                strangers.enter_context(begun(server.port, 10, said))
-            async with connect(f"wss://127.0.0.1:{server.port}", ssl=trusting, proxy=None) as client:
-                await Peer(client).hello()
-            stopping = clock()
-        assert clock() - stopping < TIMEOUT / 2
-
-
 async def test_what_tls_adds_to_messages_is_limited_too(certificate: Path, trusting: ssl.SSLContext) -> None:
     """A record for each byte of a message has no turn, and would cost as much as a message."""
     async with serving(certificate, incoming_bytes=20_000) as server:

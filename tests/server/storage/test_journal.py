@@ -15,18 +15,7 @@ from engine.pieces import Seat
 from engine.view import View
 from protocol.codes import Code
 from protocol.events import event_map
-from protocol.messages import (
-    Done,
-    EventMap,
-    Events,
-    JoinTable,
-    Leave,
-    OpenTable,
-    Resume,
-    Say,
-    StartGame,
-    TableState,
-)
+from protocol.messages import Done, EventMap, JoinTable, Leave, OpenTable, Resume, Say, StartGame, TableState
 from salvage.repair import repair
 from server.app import Running, running
 from server.config import Config, Limits
@@ -39,7 +28,7 @@ from server.storage.house import House
 from server.storage.operations import insert
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.journal import SqliteJournal
-from server.storage.sqlite.journal_file import FILE_NAME, SCHEMA_VERSION
+from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.tables_in_file import carry_out
 from server.storage.stored_tables import Stored, relinked
 from server.tables.context import RETRY_SECONDS
@@ -187,27 +176,7 @@ async def test_a_restart_resumes_every_table(tmp_path: Path) -> None:
     assert all(peer.view is not None and peer.view.result is not None for party in parties for peer in party)
 
 
-async def test_a_restart_keeps_a_table_before_its_game(tmp_path: Path) -> None:
-    """Players come back to their seats, a newcomer takes the last one, and the game starts."""
-    async with (
-        running(Config(data=tmp_path)) as server,
-        connected(server.port) as anna,
-        connected(server.port) as bruno,
-    ):
-        code = (await anna.open(3, "Anna", starting=2)).table
-        await bruno.join(code, "Bruno", seat=2)
-    async with running(Config(data=tmp_path)) as server, resumed(server.port, anna, bruno) as peers:
-        assert (await peers[0].refused(StartGame(peers[0].next_id()))).code == Code.SEATS_EMPTY
-        async with connected(server.port) as carla:
-            assert (await carla.join(code, "Carla")).seat == 1
-            await peers[0].done(StartGame(peers[0].next_id()))
-            assert peers[0].view is not None
-            assert peers[0].view.start.starting == 2
-
-
-async def test_absent_players_lose_seats_after_a_restart_before_the_game(
-    tmp_path: Path,
-) -> None:
+async def test_absent_players_lose_seats_after_a_restart_before_the_game(tmp_path: Path) -> None:
     """The grace starts again with the server, also for players who never come back."""
     async with running(Config(data=tmp_path)) as server, full_table(server.port, 2) as (anna, _):
         pass
@@ -236,30 +205,6 @@ async def test_answers_survive_a_restart(tmp_path: Path) -> None:
         assert (await again[0].refused(Say(move.id, "hm"))).code == Code.ID_REUSED
         assert table_of(server, again).state.entry_count == entries
         check_views(table_of(server, again), again)
-
-
-async def test_the_file_holds_every_fact_but_no_token(tmp_path: Path) -> None:
-    """Folding its entries gives the live table; of tokens it holds only hashes."""
-    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
-        await play_on(peers, random.Random(4))
-        live = table_facts(table_of(server, peers).state)
-    journal = SqliteJournal(tmp_path)
-    entries = (await journal.tables())[peers[0].code]
-    await journal.close()
-    state = table_of(server, peers).state
-    assert table_facts(PersistentState(entries, state.chance)) == live
-    content = (tmp_path / FILE_NAME).read_bytes()
-    assert not any(peer.token.encode() in content for peer in peers)
-
-
-async def test_a_closed_table_is_removed_from_the_file(tmp_path: Path) -> None:
-    """Its code can be used again, and the file does not grow forever."""
-    async with running(Config(data=tmp_path)) as server, connected(server.port) as peer:
-        await peer.open(2)
-        await peer.done(Leave(peer.next_id()))
-        await peer.open(2)
-        kept = peer.code
-    assert {code for code, _, _ in stored_rows(tmp_path)} == {kept}
 
 
 async def test_the_folder_is_private(tmp_path: Path) -> None:
@@ -336,19 +281,6 @@ async def test_an_absent_player_loses_the_seat_once_that_can_be_stored(tmp_path:
         assert (await host.until(TableState)).seats[1].name is None
 
 
-async def test_a_newer_file_is_refused_and_not_changed(tmp_path: Path) -> None:
-    """This version cannot know what it would destroy."""
-    path = tmp_path / FILE_NAME
-    with contextlib.closing(sqlite3.connect(path)) as database:
-        database.execute("CREATE TABLE of_the_future (x)")
-        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
-    before = path.read_bytes()
-    with pytest.raises(JournalError, match="newer Palatinus"):
-        async with running(Config(data=tmp_path)):
-            pass
-    assert path.read_bytes() == before
-
-
 def files_in(data: Path, pattern: str) -> list[Path]:
     return list(data.glob(pattern))
 
@@ -356,15 +288,6 @@ def files_in(data: Path, pattern: str) -> list[Path]:
 def damage_header(data: Path) -> None:
     path = data / FILE_NAME
     path.write_bytes(b"x" * 100 + path.read_bytes()[100:])
-
-
-def damage_with(statement: str, *values: object) -> Callable[[Path], None]:
-    def damage(data: Path) -> None:
-        with contextlib.closing(sqlite3.connect(data / FILE_NAME)) as database:
-            database.execute(statement, values)
-            database.commit()
-
-    return damage
 
 
 def replace_entry(entry: Entry) -> Callable[[Path], None]:
@@ -401,15 +324,11 @@ async def damaged_folder(data: Path, damage: Callable[[Path], None]) -> tuple[st
 PIECE = re.compile(r"[ESLMA][mfs]\*")
 BEGUN = begun(GameOptions(2, random_layout=True), 1).events
 NOT_IN_HAND: EventMap = {"t": "placed", "seat": 0, "piece": "Am*", "field": "A1"}
-FIRST = "code = (SELECT code FROM entry ORDER BY id LIMIT 1)"
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        damage_with(f"UPDATE entry SET body = '{{' WHERE number = 2 AND {FIRST}"),  # noqa: S608 - our own
-        damage_with(f"DELETE FROM entry WHERE {FIRST}"),  # noqa: S608
-        damage_with(f"UPDATE entry SET chain = x'00' WHERE number = 2 AND {FIRST}"),  # noqa: S608
         replace_entry(Taken(9, "Nobody", "")),
         replace_entry(Opened(17, random_layout=False, starting=None)),
         replace_entry(Played(0, StartGame(1), [{"t": "unheard of"}])),
@@ -452,26 +371,6 @@ async def test_what_sqlite_cannot_read_is_read_page_by_page(tmp_path: Path) -> N
     async with running(Config(data=tmp_path)) as server:
         assert server.lobby.tables.keys() == set(codes)
     assert repair(tmp_path)[1] is None
-
-
-@pytest.mark.parametrize("content", [b"dear to somebody", b"x" * 20_000, b"SQLite format 3\0" + bytes(8176)])
-async def test_a_file_without_tables_is_refused_and_not_changed(tmp_path: Path, content: bytes) -> None:
-    """The server does not start, with an error message of one line."""
-    (tmp_path / FILE_NAME).write_bytes(content)
-    with pytest.raises(JournalError, match=FILE_NAME) as error:
-        async with running(Config(data=tmp_path)):
-            pass
-    assert "\n" not in str(error.value)
-    assert [(path.name, path.read_bytes()) for path in files_in(tmp_path, "*")] == [(FILE_NAME, content)]
-
-
-async def test_a_file_in_use_is_refused(tmp_path: Path) -> None:
-    """The server that is using it plays on."""
-    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
-        with pytest.raises(JournalError, match="another server, or palatinus tables, is using"):
-            async with running(Config(data=tmp_path)):
-                pass
-        await play_on(peers, random.Random(7), moves=2)
 
 
 async def test_nobody_waits_for_a_store_that_was_cancelled() -> None:
@@ -527,26 +426,10 @@ async def test_a_killed_server_loses_no_move_that_anyone_saw(tmp_path: Path) -> 
     assert [len(peer.seen) for peer in peers] == [3 + 32 + len(final_view.scoring)] * 3
 
 
-async def test_a_move_repeated_after_a_kill_is_played_once(tmp_path: Path) -> None:
-    """The client sends it again under its id, whether or not it was stored."""
-    chooser = random.Random(10)
-    async with serving("--data", str(tmp_path)) as server, game(server.port, 2) as peers:
-        await play_on(peers, chooser, moves=2)
-        known = peers[0].seq  # the server may still send the move before it dies
-        move = peers[0].random_move(chooser)
-        await peers[0].send(move)
-        server.process.kill()
-        for peer in peers:
-            await peer.closed()
-    async with serving("--data", str(tmp_path)) as server, resumed(server.port, *peers) as again:
-        answer = await again[0].ask(move)
-        assert isinstance(answer, Done | Events)
-        await all_caught_up(again, known + 1)
-        assert isinstance(await again[0].ask(move), Done)
-        await again[1].nothing_but_pong()
-
-
 async def test_the_journal_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
-    """It holds hidden pieces: no other user of the machine may read any of its files."""
-    async with running(Config(data=tmp_path)) as server, game(server.port, 2):
+    """It holds hidden pieces: no other user of the machine may read any of its files. It holds no tokens."""
+    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
         assert {path.stat().st_mode & 0o077 for path in journal_of(server).path.parent.iterdir()} == {0}
+    content = (tmp_path / FILE_NAME).read_bytes()
+    assert peers[0].code.encode() in content
+    assert not any(peer.token.encode() in content for peer in peers)

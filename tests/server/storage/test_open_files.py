@@ -6,23 +6,29 @@ import errno
 import logging
 import os
 import random
+import re
+import resource
 import shutil
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from protocol.codes import Code
+from protocol.messages import OpenTable
 from server.app import running
 from server.config import Config
 from server.errors import NotStored
+from server.failures import RepeatedFailure
 from server.logs import HumanFormatter
 from server.storage.entries import Hosted, Opened
 from server.storage.sqlite import checkpoints
 from server.storage.sqlite.checkpoints import checkpoint
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
+from tests.server.admin.admin_peer import answer
 from tests.server.peer import (
     TIMEOUT,
     Peer,
@@ -196,14 +202,6 @@ async def test_games_go_on_when_the_same_file_is_put_back(
         await play_on(back, random.Random(3), moves=2)
 
 
-async def test_a_touched_file_is_the_same_file(tmp_path: Path) -> None:
-    """A new time alone stops nobody."""
-    async with game_on_disk(tmp_path) as (server, peers):
-        os.utime(tmp_path / FILE_NAME)
-        await play_on(peers, random.Random(2), moves=2)
-        assert (await http_get(server.port, "/healthz"))[0] == 200
-
-
 async def test_a_deleted_log_costs_no_move(tmp_path: Path) -> None:
     """Everything that was told reaches the main file, for a server that is killed before it stops."""
     data, killed = tmp_path / "data", tmp_path / "killed"
@@ -259,15 +257,6 @@ async def test_a_second_server_is_refused_under_another_name_of_the_folder(tmp_p
         assert (await refused_to_start("--port", "0", "--data", str(tmp_path / "elsewhere")))[0] == 2
 
 
-async def test_a_killed_server_leaves_no_lock(tmp_path: Path) -> None:
-    """The system drops it with the process."""
-    async with serving("--data", str(tmp_path)) as server:
-        server.process.kill()
-        await server.ended()
-    async with serving("--data", str(tmp_path)) as server, connected(server.port) as peer:
-        await peer.open(2)
-
-
 async def test_commits_go_on_during_a_checkpoint(tmp_path: Path) -> None:
     """The main file changes in the meantime, and that is not taken for another program's doing."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
@@ -316,3 +305,104 @@ async def test_a_look_that_fails_is_no_other_program(tmp_path: Path, monkeypatch
     failing = False
     await journal.append("ABCD", 2, [Hosted(0)])
     await journal.close()
+
+
+# -- a disk that is full, and free again -----------------------------------------------------------------
+
+
+if sys.platform == "win32":
+    pytest.skip("no process can limit what another one writes", allow_module_level=True)
+
+# No file may grow beyond it: too little for a page of the journal, but enough for the small file beside it.
+SMALL = 3000
+
+
+@contextmanager
+def full_disk(server: Serving) -> Iterator[None]:
+    """Let the system refuse what the server writes, as a full disk does."""
+    unlimited = resource.RLIM_INFINITY
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (SMALL, unlimited))
+    try:
+        yield
+    finally:
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
+
+
+async def test_the_host_and_the_metrics_see_that_a_disk_is_free_again(tmp_path: Path) -> None:
+    """Even if nothing has been stored since, and nobody has asked for the health page."""
+    async with serving("--data", str(tmp_path)) as server, connected(server.port) as peer:
+        with full_disk(server):
+            await peer.refused(OpenTable(1, 2, "Anna"))
+            assert (await answer(tmp_path, "status"))["journal_failing"]
+            assert "palatinus_storing 0.0" in (await http_get(server.port, "/metrics"))[1]
+        async with asyncio.timeout(TIMEOUT):
+            while (await answer(tmp_path, "status"))["journal_failing"]:  # noqa: ASYNC110 - nor does this
+                await asyncio.sleep(0.05)
+        assert "palatinus_storing 1.0" in (await http_get(server.port, "/metrics"))[1]
+
+
+async def test_a_server_that_starts_on_a_full_disk_says_so_at_once(tmp_path: Path) -> None:
+    """The first answer of the health page is right."""
+    async with serving("--data", str(tmp_path)) as server, game(server.port, 2):
+        pass
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL, hard))  # which the server inherits
+    try:
+        process = serving("--data", str(tmp_path), imported=False)
+        server = await process.__aenter__()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    try:
+        assert (await http_get(server.port, "/healthz"))[0] == 503
+    finally:
+        await process.__aexit__(None, None, None)
+
+
+async def test_a_crowd_that_asks_for_the_health_page_writes_little(tmp_path: Path) -> None:
+    """Strangers may ask, so the journal is written to once a second at most."""
+    async with serving("--data", str(tmp_path)) as server:
+        log = tmp_path / "palatinus.sqlite3-wal"
+        assert (await http_get(server.port, "/healthz"))[0] == 200
+        before = log.stat().st_size
+        began = asyncio.get_running_loop().time()
+        for _ in range(20):
+            answers = await asyncio.gather(*(http_get(server.port, "/healthz") for _ in range(10)))
+            assert {status for status, _ in answers} == {200}
+        seconds = asyncio.get_running_loop().time() - began
+        assert log.stat().st_size - before <= (seconds + 2) * 5000
+
+
+async def test_a_client_cannot_fill_the_log_through_a_full_disk(tmp_path: Path) -> None:
+    """The first failure is logged with its reason, the others are counted until storing works again."""
+    async with serving("--data", str(tmp_path)) as server:
+        async with connected(server.port) as peer, connected(server.port) as other:
+            with full_disk(server):
+                for number in range(30):
+                    refused = await (peer, other)[number % 2].refused(OpenTable(number, 2, "Anna"))
+                    assert refused.code == Code.NOT_STORED
+            await peer.open(2)
+        server.process.terminate()
+        _, _, err = await server.ended()
+    first, last = err.splitlines()
+    assert re.search(r" ERROR not stored: failures=1 reason=.*disk", first)
+    assert last.endswith(" WARNING stored again: failures=30")
+
+
+def test_a_repeated_failure_is_logged_once_a_minute() -> None:
+    """Each line counts the failures since the line before, and the last line all of them."""
+    now = 0.0
+    failure = RepeatedFailure(lambda: now)
+    assert failure.works() == 0
+    assert [failure.failed(), failure.failed(), failure.failed(4)] == [1, 0, 0]
+    now = 60.0
+    assert failure.failed() == 6
+    assert failure.failed() == 0
+    assert failure.works() == 8
+    assert failure.works() == 0
+    for _ in range(5):
+        assert failure.failed() == 0
+        assert failure.works() == 0
+    now = 120.0
+    assert failure.failed() == 6
+    assert failure.works() == 6
+    assert failure.count == 14

@@ -14,7 +14,6 @@ import asyncpg
 import pytest
 from asyncpg.transaction import Transaction
 
-from bench.cluster.relay import DatabaseRelay
 from client.network.connection import connected as client_at
 from client.network.transport import Access, Address, Timeouts, elsewhere
 from client.network.waiting import RequestRefused
@@ -24,34 +23,29 @@ from protocol.codes import CloseCode, Code
 from protocol.messages import (
     NEW,
     AskTurn,
-    EndGame,
     Events,
     JoinTable,
     Leave,
     OpenTable,
     Refused,
-    Rematch,
     Remove,
     Resume,
     Say,
     Seated,
-    StartGame,
     Watch,
     Welcome,
 )
 from server.app import Running, running
-from server.config import Config, Limits
+from server.config import Config
 from server.errors import NotStoredNow, TableLost
 from server.net.tokens import token_hash
 from server.refusal import Refusal
 from server.storage.entries import Hosted, Opened
-from server.storage.postgresql import held_lease, lease
-from server.storage.postgresql.database import Database, WrongUrl
+from server.storage.postgresql import lease
+from server.storage.postgresql.database import Database
 from server.storage.postgresql.journal import PostgresJournal
-from server.storage.postgresql.url import senseless
 from server.storage.reasons import Misfit
 from server.tables.table import Table
-from simulation.broken.leases import NO_CHECK
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
@@ -66,7 +60,6 @@ from tests.server.peer import (
 )
 from tests.server.process import Serving, serving
 from tests.server.storage.conformance.stores import BUSY, journal_at, rows
-from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import served
 
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
@@ -79,32 +72,6 @@ async def node(database: str, name: str) -> AsyncIterator[Serving]:
     options = ("--database", database, "--node", name, "--lease", "3", "--no-history", "--no-admin")
     async with serving(*options) as server:
         yield server
-
-
-async def late_commit_is_accepted(database: str) -> bool:
-    """Tell whether a server can still store something after another one has its table."""
-    async with journal_at(database) as late:
-        await late.append("ONCE", 0, [OPENED])
-        async with journal_at(database) as other:
-            assert (await other.tables()).keys() == {"ONCE"}
-            try:
-                await late.append("ONCE", 1, [Hosted(0)])
-            except TableLost:
-                return False
-            return True
-
-
-@pytest.mark.slow
-async def test_without_the_check_in_the_database_a_late_commit_would_be_accepted(database: str) -> None:
-    """So the check is what refuses it, and these tests would notice if it was missing."""
-    assert not await late_commit_is_accepted(database)
-    connection = await Database(database).connect()
-    try:
-        await connection.execute("DELETE FROM entry; DELETE FROM game_table")
-        await connection.execute(NO_CHECK)
-    finally:
-        await connection.close()
-    assert await late_commit_is_accepted(database)
 
 
 async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> None:
@@ -130,36 +97,6 @@ async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> No
             assert await other.tables() == {"ONCE": [OPENED, Hosted(0)]}
         finally:
             await other.close()
-
-
-@pytest.mark.slow
-async def test_a_database_that_falls_silent_keeps_no_server_waiting(
-    database: str, socket_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever goes wrong with a new connection, it goes on with the next one, and it can stop."""
-    connect = Database.connect
-    made = 0
-
-    async def connected(self: Database) -> object:
-        nonlocal made
-        made += 1
-        relay.requests = True
-        if made == 1:  # as while the certificate is replaced
-            raise WrongUrl(senseless())
-        connection = await connect(self)
-        relay.requests = made != 2 and not keeping.done()
-        return connection
-
-    async with DatabaseRelay(database, socket_folder).running() as relay:
-        journal = await PostgresJournal.opened(Database(relay.url), "silent", lease_seconds=1.0)
-        monkeypatch.setattr(Database, "connect", connected)
-        keeping = asyncio.create_task(journal.keep(Mock()))
-        await eventually(lambda: made >= 3 and not journal.lapsed)
-        keeping.cancel()
-        await asyncio.wait((keeping,))
-        async with asyncio.timeout(TIMEOUT):
-            await journal.close()
-        assert not relay.requests
 
 
 async def test_a_lease_that_has_run_out_is_the_servers_no_more(database: str) -> None:
@@ -467,34 +404,6 @@ async def test_whoever_takes_up_a_game_that_has_ended_writes_its_record(
         await eventually(lambda: any(records.glob(f"*-{code}.txt")))
 
 
-@pytest.mark.slow
-async def test_a_rematch_is_one_table_wherever_it_is(database: str) -> None:
-    """It was taken up by another server than the game before: players are sent there, to their seats."""
-    async with (
-        running(Config(database=database, node="one", lease_seconds=LONG_LEASE)) as one,
-        running(Config(database=database, node="two", lease_seconds=LONG_LEASE)) as two,
-        client_at(f"ws://127.0.0.1:{one.port}") as anna,
-        client_at(f"ws://127.0.0.1:{one.port}") as bruno,
-    ):
-        code = (await anna.ask(OpenTable(NEW, 2, "Anna", random_layout=True))).table
-        seated = await bruno.ask(JoinTable(NEW, code, "Bruno"))
-        await anna.ask(StartGame(NEW))
-        await anna.ask(EndGame(NEW))
-        again = (await anna.ask(Rematch(NEW))).table
-        journal = one.lobby._journal
-        assert isinstance(journal, PostgresJournal)
-        journal._lease.take_no_more()
-        one.lobby.tables[again].give_up()
-        await rows(database, f"UPDATE game_table SET term = NULL WHERE code = '{again}' RETURNING code")  # noqa: S608 - our own
-        assert isinstance(two.lobby._journal, PostgresJournal)
-        two.lobby._journal._lease._wake.set()
-        await eventually(lambda: again in two.lobby.tables)
-        assert (await bruno.ask(Rematch(NEW))).table == again
-        assert table_at(two, again).is_here(Seat(1))
-        assert bruno.model.token == seated.token
-        assert one.lobby.tables.keys() == {code}
-
-
 async def test_a_client_finds_its_table_when_its_server_is_gone(database: str) -> None:
     """At the address that it was given first, where another server has the table by now."""
     async with (
@@ -529,25 +438,6 @@ async def test_a_client_is_not_sent_on_for_ever(database: str) -> None:
     told = Refused(Code.TABLE_ELSEWHERE, "", about={"table": code, "address": "ws://a.example"})
     assert elsewhere(told, Address("wss://b.example", "test")) is None
     assert elsewhere(told, Address("ws://b.example", "test", Access(hosts=None))) is not None
-
-
-@pytest.mark.slow
-async def test_what_others_archive_is_known_everywhere(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A player comes back to an archived game at any server."""
-    monkeypatch.setattr(held_lease, "_RENEWALS", 2 * LONG_LEASE)  # it looks for them when it renews its lease
-    limits = Limits(unattended_seconds=0.01)
-    async with (
-        running(Config(database=database, node="one", lease_seconds=LONG_LEASE, limits=limits)) as one,
-        running(Config(database=database, node="two", lease_seconds=LONG_LEASE)) as two,
-    ):
-        async with game(one.port, 2) as peers:
-            await play_on(peers, random.Random(6), moves=2)
-        await eventually(lambda: peers[0].code in two.lobby.archived)
-        async with resumed(two.port, *peers) as again:
-            await play_on(again, random.Random(7), moves=2)
-            await eventually(lambda: not one.lobby.archived)
 
 
 def table_at(server: Running, code: str) -> Table:

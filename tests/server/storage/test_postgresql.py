@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import os
 import random
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +13,6 @@ import pytest
 
 from bench.cluster.postgresql import CARELESS, Cluster
 from bench.cluster.relay import DatabaseRelay
-from engine.view import View
-from protocol.codes import Code
 from server.app import running
 from server.config import Config
 from server.errors import CodeTaken, JournalError, NotStored, TableLost
@@ -21,91 +21,12 @@ from server.storage.entries import Entry, Hosted, Opened
 from server.storage.postgresql import line
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.schema import _STEPS, SCHEMA_VERSION
-from tests.server.peer import (
-    TIMEOUT,
-    Peer,
-    all_caught_up,
-    check_views,
-    eventually,
-    game,
-    http_get,
-    peer_on_turn,
-    play_on,
-    table_of,
-)
-from tests.server.process import refused_to_start, serving
+from tests.server.peer import TIMEOUT, check_views, eventually, game, http_get, play_on, table_of
 from tests.server.storage.conformance.stores import BUSY, journal_at, rows
 from tests.server.storage.test_journal import resumed, table_facts
 
 OPENED = Opened(2, random_layout=True, starting=None)
 ENTRIES: list[Entry] = [OPENED, Hosted(0)]
-
-
-@pytest.fixture
-def own_server(socket_folder: Path) -> Iterator[Cluster]:
-    """Return a PostgreSQL server that the test may stop."""
-    server = Cluster(socket_folder / "own")
-    server.make()
-    server.start(*CARELESS)
-    yield server
-    with contextlib.suppress(Exception):  # the test has left it stopped
-        server.stop()
-
-
-@pytest.mark.slow
-async def test_a_restart_resumes_every_table(database: str) -> None:
-    """Seats, views, event numbers and legal moves survive, and the game goes on."""
-    chooser = random.Random(1)
-    async with (
-        running(Config(database=database)) as server,
-        game(server.port, 3, watched=True) as peers,
-    ):
-        await play_on(peers, chooser, moves=4)
-        facts = table_facts(table_of(server, peers).state)
-    async with running(Config(database=database)) as server, resumed(server.port, *peers) as again:
-        assert table_facts(table_of(server, again).state) == facts
-        await play_on(again, chooser)
-        check_views(table_of(server, again), again)
-
-
-async def test_a_killed_server_loses_no_move_that_anyone_saw(database: str) -> None:
-    """It has its tables again at once, because it has the same name."""
-    chooser = random.Random(2)
-    peers: list[Peer] = []
-    final_view: View | None = None
-    for kill in range(3):
-        options = (
-            "--no-admin",
-            "--database",
-            database,
-            "--node",
-            "attic",
-            "--durable",
-            ("normal", "full")[kill % 2],
-        )
-        async with (
-            serving(*options, "--no-history", "--no-admin") as server,
-            contextlib.AsyncExitStack() as stack,
-        ):
-            if not peers:
-                peers = await stack.enter_async_context(game(server.port, 2))
-            else:
-                peers = await stack.enter_async_context(resumed(server.port, *peers))
-                await all_caught_up(peers, max(peer.seq for peer in peers))
-            if kill == 2:
-                await play_on(peers, chooser)
-                final_view = peers[0].view
-                break
-            await play_on(peers, chooser, moves=2)
-            mover = peer_on_turn(peers)
-            assert mover is not None
-            await mover.send(mover.random_move(chooser))
-            await mover.caught_up(mover.seq + 1)
-            server.process.kill()
-            for peer in peers:
-                await peer.closed()
-    assert final_view is not None
-    assert final_view.result is not None
 
 
 async def make_schema(database: str, version: int, *others: str) -> None:
@@ -228,36 +149,6 @@ async def test_a_table_that_another_server_has_just_taken_is_neither_restored_no
         assert await two.tables() == {"ONCE": ENTRIES[:1]}
 
 
-@pytest.mark.slow
-async def test_moves_are_refused_while_the_database_is_gone(own_server: Cluster) -> None:
-    """Nobody is told anything, the health page says so, and the game goes on when it is back."""
-    chooser = random.Random(3)
-    config = Config(database=own_server.url, watched=True)
-    async with running(config) as server, game(server.port, 2, watched=True) as peers:
-        await play_on(peers, chooser, moves=2)
-        before = table_facts(table_of(server, peers).state)
-        for mode in ("fast", "immediate"):
-            await asyncio.to_thread(own_server.stop, mode)
-            mover = peer_on_turn(peers)
-            assert mover is not None
-            refused = await mover.refused(mover.random_move(chooser))
-            assert (refused.code, refused.about) == (Code.NOT_STORED, {"seconds": "2"})
-            for peer in peers:
-                await peer.nothing_but_pong()
-            assert table_facts(table_of(server, peers).state) == before
-            assert (await http_get(server.port, "/healthz"))[0] == 503
-            assert (await http_get(server.port, "/livez"))[0] == 200
-            await asyncio.to_thread(own_server.start, *CARELESS)
-            async with asyncio.timeout(TIMEOUT):
-                while (await http_get(server.port, "/healthz"))[0] != 200:  # noqa: ASYNC110 - nor does this
-                    await asyncio.sleep(0.05)
-            await play_on(peers, chooser, moves=2)
-            before = table_facts(table_of(server, peers).state)
-        check_views(table_of(server, peers), peers)
-    async with running(config) as server:
-        assert table_facts(table_of(server, peers).state) == before
-
-
 @pytest.fixture
 def short_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an interruption count as short however long a busy machine takes for it."""
@@ -296,42 +187,6 @@ async def test_a_commit_whose_answer_is_lost_is_told_as_stored(database: str, so
         await journal.append("ONCE", 2, [Hosted(1)])
         assert await journal.tables() == {"ONCE": [*ENTRIES, Hosted(1)]}
         assert journal.not_stored <= 1
-
-
-@pytest.mark.usefixtures("short_interruption")
-async def test_a_commit_that_never_arrived_is_sent_again(database: str, socket_folder: Path) -> None:
-    """Nobody need ask for it a second time."""
-    async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
-        await journal.append("ONCE", 0, [OPENED])
-        relay.requests = False
-        appending = asyncio.create_task(journal.append("ONCE", 1, [Hosted(0)]))
-        await asyncio.sleep(0.05)
-        relay.requests = True
-        relay.cut()
-        await appending
-        assert await journal.tables() == {"ONCE": ENTRIES}
-
-
-@pytest.mark.usefixtures("short_interruption")
-async def test_a_commit_that_is_still_under_way_is_waited_for(database: str, socket_folder: Path) -> None:
-    """The connection is lost while the database is at work; it is neither refused too early nor doubled."""
-    async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
-        await journal.append("ONCE", 0, [OPENED])
-        blocker = await Database(database).connect()
-        try:
-            await blocker.execute("BEGIN; LOCK TABLE entry IN EXCLUSIVE MODE")
-            appending = asyncio.create_task(journal.append("ONCE", 1, [Hosted(0)]))
-            async with asyncio.timeout(TIMEOUT):
-                while not await rows(database, BUSY):  # noqa: ASYNC110 - it does not announce this
-                    await asyncio.sleep(0.01)
-            relay.cut()
-            await asyncio.sleep(0.1)
-            assert not appending.done()
-            await blocker.execute("COMMIT")
-        finally:
-            await blocker.close()
-        await appending
-        assert await journal.tables() == {"ONCE": ENTRIES}
 
 
 @pytest.mark.usefixtures("short_interruption")
@@ -394,28 +249,6 @@ async def test_a_database_that_has_lost_commits_is_noticed(database: str) -> Non
             await journal.append("ONCE", 2, [Hosted(1)])
 
 
-async def test_a_server_without_its_database_does_not_start(socket_folder: Path) -> None:
-    """The sentence says what is wrong, and does not show the password."""
-    code, told = await refused_to_start(
-        "--database", f"postgresql://me:secret@/games?host={socket_folder}", "--port", "0"
-    )
-    assert code == 2
-    assert "nothing answers at the database localhost/games. Start it" in told
-    assert "secret" not in told
-    assert "Traceback" not in told
-
-
-@pytest.mark.parametrize(
-    "url", ["games", "mysql://me:sec/ret@db/games", "postgresql://me:sec/ret@db/games", "postgresql://["]
-)
-async def test_a_url_that_makes_no_sense_is_not_repeated(url: str) -> None:
-    """Part of it may be a password, whose signs are why it makes no sense."""
-    with pytest.raises(JournalError, match="has to be a URL such as postgresql://") as told:
-        async with journal_at(url):
-            pass
-    assert "ret" not in str(told.value)
-
-
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
@@ -449,3 +282,42 @@ async def test_a_database_of_others_is_refused(database: str, statement: str, to
     with pytest.raises(JournalError, match=told):
         async with journal_at(database):
             pass
+
+
+# -- postgreSQL's primary is lost, and a standby takes its place -----------------------------------------
+
+
+@pytest.fixture
+def pair(socket_folder: Path) -> Iterator[tuple[Cluster, Cluster]]:
+    """Return a primary that commits nothing before its standby has it, and this standby."""
+    primary, standby = Cluster(socket_folder / "one"), Cluster(socket_folder / "two")
+    primary.make()
+    primary.start(*CARELESS, "-c", "synchronous_standby_names=*")
+    standby.make_standby(primary)
+    standby.start(*CARELESS)
+    yield primary, standby
+    for server in (primary, standby):
+        with contextlib.suppress(Exception):  # the test has killed it
+            server.stop()
+
+
+@pytest.mark.slow
+async def test_games_go_on_after_a_failover_to_a_synchronous_standby(pair: tuple[Cluster, Cluster]) -> None:
+    """Nothing that anybody was told is lost with the primary, and a node finds the new one automatically."""
+    primary, standby = pair
+    chooser = random.Random(1)
+    config = Config(database=primary.url_with(standby), node="attic", durable="full", watched=True)
+    async with running(config) as server, game(server.port, 2, watched=True) as peers:
+        await play_on(peers, chooser, moves=3)
+        before = table_facts(table_of(server, peers).state)
+        os.kill(primary.pid, signal.SIGKILL)
+        await asyncio.to_thread(standby.promote)
+        async with asyncio.timeout(TIMEOUT):
+            while (await http_get(server.port, "/healthz"))[0] != 200:  # noqa: ASYNC110 - it announces nothing
+                await asyncio.sleep(0.05)
+        assert table_facts(table_of(server, peers).state) == before
+        await play_on(peers, chooser, moves=2)
+        check_views(table_of(server, peers), peers)
+        before = table_facts(table_of(server, peers).state)
+    async with running(config) as server, resumed(server.port, *peers) as again:
+        assert table_facts(table_of(server, again).state) == before

@@ -103,21 +103,6 @@ async def test_a_record_is_written_as_soon_as_there_is_room(
         assert len(list(records.iterdir())) == 1
 
 
-async def test_without_a_journal_a_record_is_tried_again(tmp_path: Path) -> None:
-    records, clock = tmp_path / "records", ManualClock()
-    async with running(Config(records=records, timers=lambda: clock)) as server:
-        block(records)
-        peers = await finished_game(server.port)
-        unblock(records)
-
-        def written() -> bool:
-            clock.advance(RETRY_SECONDS)
-            return bool(list(records.glob("*.txt")))
-
-        await eventually(written)
-        check_record(records, peers)
-
-
 async def test_the_record_of_a_game_in_the_archive_is_written_too(tmp_path: Path) -> None:
     """It was archived before there was room for its record."""
     data, records = tmp_path / "data", tmp_path / "records"
@@ -165,16 +150,6 @@ async def test_games_that_ended_without_the_option_get_no_records_later(tmp_path
         peers = await finished_game(server.port, seed=2)
         await eventually(lambda: bool(list(records.glob("*.txt"))))
         check_record(records, peers)
-
-
-async def test_a_time_that_makes_no_sense_costs_one_record(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Whoever has changed it in the database ends no server."""
-    async with Tasks() as tasks:
-        records = Records(tmp_path, None, Journal(), tasks, ManualClock())
-        records.game_over("ONCE", (), ("Anna", "Bruno"), 2**60)
-    assert "the record could not be written" in caplog.text
 
 
 async def test_a_record_that_fails_keeps_no_other_from_being_written(

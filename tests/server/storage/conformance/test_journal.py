@@ -124,21 +124,6 @@ async def test_an_error_that_nobody_foresaw_does_not_stop_the_journal(store: Sto
         assert await journal.tables() == {"ONCE": ENTRIES}
 
 
-async def test_a_failure_at_one_table_does_not_stop_the_journal(store: Store) -> None:
-    """What others append in the meantime is stored."""
-    async with store.opened() as journal:
-        await journal.append("CODE", 0, [OPENED])
-        shortening = asyncio.create_task(journal.shorten("CODE", lambda _: [7]))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)  # now it is being done
-        others = [asyncio.create_task(journal.append(code, 0, [OPENED])) for code in ("ONE", "TWO")]
-        async with asyncio.timeout(TIMEOUT):
-            with pytest.raises(IndexError):
-                await shortening
-            await asyncio.gather(*others)
-        assert (await journal.tables()).keys() == {"CODE", "ONE", "TWO"}
-
-
 async def test_an_archived_table_can_be_brought_back(store: Store) -> None:
     """It has the same entries, and goes on."""
     before = int(time.time())
@@ -334,13 +319,6 @@ async def test_a_damaged_archived_table_is_set_aside(store: Store) -> None:
                 await journal.archived_entries("HURT")
         assert not journal.archived
         assert set(journal.codes_set_aside) == {"HURT"}
-
-
-async def test_a_journal_that_works_is_storing(store: Store) -> None:
-    async with store.opened() as journal:
-        assert await journal.storing()
-        await journal.append("ONCE", 0, ENTRIES)
-        assert journal.commits.last is not None
 
 
 async def test_a_journal_that_keeps_nothing_takes_everything() -> None:
