@@ -21,6 +21,11 @@ def add_ascii(command: Any, meaning: str) -> None:
     command.add_argument("--ascii", action="store_true", default=argparse.SUPPRESS, help=meaning)
 
 
+def prints_ascii(arguments: argparse.Namespace) -> bool:
+    """Return whether standard output gets ASCII characters only, as asked for or as it takes no others."""
+    return arguments.ascii or not speaks_unicode(sys.stdout.encoding or "")
+
+
 def add_drawing(command: argparse.ArgumentParser, *, playing: bool = False) -> None:
     """Add the options of a command that shows a screen.
 
@@ -51,7 +56,7 @@ def set_display_defaults(parser: argparse.ArgumentParser) -> None:
     """Set the defaults of the options that are given neither before nor after a command."""
     parser.set_defaults(
         confirm=False,
-        ascii=not speaks_unicode(sys.stdout.encoding or ""),
+        ascii=False,
         theme=Theme.AUTO.value,
         colours=Colours.AUTO.value,
         bell=None,

@@ -45,13 +45,16 @@ def exported(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_exports_go_to_files(tmp_path: Path) -> None:
-    """Each form, in UTF-8 whatever the locale."""
+def test_exports_go_to_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each form, in UTF-8 whatever the locale, which only standard output follows."""
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(stdout := io.BytesIO(), encoding="ascii"))
     for form in ("svg", "text", "json"):
         assert main(["export", str(RECORD), f"--{form}", str(tmp_path / form)]) == 0
     assert ET.parse(tmp_path / "svg").getroot().tag.endswith("svg")  # noqa: S314 - our own
     assert "┏━━" in (tmp_path / "text").read_text(encoding="utf-8")
     assert json.loads((tmp_path / "json").read_bytes())["phase"] == "over"
+    assert main(["export", str(RECORD), "--text", "-"]) == 0
+    assert b"+--" in stdout.getvalue()
 
 
 def test_exports_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from client.ui.export.moment import as_json, as_svg, as_text, points_of
 from client.ui.export.tables import progress
 from client.ui.program import run
 from commands.arguments import move_number
-from commands.display_options import add_ascii, add_drawing
+from commands.display_options import add_ascii, add_drawing, prints_ascii
 from commands.finished_games.past_games import add_game, file_of
 from commands.finished_games.records import recording_in, write_out
 from commands.parsing import WrongUse, need_terminal
@@ -58,8 +58,9 @@ def _export(arguments: argparse.Namespace) -> int:
     stop, eyes = _stop(arguments.at, recording, default=recording.end), _eyes(arguments.eyes, recording)
     if arguments.svg is not None:
         out, content = arguments.svg, as_svg(recording, stop, eyes)
-    elif arguments.text is not None:
-        out, content = arguments.text, as_text(recording, stop, eyes, ascii_only=arguments.ascii)
+    elif (out := arguments.text) is not None:
+        ascii_only = prints_ascii(arguments) if out == "-" else arguments.ascii
+        content = as_text(recording, stop, eyes, ascii_only=ascii_only)
     else:
         out, content = arguments.json, as_json(recording, stop, eyes)
     write_out(out, content)
@@ -109,7 +110,8 @@ def add_show(show: argparse.ArgumentParser) -> None:
 
 def _shown(arguments: argparse.Namespace) -> int:
     recording = recording_in(file_of(arguments))
-    print(points_of(recording, ascii_only=arguments.ascii) or progress(recording, recording.all_eyes))
+    ascii_only = prints_ascii(arguments)
+    print(points_of(recording, ascii_only=ascii_only) or progress(recording, recording.all_eyes))
     print(describe_recorded_draws(sources_of(recording.events), over=recording.over))
-    print(as_text(recording, recording.end, recording.all_eyes, ascii_only=arguments.ascii), end="")
+    print(as_text(recording, recording.end, recording.all_eyes, ascii_only=ascii_only), end="")
     return 0

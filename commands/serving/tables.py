@@ -15,7 +15,7 @@ from client.ui.export.moment import as_text
 from client.ui.export.tables import listing, progress, summary
 from commands.arguments import data_folder
 from commands.confirmation import confirmed
-from commands.display_options import add_ascii
+from commands.display_options import add_ascii, prints_ascii
 from commands.parsing import CANNOT_WRITE, WrongUse, add_command, describe_host_error, using_file
 from commands.serving.game_record import add_record, write_record
 from commands.serving.running_server import ServedTables, add_server, runs, socket_in
@@ -161,7 +161,7 @@ def _table_shown(arguments: argparse.Namespace) -> int:
         recording = Recording.of(events, dict(enumerate(table.names)))
         eyes = recording.all_eyes if arguments.open or recording.over else SPECTATOR
         print(progress(recording, eyes))
-        print(as_text(recording, recording.end, eyes, ascii_only=arguments.ascii), end="")
+        print(as_text(recording, recording.end, eyes, ascii_only=prints_ascii(arguments)), end="")
     return 0
 
 
