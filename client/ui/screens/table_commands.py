@@ -198,7 +198,7 @@ TABLE_COMMANDS: Final = (
     TableCommand("shuffle", _SEATS, _exactly("", Arrange(NEW, None)), ("",), _BEFORE),
     TableCommand(
         "bot slave, remove Bob",
-        N_("seat a bot, or one at that level; before the game"),
+        N_("seat a bot at a level, or remove it; before the game"),
         _bot,
         lambda _model, state: ("", *(f"remove {each.name}" for each in state.seats if each.level)),
         _BEFORE,
