@@ -12,7 +12,6 @@ from email.parser import HeaderParser
 from pathlib import Path
 from typing import Final
 
-_ROOT: Final = Path(__file__).parent
 EXTRAS: Final = "cluster,fast,ssh"
 _PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 _GLIBC: Final = (17, 24, 26, 27, 28, 31, 34, 35, 36)  # 2.36 is Debian 12's
@@ -82,7 +81,7 @@ print(page)
 """
 
 
-def build_package(wheel: Path, to: Path) -> Path:
+def build_package(wheel: Path, source: Path, to: Path) -> Path:
     """Build the package into this folder and return its file; two builds of a wheel are equal."""
     architecture = _output("dpkg", "--print-architecture").strip()
     version = wheel.name.split("-")[1]
@@ -92,15 +91,16 @@ def build_package(wheel: Path, to: Path) -> Path:
         _unpack_wheels(wheel, packages)
         _write(top / "usr/bin/palatinus", _PROGRAM, mode=0o755)
         _write_generated(top, packages)
-        unit = (_ROOT / "docs/examples/palatinus.service").read_text(encoding="utf-8")
+        unit = (source / "docs/examples/palatinus.service").read_text(encoding="utf-8")
         unit = unit.partition("\n")[2].replace("/opt/palatinus/bin/", "/usr/bin/")
         _write(top / "usr/lib/systemd/system/palatinus.service", unit)
         documents = top / "usr/share/doc/palatinus"
         _write(documents / "copyright", _licences(packages))
         date = time.strftime("%a, %d %b %Y %T +0000", time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"])))
-        change = f"palatinus ({version}) stable; urgency=medium\n\n  * See CHANGELOG.md.\n"
+        change = f"palatinus ({version}) stable; urgency=medium\n\n  * See CHANGELOG.md.gz in this folder.\n"
         change += f"\n -- {_MAINTAINER}  {date}\n"
         _write(documents / "changelog.gz", change)
+        _write(documents / "CHANGELOG.md.gz", (source / "CHANGELOG.md").read_text(encoding="utf-8"))
         size = sum(file.stat().st_size for file in top.rglob("*") if file.is_file()) // 1024
         control = _CONTROL.format(
             version=version, architecture=architecture, maintainer=_MAINTAINER, size=size
@@ -155,10 +155,14 @@ def _output(*command: str, path: Path | None = None) -> str:
 
 def _licences(packages: Path) -> str:
     """Return what the packages say of their licences."""
-    lines = ["Palatinus has no licence yet (docs/releases.md). The packages in /usr/lib/palatinus:", ""]
+    lines = [
+        "Palatinus has no licence yet. The packages in /usr/lib/palatinus, with their licences' texts:",
+        "",
+    ]
     for file in sorted(packages.glob("*.dist-info/METADATA")):
         about = HeaderParser().parsestr(file.read_text(encoding="utf-8"))
-        licence = about["License-Expression"] or about["License"] or "see its files"
+        classified = (each for each in about.get_all("Classifier", ()) if each.startswith("License"))
+        licence = about["License-Expression"] or about["License"] or next(classified, "none yet")
         lines.append(f"{about['Name']} {about['Version']}: {licence.splitlines()[0]}; {file.parent.name}")
     lines.append("The texts of the GPL and the LGPL are in /usr/share/common-licenses/GPL-2 and LGPL-2.1.")
     return "\n".join(lines) + "\n"

@@ -39,11 +39,17 @@ _NEVER_USED: Final = (
     "tkinter",
     "unittest",
 )
-# A zipapp has what was compiled for one Python; shiv runs this with the name of the `archive`.
-_RIGHT_PYTHON: Final = f"""\
+# The zipapp, which has what was compiled for one Python, begins with this instead of shiv's own lines.
+_ZIPAPP: Final = f"""\
 import sys
 if sys.version_info[:2] != {sys.version_info[:2]}:
-    sys.exit("palatinus: this file needs {_PYTHON}: run {_PYTHON} " + archive)
+    sys.exit("palatinus: this file needs {_PYTHON}: run {_PYTHON} " + sys.argv[0])
+import {{module}}
+try:
+    {{module}}.{{fn}}()
+except (OSError, RuntimeError) as error:  # of unpacking: the program handles its own
+    advice = "set SHIV_ROOT to a folder that can be written"
+    sys.exit(f"palatinus: cannot unpack this file: {{{{error}}}}; {{{{advice}}}}")
 """
 # An executable is its own Python: it starts processes for guests and thinking as `palatinus -P -m MODULE`.
 # Those of anyio, which it starts with -u, have to write without a buffer.
@@ -93,7 +99,7 @@ def _make(folder: Path, work: Path) -> None:
     bill = _bill(environment, source)
     name = f"{sdist.name.removesuffix('.tar.gz')}-{sysconfig.get_platform()}"
     zipapp, executable = folder / f"{name}-{_PYTHON}.pyz", folder / name
-    _make_zipapp(zipapp, environment, work)
+    _make_zipapp(zipapp, environment)
     _write_bill(zipapp, bill)
     _make_executable(executable, environment, work)
     bill["components"] += _python_itself(executable)
@@ -104,7 +110,7 @@ def _make(folder: Path, work: Path) -> None:
         return
     _tool("venv", "--without-pip", environment := work / "debian")
     _install(environment, f"{wheel}[{build_debian.EXTRAS}]")
-    _write_bill(build_debian.build_package(wheel, folder), _bill(environment, source))
+    _write_bill(build_debian.build_package(wheel, source, folder), _bill(environment, source))
 
 
 def _repack(sdist: Path) -> None:
@@ -132,11 +138,12 @@ def _packages(environment: Path) -> Path:
     return environment / "lib" / _PYTHON / "site-packages"
 
 
-def _make_zipapp(zipapp: Path, environment: Path, work: Path) -> None:
-    (preamble := work / "right_python.py").write_text(_RIGHT_PYTHON, encoding="utf-8")
-    _tool(
-        *("shiv", "--reproducible", "--extend-pythonpath", "--site-packages", _packages(environment)),
-        *("--entry-point", "palatinus:main", "--preamble", preamble, "--root", "~/.cache/palatinus"),
+def _make_zipapp(zipapp: Path, environment: Path) -> None:
+    shiv = f"from shiv import builder, cli; builder.MAIN_TEMPLATE = {_ZIPAPP!r}; cli.main()"
+    _run(
+        *(sys.executable, "-P", "-c", shiv, "--reproducible", "--extend-pythonpath"),
+        *("--site-packages", _packages(environment)),
+        *("--entry-point", "palatinus:main", "--root", "~/.cache/palatinus"),
         *("--python", f"/usr/bin/env {_PYTHON}", "--output-file", zipapp),
     )
 

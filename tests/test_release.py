@@ -56,9 +56,14 @@ async def test_everything_works_from_each_artefact(tmp_path: Path, database: str
     if shutil.which("lintian"):
         for package in folder.glob("*.deb"):
             await output(["lintian", "--allow-root", "--fail-on", "error", str(package)])
+            assert "CHANGELOG.md.gz" in await output(["dpkg-deb", "--contents", str(package)])
 
     (wheel,), (zipapp,) = folder.glob("*.whl"), folder.glob("*.pyz")
     executable = zipapp.with_name(zipapp.name.partition("-python")[0])
+    nowhere = {**os.environ, "SHIV_ROOT": os.devnull}
+    process = await asyncio.create_subprocess_exec(zipapp, "--version", env=nowhere, stderr=PIPE)
+    _, errors = await process.communicate()
+    assert re.fullmatch(r"palatinus: cannot unpack .*SHIV_ROOT.*\n", errors.decode())
     await output([sys.executable, "-m", "venv", str(tmp_path / "venv")])
     python = tmp_path / "venv/bin/python"
     await output([str(python), "-m", "pip", "install", "-q", f"{wheel}[ssh,cluster]"])
