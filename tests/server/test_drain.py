@@ -13,15 +13,7 @@ from protocol.messages import OpenTable, Rematch, Resume, Stopping
 from server.app import Running, serve_until
 from server.config import Config, Limits
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    TIMEOUT,
-    Peer,
-    connected,
-    connected_without_hello,
-    eventually,
-    game,
-    play_on,
-)
+from tests.server.peer import TIMEOUT, Peer, connected, connected_without_hello, eventually, game, play_on
 
 
 @asynccontextmanager
@@ -49,11 +41,7 @@ async def test_the_seconds_told_are_the_ones_asked_for() -> None:
     """At a moment of a clock at which their sum is rounded up."""
     clock = ManualClock()
     clock.advance(757.1179785105686)
-    async with (
-        draining_server(clock) as (server, _),
-        game(server.port, 2),
-        connected(server.port) as visitor,
-    ):
+    async with draining_server(clock) as (server, _), game(server.port, 2), connected(server.port) as visitor:
         server.drain.begin(600)
         assert await told(visitor) == 600
 
@@ -126,15 +114,6 @@ async def test_no_table_is_opened_or_brought_back(tmp_path: Path) -> None:
             server.drain.cancel()
             async with connected(server.port) as peer:
                 await peer.resume(gone[0].code, gone[0].token)
-
-
-async def test_games_go_on_and_seats_are_resumed_while_the_server_drains() -> None:
-    clock = ManualClock()
-    async with draining_server(clock) as (server, _), game(server.port, 2) as peers:
-        server.drain.begin(600)
-        await play_on(peers, random.Random(1), moves=5)
-        async with connected(server.port) as back:
-            await back.resume(peers[0].code, peers[0].token)
 
 
 async def test_the_server_stops_soon_after_the_last_game() -> None:

@@ -3,14 +3,12 @@
 import asyncio
 import contextlib
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.record import names_in, replayed
 from protocol.codes import CloseCode, Code
-from protocol.messages import EnterLobby, JoinTable, Leave, ListTables, Online, Refused, Rematch, Sync, Tables
+from protocol.messages import EnterLobby, JoinTable, Leave, ListTables, Online, Refused, Sync, Tables
 from server.app import running
 from server.config import Config
 from server.failures import Tasks
@@ -149,11 +147,7 @@ async def test_a_player_who_leaves_a_failing_table_is_answered(monkeypatch: pyte
     def failing(*_: object) -> None:
         raise RuntimeError("a mistake of ours")
 
-    async with (
-        memory_server() as server,
-        game(server.port, 2) as peers,
-        connected(server.port) as newcomer,
-    ):
+    async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as newcomer:
         seated = await newcomer.open(2)
         with monkeypatch.context() as patch:
             patch.setattr("server.tables.context.table_state", failing)
@@ -162,95 +156,3 @@ async def test_a_player_who_leaves_a_failing_table_is_answered(monkeypatch: pyte
             asking = JoinTable(peers[0].next_id(), seated.table, "Anna")
             assert (await peers[0].refused(asking)).code == Code.TABLE_CLOSED
         await peers[0].open(2)
-
-
-async def test_the_last_player_who_leaves_a_failing_table_is_answered(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The table fails while it ends, and ends once."""
-
-    def failing(*_: object) -> None:
-        raise RuntimeError("a mistake of ours")
-
-    async with memory_server() as server, connected(server.port) as peer:
-        await peer.open(2)
-        with monkeypatch.context() as patch:
-            patch.setattr("server.tables.context.TableContext.broadcast_state", failing)
-            assert (await peer.refused(Leave(peer.next_id()))).code == Code.TABLE_CLOSED
-        assert not server.lobby.tables
-        await peer.open(2)
-
-
-async def test_a_table_that_fails_on_a_rematch_frees_its_players(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(*_: object) -> None:
-        raise RuntimeError("a mistake of ours")
-
-    async with memory_server() as server, game(server.port, 2) as peers:
-        await play_on(peers, random.Random(5))
-        monkeypatch.setattr("server.tables.lobby.options_to_play_again", failing)
-        await peers[0].send(Rematch(peers[0].next_id()))
-        for peer in peers:
-            await wait_until_closed(peer)
-            await peer.open(2)
-
-
-async def test_a_failed_table_is_restored_by_a_restart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its moves are in the journal."""
-
-    async def failing(*_: object) -> None:
-        raise RuntimeError("a mistake of ours")
-
-    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
-        await play_on(peers, random.Random(2), moves=5)
-        with monkeypatch.context() as patch:
-            patch.setattr(Requests, "_do", failing)
-            await peers[0].send(Sync(1))
-            await eventually(lambda: not server.lobby.tables)
-    async with running(Config(data=tmp_path)) as server, connected(server.port) as again:
-        again.seat = peers[1].seat
-        again.go_back_to(peers[1].seq, peers[1].seen)
-        await again.resume(peers[1].code, peers[1].token, after=peers[1].seq)
-        await again.news()
-        assert again.seq == peers[1].seq
-
-
-async def test_a_finished_game_is_written_as_a_record(tmp_path: Path) -> None:
-    """The record replays to the same events."""
-    async with running(Config(records=tmp_path)) as server, game(server.port, 3) as peers:
-        await play_on(peers, random.Random(3))
-        await eventually(lambda: any(tmp_path.glob("*.txt")))
-        finished = table_of(server, peers).state.game
-        assert finished is not None
-    record = read_only_record(tmp_path)
-    assert replayed(record).events == finished.events
-    assert names_in(record) == {0: "Player 0", 1: "Player 1", 2: "Player 2"}
-
-
-def read_only_record(folder: Path) -> str:
-    (path,) = folder.iterdir()
-    return path.read_text(encoding="utf-8")
-
-
-async def test_a_record_that_cannot_be_written_harms_nobody(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A missing folder or a programming error is logged, and the players see their result."""
-
-    def failing(*_: object) -> str:
-        raise RuntimeError("a mistake of ours")
-
-    async with running(Config(records=tmp_path / "records")) as server:
-        (tmp_path / "records").rename(tmp_path / "elsewhere")
-        (tmp_path / "records").write_text("in its place")
-        for mistake in (False, True):
-            if mistake:
-                monkeypatch.setattr("server.storage.records.recorded", failing)
-            async with game(server.port, 2) as peers:
-                await play_on(peers, random.Random(4))
-                await eventually(lambda: "could not be written" in caplog.text)
-                caplog.clear()
-                async with connected(server.port) as late:
-                    await late.watch(peers[0].code)
-                    await late.news()

@@ -14,18 +14,14 @@ import pytest
 import trustme
 
 from bench.cluster.relay import DatabaseRelay
-from client.bots.brains import brain_named
 from client.network.connection import Connection
 from client.network.connection import connected as client_at
 from client.network.transport import Access, Address, Timeouts, elsewhere
-from client.network.waiting import RequestRefused
 from client.ui.web.pages import WebPages
 from engine.pieces import Seat
-from engine.redaction import snapshot
 from protocol.absence import GameClock
 from protocol.codes import CloseCode
 from protocol.messages import NEW, JoinTable, Moved, OpenTable, Say, StartGame
-from protocol.moves import move_message
 from server import leaving
 from server.app import running
 from server.config import Config
@@ -238,40 +234,6 @@ async def test_a_server_without_successor_stops_as_it_is(
         assert {(await peer.closed())[0] for peer in peers} == {CloseCode.GOING_AWAY}
     async with Node(database, "later") as later, resumed(later.port, *peers) as again:
         await play_on(again, chooser, moves=2)
-
-
-async def test_a_move_during_the_hand_over_is_made_once(database: str) -> None:
-    """The player's client sends it again if it was not carried out, and it is nobody's to notice."""
-    async with (
-        Node(database, "stays") as stays,
-        Node(database, "leaves") as leaves,
-        leaves.client() as anna,
-        leaves.client() as bruno,
-    ):
-        code = (await anna.ask(OpenTable(NEW, 2, "Anna", random_layout=True))).table
-        await bruno.ask(JoinTable(NEW, code, "Bruno"))
-        await anna.ask(StartGame(NEW))
-        async with asyncio.timeout(TIMEOUT):
-            await asyncio.gather(play_out(anna, leaves), play_out(bruno, leaves))
-        table = stays.server.lobby.tables[code]
-        assert table.state.game is not None
-        assert table.state.game.over
-        assert anna.model.seq == len(table.state.game.events)
-
-
-async def play_out(player: Connection, leaves: Node) -> None:
-    """Play a seat's part of a game; one server leaves in the middle of it."""
-    chooser = random.Random(3)
-    model = player.model
-    async for _ in player.updates():
-        if model.view is not None and model.view.result is not None:
-            return
-        if model.legal is not None and model.view is not None:
-            if model.seq == 12:
-                leaves.stop_soon()
-            view = snapshot(model.view, model.view.eyes)
-            with contextlib.suppress(RequestRefused):  # the update was an older one
-                await player.ask(move_message(NEW, brain_named("random").choose(view, model.legal, chooser)))
 
 
 async def test_a_table_of_which_nobody_can_tell_is_not_held_any_more(

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-import gc
+import importlib.util
 import signal
 import socket
 import ssl
@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 import trustme
 from websockets.asyncio.client import connect
-from websockets.exceptions import InvalidStatus
 
 from palatinus import main
 from protocol.codes import CloseReason
 from server.app import running
 from server.config import Config, Limits
+from server.event_loop import new_loop
 from server.net.addresses import reachable
-from server.net.connections.limited_connection import LimitedConnection
-from tests.server.peer import TIMEOUT, Peer, connected, eventually, game, memory_server
+from server.version import install_command, installed_version
+from tests.server.peer import TIMEOUT, Peer, connected, game, memory_server
 from tests.server.process import refused_to_start, serving
 
 ON_BOTH_LOOPS = pytest.mark.parametrize(
@@ -43,12 +43,6 @@ def check_one_line(code: int, err: str, *words: str) -> None:
     assert err.count("\n") == 1, err
     for word in words:
         assert word in err
-
-
-async def test_the_addresses_are_printed_as_commands() -> None:
-    """Guests can type the printed line to join."""
-    async with serving("--memory") as server:
-        assert server.announced[-1] == f"  palatinus join ws://127.0.0.1:{server.port}"
 
 
 @pytest.mark.parametrize(
@@ -136,14 +130,6 @@ async def test_an_invalid_data_folder_is_reported_in_one_line(tmp_path: Path) ->
     check_one_line(code, err, f"{tmp_path / 'link'} is not a folder")
 
 
-async def test_an_invalid_records_folder_is_reported_in_one_line(tmp_path: Path) -> None:
-    """It is reported at the start, and not when the first game is over."""
-    (tmp_path / "file").write_text("x")
-    for records in (tmp_path / "file", tmp_path / "file" / "below"):
-        code, err = await refused_to_start("--memory", "--port", "0", "--records", str(records))
-        check_one_line(code, err, f"{tmp_path / 'file'} is not a folder", "--records")
-
-
 def test_all_interfaces_are_announced_by_usable_addresses() -> None:
     """Nobody can join 0.0.0.0."""
     everywhere = "0.0.0.0"  # noqa: S104 - nothing listens there
@@ -226,23 +212,6 @@ async def test_a_server_with_a_certificate_speaks_tls(certificate: Path) -> None
         assert (code, err) == (0, "")
 
 
-async def test_closed_tls_connections_are_not_counted(certificate: Path) -> None:
-    """An address can connect again and again up to its limit."""
-    trusting = ssl.create_default_context(cafile=certificate.with_name("ca.pem"))
-    key, limits = certificate.with_name("key.pem"), Limits(connections_per_address=1)
-    async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
-        for _ in range(3):
-            async with asyncio.timeout(TIMEOUT):
-                while True:
-                    with contextlib.suppress(InvalidStatus):  # the previous connection is still closing
-                        async with connect(
-                            f"wss://127.0.0.1:{server.port}", ssl=trusting, proxy=None
-                        ) as client:
-                            await Peer(client).hello()
-                        break
-                    await asyncio.sleep(0.005)
-
-
 @ON_BOTH_LOOPS
 async def test_a_client_may_begin_its_tls_handshake_at_once(certificate: Path, uvloop: bool) -> None:
     """Though what it sends may be there before the server has begun to speak TLS, as with uvloop."""
@@ -276,33 +245,6 @@ async def test_connections_count_before_their_tls_handshake(certificate: Path) -
     for _, writer in streams:
         writer.close()
     await asyncio.wait(waiting)
-
-
-@pytest.mark.parametrize(
-    "said", [b"", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01"], ids=["nothing", "a request", "half a hello"]
-)
-async def test_a_failed_tls_handshake_is_freed_without_a_search_for_cycles(
-    certificate: Path, said: bytes
-) -> None:
-    """The memory for TLS is large, and Python would find it late."""
-    key, limits = certificate.with_name("key.pem"), Limits(hello_seconds=0.1)
-
-    def left() -> int:
-        return sum(type(each) is LimitedConnection for each in gc.get_objects())
-
-    async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
-        gc.disable()
-        try:
-            for _ in range(3):
-                reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-                writer.write(said)
-                async with asyncio.timeout(TIMEOUT):
-                    with contextlib.suppress(ConnectionError):
-                        await reader.read()
-                writer.close()
-            await eventually(lambda: left() == 0)
-        finally:
-            gc.enable()
 
 
 async def test_an_unusable_certificate_is_reported_in_one_line(certificate: Path) -> None:
@@ -354,3 +296,34 @@ async def until_accepted(port: int) -> None:
                     writer.close()
                     return
             writer.close()
+
+
+# -- the server uses uvloop if and only if it is installed -----------------------------------------------
+
+
+def test_uvloop_is_used_where_it_is_installed() -> None:
+    loop = new_loop()
+    try:
+        installed = importlib.util.find_spec("uvloop") is not None
+        assert type(loop).__module__.startswith("uvloop") == installed
+    finally:
+        loop.close()
+
+
+# -- how what is missing is installed --------------------------------------------------------------------
+
+
+def test_the_command_to_install_fits_the_installation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With pip, with uv where there is no pip, and through pipx, as it does beside a single file."""
+    monkeypatch.setattr(sys, "executable", "/x/python")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr("server.version.find_spec", lambda _name: importlib.util.find_spec("json"))
+    assert install_command("ssh") == "/x/python -m pip install 'palatinus[ssh]'"
+    monkeypatch.setattr("server.version.find_spec", lambda _name: None)
+    assert install_command("ssh") == "uv pip install --python /x/python 'palatinus[ssh]'"
+    (tmp_path / "pipx_metadata.json").touch()
+    assert install_command("ssh") == "pipx runpip palatinus install 'palatinus[ssh]'"
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert install_command("rl") == f"pipx install 'palatinus-{installed_version()}-py3-none-any.whl[rl]'"

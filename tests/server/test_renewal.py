@@ -231,16 +231,6 @@ async def test_the_end_of_a_certificate_is_told_in_time(
             ] == lines * begun
 
 
-def test_the_end_is_the_certificates(tmp_path: Path) -> None:
-    """To the second, also in the past."""
-    for days in (100, -100):
-        certify(tmp_path, days)
-        ends = datetime.now(UTC) + days * DAY
-        found = loaded(tmp_path / "cert.pem", tmp_path / "key.pem").ends
-        assert found is not None
-        assert abs(found - ends.timestamp()) < TIMEOUT
-
-
 def openssl(*words: str) -> None:
     subprocess.run(["openssl", *words], check=True, capture_output=True)
 

@@ -5,7 +5,11 @@ import contextlib
 import pickle
 import random
 import sys
-from collections.abc import AsyncIterator
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -19,6 +23,7 @@ from engine.view import eyes_of
 from server.config import Choose
 from server.failures import Tasks
 from server.rate_limits import RateLimiter
+from server.thinking.fair_thread import FairThread
 from server.thinking.messages import FRAME_HEAD, Question, Thought, framed
 from server.thinking.processes import NoAnswer, ThinkingProcesses
 from server.thinking.turns import Turns
@@ -179,15 +184,6 @@ async def test_a_question_is_given_up_after_two_processes(brain: Choose) -> None
         assert (await thinking.ask(ask_in(GAME, steady), "a")).command
 
 
-@pytest.mark.slow
-async def test_a_process_without_questions_ends() -> None:
-    """The next question starts another."""
-    async with processes(idle_seconds=0.01) as thinking:
-        for _ in range(2):
-            assert (await thinking.ask(ask_in(GAME, steady), "a")).command
-            await eventually(lambda: not thinkers())
-
-
 async def test_what_is_asked_just_as_a_process_has_been_idle_for_too_long_is_answered() -> None:
     """Its task has been woken up and has not run yet."""
     loop = asyncio.get_running_loop()
@@ -222,3 +218,76 @@ async def test_the_end_leaves_no_process(tmp_path: Path) -> None:
         thinking.ask(ask_in(GAME, brain), "a")
         await asyncio.sleep(0)
     assert thinking.ask(ask_in(GAME, brain), "a").cancelled()
+
+
+# -- thinking by turns -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def thread() -> Iterator[FairThread[str]]:
+    fair: FairThread[str] = FairThread("test", 1.0)
+    yield fair
+    fair.close()
+
+
+async def test_askers_take_turns_at_a_thread(thread: FairThread[str]) -> None:
+    """One who asks for much delays another by one piece of work."""
+    go, order = threading.Event(), list[str]()
+
+    def work(name: str) -> str:
+        order.append(name)
+        return name
+
+    first = thread.do(lambda: str(go.wait()), "many")
+    many = [thread.do(partial(work, f"many {number}"), "many") for number in range(3)]
+    one = thread.do(lambda: work("one"), "other")
+    go.set()
+    assert await asyncio.gather(first, *many, one) == ["True", "many 0", "many 1", "many 2", "one"]
+    assert order == ["many 0", "one", "many 1", "many 2"]
+
+
+async def test_what_is_cancelled_is_not_begun(thread: FairThread[str]) -> None:
+    go = threading.Event()
+    first = thread.do(lambda: str(go.wait()), "a")
+    unwanted = thread.do(lambda: pytest.fail("begun"), "a")
+    last = thread.do(lambda: "done", "a")
+    unwanted.cancel()
+    first.cancel()  # it has begun: its result is dropped
+    go.set()
+    assert await last == "done"
+
+
+async def test_a_failure_reaches_the_asker_and_nobody_else(thread: FairThread[str]) -> None:
+    def fail() -> str:
+        raise ValueError("no")
+
+    failed, after = thread.do(fail, "a"), thread.do(lambda: "done", "a")
+    with pytest.raises(ValueError, match="no"):
+        await failed
+    assert await after == "done"
+
+
+async def test_no_more_than_its_share_of_the_processor_is_used() -> None:
+    """After each piece of work it rests for as long as the share demands."""
+    thread: FairThread[float] = FairThread("test", 0.25)
+
+    def work() -> float:
+        begun = time.thread_time()
+        while time.thread_time() - begun < 0.01:
+            pass
+        return time.perf_counter()
+
+    ends = await asyncio.gather(*(thread.do(work, "a") for _ in range(4)))
+    thread.close()
+    pauses = [later - earlier for earlier, later in pairwise(ends)]
+    assert min(pauses) >= 0.039  # of which it works for a quarter
+
+
+async def test_nothing_begins_after_the_end(thread: FairThread[str]) -> None:
+    go = threading.Event()
+    thread.do(lambda: str(go.wait()), "a")
+    waiting = thread.do(lambda: pytest.fail("begun"), "a")
+    thread.close()
+    go.set()
+    await asyncio.sleep(0)
+    assert not waiting.done()
