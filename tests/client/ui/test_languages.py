@@ -32,7 +32,7 @@ from client.ui.screens.screen import drawn
 from client.ui.screens.typed_commands import meaning, replay_meaning
 from client.ui.state import Ui
 from client.ui.texts.games import describe_event
-from client.ui.texts.glyphs import ASCII, UNICODE
+from client.ui.texts.glyphs import UNICODE
 from commands.playing.start_screen import practice
 from engine.components import Laurel
 from engine.game import Game, GameOptions
@@ -40,7 +40,6 @@ from engine.redaction import redacted
 from engine.view import SPECTATOR
 from palatinus import build_parser
 from tests.client.ui.draw.sample_pages import LEVELS, PAGES, placing
-from tests.client.ui.draw.test_drawing import SIZES
 from tests.client.ui.seen import (
     KEY_NAMES,
     NAMES,
@@ -139,13 +138,9 @@ def test_every_word_of_every_page_is_translated(page: str) -> None:
 
 
 @pytest.mark.usefixtures("cyrillic")
-def test_every_word_of_the_start_screen_is_translated() -> None:
+def test_every_word_of_the_start_screen_and_the_lessons_is_translated() -> None:
     for shown in (START, *with_readings(START)):
         assert not untranslated(text_of(drawn(shown, NOWHERE, UNICODE, 80, 24))) - {"random", "greedy"}
-
-
-@pytest.mark.usefixtures("cyrillic")
-def test_every_word_of_the_lessons_is_translated() -> None:
     for number in range(len(LESSONS)):
         course = Course("Ann", practice, UNICODE, number)
         assert not untranslated(text_of(drawn(course.ui, course.model, UNICODE, 80, 24)))
@@ -224,24 +219,6 @@ def test_every_word_of_the_command_lines_help_is_translated() -> None:
                 assert not untranslated(FILLED_IN.sub("", action.help)), action.help
 
 
-@examples(10)
-@given(games(), SIZES, st.sampled_from(TRANSLATED), ANY_KEYS, st.data())
-def test_any_screen_of_any_game_fits_in_every_language(
-    game: Game, size: tuple[int, int], spoken: str, keys: list[str], data: st.DataObject
-) -> None:
-    """Accented letters keep the columns straight, and lose their accents in ASCII."""
-    seat = data.draw(st.none() | st.integers(0, game.view.seats - 1))
-    with speaking(spoken):
-        model = model_of(game, seat)
-        ui = ui_of(game, model)
-        for key in keys:
-            ui, _ = pressed(ui, key, model)
-        frames = [drawn(ui, model, glyphs, *size) for glyphs in (UNICODE, ASCII)]
-    for frame in frames:
-        assert [get_cwidth(plain(line)) for line in frame.lines] == [size[0]] * size[1]
-    assert text_of(frames[1]).isascii()
-
-
 @pytest.mark.parametrize(("spoken", "letter"), [("en", "y"), ("it", "s"), ("fr", "o"), ("nl", "j")])
 def test_the_languages_own_letter_quits(spoken: str, letter: str) -> None:
     """The question and the function bar show it; y quits in every language, and n does not."""
@@ -253,13 +230,6 @@ def test_the_languages_own_letter_quits(spoken: str, letter: str) -> None:
     assert re.search(rf" {letter} ?: \w+, n ?: ", shown)
     assert re.search(rf"^ {letter} \w", shown.splitlines()[-1])
     assert quits == {letter, "y"}
-
-
-def test_letters_lose_their_accents_in_ascii() -> None:
-    ui, model = placing()
-    with speaking("fr"):
-        assert "à placer" in text_of(drawn(ui, model, UNICODE, 80, 24))
-        assert "a placer" in text_of(drawn(ui, model, ASCII, 80, 24))
 
 
 @pytest.mark.parametrize("spoken", TRANSLATED)

@@ -1,4 +1,4 @@
-"""The board as text, and its geometry on the screen."""
+"""The board as text, its geometry on the screen, and what a piece would do there."""
 
 import pytest
 from hypothesis import given
@@ -8,9 +8,13 @@ from prompt_toolkit.utils import get_cwidth
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import LARGE, MEDIUM, SMALL, UNMARKED, Scale, board_text, borders, drawn_board
 from client.ui.frame import plain
+from client.ui.texts.games import describe_forecast
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
-from engine.board import neighbours
+from engine.board import Field, Tile, neighbours
+from engine.forecast import Change, Forecast, Outcome
 from engine.game import Game, GameOptions
+from engine.knowledge import Bounds, HillInfluence
+from engine.pieces import Piece, Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR
 from tests.client.ui.seen import assert_screen
@@ -71,3 +75,21 @@ def test_tiles_have_stronger_borders_than_their_fields() -> None:
         x, y = SMALL.body_of(cell)
         east = HEX_POSITIONS.get((cell[0] + 1, cell[1]))
         assert drawn[x + SMALL.across - 1, y] == (("┊", False) if east == position else ("┃", True))
+
+
+def test_a_soldiers_captives_and_uncertain_changes_are_plain_words() -> None:
+    """Whose pieces they are, and how many; zero has no sign."""
+    found = Forecast(
+        piece=Piece("Es"),
+        field=Field("A1"),
+        gives=None,
+        acts=frozenset({Outcome.MERCHANTS}),
+        captives={Seat(1): Bounds(1, 1), Seat(2): Bounds(0, 2)},
+        hill=HillInfluence({}, ()),
+        changes=(Change(Tile("B"), Seat(1), Bounds(-4, 0)),),
+        soldiers=(),
+    )
+    assert describe_forecast(found, ["Anna", "plebeian-2", "Carla"]) == [
+        "Es here would capture 1 piece from plebeian-2 and 0-2 pieces from Carla.",
+        "Other pieces: plebeian-2 -4 to 0 on B.",
+    ]

@@ -1,4 +1,4 @@
-"""Exports of a record: well-formed documents that show no more than the given eyes may see."""
+"""Exports of a record, which show no more than the given eyes may see, and of its analysis."""
 
 import json
 import re
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 
 from client.records import Recording
+from client.ui.export.analysis import analysis_svg
 from client.ui.export.moment import as_json, as_svg, as_text
 from engine.events import Event, Placed
 from engine.final import scored_line
@@ -17,6 +18,7 @@ from engine.game import Game, GameOptions
 from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.record import replayed
 from engine.view import eyes_of
+from tests.client.ui.analysed import analysis_of, recording_of
 from tests.games import all_eyes, games, played
 
 ROOT = Path(__file__).parents[4]
@@ -25,7 +27,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 FORMS = (as_svg, as_text, as_json)
 
 
-def recording_of(path: Path) -> Recording:
+def recorded_in(path: Path) -> Recording:
     return Recording.of(replayed(path.read_text(encoding="utf-8")).events, {0: "Ann & <Bob>"})
 
 
@@ -54,7 +56,7 @@ def test_every_moment_can_be_exported(game: Game) -> None:
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_no_hidden_kind_is_in_an_export(path: Path) -> None:
     """R4.2: before the scoring, no export for a seat reveals the kind of another's wolf."""
-    recording = recording_of(path)
+    recording = recorded_in(path)
     stop = recording.moves
     for seat in map(Seat, recording.seats):
         view = recording.view(stop, eyes_of(seat))
@@ -71,7 +73,7 @@ def test_no_hidden_kind_is_in_an_export(path: Path) -> None:
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_exports_are_the_same_if_only_hidden_kinds_differ(path: Path) -> None:
     """R4.2: the kinds of others' wolves change no byte."""
-    recording = recording_of(path)
+    recording = recorded_in(path)
     stop, eyes = recording.moves, eyes_of(Seat(0))
     swapped = [with_other_wolf_kind(event) for event in recording.events[: recording.counts[stop]]]
     assert swapped != list(recording.events[: recording.counts[stop]])
@@ -82,7 +84,7 @@ def test_exports_are_the_same_if_only_hidden_kinds_differ(path: Path) -> None:
 
 def test_a_picture_is_self_contained() -> None:
     """It needs nothing from elsewhere, escapes names, and uses no colour without a sign."""
-    recording = recording_of(RECORDS[1])
+    recording = recorded_in(RECORDS[1])
     text = as_svg(recording, 30, recording.all_eyes)
     assert not re.search(r"href|url\(|@import|<script|<image|font-face", text)
     svg = ET.fromstring(text)  # noqa: S314 - our own
@@ -96,7 +98,7 @@ def test_a_picture_is_self_contained() -> None:
 
 
 def test_a_picture_of_the_end_shows_points_and_winners() -> None:
-    recording = recording_of(RECORDS[1])
+    recording = recorded_in(RECORDS[1])
     result = recording.view(recording.end, recording.all_eyes).result
     assert result is not None
     svg = ET.fromstring(as_svg(recording, recording.end, recording.all_eyes))  # noqa: S314 - our own
@@ -107,7 +109,7 @@ def test_a_picture_of_the_end_shows_points_and_winners() -> None:
 
 
 def test_the_text_export_is_the_board_of_the_screen() -> None:
-    recording = recording_of(RECORDS[1])
+    recording = recorded_in(RECORDS[1])
     text = as_text(recording, 30, recording.all_eyes)
     assert text.count("•") == 1
     assert "(A=5)" in text
@@ -117,7 +119,7 @@ def test_the_text_export_is_the_board_of_the_screen() -> None:
 
 def test_json_has_the_documented_keys_and_the_scoring() -> None:
     """docs/record.md names every key in order, and `score` prints the same scoring."""
-    recording = recording_of(RECORDS[1])
+    recording = recorded_in(RECORDS[1])
     exported = json.loads(as_json(recording, recording.end, recording.all_eyes))
     document = (ROOT / "docs" / "record.md").read_text(encoding="utf-8")
     section = document.partition("## As JSON")[2].partition("\n## ")[0]
@@ -139,3 +141,78 @@ def test_before_the_scoring_all_wolves_are_hidden() -> None:
     assert len(view.placed) == 36
     assert not view.gone
     assert any(isinstance(piece, Wolf) for piece in view.placed.values())
+
+
+HEIGHTS = (430.0, 90.0)  # of 0 and of 100 per cent
+
+
+def drawn(players: int, judged: int | None = None) -> ET.Element:
+    recording = recording_of(players)
+    return ET.fromstring(analysis_svg(recording, analysis_of(recording, judged)))  # noqa: S314 - our own
+
+
+def texts(svg: ET.Element) -> list[str]:
+    return [each.text or "" for each in svg.iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+def test_every_seat_has_a_curve_that_ends_with_the_result(players: int) -> None:
+    """With its people's letters on it, and its name beside it."""
+    recording = recording_of(players)
+    analysis, svg = analysis_of(recording), drawn(players)
+    curves = [each.get("d", "") for each in svg.iter(f"{SVG}path") if each.get("class") == "curve"]
+    assert len(curves) == players
+    for seat, shape in enumerate(curves):
+        heights = [float(place.split()[1]) for place in shape[1:].split("L")]
+        assert len(heights) == len(analysis.curve)
+        assert all(HEIGHTS[1] <= height <= HEIGHTS[0] for height in heights)
+        assert heights[-1] == HEIGHTS[analysis.result[seat] == 1.0]
+    found = texts(svg)
+    view = recording.view(recording.end, recording.all_eyes)
+    for seat, name in enumerate(analysis.names):
+        assert name in found
+        assert found.count(view.start.peoples[seat][0].value) >= 4
+    for move in analysis.deciding:
+        assert str(move.number) in found
+        assert any(text.startswith(f"Move {move.number}: ") for text in found)
+
+
+def test_it_is_readable_on_dark_and_light_pages() -> None:
+    """It brings its own background and ink, and nothing from elsewhere."""
+    svg = drawn(3)
+    ground = svg.find(f"{SVG}rect")
+    assert ground is not None
+    assert (ground.get("fill"), ground.get("width"), ground.get("height")) == ("#ffffff", "100%", "100%")
+    assert svg.get("fill") == "#222222"
+    text = ET.tostring(svg, encoding="unicode")
+    assert not re.search(r"href|url\(|<script|currentColor", text)
+
+
+def test_all_of_it_is_inside() -> None:
+    """However much there is to tell."""
+    svg = drawn(5)
+    height = float(svg.get("height", "0"))
+    assert svg.get("viewBox") == f"0 0 960 {height:.0f}"
+    assert all(0 < float(each.get("y", "0")) < height for each in svg.findall(f"{SVG}text"))
+
+
+def test_what_was_stopped_is_drawn_as_far_as_it_goes() -> None:
+    """From the very start on."""
+    assert "Stopped: 4 of 36 moves analysed." in texts(drawn(3, 4))
+    assert len(drawn(3, 0).findall(f"{SVG}path")) == 6
+    recording = recording_of(3)
+    nothing = replace(analysis_of(recording, 0), start=None)
+    assert 'class="curve"' not in analysis_svg(recording, nothing)
+
+
+def test_names_of_strangers_are_only_text() -> None:
+    """They cannot leave the element that they are in."""
+    recording = recording_of(2)
+    named = replace(analysis_of(recording), names=("<b>&", "Bruno"))
+    assert "<b>&" in texts(ET.fromstring(analysis_svg(recording, named)))  # noqa: S314 - our own
+
+
+def test_the_same_analysis_is_the_same_picture() -> None:
+    """To the last byte."""
+    recording = recording_of(2)
+    assert analysis_svg(recording, analysis_of(recording)) == analysis_svg(recording, analysis_of(recording))

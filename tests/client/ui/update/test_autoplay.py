@@ -1,22 +1,24 @@
-"""Autoplay of scoring and records, tick by tick, so that tests need no clock."""
+"""The walk through the scoring and through a record: what each step shows, and autoplay, tick by tick."""
 
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
 
 from client.tables.table import TableModel
 from client.ui.keys import Act
 from client.ui.screens.dispatch import counting, pressed, ticked, updated
 from client.ui.screens.replay import Replay, open_record, seen_in
-from client.ui.screens.scoring import Result, last_step, scene
+from client.ui.screens.scoring import Result, last_step, scene, steps
 from client.ui.screens.screen import drawn
 from client.ui.state import Ui
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.people import names_at
-from engine.game import GameOptions
-from tests.client.ui.seen import after, at_scoring_step, model_of, shown_step, text_of, ui_of
+from engine.events import Captured, HillScored, SoldierFled
+from engine.game import Game, GameOptions
+from tests.client.ui.seen import NAMES, after, at_scoring_step, model_of, shown_step, text_of, ui_of
 from tests.client.ui.update.test_replay import recording_of
-from tests.games import played
+from tests.games import finished_games, played
 
 
 def scoring() -> tuple[Ui, TableModel]:
@@ -115,3 +117,46 @@ def test_autoplay_goes_through_the_moves_and_scoring_of_a_record() -> None:
     assert sorted(set(stops)) == list(range(recording.moves - 2, recording.end + 1))
     assert isinstance(ui.page.game, Result)
     assert pressed(ui, "r", seen_in(ui)) == (ui, None)
+
+
+@given(finished_games())
+def test_points_add_up_to_the_result(game: Game) -> None:
+    """R7.1: at the end, everybody's points are those of the result."""
+    assert game.view.result is not None
+    last = scene(game.view, last_step(game.view), NAMES)
+    assert last.points == tuple(tally.points for tally in game.view.result.tallies)
+    assert scene(game.view, 0, NAMES).points == (0,) * game.view.seats
+
+
+@given(finished_games())
+def test_each_step_shows_the_board_of_its_moment(game: Game) -> None:
+    """R5.4: soldiers act on the board before them, and influence counts on the board after them."""
+    view = game.view
+    for number, step in enumerate(steps(view)):
+        event = view.scoring[step.event]
+        shown = scene(view, number, NAMES)
+        board = shown.board.board
+        if isinstance(event, SoldierFled | Captured):
+            assert {event.field, *event.merchants, *event.farmers} <= board.keys()
+        if isinstance(event, HillScored):
+            assert {piece.field for piece in event.pieces} <= board.keys()
+            for act in shown.acts:
+                assert act.field in board or isinstance(act, SoldierFled)
+                assert not isinstance(act, Captured) or not {*act.taken} & board.keys()
+    assert shown.board.board == view.board
+
+
+@given(finished_games())
+def test_the_notes_on_the_board_add_up_to_the_influence(game: Game) -> None:
+    """R6: notes add up to a piece's influence, and pieces to the hill's totals."""
+    view = game.view
+    for number, step in enumerate(steps(view)):
+        shown = scene(view, number, NAMES)
+        if shown.counting is not None:
+            assert sum(map(int, shown.marks.notes.values())) == shown.counting.amount
+            assert str(shown.counting.amount) in shown.sentence or not shown.counting.amount
+        event = view.scoring[step.event]
+        if isinstance(event, HillScored) and step.part is None:
+            for seat in range(view.seats):
+                total = sum(piece.amount for piece in shown.counted if piece.seat == seat)
+                assert total == event.influence[seat]

@@ -1,9 +1,10 @@
-"""What news from the server changes in the UI state."""
+"""What news from the server changes on the screen: page, log, talk, and what the player is called for."""
 
 from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given
+from msgspec import structs
 
 from client.language import LANGUAGES, speak
 from client.tables.table import (
@@ -20,23 +21,37 @@ from client.tables.table import (
     TableModel,
 )
 from client.ui.screens.dispatch import counting, pressed
-from client.ui.screens.news import at_next_table, followed, gone_on, heard, listed, refused
+from client.ui.screens.gathering import Gathering
+from client.ui.screens.lobby import Lobby
+from client.ui.screens.news import at_next_table, followed, gone_on, heard, listed, occasions, refused
 from client.ui.screens.overlays import Announcements
+from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.scoring import Result, Scoring, last_step
-from client.ui.screens.screen import drawn
+from client.ui.screens.screen import drawn, window_title
+from client.ui.screens.start import Start
 from client.ui.state import LOG_KEPT, REMARKS_KEPT, Mute, Outage, Talk, Ui
 from client.ui.texts.games import describe_rematch
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import announcement
 from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
 from engine.game import Game, GameOptions
-from engine.pieces import Seat
+from engine.pieces import Piece, Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR
 from protocol.limits import NAME_LENGTH
 from protocol.messages import Refused, SeatSummary, TableState, TableSummary
-from tests.client.ui.seen import after, lobby_of, model_of, playing_of, shown_step, state_of, text_of, ui_of
+from tests.client.ui.seen import (
+    after,
+    lobby_of,
+    model_of,
+    played_until_turn_of,
+    playing_of,
+    shown_step,
+    state_of,
+    text_of,
+    ui_of,
+)
 from tests.games import all_eyes, games, played
 
 
@@ -365,3 +380,106 @@ def test_the_lobby_keeps_the_chosen_table() -> None:
     assert lobby_of(ui).chosen == 2
     assert lobby_of(listed(ui, [three], model)).chosen == 1  # the table is gone: the line for a new one
     assert lobby_of(listed(after(ui, model, "down"), [one], model)).chosen == 1
+
+
+LOBBY = Lobby((TableSummary("KXQT", "Bob", 3, 1, "gathering"),), chosen=1)
+TABLE = TableModel("KXQT")
+RUNNING = model_of(played(GameOptions(3, random_layout=True), 1, 6), 0)
+OVER = model_of(played(GameOptions(3, random_layout=True), 1), 0)
+
+
+def test_the_page_follows_the_table() -> None:
+    """From the lobby to the result and back; choices on other pages are dropped."""
+    ui = Ui("Ann", page=LOBBY)
+    for model, page in (
+        (TABLE, Gathering()),
+        (RUNNING, Playing()),
+        (OVER, Scoring()),
+        (TABLE, Gathering()),
+        (TableModel(), Lobby()),
+    ):
+        ui = followed(ui, model)
+        assert ui == Ui("Ann", page=page, talk=Talk(model.table))
+
+
+def test_choices_stay_on_the_same_page() -> None:
+    for page, model in (
+        (LOBBY, TableModel()),
+        (Playing(piece=Piece("Em")), RUNNING),
+        (Scoring(5), OVER),
+        (Result(), OVER),
+    ):
+        assert followed(Ui("Ann", page=page), model) == Ui("Ann", page=page, talk=Talk(model.table))
+
+
+def test_a_page_without_a_server_stays() -> None:
+    start = Start(("plebeian",))
+    assert followed(Ui("Ann", page=start), RUNNING).page == start
+
+
+def test_the_screen_shows_the_current_table() -> None:
+    """The table is updated before the UI state, and a screen drawn in between fits the table."""
+    ui = Ui("Ann", page=Scoring(5))
+    assert "PLAYERS" in text_of(drawn(ui, RUNNING, UNICODE, 80, 24))
+    assert "the lobby" in text_of(drawn(replace(ui, page=Playing()), TableModel(), UNICODE, 80, 24))
+
+
+def called_for(model: TableModel) -> list[str]:
+    return [each.sentence for each in occasions(model)]
+
+
+def with_seat(model: TableModel, seat: int, summary: SeatSummary) -> TableModel:
+    assert model.state is not None
+    seats = list(model.state.seats)
+    seats[seat] = summary
+    model.state = structs.replace(model.state, seats=seats)
+    return model
+
+
+def test_every_own_turn_is_an_occasion_of_its_own() -> None:
+    game = played_until_turn_of(played(GameOptions(3), 1, 1), 1)
+    seen = set()
+    turns = 0
+    while not game.over:
+        model = model_of(game, 1)
+        if game.view.turn == 1:
+            turns += 1
+            seen.add(occasions(model)[0])
+            assert called_for(model)[0].startswith("Your turn: ")
+            assert window_title(model).startswith("Your turn: ")
+        else:
+            assert called_for(model) == ["The game has begun."]
+            assert window_title(model) == "Palatinus KXQT"
+        game.apply(game.legal_commands()[0])
+    assert len(seen) == turns > 10
+    assert called_for(model_of(game, 1)) == ["All pieces are placed: the scoring begins."]
+    assert called_for(model_of(game, None)) == []
+
+
+def test_the_host_is_called_when_everybody_is_there() -> None:
+    def model(seat: int | None, *seats: SeatSummary) -> TableModel:
+        return TableModel(
+            "KXQT",
+            None if seat is None else Seat(seat),
+            state=TableState("KXQT", "gathering", list(seats), 0),
+        )
+
+    ann, bob = SeatSummary("Ann", here=True), SeatSummary("Bob", here=True)
+    assert called_for(model(0, ann, bob)) == ["Everybody is here: you can start the game."]
+    assert called_for(model(1, ann, bob)) == []
+    assert called_for(model(0, ann, SeatSummary())) == []
+    assert called_for(model(0, ann, SeatSummary("Bob", kept=True))) == []
+    assert called_for(TableModel()) == []
+
+
+def test_votes_and_another_game() -> None:
+    game = played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), 1)
+    asked = "Cosima is away: vote whether a bot plays."
+    away = SeatSummary("Cosima", here=False, votes_needed=2)
+    assert asked in called_for(with_seat(model_of(game, 0), 2, away))
+    assert asked not in called_for(with_seat(model_of(game, 0), 2, structs.replace(away, votes=[0])))
+    over = model_of(played(GameOptions(3, random_layout=True), 1), 0)
+    over = with_seat(over, 1, SeatSummary("Bob", here=True, again=True))
+    assert called_for(over)[0] == "Bob plays again. Press m to play too."
+    over = with_seat(over, 0, SeatSummary("Ann", here=True, again=True))
+    assert called_for(over)[0] == "All pieces are placed: the scoring begins."
