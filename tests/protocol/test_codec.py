@@ -116,14 +116,6 @@ def test_a_field_missing_or_of_any_other_value_is_no_accident(
 # -- anything else --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("decode", [decode_client, decode_server])
-@examples(50)
-@given(frame=st.binary(max_size=80))
-def test_random_bytes_are_refused(decode: Decode, frame: bytes) -> None:
-    """Noise leads to BadMessage and nothing else."""
-    decoded_or_refused(decode, frame)
-
-
 @pytest.mark.parametrize(("decode", "kinds"), [(decode_client, FROM_CLIENT), (decode_server, FROM_SERVER)])
 @examples(25)
 @given(data=st.data())

@@ -11,15 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from websockets.asyncio.client import connect
 
-from bench.attack.proxy import nginx_command
+from bench.attack.proxy import ADDRESS, nginx_before, nginx_command
 from client.network.connection import connected as client_at
 from client.ui.web.pages import WebPages
 from protocol.messages import NEW, JoinTable, OpenTable, Say, Watch
+from server.app import running
 from server.config import Config
-from tests.server.peer import TIMEOUT, eventually
+from tests.server.peer import TIMEOUT, Peer, eventually, full_table
 from tests.server.test_leaving import PATIENT, Node
-from tests.server.web.viewer import asked
+from tests.server.web.viewer import Viewer, asked
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "cluster"
 
@@ -105,3 +107,29 @@ async def test_players_find_their_tables_behind_one_name(
                 await eventually(lambda: len(list(second.server.clients)) == 3)
                 async with client_at(here, timeouts=PATIENT) as late:
                     assert (await late.ask(OpenTable(NEW, 2, "Late"))).table in second.server.lobby.tables
+
+
+# -- the pages behind nginx, configured as the documents do it, below a path of its own ------------------
+
+
+CONFIG = Config(pages=WebPages(), trusted_proxies=(ipaddress.ip_network(ADDRESS),))
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx here")
+async def test_pages_and_games_are_found_below_the_proxys_path(tmp_path: Path) -> None:
+    """The page, its live part, and the game at the address that the page tells."""
+    async with running(CONFIG) as server, full_table(server.port, 2) as peers:
+        with nginx_before(server.port, tmp_path, None, "/palatinus/") as port:
+            front = await asked(port, "/palatinus/")
+            assert f"palatinus join ws://127.0.0.1:{port}/palatinus/<" in front.text
+            assert f"http://127.0.0.1:{port}/palatinus/<" in front.text
+            table = await asked(port, f"/palatinus/watch/{peers[0].code}")
+            assert f"http://127.0.0.1:{port}/palatinus/watch/{peers[0].code}<" in table.text
+            live = f"ws://127.0.0.1:{port}/palatinus/watch/{peers[0].code}"
+            own = {"Origin": f"http://127.0.0.1:{port}"}
+            async with connect(live, additional_headers=own, proxy=None) as socket:
+                page = Viewer(socket)
+                await page.until("players", "Player 1")
+            for game in ("/palatinus/", "/palatinus"):  # without the slash nginx sends clients on
+                async with connect(f"ws://127.0.0.1:{port}{game}", proxy=None) as socket:
+                    await Peer(socket).hello()

@@ -1,7 +1,6 @@
 """Where the admin socket is: private, never stolen, and replaced when a killed server left it."""
 
 import os
-import signal
 import socket
 import stat
 from pathlib import Path
@@ -12,7 +11,6 @@ from server.admin.endpoint import SOCKET_NAME, NoServer, connected, listening
 from server.app import running
 from server.config import Config
 from server.errors import StartError
-from tests.server.admin.admin_peer import answer
 from tests.server.process import refused_to_start, serving
 
 
@@ -115,21 +113,6 @@ def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(StartError, match="cannot listen"), listening(tmp_path / SOCKET_NAME):
         pass
     assert not target.exists()
-
-
-@pytest.mark.slow
-async def test_the_socket_of_a_killed_server_is_replaced(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    async with serving("--data", str(data)) as killed:
-        killed.process.send_signal(signal.SIGKILL)
-        await killed.process.wait()
-    assert (data / SOCKET_NAME).exists()
-    assert not speaks(data / SOCKET_NAME)
-    async with serving("--data", str(data)) as server:
-        assert (await answer(data, "status"))["port"] == server.port
-        server.process.terminate()
-        assert (await server.ended())[0] == 0
-    assert not (data / SOCKET_NAME).exists()
 
 
 async def test_a_server_need_not_have_one(tmp_path: Path) -> None:

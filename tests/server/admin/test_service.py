@@ -8,8 +8,7 @@ import re
 import sqlite3
 from pathlib import Path
 
-from client.bots.brains import at_random
-from protocol.messages import Announced, Refused, SeatBot, StartGame, Stopping, TableState
+from protocol.messages import Announced, Refused, Stopping
 from server.admin.endpoint import SOCKET_NAME
 from server.admin.service import BACKUP_NAME
 from server.app import running
@@ -101,18 +100,6 @@ async def test_a_table_is_closed_and_a_player_removed(tmp_path: Path) -> None:
             await answer(tmp_path, "remove", table=others[0].code, seat=1)
             refused = await failure_of(tmp_path, "remove", table=others[0].code, seat=1)
             assert refused["code"] == "seat-free"
-
-
-async def test_a_bot_of_the_server_is_shown_as_one_and_removed_before_its_game_alone(tmp_path: Path) -> None:
-    config = Config(data=tmp_path, admin=tmp_path / SOCKET_NAME, brains={"random": at_random})
-    async with running(config) as server, full_table(server.port, 2, bots={1: "random"}) as (host,):
-        (table,) = await answer(tmp_path, "tables")
-        assert [(seat["here"], seat["bot"]) for seat in table["seats"]] == [(True, False), (True, True)]
-        await answer(tmp_path, "remove", table=host.code, seat=1)
-        assert (await host.until(TableState)).seats[1].name is None
-        await host.done(SeatBot(host.next_id(), "random"))
-        await host.done(StartGame(host.next_id()))
-        assert (await failure_of(tmp_path, "remove", table=host.code, seat=1))["code"] == "seat-free"
 
 
 async def test_a_drain_is_begun_and_taken_back(tmp_path: Path) -> None:

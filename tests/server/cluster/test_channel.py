@@ -2,23 +2,26 @@
 
 import asyncio
 import contextlib
-import random
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bench.cluster.relay import DatabaseRelay
+from protocol.text import unsafe
 from server.cluster.channel import Channel
-from server.cluster.codec import encode
-from server.cluster.messages import NodeQuestion, PublicTable, RemarkElsewhere
+from server.cluster.codec import MOST_BYTES, NotUnderstood, decode, encode
+from server.cluster.messages import Message, NodeQuestion, PersonElsewhere, PublicTable, RemarkElsewhere
 from server.cluster.others import SameAddress
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import Connection, Database
 from server.storage.postgresql.schema import prepare
 from server.storage.postgresql.signals import Signal
 from server.storage.postgresql.telling import Node
-from tests.server.cluster.messages import REMARK, table
+from tests.server.cluster.messages import REMARK, messages, table
 from tests.server.peer import eventually
 
 
@@ -230,50 +233,6 @@ async def test_what_no_longer_holds_is_not_told_again(database: str, socket_fold
         assert heard == [{"BBBB": 1}]
 
 
-@pytest.mark.slow
-async def test_servers_agree_after_whatever_has_happened(database: str, socket_folder: Path) -> None:
-    """Things that come and go while connections are cut, and requests and answers are lost."""
-    chooser = random.Random(1)
-    codes = ["AAAA", "BBBB", "CCCC", "DDDD"]
-    async with (
-        cluster(database) as shared,
-        DatabaseRelay(database, socket_folder).running() as relay,
-        shared.node("one", relay.url) as one,
-        shared.node("two", relay.url) as two,
-    ):
-        nodes = {one: {}, two: {}}  # type: dict[Channel, dict[str, int]]
-        for _step in range(60):
-            match chooser.randrange(8):
-                case 0:
-                    relay.cut()
-                case 1:
-                    relay.answers = False
-                    await asyncio.sleep(0.02)
-                    relay.cut()
-                    relay.answers = True
-                case 2:
-                    relay.requests = False
-                    await asyncio.sleep(0.02)
-                    relay.cut()
-                    relay.requests = True
-                case 3:
-                    await asyncio.sleep(chooser.random() / 20)
-                case _:
-                    node, code = chooser.choice(list(nodes)), chooser.choice(codes)
-                    if (taken := chooser.randrange(4)) or code not in nodes[node]:
-                        nodes[node][code] = taken
-                        node.keep(f"table:{code}", table(code, taken))
-                    else:
-                        del nodes[node][code]
-                        node.keep(f"table:{code}", None)
-        await eventually(lambda: (tables(two), tables(one)) == (nodes[one], nodes[two]))
-        async with shared.node("three") as three:
-            found = sorted(
-                (told.summary.table, told.summary.taken) for _node, told in three.holding(PublicTable)
-            )
-        assert found == sorted([*nodes[one].items(), *nodes[two].items()])
-
-
 async def test_a_question_that_comes_late_is_not_delivered(database: str) -> None:
     """As to a server that slept: whoever asked has given up."""
     heard: list[int] = []
@@ -289,3 +248,61 @@ async def test_a_question_that_comes_late_is_not_delivered(database: str) -> Non
         one.send(NodeQuestion(2, b""))
         await eventually(lambda: bool(heard))
         assert heard == [2]
+
+
+# -- what servers tell each other arrives as it was, and nothing else that arrives does any harm ---------
+
+
+@given(messages())
+def test_what_is_told_arrives(message: Message) -> None:
+    body = encode(message)
+    assert len(body) <= MOST_BYTES
+    assert decode(body) == message
+
+
+@given(
+    st.binary(max_size=200)
+    | st.builds(msgspec.msgpack.encode, st.dictionaries(st.text(), st.integers(-9, 9)))
+)
+def test_bytes_are_a_message_or_not_understood(body: bytes) -> None:
+    try:
+        message = decode(body)
+    except NotUnderstood:
+        return
+    assert isinstance(message, PublicTable | PersonElsewhere | RemarkElsewhere)
+
+
+@given(messages(), st.data())
+def test_a_damaged_message_is_another_one_or_not_understood(message: Message, data: st.DataObject) -> None:
+    body = bytearray(encode(message))
+    at = data.draw(st.integers(0, len(body) - 1))
+    body[at] = data.draw(st.integers(0, 255))
+    try:
+        found = decode(bytes(body))
+    except NotUnderstood:
+        return
+    if isinstance(found, RemarkElsewhere):
+        assert unsafe(found.text) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\x91" * 60_000,  # lists in lists
+        b"\xc1",
+        msgspec.msgpack.encode({"t": "of-a-later-version", "text": "hello"}),
+        msgspec.msgpack.encode({"t": "remark"}),
+        msgspec.msgpack.encode({**msgspec.to_builtins(REMARK), "t": "remark", "text": "\x1b[2J"}),
+        encode(REMARK) + b"\0" * MOST_BYTES,
+    ],
+    ids=["nothing", "deep", "no msgpack", "unknown", "incomplete", "escape sequence", "too long"],
+)
+def test_what_is_not_understood(body: bytes) -> None:
+    with pytest.raises(NotUnderstood):
+        decode(body)
+
+
+def test_fields_of_a_later_version_are_passed_over() -> None:
+    later = {**msgspec.to_builtins(REMARK), "t": "remark", "colour": "red"}
+    assert decode(msgspec.msgpack.encode(later)) == REMARK

@@ -2,8 +2,11 @@
 
 import asyncio
 import contextlib
+import math
 import random
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -13,18 +16,31 @@ from client.network.connection import connected as client_at
 from client.network.transport import Access, Timeouts
 from client.network.waiting import RequestRefused
 from client.ui.web.pages import WebPages
-from protocol.messages import NEW, ChangeSetting, JoinTable, Leave, ListTables, Tables, TableSummary
+from protocol.codes import Code
+from protocol.messages import (
+    NEW,
+    ChangeSetting,
+    JoinTable,
+    Leave,
+    ListTables,
+    OpenTable,
+    Resume,
+    Tables,
+    TableSummary,
+)
 from protocol.settings import Private, Spectators
 from server.app import Running, running
 from server.cluster.messages import PublicTable
-from server.config import Config
+from server.config import Config, Limits
+from server.storage.postgresql.journal import PostgresJournal
 from server.storage.postgresql.telling import Node
 from server.tables.registry import table_registry, tables_elsewhere
 from server.tables.registry.tables_elsewhere import TablesElsewhere
 from tests.server.cluster.messages import table as public_table
 from tests.server.cluster.running_cluster import cluster
-from tests.server.peer import Peer, connected, eventually
+from tests.server.peer import Peer, connected, eventually, game, play_on, rematch, table_of
 from tests.server.storage.conformance.stores import rows
+from tests.server.tables.test_rematch import finished_game
 from tests.server.web.viewer import asked
 
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
@@ -220,3 +236,107 @@ def test_times_of_tables_that_are_gone_are_forgotten_in_the_end(monkeypatch: pyt
     for number in range(10):  # which are told nowhere
         assert elsewhere.opened(f"BBB{number}") > 1.0
     assert len(elsewhere._opened) == 5 + 2
+
+
+# -- the archive is that of all servers, also before each has looked what the others have changed there ---
+
+
+AT_ONCE = Limits(unattended_seconds=0.0)
+
+
+async def nothing(*_: Any) -> None:
+    """Look at nothing."""
+
+
+def look(server: Running) -> None:
+    """Have a server look soon what the others have changed, as it does with each renewal of its lease."""
+    journal = server.lobby._journal
+    assert isinstance(journal, PostgresJournal)
+    journal._lease._renewal_due = -math.inf
+    journal._lease._wake.set()
+
+
+async def archived_game(server: Running) -> list[Peer]:
+    """Return the players of a game that this server has put into the archive."""
+    async with game(server.port, 2) as peers:
+        await play_on(peers, random.Random(1), moves=2)
+        table = table_of(server, peers)
+    await eventually(lambda: table.archived)
+    return list(peers)
+
+
+async def test_players_of_an_archived_game_come_back_to_different_servers(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one brings it back; the second learns where it is, and has not lost the seat."""
+    async with cluster(database, "one", "two", limits=AT_ONCE) as (one, two):
+        first, second = await archived_game(one)
+        look(two)
+        await eventually(lambda: first.code in two.lobby.archived)
+        monkeypatch.setattr(PostgresJournal, "look_at_others", nothing)
+        async with connected(one.port) as at_one, connected(two.port) as at_two:
+            await at_one.resume(first.code, first.token)
+            refused = await at_two.refused(Resume(1, second.code, second.token, 0))
+            assert (refused.code, (refused.about or {})["address"]) == (
+                Code.TABLE_ELSEWHERE,
+                f"ws://127.0.0.1:{one.port}",
+            )
+
+
+async def test_a_game_that_another_server_has_just_archived_is_not_gone(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its player, who comes here, is asked to try again, and has the seat as soon as this server knows."""
+    async with cluster(database, "one", "two", limits=AT_ONCE) as (one, two), connected(two.port) as peer:
+        with monkeypatch.context() as patch:
+            patch.setattr(PostgresJournal, "look_at_others", nothing)
+            first, _ = await archived_game(one)
+            assert (await peer.refused(Resume(1, first.code, first.token, 0))).code == Code.NOT_STORED
+        look(two)
+        await eventually(lambda: first.code in two.lobby.archived)
+        await peer.resume(first.code, first.token)
+
+
+# -- nobody who comes to a server that drains is turned away while another one takes new tables ----------
+
+
+# Longer than a test: who is sent on need not wait, and who waits does not come.
+PATIENT = Timeouts(first_pause=1000.0, longest_pause=1000.0, keep_trying=5000.0)
+
+
+def stopping(server: Running) -> Mapping[str, object]:
+    """Return what is told to those who want a table from a server that takes none any more."""
+    return server.lobby.registry._stopping() or {}
+
+
+@contextlib.asynccontextmanager
+async def one_drains(database: str) -> AsyncIterator[tuple[Running, Running]]:
+    """Run two servers of which one drains, as long as its game goes on, and knows the other."""
+    async with cluster(database, "one", "two") as (one, two), game(one.port, 2):
+        one.drain.begin(600)
+        await eventually(lambda: str(stopping(one).get("address")).endswith(f":{two.port}"))
+        yield one, two
+
+
+@pytest.mark.slow
+async def test_newcomers_open_their_tables_at_a_server_that_does_not_drain(database: str) -> None:
+    """They go there by themselves; if all drain, they learn how long they do."""
+    async with one_drains(database) as (one, two):
+        async with client_at(f"ws://127.0.0.1:{one.port}", timeouts=PATIENT) as anna:
+            assert (await anna.ask(OpenTable(NEW, 2, "Anna"))).table in two.lobby.tables
+        async with game(two.port, 2), connected(one.port) as peer:
+            two.drain.begin(600)
+            await eventually(lambda: "address" not in stopping(one))
+            refused = await peer.refused(OpenTable(1, 2, "Bruno"))
+            assert (refused.code, list(refused.about or ())) == (Code.SERVER_STOPPING, ["seconds"])
+            two.drain.cancel()
+            await eventually(lambda: "address" in stopping(one))
+
+
+async def test_players_play_again_at_a_server_that_drains(database: str) -> None:
+    """Their next table goes with them to another server when this one stops."""
+    async with one_drains(database) as (one, _two):
+        one.drain.cancel()
+        async with finished_game(one, 2) as peers:
+            one.drain.begin(600)
+            assert (await rematch(peers[0])).table in one.lobby.tables

@@ -1,15 +1,12 @@
 """Who is online, and what is said in the lobby, is the same at all servers."""
 
 import contextlib
-import time
 from pathlib import Path
 
 import pytest
 
 from bench.cluster.relay import DatabaseRelay
-from client.network.connection import RequestRefused
-from client.network.connection import connected as client_at
-from protocol.messages import NEW, ChangeSetting, EnterLobby, Leave, PersonOnline, SayInLobby
+from protocol.messages import ChangeSetting, EnterLobby, Leave, PersonOnline
 from protocol.settings import Private
 from server.app import running
 from server.cluster.channel import Channel
@@ -78,30 +75,6 @@ async def test_a_name_is_somebodys_at_all_servers(database: str) -> None:
         assert seated.token is not None
         await bruno.done(EnterLobby(bruno.next_id(), "Dario", [seated.token]))
         await sees(again, PersonOnline("Dario"), ANNA)
-
-
-@pytest.mark.slow
-async def test_whoever_goes_on_to_another_server_takes_the_name_along(database: str) -> None:
-    """Even if the clock of the first one is ahead; and the client that has lost it notices."""
-    async with (
-        cluster(database, "one", "two", timers=FastClock) as (one, two),
-        client_at(f"ws://127.0.0.1:{one.port}") as before,
-        client_at(f"ws://127.0.0.1:{two.port}") as after,
-    ):
-        await before.ask(EnterLobby(NEW, "Anna", ["of Anna's client"]))
-        people = one.lobby.chat._people
-        for person in people:
-            person.since += 3600.0
-        one.lobby.chat.hide()  # so that it tells this
-        await eventually(
-            lambda: any(each.since > time.time() + 60 for each in two.lobby.chat._elsewhere.people)
-        )
-        await after.ask(EnterLobby(NEW, "Anna", ["of Anna's client"]))
-        await eventually(lambda: not list(people))
-        await after.ask(SayInLobby(NEW, "hello"))
-        with pytest.raises(RequestRefused):
-            await before.ask(SayInLobby(NEW, "hello"))
-        assert (before.listed_as, after.listed_as) == (None, "Anna")
 
 
 async def test_who_came_first_keeps_a_name_that_two_servers_have_given(

@@ -158,21 +158,6 @@ async def test_the_list_of_tables_goes_on_by_itself() -> None:
             await page.until("tables", "No tables")
 
 
-async def test_each_reader_has_a_language() -> None:
-    """Pages of one table are drawn in every language that somebody reads."""
-    async with web_server() as server, game(server.port, 2) as peers:
-        path = f"/watch/{peers[0].code}"
-        async with contextlib.AsyncExitStack() as stack:
-            english = await stack.enter_async_context(viewer(server.port, path))
-            await english.receive()  # the pause that follows lets the two others be served together
-            italian = await stack.enter_async_context(viewer(server.port, path, language="it"))
-            dutch = await stack.enter_async_context(viewer(server.port, f"{path}?lang=nl", language="it"))
-            await italian.receive()
-            await dutch.receive()
-            assert "territorio" in str(italian.parts) or "colle" in str(italian.parts).lower()
-            assert italian.parts["now"] != dutch.parts["now"]
-
-
 async def test_a_page_has_nothing_to_say() -> None:
     """A browser that sends a message is disconnected."""
     async with (
@@ -288,20 +273,6 @@ async def test_a_game_that_was_ended_shows_no_wolf() -> None:
         await page.until("now", "ended")
         assert page.parts["result"] == ""
         assert not _HIDDEN.search("".join(page.received))
-
-
-async def test_the_host_of_the_server_sees_browsers_among_the_clients() -> None:
-    """With what they are, and where they watch."""
-    async with (
-        web_server() as server,
-        game(server.port, 2) as peers,
-        viewer(server.port, f"/watch/{peers[0].code}") as page,
-        viewer(server.port, "/watch") as other,
-    ):
-        await page.receive()
-        await other.receive()
-        seen = {(each.client, each.table and each.table.code) for each in server.clients}
-        assert {("web page", peers[0].code), ("web page", None)} <= seen
 
 
 async def test_a_drawing_that_fails_stops_no_game() -> None:

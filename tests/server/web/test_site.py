@@ -3,6 +3,7 @@
 import asyncio
 import ipaddress
 import logging
+import signal
 import ssl
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,10 +14,11 @@ import trustme
 
 from client.ui.web.pages import WebPages
 from protocol.messages import ChangeSetting, OpenTable
-from protocol.settings import Private, Spectators
+from protocol.settings import Spectators
 from server.app import running
 from server.config import Config
 from tests.server.peer import connected, full_table, http_get
+from tests.server.process import serving
 from tests.server.web.viewer import NONE, asked, web_server
 
 CONFIG = Config(pages=WebPages())
@@ -95,14 +97,6 @@ async def test_tables_that_may_not_be_seen_are_as_if_they_did_not_exist() -> Non
     assert opened.status == small.status == 200
     assert {answer.status for answer in answers} == {404}
     assert len({answer.body for answer in answers}) == 1
-
-
-async def test_a_table_that_turns_private_is_gone_for_browsers() -> None:
-    """Its page is not found any more."""
-    async with web_server() as server, full_table(server.port, 2) as peers:
-        await peers[0].done(ChangeSetting(peers[0].next_id(), Private(on=True)))
-        assert (await asked(server.port, f"/watch/{peers[0].code}")).status == 404
-        assert peers[0].code not in (await asked(server.port, "/")).text
 
 
 @pytest.mark.parametrize("path", ODD_PATHS)
@@ -294,3 +288,20 @@ async def test_nothing_of_a_request_reaches_the_log(caplog: pytest.LogCaptureFix
                 headers={"Accept-Language": "secret-language", "Host": "secret-host"},
             )
     assert "secret" not in caplog.text
+
+
+# -- `palatinus serve --web` as a program, with its options from a file ----------------------------------
+
+
+async def test_the_program_says_where_its_pages_are(tmp_path: Path) -> None:
+    """Beside the addresses to join; browsers get the page, and it ends with the server."""
+    file = tmp_path / "serve.toml"
+    file.write_text("web = true\nmemory = true\n", encoding="utf-8")
+    async with serving("--config", str(file), "--lang", "en") as server:
+        page = await asked(server.port, "/", headers={"Accept-Language": "nl"})
+        server.process.send_signal(signal.SIGTERM)
+        code, output, errors = await server.ended()
+    assert (page.status, code, errors) == (200, 0, "")
+    assert "<h1>Palatinus</h1>" in page.text
+    assert '<html lang="nl">' in page.text
+    assert f"  http://127.0.0.1:{server.port}/\n" in output
