@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 from anyio import CapacityLimiter
 
 from client.bots.processes import ATTEMPTS, ProcessesLost, in_process
-from client.bots.search.brain import SearchBrain, chosen
+from client.bots.search.brain import SearchBrain
 from client.bots.search.tree import Search
 from client.language import _
 from client.records import Analysis, Better, Chances, JudgedMove, Recording
@@ -130,9 +130,9 @@ def _better(own: View, move: Place, simulations: int, name: str) -> Better | Non
 
 def _searched(own: View, move: Place, simulations: int, seed: str) -> Place:
     rng = random.Random(seed)
-    visits = SearchBrain(simulations, _NO_HURRY).visits(own, rng.getrandbits(64))
-    pieces = tuple(own.hands[move.seat])
-    best = chosen(LegalPlaces(move.seat, pieces, free_fields(own)), [visits], rng)
+    brain = SearchBrain(simulations, _NO_HURRY)
+    legal = LegalPlaces(move.seat, tuple(own.hands[move.seat]), free_fields(own))
+    best = brain.chosen(own, legal, [brain.visits(own, rng.getrandbits(64))], rng)
     if best.piece.kind is move.piece.kind:  # so that people and wolf do not differ without need
         return Place(move.seat, move.piece, best.field)
     return best

@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import math
 import random
 import sys
 import traceback
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Final
 
+from client.bots.bluffer import Bluffer
 from client.bots.brain import Brain, describe_failure
 from client.bots.greedy import greedy
 from client.bots.levels import LEVELS
@@ -38,6 +40,8 @@ def at_random(_view: View, legal: Legal, rng: random.Random) -> Command:
 
 
 _SEARCH: Final = "search"
+_LIAR: Final = "liar"
+_PRICE_OF_LIES: Final = 0.05  # in utility
 _SIMULATIONS: Final = range(100, 1_000_001)
 _MOST_SECONDS: Final = 60.0  # for a move with a number of simulations that the user chose
 _IMPORTING: Final = "<frozen importlib"  # the file of the frames of an import
@@ -50,7 +54,14 @@ BRAINS: Final[Mapping[str, NamedBrain]] = MappingProxyType(
         for brain in (
             NamedBrain("random", at_random, N_("plays any legal move")),
             NamedBrain("greedy", greedy, N_("looks one move ahead, using what it can see")),
+            NamedBrain("bluffer", Bluffer(1.0), N_("like greedy, but pays a point to mislead with a wolf")),
+            NamedBrain("gambler", Bluffer(math.inf), N_("like bluffer, but at any price")),
             NamedBrain(_SEARCH, SearchBrain(), N_("tries its moves in thousands of simulated games")),
+            NamedBrain(
+                _LIAR,
+                SearchBrain(price_of_lies=_PRICE_OF_LIES),
+                N_("like search, but prefers the wolf that misleads"),
+            ),
         )
     }
 )
@@ -80,8 +91,8 @@ def brain_named(text: str) -> NamedBrain:
     if (level := LEVELS.get(text)) is not None:
         return NamedBrain(level.name, level.choose, level.told.temper)
     module_name, colon, attribute = text.partition(":")
-    if module_name == _SEARCH and attribute.isascii() and attribute.isdecimal():
-        return _search_of(int(attribute))
+    if module_name in {_SEARCH, _LIAR} and attribute.isascii() and attribute.isdecimal():
+        return _search_of(module_name, int(attribute))
     if not (colon and attribute and all(part.isidentifier() for part in module_name.split("."))):
         known = ", ".join((*LEVELS, *BRAINS))
         raise NoSuchBrain(
@@ -117,12 +128,13 @@ def brain_named(text: str) -> NamedBrain:
     return NamedBrain(name, choose, choose.__doc__ or "")
 
 
-def _search_of(simulations: int) -> NamedBrain:
-    """Return the search with so many simulations a move, which may take longer; raises NoSuchBrain."""
+def _search_of(name: str, simulations: int) -> NamedBrain:
+    """Return the search or liar of so many simulations a move, which may take longer; raises NoSuchBrain."""
     if simulations not in _SIMULATIONS:
         raise NoSuchBrain(
             _("A search makes {least} to {most} simulations a move, not {n}.").format(
                 n=simulations, least=_SIMULATIONS[0], most=_SIMULATIONS[-1]
             )
         )
-    return NamedBrain(_SEARCH, SearchBrain(simulations, _MOST_SECONDS), BRAINS[_SEARCH].description)
+    price = _PRICE_OF_LIES if name == _LIAR else 0.0
+    return NamedBrain(name, SearchBrain(simulations, _MOST_SECONDS, price), BRAINS[name].description)

@@ -317,18 +317,22 @@ def best_place(
     view: View, legal: LegalPlaces, fields: Sequence[Field], pieces: Sequence[Piece], rng: random.Random
 ) -> tuple[Kind, Field]:
     """Return which kind of some legal pieces promises most, on which of some legal fields."""
-    outlook = Outlook(view, legal.seat)
+    promised = promises(view, legal.seat, fields, pieces)
+    best = max(promised.values())
+    return rng.choice([place for place, promise in promised.items() if promise == best])
+
+
+def promises(
+    view: View, seat: Seat, fields: Sequence[Field], pieces: Sequence[Piece]
+) -> dict[tuple[Kind, Field], float]:
+    """Return what each kind among the pieces promises to the seat on each of the fields."""
+    outlook = Outlook(view, seat)
     held = {piece.kind for piece in pieces}
-    best: list[tuple[Kind, Field]] = []
-    best_score = -math.inf
-    for kind in Kind:
-        for field in fields if kind in held else ():
-            score = outlook.after(field, kind) - _KEPT[kind]
-            if score > best_score:
-                best, best_score = [], score
-            if score == best_score:
-                best.append((kind, field))
-    return rng.choice(best)
+    kinds = [kind for kind in Kind if kind in held]
+    return {
+        (kind, field): outlook.after(field, kind) - _KEPT[kind]
+        for kind, field in itertools.product(kinds, fields)
+    }
 
 
 def best_lay(view: View, legal: LegalLays, rng: random.Random) -> LayTile:

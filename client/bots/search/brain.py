@@ -11,7 +11,7 @@ import math
 import random
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,11 +20,12 @@ from anyio import CapacityLimiter
 from client.bots.greedy import greedy
 from client.bots.processes import ATTEMPTS, ProcessesLost, in_process
 from client.bots.search.tree import Move, Search, Visited, Visits, utilities
-from client.bots.search.worlds import World, Worlds
+from client.bots.search.worlds import World, Worlds, motive_of_next
 from client.language import _
 from engine.board import FIELDS
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces
+from engine.pieces import Kind
 from engine.terrain import EMPTY, FARMER, Occupant, occupant, terrain_of
 from engine.view import View
 
@@ -96,6 +97,7 @@ class Ending:
         return best
 
 
+_TRIED: Final = 0.01  # the share of the best move's visits from which a lie's own mean says enough
 _INFERENCE: Final = 4  # before an ending, one simulation in so many tells how likely the worlds are
 
 
@@ -104,16 +106,18 @@ class SearchBrain:
     """A brain that searches: for so many simulations a move, and no longer than so many seconds.
 
     The same view, number and `rng` lead to the same command, unless the time is up first. Tiles are laid as
-    the greedy brain lays them: how a search would lay them better is an open question.
+    the greedy brain lays them: how a search would lay them better is an open question. It gives up at most
+    `price_of_lies` in utility to place the wolf that others will most take for the other kind.
     """
 
     simulations: int = 20_000
     seconds: float = 5.0
+    price_of_lies: float = 0.0
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
         if not isinstance(legal, LegalPlaces):
             return greedy(view, legal, rng)
-        return chosen(legal, [self.visits(view, seed_from(rng))], rng)
+        return self.chosen(view, legal, [self.visits(view, seed_from(rng))], rng)
 
     def visits(self, view: View, seed: int) -> Visits:
         """Return what came of the moves: exactly in an ending with few boards, else of simulations."""
@@ -126,26 +130,41 @@ class SearchBrain:
         exact = ending.values(until if sampled else math.inf)
         return sampled if exact is None else {move: Visited(1, value) for move, value in exact.items()}
 
+    def chosen(self, view: View, legal: LegalPlaces, searches: Sequence[Visits], rng: random.Random) -> Place:
+        """Return the move that independent searches visited most, or the lie that is nearly as good.
+
+        Their visits are added up: root parallelization (Chaslot, Winands and van den Herik, "Parallel
+        Monte-Carlo Tree Search", 2008).
+        """
+        totals: defaultdict[Move, Visited] = defaultdict(lambda: Visited(0, 0.0))
+        for search in searches:
+            for move, (visits, utility) in search.items():
+                totals[move] = Visited(totals[move].visits + visits, totals[move].utility + utility)
+        best = max(totals, key=totals.__getitem__)
+        if self.price_of_lies:
+            best = self._lie(view, legal, totals, best)
+        pieces = [piece for piece in legal.pieces if piece.kind is best.kind]
+        wolves = [piece for piece in pieces if piece.wolf]
+        # A wolf scores like its open twin, but the others do not see its kind: the longer, the better.
+        return Place(legal.seat, rng.choice(wolves or pieces), FIELDS[best.field])
+
+    def _lie(self, view: View, legal: LegalPlaces, totals: Mapping[Move, Visited], best: Move) -> Move:
+        """Return the wolf's placement that misleads most, of those that are nearly as good as the best."""
+        least = totals[best].utility / totals[best].visits - self.price_of_lies
+        often = totals[best].visits * _TRIED
+        wolves = {piece.kind for piece in legal.pieces if piece.wolf}
+        motive = motive_of_next(view, legal.seat)
+        lies = {
+            move: motive(FIELDS[move.field]) * (-1.0 if move.kind is Kind.FARMER else 1.0)
+            for move, (visits, utility) in totals.items()
+            if move.kind in wolves and visits >= often and utility >= least * visits
+        }
+        lie = max(lies, key=lies.__getitem__, default=best)
+        return lie if lies.get(lie, 0.0) > 0.0 else best
+
 
 def seed_from(rng: random.Random) -> int:
     return rng.getrandbits(64)
-
-
-def chosen(legal: LegalPlaces, searches: Sequence[Visits], rng: random.Random) -> Place:
-    """Return the move that independent searches visited most.
-
-    Their visits are added up: root parallelization (Chaslot, Winands and van den Herik, "Parallel Monte-Carlo
-    Tree Search", 2008).
-    """
-    totals: defaultdict[Move, Visited] = defaultdict(lambda: Visited(0, 0.0))
-    for search in searches:
-        for move, (visits, utility) in search.items():
-            totals[move] = Visited(totals[move].visits + visits, totals[move].utility + utility)
-    best = max(totals, key=totals.__getitem__)
-    pieces = [piece for piece in legal.pieces if piece.kind is best.kind]
-    wolves = [piece for piece in pieces if piece.wolf]
-    # A wolf scores like its open twin, but the others do not see its kind: the longer that is so, the better.
-    return Place(legal.seat, rng.choice(wolves or pieces), FIELDS[best.field])
 
 
 _SPARE_SECONDS: Final = 30.0  # to start a process, and to notice that the time is up, on a busy machine
@@ -179,4 +198,4 @@ async def searched(
     if failed is not None:
         text = _("a process of the search ended or did not answer, {n} times in a row")
         raise SearchFailed(text.format(n=ATTEMPTS)) from failed
-    return chosen(legal, [search.result() for search in searches], rng)
+    return brain.chosen(view, legal, [search.result() for search in searches], rng)

@@ -14,7 +14,7 @@ before the search begins).
 import itertools
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -23,8 +23,9 @@ from client.bots.greedy import Outlook
 from engine.board import FIELDS, Field
 from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.position import Hand, hand_of_kinds
+from engine.redaction import snapshot
 from engine.terrain import EMPTY, FARMER, NUMBERS, Occupant, occupant
-from engine.view import View
+from engine.view import SPECTATOR, View
 
 # Measured, not derived, like the numbers of the tree.
 # A wolf's odds of being a farmer are multiplied by e to the first number of each pair times what its owner
@@ -42,32 +43,45 @@ def motives(view: View) -> Mapping[int, float]:
     What is hidden from its owner counts as unknown, and the owner's own wolves before it are taken for what
     they are likelier to be, if that is clear.
     """
+    return _read(view)[0]
+
+
+def motive_of_next(view: View, seat: Seat) -> Callable[[Field], float]:
+    """Return what the others will read from a wolf that `seat` places next, as a function of its field."""
+    public = snapshot(view, SPECTATOR)
+    return _motive(public, seat, _read(public)[1])
+
+
+def _read(view: View) -> tuple[dict[int, float], dict[Field, Piece]]:
+    """Return the motives, and the wolves whose kind they make clear."""
     found: dict[int, float] = {}
     guesses: dict[Field, Piece] = {}
     seen = replace(view, placed={}, owners={}, remaining=[sum(hand.values()) for hand in view.start.hands])
     for field, piece in view.placed.items():
         owner = view.owners[field]
         if isinstance(piece, Wolf):
-            before = replace(seen, placed=_as_seen_by(owner, seen, guesses))
-            outlook = Outlook(before, owner)
-            gain = outlook.after(field, Kind.FARMER) - outlook.after(field, Kind.MERCHANT)
-            exponent = max(-MOST_MOTIVE, min(MOST_MOTIVE, MOTIVE * gain))
-            found[NUMBERS[field]] = exponent
+            exponent = found[NUMBERS[field]] = _motive(seen, owner, guesses)(field)
             if abs(exponent) >= CLEAR_MOTIVE:
-                kind = Kind.FARMER if gain > 0 else Kind.MERCHANT
+                kind = Kind.FARMER if exponent > 0 else Kind.MERCHANT
                 guesses[field] = Piece.of(piece.people, kind, wolf=True)
         seen.placed[field], seen.owners[field] = piece, owner
         seen.remaining[owner] -= 1
-    return found
+    return found, guesses
 
 
-def _as_seen_by(owner: Seat, view: View, guesses: Mapping[Field, Piece]) -> dict[Field, Piece | Wolf]:
-    """Return what is placed: the owner's wolves as they are guessed, and all others hidden."""
+def _motive(view: View, seat: Seat, guesses: Mapping[Field, Piece]) -> Callable[[Field], float]:
+    """Return the motive of a wolf that `seat` places next: its own wolves are as guessed, others hidden."""
     placed = {**view.placed, **guesses}
     for field, piece in placed.items():
-        if view.owners[field] != owner and isinstance(piece, Piece) and piece.wolf:
+        if view.owners[field] != seat and isinstance(piece, Piece) and piece.wolf:
             placed[field] = Wolf.of(piece.people)
-    return placed
+    outlook = Outlook(replace(view, placed=placed), seat)
+
+    def motive(field: Field) -> float:
+        gain = outlook.after(field, Kind.FARMER) - outlook.after(field, Kind.MERCHANT)
+        return max(-MOST_MOTIVE, min(MOST_MOTIVE, MOTIVE * gain))
+
+    return motive
 
 
 # What the owner of an occupant got on average when it stood on a field, by occupant and field.

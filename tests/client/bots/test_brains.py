@@ -33,7 +33,7 @@ EVERY_BRAIN = pytest.mark.parametrize(
     "brain",
     [
         brain_named(name)
-        for name in ("random", "greedy", "search:100", *LEVELS)
+        for name in ("random", "greedy", "bluffer", "gambler", "search:100", "liar:100", *LEVELS)
         if name not in LEVELS or not LEVELS[name].searches  # the others search like search:100
     ],
     ids=lambda brain: brain.name,
@@ -149,7 +149,10 @@ def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
     assert brain_named("my_brains:choose").name == "my_brains"
     assert brain_named("greedy") is BRAINS["greedy"]
     for text, reason in (
-        ("greedier", "Choose slave, plebeian, citizen, senator, consul, random, greedy, search, or your own"),
+        (
+            "greedier",
+            "plebeian, citizen, senator, consul, random, greedy, bluffer, gambler, search, liar",
+        ),
         ("my_brains:", "Choose slave"),
         (":mine", "Choose slave"),
         ("no_such_module:mine", "cannot be imported"),

@@ -12,10 +12,10 @@ import psutil
 import pytest
 from hypothesis import assume, given
 
-from client.bots.greedy import greedy
-from client.bots.search.brain import Ending, SearchBrain, SearchFailed, chosen, searched
+from client.bots.brains import brain_named
+from client.bots.search.brain import Ending, SearchBrain, SearchFailed, searched
 from client.bots.search.tree import Move, Search, Visited, utilities
-from client.bots.search.worlds import MOST_INFERRED, MOST_MOTIVE, World, Worlds, motives
+from client.bots.search.worlds import MOST_INFERRED, MOST_MOTIVE, World, Worlds, motive_of_next, motives
 from engine.board import FIELDS, Field
 from engine.components import DEALS
 from engine.events import GameEnded
@@ -117,21 +117,39 @@ def test_a_search_makes_as_many_simulations_as_it_is_told(players: int) -> None:
 
 def test_of_equal_pieces_a_search_places_the_wolf() -> None:
     """The others do not see a wolf's kind."""
-    _, legal = placing(3)
+    view, legal = placing(3)
     assert {piece.wolf for piece in legal.pieces if piece.kind is Kind.FARMER} == {True, False}
-    place = chosen(legal, [{Move(Kind.FARMER, 7): Visited(1, 0.5)}], random.Random(1))
+    place = ENDLESS.chosen(view, legal, [{Move(Kind.FARMER, 7): Visited(1, 0.5)}], random.Random(1))
     assert place.piece.wolf
 
 
 def test_searches_are_added_up() -> None:
     """What two cores prefer together wins, even if neither prefers it."""
-    _, legal = placing(3)
+    view, legal = placing(3)
     first, second, both = Move(Kind.FARMER, 1), Move(Kind.FARMER, 2), Move(Kind.FARMER, 3)
     searches = [
         {first: Visited(5, 3.0), both: Visited(4, 2.0)},
         {second: Visited(5, 3.0), both: Visited(4, 2.0)},
     ]
-    assert chosen(legal, searches, random.Random(1)).field == FIELDS[both.field]
+    assert ENDLESS.chosen(view, legal, searches, random.Random(1)).field == FIELDS[both.field]
+
+
+def test_a_liar_places_the_wolf_that_misleads_if_it_costs_little() -> None:
+    """It gives up so much utility, and no more; without a price it plays what is best."""
+    view, legal = placing(3, 6)
+    motive = motive_of_next(view, legal.seat)
+    honest, lie = sorted((motive(field), NUMBERS[field]) for field in legal.fields)[:: len(legal.fields) - 1]
+    assert honest[0] < 0.0 < lie[0]
+    best, misleading = Move(Kind.MERCHANT, honest[1]), Move(Kind.MERCHANT, lie[1])
+    for visits, utility, price, expected in (
+        (20, 0.48, 0.05, misleading),
+        (20, 0.48, 0.0, best),
+        (20, 0.44, 0.05, best),
+        (1, 0.48, 0.05, best),  # too seldom to know
+    ):
+        searched = {best: Visited(200, 100.0), misleading: Visited(visits, visits * utility)}
+        place = SearchBrain(price_of_lies=price).chosen(view, legal, [searched], random.Random(1))
+        assert (place.piece.wolf, place.field) == (True, FIELDS[expected.field])
 
 
 def test_utilities() -> None:
@@ -260,14 +278,16 @@ def test_motives_do_not_depend_on_what_is_hidden(game: Game) -> None:
     assert all(public[field] == exponent for field, exponent in found.items())
 
 
-def test_motives_tell_the_wolves_of_players_who_look_ahead() -> None:
-    """Of greedy players' wolves most are drawn as what they are; by chance it would be half of them."""
+@pytest.mark.parametrize(("name", "least", "most"), [("greedy", 0.8, 1.0), ("gambler", 0.0, 0.3)])
+def test_motives_tell_the_wolves_of_players_who_look_ahead(name: str, least: float, most: float) -> None:
+    """Most of greedy players' wolves are drawn as what they are, few bluffers'; by chance half would be."""
+    brain = brain_named(name)
     right = wolves = 0.0
     for players in DEALS:
         game, rng = begun(GameOptions(players, random_layout=True), players), random.Random(players)
         while (legal := game.legal()) is not None:
             view = snapshot(game.view, eyes_of(Seat(0)))
-            game.apply(greedy(snapshot(game.view, eyes_of(legal.seat)), legal, rng))
+            game.apply(brain.choose(snapshot(game.view, eyes_of(legal.seat)), legal, rng))
         worlds = Worlds(view, motives(view))
         boards = [worlds.draw(rng).board for _ in range(100)]
         for number in worlds.hidden:
@@ -277,7 +297,8 @@ def test_motives_tell_the_wolves_of_players_who_look_ahead() -> None:
                 board[number] == occupant(game.view.owners[FIELDS[number]], piece.kind) for board in boards
             )
             wolves += len(boards)
-    assert right > 0.8 * wolves > 0
+    assert wolves
+    assert least < right / wolves < most
 
 
 def test_worlds_follow_motives() -> None:
