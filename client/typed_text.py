@@ -18,12 +18,12 @@ _TIMED: Final = {str(kind.__struct_config__.tag): kind for kind in BOUNDS}
 _WRITTEN: Final = re.compile(r"([a-z-]+):([0-9]{1,6})([smhd]?)")
 
 
-class BadPolicy(ValueError):
-    """The text is not a policy; the message says what to write."""
+class BadText(ValueError):
+    """What was typed means nothing; the message says what to write."""
 
 
 def policy_named(text: str) -> Absence:
-    """Return the policy that `text` names; raises BadPolicy."""
+    """Return the policy that `text` names; raises BadText."""
     if text == "wait":
         return WAIT
     written = _WRITTEN.fullmatch(text)
@@ -32,12 +32,12 @@ def policy_named(text: str) -> Absence:
             "{text!r} is not an absence policy. Write wait, move-clock:60, game-clock:30m, "
             "vote:2m or bot:60s."
         )
-        raise BadPolicy(hint.format(text=text))
+        raise BadText(hint.format(text=text))
     seconds = int(written[2]) * _UNITS[written[3]]
     least, most = BOUNDS[kind]
     if not least <= seconds <= most:
         hint = _("{text!r} is out of range. Choose {least} to {most}.")
-        raise BadPolicy(hint.format(text=text, least=_written(least), most=_written(most)))
+        raise BadText(hint.format(text=text, least=_written(least), most=_written(most)))
     return kind(seconds)
 
 
@@ -49,14 +49,6 @@ def _written(seconds: int) -> str:
 
 
 DEFAULT_PORT: Final = 7733
-
-
-class BadAddress(ValueError):
-    """The text is not a server address; the message says what to write."""
-
-
-class BadCode(ValueError):
-    """The text is not a table code; the message says what one looks like."""
 
 
 def loopback(url: str) -> bool:
@@ -82,7 +74,7 @@ def same_server(url: str) -> str:
 def server_url(text: str) -> str:
     """Return the websocket URL of a server given as `ws://host:port`, `host:port` or `host`.
 
-    Raises BadAddress if it is none of these.
+    Raises BadText if it is none of these.
     """
     text = text.strip()
     url = text if re.match(r"[A-Za-z]+://", text) else f"ws://{text}"
@@ -93,11 +85,11 @@ def server_url(text: str) -> str:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise BadAddress(hint) from None
+        raise BadText(hint) from None
     if parts.scheme not in {"ws", "wss"} or not parts.hostname or parts.query or parts.fragment:
-        raise BadAddress(hint)
+        raise BadText(hint)
     if any(map(str.isspace, url)):
-        raise BadAddress(hint)
+        raise BadText(hint)
     if port is not None:
         return url
     return f"{parts.scheme}://{parts.netloc.rstrip(':')}:{DEFAULT_PORT}{parts.path}"
@@ -108,11 +100,11 @@ def describe_found_as(name: str) -> str:
 
 
 def table_code(text: str) -> str:
-    """Return the table code that `text` spells, in capitals; raises BadCode."""
+    """Return the table code that `text` spells, in capitals; raises BadText."""
     code = text.upper()
     if len(code) not in {CODE_LENGTH, PRIVATE_CODE_LENGTH} or re.fullmatch("[A-Z]+", code) is None:
         hint = _("{text} is not a table code: a code has four letters, such as KRTV, or eight")
-        raise BadCode(hint.format(text=repr(text)))
+        raise BadText(hint.format(text=repr(text)))
     return code
 
 
@@ -138,12 +130,8 @@ def fault_of(name: str) -> str | None:
     return None if found is None else describe_unsafe_name(found)
 
 
-class BadStart(ValueError):
-    """The text does not say who starts; the message says what to write."""
-
-
 def seat_to_start(text: str, players: int) -> Seat | None:
-    """Return the seat that starts at a new table (R3.1), None for a draw; raises BadStart.
+    """Return the seat that starts at a new table (R3.1), None for a draw; raises BadText.
 
     The player who opens a table has its first seat, and is `me`.
     """
@@ -151,5 +139,5 @@ def seat_to_start(text: str, players: int) -> Seat | None:
     known = {"random": None, "me": Seat(0), **seats}
     if text not in known:
         hint = _("{text!r} does not say who starts. Write random, me, or a seat from 1 to {last}.")
-        raise BadStart(hint.format(text=text, last=players))
+        raise BadText(hint.format(text=text, last=players))
     return known[text]

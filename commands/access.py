@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from client.language import N_, _
 from client.network.transport import Access
-from client.typed_text import BadAddress, server_url
+from client.typed_text import BadText, server_url
 from commands.parsing import CANNOT_READ, WrongUse, using_file
 from protocol.limits import PASSWORD_LENGTH
 
@@ -68,5 +68,5 @@ def _host_in(text: str) -> str:
     """Return the host in an address or a name; raises WrongUse."""
     try:
         return urlsplit(server_url(text)).hostname or ""
-    except BadAddress as error:
+    except BadText as error:
         raise WrongUse(str(error)) from error

@@ -8,7 +8,7 @@ from typing import Final
 import platformdirs
 
 from client.language import N_, _
-from client.typed_text import BadCode
+from client.typed_text import BadText
 from client.typed_text import table_code as code_of
 from discovery.names import usable
 from protocol.limits import SERVER_NAME_LENGTH
@@ -33,7 +33,7 @@ def move_number(text: str) -> int:
 def table_code(text: str) -> str:
     try:
         return code_of(text)
-    except BadCode as error:
+    except BadText as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 

@@ -25,10 +25,7 @@ def with_bots(config: Config, stand_in: str = STAND_IN, *, seated: bool = True) 
     brains = {level.name: _brain(level) for level in LEVELS.values()}
     former = {name: BRAINS[name].choose for name in _FORMER}
     return replace(
-        config,
-        stand_in=brains[stand_in],
-        brains=brains if seated else {},
-        former_brains={**brains, **former},
+        config, stand_in=brains[stand_in], brains=brains if seated else {}, former_brains={**brains, **former}
     )
 
 

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TextIO, TypedDict
+from typing import Any, Final, TextIO, TypedDict
 
 from client.language import _, counted, listed, parted
 from client.tables.draws import DrawsCheck, draws_in_a_word, note_on_draws
@@ -73,77 +73,42 @@ class WinShares:
         return Total(name=name, share=share, interval=interval, points=self.points[name] / self.games)
 
 
-class Results(Protocol):
+class Results:
+    """Where results go: as sentences in the language in use, or as JSON, one object a line."""
+
+    def __init__(self, out: TextIO, *, as_json: bool) -> None:
+        self._out, self._as_json = out, as_json
+        self._shares = WinShares()
+
     def table_opened(self, table: str) -> None:
-        """Report the code of a new table."""
+        self._print({"table": table}, _("Table {table}").format(table=table))
 
     def game_over(
         self, number: int, state: TableState, result: GameEnded | None, checks: Sequence[DrawsCheck]
     ) -> None:
         """Report how a game ended, and the bots' checks of its draws; without a result, its host ended it."""
-
-    def all_over(self) -> None:
-        """Report what everybody has achieved in several games."""
-
-
-class Sentences:
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-        self._shares = WinShares()
-
-    def table_opened(self, table: str) -> None:
-        self._print(_("Table {table}").format(table=table))
-
-    def game_over(
-        self, number: int, state: TableState, result: GameEnded | None, checks: Sequence[DrawsCheck]
-    ) -> None:
-        if result is None:
-            told = _("The host has ended the game: nobody wins.")
-        else:
-            self._shares.add(_names(state), result)
-            told = parted((result_line(state, result), note_on_draws(checks)))
-        self._print(_("Game {number}: {result}").format(number=number, result=told))
-
-    def all_over(self) -> None:
-        if self._shares.games > 1:
-            self._print(*self._shares.lines())
-
-    def _print(self, *lines: str) -> None:
-        print(*lines, sep="\n", file=self._out, flush=True)
-
-
-class JsonLines:
-    """Results for programs: one JSON object a line, for each table, each game, and in the end the totals."""
-
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-        self._shares = WinShares()
-
-    def table_opened(self, table: str) -> None:
-        self._print({"table": table})
-
-    def game_over(
-        self, number: int, state: TableState, result: GameEnded | None, checks: Sequence[DrawsCheck]
-    ) -> None:
-        names = _names(state)
+        names, told = _names(state), _("The host has ended the game: nobody wins.")
         if result is not None:
             self._shares.add(names, result)
-        self._print(
-            {
-                "game": number,
-                "table": state.table,
-                "names": names,
-                "points": [] if result is None else [tally.points for tally in result.tallies],
-                "winners": [] if result is None else list(result.winners),
-                "draws": draws_in_a_word(checks),
-            }
-        )
+            told = parted((result_line(state, result), note_on_draws(checks)))
+        content = {
+            "game": number,
+            "table": state.table,
+            "names": names,
+            "points": [] if result is None else [tally.points for tally in result.tallies],
+            "winners": [] if result is None else list(result.winners),
+            "draws": draws_in_a_word(checks),
+        }
+        self._print(content, _("Game {number}: {result}").format(number=number, result=told))
 
     def all_over(self) -> None:
-        self._print({"games": self._shares.games, "players": self._shares.totals()})
+        """Report what everybody has achieved; for people, if it was several games."""
+        lines = self._shares.lines() if self._shares.games > 1 else []
+        self._print({"games": self._shares.games, "players": self._shares.totals()}, *lines)
 
-    def _print(self, content: dict[str, Any]) -> None:
-        print(json.dumps(content, ensure_ascii=False), file=self._out, flush=True)
+    def _print(self, content: dict[str, Any], *lines: str) -> None:
+        for line in (json.dumps(content, ensure_ascii=False),) if self._as_json else lines:
+            print(line, file=self._out, flush=True)
 
 
 def result_line(state: TableState, result: GameEnded) -> str:

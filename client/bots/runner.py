@@ -12,7 +12,7 @@ from typing import Final, TextIO, TypeVar
 
 from client.bots.brain import Brain, BrainFailed, brain_failure, checked_command, forbidden_choice
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
-from client.bots.results import JsonLines, Results, Sentences
+from client.bots.results import Results
 from client.bots.search.brain import SearchBrain, SearchFailed, searched
 from client.language import _
 from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
@@ -135,7 +135,7 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
                 bot = _Bot(connection, brains[seat % len(brains)], rng, seat + 1, options)
                 stack.callback(bot.release_seat)
                 bots.append(bot)
-            results: Results = JsonLines(out) if options.as_json else Sentences(out)
+            results = Results(out, as_json=options.as_json)
             for number in range(1, options.games + 1):
                 await _play_game(bots, options, number, results)
             results.all_over()
@@ -202,12 +202,7 @@ class _Bot:
     """A seat: its connection, its brain, and its source of randomness."""
 
     def __init__(
-        self,
-        connection: Connection,
-        brain: NamedBrain,
-        rng: random.Random,
-        number: int,
-        options: BotOptions,
+        self, connection: Connection, brain: NamedBrain, rng: random.Random, number: int, options: BotOptions
     ) -> None:
         self.connection = connection
         self._brain = brain

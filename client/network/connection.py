@@ -108,11 +108,7 @@ _FIRST_IDS: Final = 2**30  # far enough below the largest one to count up from
 
 @contextlib.asynccontextmanager
 async def connected(
-    url: str,
-    *,
-    client: str = "palatinus",
-    timeouts: Timeouts | None = None,
-    access: Access = FREE_ACCESS,
+    url: str, *, client: str = "palatinus", timeouts: Timeouts | None = None, access: Access = FREE_ACCESS
 ) -> AsyncIterator["Connection"]:
     """Connect to the server at `url` for the length of the context.
 

@@ -13,7 +13,7 @@ from platformdirs import user_state_path
 
 from client.levels import FOR_BEGINNERS
 from client.player.terminal import Calling, Notices, prefer_calling
-from client.typed_text import BadAddress, default_name, same_server, server_url
+from client.typed_text import BadText, default_name, same_server, server_url
 from engine.pieces import People
 from protocol.messages import Name
 
@@ -108,7 +108,7 @@ def remembered(path: Path) -> Preferences | None:
 def _is_address(text: str) -> bool:
     try:
         server_url(text)
-    except BadAddress:
+    except BadText:
         return False
     return True
 

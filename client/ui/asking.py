@@ -1,14 +1,16 @@
 """Carries out the player's requests on a server, and keeps the seat for another time."""
 
 import asyncio
+import contextlib
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from msgspec import structs
 
+from client.language import N_, _, describe_reason
 from client.levels import usual_level
 from client.network.connection import ConnectFailed, Connection, RequestRefused
 from client.network.refusals import describe_refusal
@@ -16,23 +18,11 @@ from client.player.seats import HeldSeat, Seats
 from client.tables.draws import Call
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.export.moment import saved
+from client.ui.export.moment import not_saved, saved, saved_as
 from client.ui.program import Replaying, Session
 from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.state import Notice, OnlineList, hints_allowed
-from client.ui.texts.kept import (
-    back_in_seat,
-    bad_record,
-    not_saved,
-    nothing_saved_here,
-    saved_as,
-    seat_damaged,
-    seat_lost,
-    seat_not_kept,
-    seats_not_read,
-)
-from client.ui.texts.tables import describe_taken_over
 from client.ui.visit import LookingBack, Options
 from engine.errors import DamagedRecord
 from engine.events import LayTile, Place
@@ -59,9 +49,14 @@ from protocol.messages import (
     Watch,
 )
 from protocol.moves import move_message
+from protocol.text import printable
 
 # Why a client was sent away from its table for good; after other reasons its seat may be there again.
 SEAT_LOST: Final = frozenset({Code.BAD_TOKEN, Code.CLOSED_BY_SERVER, Code.REMOVED, Code.REMOVED_BY_SERVER})
+
+
+_NOT_READ: Final = N_("The seats saved on this computer cannot be read ({error}).")
+_NOT_KEPT: Final = N_("Your seat cannot be saved for later ({error}): stay until the game is over.")
 
 
 class SeatKeeper:
@@ -82,46 +77,31 @@ class SeatKeeper:
         return self._held is not None
 
     def tables(self) -> frozenset[str]:
-        if self._seats is None:
-            return frozenset()
-        try:
-            tables = self._seats.tables()
-        except OSError as error:
-            self._tell_once(seats_not_read(error))
-            return frozenset()
-        self._tell_damage(self._seats)
-        return tables
+        with self._reporting(_NOT_READ):
+            if self._seats is not None:
+                return self._seats.tables()
+        return frozenset()
 
     def tokens(self, name: str) -> tuple[str, ...]:
         """Return the tokens of kept seats under `name`, which prove that it is the player's own."""
-        if self._seats is None:
-            return ()
-        try:
-            return self._seats.tokens(name, TOKENS_SHOWN - 1)  # with one of the client's own
-        except OSError as error:
-            self._tell_once(seats_not_read(error))
-            return ()
+        with self._reporting(_NOT_READ):
+            if self._seats is not None:
+                return self._seats.tokens(name, TOKENS_SHOWN - 1)  # with one of the client's own
+        return ()
 
     def take(self, table: str, name: str) -> HeldSeat | None:
         """Return the seat kept at `table`, now taken; None if there is none."""
-        if self._seats is None:
-            return None
-        try:
-            self._held = self._seats.take(table, name)
-        except OSError as error:
-            self._tell_once(seats_not_read(error))
-            return None
-        self._tell_damage(self._seats)
-        return self._held
+        with self._reporting(_NOT_READ):
+            if self._seats is not None:
+                self._held = self._seats.take(table, name)
+                return self._held
+        return None
 
     def keep(self, seated: Seated, name: str, cluster: Sequence[str]) -> None:
         if self._seats is None or seated.token is None:
             return
-        try:
+        with self._reporting(_NOT_KEPT, again=True):
             self._held = self._seats.keep(seated.table, seated.seat, name, seated.token, cluster)
-        except OSError as error:
-            self._tell(seat_not_kept(error))
-        else:
             if self._reminder:
                 self._tell(self._reminder)
 
@@ -130,10 +110,8 @@ class SeatKeeper:
         held = self._held
         if self._seats is None or held is None or call is None or call.shown is None or call == held.call:
             return
-        try:
+        with self._reporting(_NOT_KEPT):
             self._seats.keep_call(held, call)
-        except OSError as error:
-            self._tell_once(seat_not_kept(error))
 
     def release(self) -> None:
         if self._held is not None:
@@ -142,23 +120,26 @@ class SeatKeeper:
 
     def forget(self) -> None:
         """Stop keeping the seat, which is lost or no longer needed."""
-        held, self._held = self._held, None
-        if held is None or self._seats is None:
-            return
+        if self._held is not None and self._seats is not None:
+            with self._reporting(_NOT_READ):
+                self._seats.forget(self._held)
+        self.release()
+
+    @contextlib.contextmanager
+    def _reporting(self, form: str, *, again: bool = False) -> Iterator[None]:
+        """Report a folder that cannot be used, once unless `again`, and the files that cannot be read."""
+        sentences = []
         try:
-            self._seats.forget(held)
+            yield
         except OSError as error:
-            held.release()
-            self._tell_once(seats_not_read(error))
-
-    def _tell_damage(self, seats: Seats) -> None:
-        for path in seats.damaged:
-            self._tell_once(seat_damaged(path))
-
-    def _tell_once(self, sentence: str) -> None:
-        if sentence not in self._told:
-            self._told.add(sentence)
-            self._tell(sentence)
+            sentences.append(_(form).format(error=describe_reason(error)))
+        damaged = () if self._seats is None else self._seats.damaged
+        form = _("A seat saved on this computer cannot be read and is ignored: {path}")
+        sentences += [form.format(path=path) for path in damaged]
+        for sentence in sentences:
+            if again or sentence not in self._told:
+                self._told.add(sentence)
+                self._tell(sentence)
 
 
 class Listing:
@@ -258,7 +239,9 @@ class Requests:
                 code = failure.code if isinstance(failure, RequestRefused) else ""
                 self._shown.show(news.refused(self._shown.ui, str(failure), code))
         except DamagedRecord as error:
-            self._shown.show(news.refused(self._shown.ui, bad_record(error)))
+            text = _("The server sent a record that cannot be read: {reason}.")
+            said = text.format(reason=_(error.text).format(**error.about))
+            self._shown.show(news.refused(self._shown.ui, said))
         else:
             if not isinstance(request, ListTables):
                 self._shown.show(replace(self._shown.ui, busy=False, sent=None))
@@ -289,9 +272,10 @@ class Requests:
                 await self._rename(request)
             case SeatBot(level=level):
                 await connection.ask(SeatBot(NEW, _level(connection.levels, level)))
-            case requests.SaveRecord() | requests.SavePicture() if not self._shown.ui.capabilities.saves:
-                self._shown.show(news.refused(self._shown.ui, nothing_saved_here()))
-            case requests.Review() | requests.SaveRecord() | requests.SavePicture():
+            case requests.Errand() if not self._shown.ui.capabilities.saves:
+                text = _("You are playing on another computer's screen, so no files can be saved for you.")
+                self._shown.show(news.refused(self._shown.ui, text))
+            case requests.Review() | requests.Errand():  # the program has carried out all other errands
                 if self._options.looking_back is not None:
                     await self._look_back(request, self._options.looking_back)
             case Leave():
@@ -352,9 +336,7 @@ class Requests:
             ui = news.suggested(ui, suggestion, model)
         self._shown.show(ui)
 
-    async def _look_back(
-        self, request: requests.Review | requests.SaveRecord | requests.SavePicture, looking_back: LookingBack
-    ) -> None:
+    async def _look_back(self, request: requests.Review | requests.Errand, looking_back: LookingBack) -> None:
         """Show or save the finished game; raises DamagedRecord if the server sends no record."""
         table = self._connection.model.table
         text = (await self._connection.ask(GetRecord(NEW))).text
@@ -363,9 +345,9 @@ class Requests:
         match request:
             case requests.Review(analysed):
                 self._review(Replaying(recording, 0, everything, looking_back.analyse, analysed=analysed))
-            case requests.SaveRecord():
+            case requests.Errand.SAVE_RECORD:
                 self._save(looking_back, f"palatinus-{table}.txt", text)
-            case requests.SavePicture():
+            case requests.Errand.SAVE_PICTURE:
                 from client.ui.export.moment import as_svg  # noqa: PLC0415 - the screen appears sooner without
 
                 picture = as_svg(recording, recording.end, everything)
@@ -404,18 +386,19 @@ class Requests:
                     self._keeper.release()
                     raise
                 self._keeper.forget()
-                self._shown.log(seat_lost(table))
+                lost = _("Your seat at table {table} is no longer kept for you.")
+                self._shown.log(lost.format(table=table))
             except BaseException:
                 self._keeper.release()
                 raise
             else:
                 self._shown.show(replace(self._shown.ui, name=held.name))
-                self._shown.log(back_in_seat(held.name))
+                self._shown.log(_("You are back in your seat, as {name}.").format(name=held.name))
                 return
         seated = await self._connection.ask(JoinTable(NEW, table, name))
         self._keeper.keep(seated, name, self._connection.cluster)
         if seated.taken_over is not None:
-            self._shown.log(describe_taken_over(seated.taken_over))
+            self._shown.log(_("You take over the seat of {gone}.").format(gone=printable(seated.taken_over)))
 
     async def leave(self) -> None:
         """Leave the table; the seat of a running game stays kept."""

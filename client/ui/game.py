@@ -3,11 +3,13 @@
 import asyncio
 import contextlib
 import math
+import shlex
 import sys
 import time
 from dataclasses import replace
 from typing import Final
 
+from client.language import _
 from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
 from client.network.transport import PasswordWanted
 from client.tables.table import HeardInLobby, OnlineChanged, TableChanged, TableClosed, TableModel
@@ -21,7 +23,6 @@ from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import window_title
 from client.ui.state import Notice, Outcome, Ui
 from client.ui.terminal.shell import describe_failure
-from client.ui.texts.kept import how_to_come_back
 from client.ui.visit import Options, Visit
 from engine.view import Phase
 from protocol.messages import NEW, ListTables, Refused, StartGame, TableState
@@ -137,14 +138,14 @@ class Client(Session):
 
     def carry_out(self, request: Request) -> None:
         match request:
-            case requests.Quit():
+            case requests.Errand.QUIT:
                 self.end()
-            case requests.GoHome():
+            case requests.Errand.GO_HOME:
                 self._go_home()
-            case requests.LookBack():
+            case requests.Errand.LOOK_BACK:
                 self._looks_back = True
                 self.end()
-            case requests.Hint():
+            case requests.Errand.HINT:
                 self._hint = self._begin(self._requests.hint())
             case _:
                 self._begin(self._requests.ask(request))
@@ -242,8 +243,9 @@ class Client(Session):
             return ""
         if self._options.parting:
             return self._options.parting
-        name = self.ui.name
-        return how_to_come_back(self._options.url, model.table, None if name == default_name() else name)
+        named = "" if self.ui.name == default_name() else f" --name {shlex.quote(self.ui.name)}"
+        told_first = _("The game goes on, and your seat is kept. Come back with")
+        return f"{told_first}\n  palatinus join {self._options.url} {model.table}{named}"
 
 
 def _over(model: TableModel) -> bool:

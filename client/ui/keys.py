@@ -11,77 +11,18 @@ from client.ui.texts.glyphs import GlyphSet
 from engine.board import Hex
 from engine.pieces import Piece
 
-
-class Act(enum.Enum):
-    """An action without further data."""
-
-    CONFIRM = enum.auto()
-    CANCEL = enum.auto()
-    NEXT_PIECE = enum.auto()
-    LAST_PIECE = enum.auto()
-    ROTATE = enum.auto()
-    ROTATE_BACK = enum.auto()
-    NEXT = enum.auto()
-    BACK = enum.auto()
-    NEXT_HILL = enum.auto()
-    FIRST = enum.auto()
-    SKIP = enum.auto()
-    RUN = enum.auto()
-    OPEN = enum.auto()
-    LAYOUT = enum.auto()
-    STARTING = enum.auto()
-    BRAIN = enum.auto()
-    PACE = enum.auto()
-    NAME = enum.auto()
-    ADDRESS = enum.auto()
-    WATCH = enum.auto()
-    REFRESH = enum.auto()
-    START = enum.auto()
-    READY = enum.auto()
-    PEOPLE = enum.auto()
-    ABSENCE = enum.auto()
-    PRIVATE = enum.auto()
-    HINTS = enum.auto()
-    BELL = enum.auto()
-    WINDOW_TITLE = enum.auto()
-    NOTICES = enum.auto()
-    WAYS_IN = enum.auto()
-    MORE = enum.auto()
-    LESS = enum.auto()
-    SEAT_BOT = enum.auto()
-    REMATCH = enum.auto()
-    REVIEW = enum.auto()
-    ANALYSE = enum.auto()
-    DECIDING = enum.auto()
-    SAVE_RECORD = enum.auto()
-    SAVE_PICTURE = enum.auto()
-    REMOVE = enum.auto()
-    VOTE = enum.auto()
-    PAUSE = enum.auto()
-    HINT = enum.auto()
-    LEAVE = enum.auto()
-    GO = enum.auto()
-    NEXT_EYES = enum.auto()
-    LAST_EYES = enum.auto()
-    ALL_EYES = enum.auto()
-    NO_EYES = enum.auto()
-    MENU = enum.auto()
-    COMMAND = enum.auto()
-    CHAT = enum.auto()
-    TALK = enum.auto()
-    HELP = enum.auto()
-    RULES = enum.auto()
-    COUNTS = enum.auto()
-    WHOLE = enum.auto()
-    QUIT = enum.auto()
-    PAGE_UP = enum.auto()
-    PAGE_DOWN = enum.auto()
-    ERASE = enum.auto()
-    DELETE = enum.auto()
-    CLEAR = enum.auto()
-    COMPLETE = enum.auto()
-    TO_START = enum.auto()
-    TO_END = enum.auto()
+# Actions without further data.
+Act = enum.Enum(
+    "Act",
+    """
+    CONFIRM CANCEL NEXT_PIECE LAST_PIECE ROTATE ROTATE_BACK NEXT BACK NEXT_HILL FIRST SKIP RUN OPEN
+    LAYOUT STARTING BRAIN PACE NAME ADDRESS WATCH REFRESH START READY PEOPLE ABSENCE PRIVATE HINTS
+    BELL WINDOW_TITLE NOTICES WAYS_IN MORE LESS SEAT_BOT REMATCH REVIEW ANALYSE DECIDING SAVE_RECORD
+    SAVE_PICTURE REMOVE VOTE PAUSE HINT LEAVE GO NEXT_EYES LAST_EYES ALL_EYES NO_EYES MENU COMMAND
+    CHAT TALK HELP RULES COUNTS WHOLE QUIT PAGE_UP PAGE_DOWN ERASE DELETE CLEAR COMPLETE TO_START
+    TO_END
+    """,
+)
 
 
 class Way(enum.Enum):

@@ -12,7 +12,7 @@ from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.frame import Frame, in_ascii
 from client.ui.keys import Action
-from client.ui.requests import Quit, Request
+from client.ui.requests import Errand, Request
 from client.ui.screens import replay
 from client.ui.screens.dispatch import TICK_SECONDS, counting, pressed, ticked, updated
 from client.ui.screens.news import logged
@@ -169,7 +169,7 @@ class Choosing(Session):
 
     def __init__(self, ui: Ui) -> None:
         super().__init__(ui, TableModel())
-        self.request: Request = Quit()
+        self.request: Request = Errand.QUIT
 
     def carry_out(self, request: Request) -> None:
         self.request = request
@@ -237,9 +237,9 @@ class Replaying(Session):
 
     def carry_out(self, request: Request) -> None:
         match request:
-            case requests.Analyse():
+            case requests.Errand.ANALYSE:
                 self._judge()
-            case requests.StopAnalysis():
+            case requests.Errand.STOP_ANALYSIS:
                 self._stop()
                 self.show(replay.stopped(self.ui))
             case _:

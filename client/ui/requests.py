@@ -1,5 +1,6 @@
 """The player's requests on screen, other than messages to the server and the game's own commands."""
 
+import enum
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -10,7 +11,28 @@ from protocol.absence import WAIT, Absence
 from protocol.messages import ClientMessage
 
 
-class Open(Struct, frozen=True):
+class Errand(enum.Enum):
+    """A request without further data."""
+
+    HINT = enum.auto()  # suggest a move
+    ANALYSE = enum.auto()  # begin to analyse the game that is looked through
+    STOP_ANALYSIS = enum.auto()  # end the analysis, and keep what there is of it
+    SAVE_RECORD = enum.auto()  # write the finished game's record to a file
+    SAVE_PICTURE = enum.auto()  # write a picture of the finished game's board to a file
+    GO_HOME = enum.auto()  # leave the server for the start screen
+    QUIT = enum.auto()  # leave the program
+    LEARN = enum.auto()  # take the lessons
+    CONTINUE = enum.auto()  # continue the game against bots that was left last
+    HOST = enum.auto()  # serve in this process, for others on the network
+    SEARCH = enum.auto()  # look for servers on the network
+    LOOK_BACK = enum.auto()  # show the list of finished games
+
+
+class _Request(Struct, frozen=True):
+    """A request with its own data."""
+
+
+class Open(_Request, frozen=True):
     """Open a table for `players`; `starting` is the seat that starts, None for a draw."""
 
     players: int
@@ -22,70 +44,34 @@ class Open(Struct, frozen=True):
     people: People | None = None
 
 
-class Join(Struct, frozen=True):
+class Join(_Request, frozen=True):
     table: str
 
 
-class Watch(Struct, frozen=True):
+class Watch(_Request, frozen=True):
     table: str
 
 
-class WatchNext(Struct, frozen=True):
+class WatchNext(_Request, frozen=True):
     """Leave this table, and watch the one where its players play again."""
 
     table: str
 
 
-class Hint(Struct, frozen=True):
-    """Suggest a move."""
-
-
-class Review(Struct, frozen=True):
+class Review(_Request, frozen=True):
     """Look through the finished game; have it analysed, too, if that is wanted."""
 
     analysed: bool = False
 
 
-class Analyse(Struct, frozen=True):
-    """Begin to analyse the game that is looked through."""
-
-
-class StopAnalysis(Struct, frozen=True):
-    """End the analysis, and keep what there is of it."""
-
-
-class SaveRecord(Struct, frozen=True):
-    """Write the finished game's record to a file."""
-
-
-class SavePicture(Struct, frozen=True):
-    """Write a picture of the finished game's board to a file."""
-
-
-class Rename(Struct, frozen=True):
+class Rename(_Request, frozen=True):
     """Take another name; `then` is the request that was refused under the old one."""
 
     name: str
     then: "Open | Join | Watch | None" = None
 
 
-class GoHome(Struct, frozen=True):
-    """Leave the server for the start screen."""
-
-
-class Quit(Struct, frozen=True):
-    """Leave the program."""
-
-
-class Learn(Struct, frozen=True):
-    """Take the lessons."""
-
-
-class Continue(Struct, frozen=True):
-    """Continue the game against bots that was left last."""
-
-
-class PlayBots(Struct, frozen=True):
+class PlayBots(_Request, frozen=True):
     """Play against bots of this brain, in this process."""
 
     players: int
@@ -94,15 +80,7 @@ class PlayBots(Struct, frozen=True):
     people: People | None = None
 
 
-class Host(Struct, frozen=True):
-    """Serve in this process, for others on the network."""
-
-
-class Search(Struct, frozen=True):
-    """Look for servers on the network."""
-
-
-class GoTo(Struct, frozen=True):
+class GoTo(_Request, frozen=True):
     """Join the server at this address; with `table`, sit down at that table, or watch it."""
 
     url: str
@@ -110,29 +88,25 @@ class GoTo(Struct, frozen=True):
     watch: bool = False
 
 
-class LookBack(Struct, frozen=True):
-    """Show the list of finished games."""
-
-
-class ShowGame(Struct, frozen=True):
+class ShowGame(_Request, frozen=True):
     """Replay the finished game in this file; have it analysed, too, if that is wanted."""
 
     file: str
     analysed: bool = False
 
 
-class SaveGame(Struct, frozen=True):
+class SaveGame(_Request, frozen=True):
     """Copy the record of the finished game in this file, or draw a picture of it."""
 
     file: str
     picture: bool
 
 
-class RemoveGame(Struct, frozen=True):
+class RemoveGame(_Request, frozen=True):
     file: str
 
 
-class TurnPage(Struct, frozen=True):
+class TurnPage(_Request, frozen=True):
     """Turn this many pages of the lessons, backwards if negative."""
 
     pages: int
@@ -148,31 +122,4 @@ class Misread(Struct, frozen=True):
     mistyped: bool = True
 
 
-Request: TypeAlias = (
-    Command
-    | ClientMessage
-    | Open
-    | Join
-    | Watch
-    | WatchNext
-    | Hint
-    | Review
-    | Analyse
-    | StopAnalysis
-    | SaveRecord
-    | SavePicture
-    | Rename
-    | TurnPage
-    | Learn
-    | PlayBots
-    | Continue
-    | Host
-    | Search
-    | GoTo
-    | LookBack
-    | ShowGame
-    | SaveGame
-    | RemoveGame
-    | GoHome
-    | Quit
-)
+Request: TypeAlias = Command | ClientMessage | Errand | _Request

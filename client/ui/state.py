@@ -118,10 +118,11 @@ class Screen:
     reads_on: ClassVar[bool] = False
     asks_to_quit: ClassVar[bool] = False
     log_style: ClassVar[str] = ""
+    own_keys: ClassVar[tuple[Key, ...]] = ()
 
     def keys(self, model: TableModel) -> tuple[Key, ...]:
         """Return the keys that do something there."""
-        return ()
+        return self.own_keys
 
     def shown_keys(self, model: TableModel) -> tuple[Key, ...]:
         """Return the keys that help and function bar show: spectators have others at a table."""
@@ -198,31 +199,9 @@ class Entry:
     def command(self) -> bool:
         return not self.chat and self.asks is None
 
-    def insert(self, text: str) -> Self:
-        return replace(self, text=self.text[: self.at] + text + self.text[self.at :], at=self.at + len(text))
-
-    def erase(self) -> Self:
-        if not self.at:
-            return self
-        return replace(self, text=self.text[: self.at - 1] + self.text[self.at :], at=self.at - 1)
-
-    def delete(self) -> Self:
-        return replace(self, text=self.text[: self.at] + self.text[self.at + 1 :])
-
-    def moved(self, by: int) -> Self:
-        return replace(self, at=min(max(self.at + by, 0), len(self.text)))
-
-    def to_end(self) -> Self:
-        return replace(self, at=len(self.text))
-
-    def to_start(self) -> Self:
-        return replace(self, at=0)
-
-    def cleared(self) -> Self:
-        return replace(self, text="", at=0)
-
-    def filled(self, text: str) -> Self:
-        return replace(self, text=text, at=len(text))
+    def filled(self, before: str, after: str = "") -> Self:
+        """Return the line with these texts before and after the cursor."""
+        return replace(self, text=before + after, at=len(before))
 
     def recalled(self, typed: tuple[str, ...], by: int) -> Self:
         """Return the line typed `by` lines further back, an empty one after the last."""

@@ -5,14 +5,13 @@ from pathlib import Path
 
 from client.language import _
 from client.ui import requests
-from client.ui.export.moment import as_svg, saved
+from client.ui.export.moment import as_svg, not_saved, saved, saved_as
 from client.ui.program import choose
 from client.ui.program import run as run_replay
 from client.ui.requests import Request
 from client.ui.screens.history import History
 from client.ui.state import Capabilities, Notice, Ui
 from client.ui.terminal.device import Device
-from client.ui.texts.kept import not_saved, saved_as
 from client.ui.visit import LookingBack
 from commands.finished_games.past_games import past_games
 from engine.errors import DamagedRecord
@@ -35,8 +34,8 @@ async def look_back(
         page = History(games, min(chosen, max(len(games) - 1, 0)))
         ui = Ui("", capabilities=capabilities, page=page, notice=notice)
         ui, request = await choose(ui, ascii_wanted=ascii_wanted, device=device)
-        if isinstance(request, requests.Quit | requests.GoHome):
-            return isinstance(request, requests.GoHome)
+        if request in {requests.Errand.QUIT, requests.Errand.GO_HOME}:
+            return request is requests.Errand.GO_HOME
         if isinstance(ui.page, History):
             chosen = ui.page.chosen
         try:

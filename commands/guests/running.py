@@ -13,7 +13,7 @@ from pathlib import Path
 
 from client.language import N_, _, describe_reason
 from client.network.transport import Access
-from client.typed_text import BadAddress, same_server, server_url
+from client.typed_text import BadText, same_server, server_url
 from commands.access import access_of
 from commands.guests.door import Door
 from commands.guests.host_key import host_key
@@ -61,7 +61,7 @@ def let_guests_in(arguments: argparse.Namespace) -> int:
 def _server_at(arguments: argparse.Namespace) -> Server:
     try:
         url = server_url(arguments.server)
-    except BadAddress as error:
+    except BadText as error:
         raise WrongUse(str(error)) from error
     return Server(url, same_server(url), access_of(arguments))
 

@@ -7,7 +7,7 @@ import sys
 from client.bots.runner import BotOptions, run_bots
 from client.language import _
 from client.levels import LEVELS
-from client.typed_text import BadAddress, BadPolicy, BadStart, policy_named, seat_to_start, server_url
+from client.typed_text import BadText, policy_named, seat_to_start, server_url
 from commands.access import access_of, add_access
 from commands.arguments import positive, table_code, whole_number
 from commands.parsing import wrong_use
@@ -57,7 +57,7 @@ def _bot(arguments: argparse.Namespace) -> int:
     try:
         url, absence = server_url(arguments.server), policy_named(arguments.absence)
         starting = seat_to_start(arguments.starts, arguments.players)
-    except (BadAddress, BadPolicy, BadStart) as error:
+    except BadText as error:
         return wrong_use(str(error))
     options = BotOptions(
         url,

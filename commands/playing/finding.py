@@ -8,7 +8,7 @@ from client.finding.search import located
 from client.language import _
 from client.network.transport import Access
 from client.player.seats import kept_seats, seats_folder
-from client.typed_text import BadAddress, BadCode, server_url, table_code
+from client.typed_text import BadText, server_url, table_code
 from client.ui.requests import Request
 from client.ui.search import run
 from client.ui.state import Capabilities, Ui
@@ -31,7 +31,7 @@ def goal_of(server: str, table: str | None, access: Access) -> tuple[str, str | 
     """Return the address and the table that are meant: a name is a server's on this network if it is found.
 
     Without a table it can also be the code of one, where a seat is kept or on this network; otherwise it is
-    that of a computer. Raises BadAddress.
+    that of a computer. Raises BadText.
     """
     if not usable(server) or server.lower() == "localhost":
         return server_url(server), table
@@ -46,18 +46,18 @@ def goal_of(server: str, table: str | None, access: Access) -> tuple[str, str | 
         return found.url, table if found.name.casefold() == server.casefold() else code
     try:
         url = server_url(server)
-    except BadAddress:
+    except BadText:
         text = _(
             "no server called {name} was found on this network. "
             "Write its address, ws://HOST:PORT, as shown on the host's screen"
         )
-        raise BadAddress(text.format(name=repr(server))) from None
+        raise BadText(text.format(name=repr(server))) from None
     if code is not None and not _has_address(server):
         text = _(
             "no server called {name} and no table {code} in a server's list was found on this network. "
             "A private table is in no list: write its server before the code"
         )
-        raise BadAddress(text.format(name=repr(server), code=code))
+        raise BadText(text.format(name=repr(server), code=code))
     return url, table
 
 
@@ -65,7 +65,7 @@ def _code_in(text: str) -> str | None:
     """Return the table code that a text can be; None if it cannot be one."""
     try:
         return table_code(text)
-    except BadCode:
+    except BadText:
         return None
 
 

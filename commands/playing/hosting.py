@@ -18,7 +18,6 @@ from client.typed_text import DEFAULT_PORT
 from client.ui.game import visit
 from client.ui.requests import Join, Open
 from client.ui.state import Capabilities
-from client.ui.texts.kept import game_not_continued, game_not_kept, how_to_continue
 from client.ui.visit import Bots, Options, Visit, at_table
 from commands.arguments import data_folder
 from commands.finished_games.past_games import kept_here
@@ -50,7 +49,7 @@ async def against_bots(options: Options, brains: tuple[str, ...], opening: Open,
                 return await _at_game(there, game, config)
             except JournalError as error:
                 reason = _reason(error)
-    there = replace(there, news=(game_not_kept(str(reason)),))
+    there = replace(there, news=(_("This game cannot be kept for later ({reason}).").format(reason=reason),))
     return await _against_bots(there, brains, config, opening.players - 1)
 
 
@@ -60,9 +59,14 @@ async def going_on(options: Options, game: KeptGame, config: Config) -> Visit:
         with continued(game):
             return await _at_game(replace(options, first=at_table(game.table)), game, config)
     except OSError as error:
-        return Visit(1, game_not_continued(game.folder, describe_reason(error)))
+        return Visit(1, _not_continued(game, describe_reason(error)))
     except JournalError as error:
-        return Visit(1, game_not_continued(game.folder, _reason(error)))
+        return Visit(1, _not_continued(game, _reason(error)))
+
+
+def _not_continued(game: KeptGame, reason: str) -> str:
+    text = _("The game in {folder} cannot be continued ({reason}). It was left untouched.")
+    return text.format(folder=game.folder, reason=reason)
 
 
 def _reason(error: JournalError) -> str:
@@ -81,17 +85,15 @@ def _unusable(error: JournalError) -> str:
 
 
 async def _at_game(options: Options, game: KeptGame, config: Config) -> Visit:
-    there = replace(options, seats=game.seat, parting=how_to_continue())
+    told_first = _("The game is kept. Continue it on the start screen, or with")
+    parting = f"{told_first}\n  palatinus play --continue"
+    there = replace(options, seats=game.seat, parting=parting)
     config = replace(config, data=game.folder)
     return await _against_bots(there, game.brains, config, game.players - 1, game.bots)
 
 
 async def _against_bots(
-    options: Options,
-    brains: tuple[str, ...],
-    config: Config,
-    others: int,
-    bots_seats: Seats | None = None,
+    options: Options, brains: tuple[str, ...], config: Config, others: int, bots_seats: Seats | None = None
 ) -> Visit:
     """Play against so many bots on a server in this process; they keep their seats in `bots_seats`."""
     limits = replace(config.limits, tables_per_connection=config.limits.tables)  # no limit on playing again

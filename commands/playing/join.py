@@ -16,7 +16,7 @@ from client.player.preferences import (
     remembered,
 )
 from client.player.seats import Seats, seats_folder
-from client.typed_text import BadAddress
+from client.typed_text import BadText
 from client.ui.game import report
 from client.ui.requests import GoTo
 from client.ui.visit import at_table
@@ -69,7 +69,7 @@ def _join(arguments: argparse.Namespace) -> int:
     else:
         try:
             url, table = goal_of(arguments.server, arguments.table, access)
-        except BadAddress as error:
+        except BadText as error:
             return wrong_use(str(error))
         if arguments.watch and table is None:
             return wrong_use(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))

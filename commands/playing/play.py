@@ -19,7 +19,7 @@ from client.player.preferences import (
     preferences_file,
     remembered,
 )
-from client.typed_text import BadStart, seat_to_start
+from client.typed_text import BadText, seat_to_start
 from client.ui.game import report
 from client.ui.requests import Open
 from client.ui.screens.start import StartLine
@@ -100,7 +100,7 @@ def play_here(arguments: argparse.Namespace) -> int:
     prefer_as_remembered()
     try:
         game, chosen = _continued(arguments) if arguments.go_on else _new(arguments)
-    except (NoSuchBrain, BadStart) as error:
+    except (NoSuchBrain, BadText) as error:
         return wrong_use(str(error))
     with log_for_later():
         return asyncio.run(_played(game, chosen, arguments))
@@ -125,18 +125,14 @@ async def _played(
 def _new(arguments: argparse.Namespace) -> _Game:
     """Return a new game, and what the start screen remembers of it.
 
-    Raises NoSuchBrain, BadStart or WrongUse.
+    Raises NoSuchBrain, BadText or WrongUse.
     """
     brains = tuple(arguments.brain.split(","))
     for brain in brains:
         brain_named(brain)
     starting = seat_to_start(arguments.starts, arguments.players)
     opening = Open(arguments.players, arguments.random_layout, starting)
-    chosen = {
-        "players": arguments.players,
-        "random_layout": arguments.random_layout,
-        "brain": brains[0],
-    }
+    chosen = {"players": arguments.players, "random_layout": arguments.random_layout, "brain": brains[0]}
     if arguments.people is not None:
         chosen["people"] = people = people_named(arguments.people)
         if people is None:

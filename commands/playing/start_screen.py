@@ -16,13 +16,9 @@ from pathlib import Path
 
 import msgspec
 
+from client.language import _, listed
 from client.levels import LEVELS, usual_level
-from client.player.preferences import (
-    Preferences,
-    prefer_as_remembered,
-    preferences_file,
-    remember,
-)
+from client.player.preferences import Preferences, prefer_as_remembered, preferences_file, remember
 from client.player.terminal import prefer_calling
 from client.typed_text import default_name
 from client.ui import requests
@@ -31,7 +27,6 @@ from client.ui.lessons.course import run as run_lessons
 from client.ui.program import choose
 from client.ui.screens.start import LeftGame, Start, StartLine
 from client.ui.state import Notice, Ui
-from client.ui.texts.kept import games_damaged
 from commands.parsing import need_terminal
 from commands.playing.kept_games import KeptGame, kept_games
 from engine.game import Game, RandomChance
@@ -81,7 +76,9 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
         left = next((game for game in kept.games if game.folder not in failed), None)
         ui = _with_left(ui, left)
         if kept.damaged and ui.notice is None:
-            ui = replace(ui, notice=Notice(games_damaged(kept.damaged), refusal=True))
+            text = _("A saved game cannot be read, and was left untouched: {folders}")
+            told = text.format(folders=listed(map(str, kept.damaged)))
+            ui = replace(ui, notice=Notice(told, refusal=True))
         ui, request = await choose(ui, ascii_wanted=arguments.ascii)
         start = ui.page
         assert isinstance(start, Start)  # noqa: S101 - it stays on its page
@@ -101,16 +98,16 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
         )
         prefer_calling(preferences.calling)
         remember(preferences_file(), preferences)
-        if isinstance(request, requests.Search):
+        if request is requests.Errand.SEARCH:
             from client.network.transport import FREE_ACCESS
             from commands.playing.finding import chosen_server
 
             request = await chosen_server(ui.name, FREE_ACCESS, ascii_wanted=arguments.ascii, home=True)
-        if isinstance(request, requests.Quit):
+        if request is requests.Errand.QUIT:
             return 0
-        if isinstance(request, requests.GoHome):
+        if request is requests.Errand.GO_HOME:
             continue
-        if isinstance(request, requests.Learn) and (
+        if request is requests.Errand.LEARN and (
             await taught(ui.name, ascii_wanted=arguments.ascii) is not LessonExit.PLAY
         ):
             ui = replace(ui, notice=None)
@@ -119,7 +116,7 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
         from commands.playing.visiting import gone_where
 
         visited = await gone_where(request, preferences, left, arguments)
-        if isinstance(request, requests.Continue) and left is not None and visited.code:
+        if request is requests.Errand.CONTINUE and left is not None and visited.code:
             failed.add(left.folder)
         if isinstance(request, requests.GoTo) and not visited.code:
             preferences = preferences.joined(request.url)

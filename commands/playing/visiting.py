@@ -76,21 +76,21 @@ async def gone_where(
     request: requests.Request, preferences: Preferences, left: KeptGame | None, arguments: argparse.Namespace
 ) -> Visit:
     """Go where the start screen leads; return how that ended."""
-    if isinstance(request, requests.LookBack):
+    if request is requests.Errand.LOOK_BACK:
         looking = look_back(records_folder(), _looking_back(), ascii_wanted=arguments.ascii)
         return Visit(home=await looking)
     name = preferences.name or default_name()
     options = options_of("", name, arguments)
     config = replace(kept_here(), human_pace=preferences.human_pace)
     match request:
-        case requests.Learn():  # the lessons lead to a first game
+        case requests.Errand.LEARN:  # the lessons lead to a first game
             game = against_bots(options, (preferences.brain,), requests.Open(3), config)
         case requests.PlayBots(players, brain, random_layout, people):
             opening = requests.Open(players, random_layout, people=people)
             game = against_bots(options, (brain,), opening, config)
-        case requests.Continue() if left is not None:
+        case requests.Errand.CONTINUE if left is not None:
             game = going_on(options, left, config)
-        case requests.Host():
+        case requests.Errand.HOST:
             game = hosted(options, preferences.ways_in, announced=arguments.announced)
         case requests.GoTo(url, table, watch):
             print(_("Connecting to {url} ...").format(url=url), flush=True)

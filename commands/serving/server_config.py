@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from client.language import _
-from client.typed_text import BadAddress, server_url
+from client.typed_text import BadText, server_url
 from commands.access import PASSWORD_VARIABLE, password_is_empty, password_of
 from commands.finished_games.past_games import MOST_KEPT
 from commands.levels import with_bots
@@ -30,7 +30,7 @@ def check(chosen: ServeOptions) -> None:
     if chosen.address is not None:
         try:
             server_url(chosen.address)
-        except BadAddress as error:
+        except BadText as error:
             raise WrongUse(str(error)) from error
     if chosen.memory and chosen.database is not None:
         raise WrongUse(_("--memory keeps nothing, so --database has no effect: leave out one of them"))

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from client.typed_text import BadPolicy, BadStart, policy_named, seat_to_start
+from client.typed_text import BadText, policy_named, seat_to_start
 from engine.components import DEALS
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from tests.protocol.messages import policies
@@ -36,14 +36,14 @@ def test_every_policy_can_be_typed(policy: Absence) -> None:
     "text", ["", "waits", "wait:3", "bot", "bot:", "bot:1w", "bot:-1", "Bot:60", "bot:²"]
 )
 def test_an_unknown_policy_is_refused_with_the_known_ones(text: str) -> None:
-    with pytest.raises(BadPolicy, match="Write wait, move-clock:60"):
+    with pytest.raises(BadText, match="Write wait, move-clock:60"):
         policy_named(text)
 
 
 @pytest.mark.parametrize("text", ["move-clock:4", "game-clock:29", "game-clock:8d", "vote:25h", "bot:86401"])
 def test_seconds_have_bounds(text: str) -> None:
     """The refusal has them as they are typed."""
-    with pytest.raises(BadPolicy, match=r"Choose (5s|30s|0) to (1|7)d\."):
+    with pytest.raises(BadText, match=r"Choose (5s|30s|0) to (1|7)d\."):
         policy_named(text)
 
 
@@ -57,6 +57,6 @@ def test_seats_count_from_one(players: int) -> None:
 
 @pytest.mark.parametrize("text", ["0", "4", "-1", "01", "two", "", "Me"])
 def test_an_invalid_starting_seat_is_refused_with_the_valid_ones(text: str) -> None:
-    with pytest.raises(BadStart) as caught:
+    with pytest.raises(BadText) as caught:
         seat_to_start(text, 3)
     assert str(caught.value) == f"{text!r} does not say who starts. Write random, me, or a seat from 1 to 3."

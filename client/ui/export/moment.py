@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Final
 
+from client.language import _, describe_reason
 from client.records import Recording
 from client.ui.draw.board import Marks, board_text
 from client.ui.export.picture import Caption, picture
@@ -96,3 +97,11 @@ def saved(path: Path, content: str) -> Path:
         else:
             return path
     raise AssertionError("there is always another number")
+
+
+def saved_as(path: Path) -> str:
+    return _("Saved as {file} in {folder}.").format(file=path.name, folder=path.parent)
+
+
+def not_saved(path: Path, error: OSError) -> str:
+    return _("Cannot write {file}: {reason}.").format(file=path, reason=describe_reason(error))

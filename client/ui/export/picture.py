@@ -265,9 +265,7 @@ class _BoardDrawing:
 
     def _draw_hill(self, parent: ET.Element, cell: Hex, tile: Tile) -> None:
         ET.SubElement(
-            parent,
-            "polygon",
-            {"points": _points(_corners(*_middle(cell), _SIZE * 0.86)), "class": "hill"},
+            parent, "polygon", {"points": _points(_corners(*_middle(cell), _SIZE * 0.86)), "class": "hill"}
         )
         group = group_at(parent, *_middle(cell))
         if cell == self._marks.cursor:

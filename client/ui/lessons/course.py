@@ -44,7 +44,7 @@ class Course(Session):
 
     def carry_out(self, request: Request) -> None:
         match request:
-            case requests.Quit():
+            case requests.Errand.QUIT:
                 self._part(LessonExit.LEFT)
             case requests.TurnPage(pages):
                 self._turn(self._page + pages)

@@ -129,7 +129,7 @@ class Lesson(Screen):
         if lesson.done:
             return _looking(ui, lesson.table, action)
         if action is Act.CANCEL and not _holds_something(lesson.table):
-            return ui, requests.Quit()
+            return ui, requests.Errand.QUIT
         if lesson.points and action in {Act.CONFIRM, PointAt(lesson.table.cursor)}:
             return replace(ui, notice=Notice(_("Nothing can be placed on this page: move the cursor."))), None
         return lesson.table.act(ui, action, model)

@@ -65,22 +65,25 @@ def edit_line(ui: Ui, entry: Entry, action: Action, model: TableModel) -> Outcom
 
 
 def _edited(entry: Entry, action: Action, ui: Ui, model: TableModel) -> Entry:
+    before, after = entry.text[: entry.at], entry.text[entry.at :]
     match action:
         case Insert(text):
             room = CHAT_LENGTH - len(entry.text)
-            return entry.insert("".join(filter(str.isprintable, text))[:room])
+            return entry.filled(before + "".join(filter(str.isprintable, text))[:room], after)
         case Act.ERASE:
-            return entry.erase()
+            return entry.filled(before[:-1], after)
         case Act.DELETE:
-            return entry.delete()
+            return entry.filled(before, after[1:])
         case Act.CLEAR:
-            return entry.cleared()
+            return entry.filled("")
         case Act.TO_START:
-            return entry.to_start()
+            return entry.filled("", entry.text)
         case Act.TO_END:
-            return entry.to_end()
-        case Way.WEST | Way.EAST:
-            return entry.moved(1 if action is Way.EAST else -1)
+            return entry.filled(entry.text)
+        case Way.WEST:
+            return entry.filled(before[:-1], before[-1:] + after)
+        case Way.EAST:
+            return entry.filled(before + after[:1], after[1:])
         case Way.UP | Way.DOWN if entry.command:
             return entry.recalled(ui.typed, 1 if action is Way.UP else -1)
         case Act.COMPLETE if entry.command:
@@ -215,7 +218,7 @@ def _ticks_for(ui: Ui, model: TableModel) -> int:
     return max(_LEAST_TICKS[ui.speed], ceil(len(told) / _READ_IN_A_TICK[ui.speed]))
 
 
-_OURS: Final = requests.Quit, requests.GoHome, requests.LookBack  # not for a server
+_OURS: Final = (requests.Errand.QUIT, requests.Errand.GO_HOME, requests.Errand.LOOK_BACK)  # not for a server
 
 
 def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:
@@ -255,9 +258,9 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         request = ui.asked if action is Act.CONFIRM else None
     if ui.confirms and isinstance(request, LayTile | Place) and request != ui.asked:
         return replace(after, asked=request, notice=Notice(confirmation(request))), None
-    if request is None or not ui.page.at_server or isinstance(request, _OURS):
+    if request is None or not ui.page.at_server or request in _OURS:
         return after, request
-    if isinstance(request, requests.Hint):  # which is worked out here
+    if request is requests.Errand.HINT:  # which is worked out here
         if ui.ponders:  # and stopped by any key, this one too
             return after, None
         told = Notice(_("Looking for a good move ... Any key stops the search."))
@@ -271,7 +274,7 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
 
 def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:
     if outage.until is None and isinstance(request, Leave):
-        return ui, requests.GoHome() if ui.capabilities.home else requests.Quit()
+        return ui, requests.Errand.GO_HOME if ui.capabilities.home else requests.Errand.QUIT
     if outage.until is None:
         return replace(ui, notice=Notice(outage.reason)), None
     if isinstance(request, ListTables):

@@ -37,8 +37,7 @@ _KEYS: Final = (
 class Gathering(Screen):
     at_server = True
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _KEYS
+    own_keys = _KEYS
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         state = model.state

@@ -43,8 +43,7 @@ class History(Screen):
     chosen: int = 0
     removing: bool = False
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _KEYS
+    own_keys = _KEYS
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         return not_here(ui)
@@ -52,7 +51,7 @@ class History(Screen):
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         here = replace(self, removing=False)
         if action is Act.LEAVE:
-            return ui, requests.GoHome()
+            return ui, requests.Errand.GO_HOME
         if not self.games:
             return ui, None
         game = self.games[self.chosen]
@@ -106,10 +105,7 @@ def history_block(history: History, glyphs: GlyphSet, width: int, height: int) -
     table = _("TABLE")
     for_codes = max(get_cwidth(table) + 1, *(len(game.table) + 2 for game in games))
     heading = padded(_("ENDED"), _WHEN) + padded(table, for_codes) + _("PLAYERS AND POINTS")
-    rows: list[tuple[Line, Action | None]] = [
-        (EMPTY, None),
-        (line(f"  {heading}", "class:heading"), None),
-    ]
+    rows: list[tuple[Line, Action | None]] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
     for at in lines_around(chosen, len(games), height - _OTHERS):
         words = _row(games[at], for_codes, width - 2)
         rows.append((choice(words, glyphs, width, chosen=at == chosen), ChooseLine(at)))

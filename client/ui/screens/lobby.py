@@ -30,15 +30,8 @@ from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, ChooseLine, Key,
 from client.ui.requests import Open, Request
 from client.ui.state import Asked, Entry, Notice, OnlineList, Outcome, Screen, Talk, Ui, those
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.kept import your_seat
 from client.ui.texts.people import describe_more, describe_online, describe_person
-from client.ui.texts.tables import (
-    HINTS,
-    PRIVATE,
-    SPECTATORS,
-    describe_policy,
-    describe_stage,
-)
+from client.ui.texts.tables import HINTS, PRIVATE, SPECTATORS, describe_policy, describe_stage
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from protocol.messages import NEW, ListTables, TableSummary
@@ -91,8 +84,7 @@ class Lobby(Screen):
     at_server = True
     asks_to_quit = True
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _KEYS
+    own_keys = _KEYS
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         new_table = self.chosen >= len(self.tables)
@@ -125,9 +117,9 @@ class Lobby(Screen):
             case Act.NAME:
                 return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
             case Act.REVIEW if ui.capabilities.lists_games:
-                return ui, requests.LookBack()
+                return ui, requests.Errand.LOOK_BACK
             case Act.LEAVE:
-                return ui, requests.GoHome()
+                return ui, requests.Errand.GO_HOME
             case _ if (table := _set_up(ui.new_table, action)) is not None:
                 return replace(_at_line(ui, self, last), new_table=table), None
             case _:
@@ -344,7 +336,7 @@ def _table_text(table: TableSummary, kept: frozenset[str]) -> str:
     seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
     cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
     stage = padded(_describe_stage(table), _STAGE)
-    note = your_seat() if table.table in kept else _("a seat is free") if table.vacant else ""
+    note = _("your seat") if table.table in kept else _("a seat is free") if table.vacant else ""
     return "".join((*(padded(*cell) for cell in cells), stage, note))
 
 

@@ -129,8 +129,7 @@ class TableMenu(Overlay):
     page: MenuPage = MenuPage.MAIN
     chosen: int = 0
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _KEYS
+    own_keys = _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         lines = choices(self.page, model, ui.capabilities.levels, ui.talk)

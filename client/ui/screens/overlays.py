@@ -9,14 +9,13 @@ from client.ui.draw.news_lines import remark_rows
 from client.ui.draw.page import scrolled, scrolled_to
 from client.ui.frame import EMPTY, Block, Line, begun, fitted, line, stacked, wrapped
 from client.ui.keys import HELP, YES, Act, Action, Key
-from client.ui.requests import Quit
+from client.ui.requests import Errand
 from client.ui.screens.lobby import Lobby
 from client.ui.state import Outcome, Overlay, Ui, those
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import describe_online
 from protocol.messages import Leave
 
-_QUIT: Final = Quit()
 _QUITTING: Final = (
     Key((YES, "q", "c-c"), Act.CONFIRM, N_("quit, or leave the table"), N_("yes")),
     Key(("n", "escape"), Act.CANCEL, N_("stay"), N_("stay")),
@@ -39,10 +38,9 @@ _TALK: Final = (
 class Quitting(Overlay):
     """The question whether to quit a running game, or to leave a table before its game."""
 
-    request: Quit | Leave = _QUIT
+    request: Errand | Leave = Errand.QUIT
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _QUITTING
+    own_keys = _QUITTING
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         return replace(ui, overlay=None), self.request if action is Act.CONFIRM else None
@@ -63,8 +61,7 @@ class Announcements(Overlay):
 
     texts: tuple[str, ...]
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _ANNOUNCEMENT
+    own_keys = _ANNOUNCEMENT
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         return (replace(ui, overlay=None) if action is Act.CANCEL else ui), None
@@ -91,8 +88,7 @@ class TalkPage(Overlay):
 
     top: int | None = None
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _TALK
+    own_keys = _TALK
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         top = last_top if self.top is None else self.top

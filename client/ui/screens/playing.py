@@ -109,8 +109,7 @@ class Ended(Screen):
 
     at_server = True
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _ENDED_KEYS
+    own_keys = _ENDED_KEYS
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         return not_again(ui, model)

@@ -137,8 +137,7 @@ class Reading(Overlay):
             case _:
                 assert_never(self.topic)
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _READING
+    own_keys = _READING
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         at_last = self.number >= self.pages - 1 and self.top >= last_top
@@ -213,7 +212,7 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
         case Act.QUIT:
             if isinstance(ui.page, Playing) and model.seat is not None:
                 return replace(ui, overlay=Quitting()), None
-            return ui, requests.Quit()
+            return ui, requests.Errand.QUIT
         case _:
             return None
 
@@ -236,7 +235,7 @@ def _asked_for_a_hint(ui: Ui, model: TableModel) -> Outcome:
         return replace(ui, notice=Notice(_("The game is paused. It goes on when the pause is ended."))), None
     if model.legal is None:
         return replace(ui, notice=Notice(_("There are hints on your own turn."))), None
-    return ui, requests.Hint()
+    return ui, requests.Errand.HINT
 
 
 def _page(ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]) -> list[Line]:

@@ -103,8 +103,7 @@ class Replay(Screen):
 
     reads_on = True
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _KEYS
+    own_keys = _KEYS
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         return those(
@@ -117,9 +116,9 @@ class Replay(Screen):
             case _ if model.view is None:
                 return ui, None
             case Act.ANALYSE if self.wants_analysis:
-                return ui, requests.Analyse()
+                return ui, requests.Errand.ANALYSE
             case Act.LEAVE:
-                return ui, requests.StopAnalysis() if self.judging else requests.Quit()
+                return ui, requests.Errand.STOP_ANALYSIS if self.judging else requests.Errand.QUIT
             case _:
                 return _looked(ui, self, action, model.view), None
 
@@ -213,7 +212,7 @@ def _looked(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             numbers = sorted(move.number for move in replay.analysis.deciding)
             return gone(ui, replay, next((each for each in numbers if each > replay.stop), numbers[0]))
         case Act.GO:
-            return replace(ui, entry=Entry().insert("go "))
+            return replace(ui, entry=Entry().filled("go "))
         case Act.NEXT_EYES | Act.LAST_EYES:
             every = _every_eyes(recording)
             by = 1 if action is Act.NEXT_EYES else -1

@@ -138,16 +138,14 @@ class Scoring(_Walk):
 
     step: int = 0
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return SCORING_KEYS
+    own_keys = SCORING_KEYS
 
 
 @dataclass(frozen=True, slots=True)
 class Result(_Walk):
     """The points and the winners: the last step of the walk through the scoring."""
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return RESULT_KEYS
+    own_keys = RESULT_KEYS
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         return not_again(ui, model)
@@ -275,7 +273,7 @@ def _marks(view: View, event: ScoringEvent, step: Step, finished: Sequence[Scori
             each.hill: view.start.peoples[each.leaders[0]][0].value if len(each.leaders) == 1 else NOBODY
             for each in finished
             if isinstance(each, HillScored)
-        },
+        }
     )
     hexes = view.layout.hexes
     match event:
@@ -306,9 +304,9 @@ def left_or_again(ui: Ui, action: Action, model: TableModel) -> Outcome:
         case Act.ANALYSE if ui.capabilities.analyses:
             return ui, requests.Review(analysed=True)
         case Act.SAVE_RECORD if ui.capabilities.saves:
-            return ui, requests.SaveRecord()
+            return ui, requests.Errand.SAVE_RECORD
         case Act.SAVE_PICTURE if ui.capabilities.saves:
-            return ui, requests.SavePicture()
+            return ui, requests.Errand.SAVE_PICTURE
         case _:
             return ui, None
 
@@ -502,10 +500,7 @@ def result_lines(
             sign, chips(view.start.peoples[seat]), line(f" {names[seat]}", "class:mine" if won else "")
         )
         lines.append(_row(who, amounts_of(ended.tallies[seat]), "class:mine" if won else ""))
-    lines += [
-        EMPTY,
-        *(content for seat in order for content in _laurels(ended, seat, names, width)),
-    ]
+    lines += [EMPTY, *(content for seat in order for content in _laurels(ended, seat, names, width))]
     if ended.decided_by is not DecidedBy.POINTS:
         lines += [EMPTY, *_indented(_tie(ended, names), width)]
     return lines

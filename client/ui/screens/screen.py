@@ -107,11 +107,7 @@ def _hint(key: Key, ui: Ui, glyphs: GlyphSet) -> Line:
 
 def typed_line(ui: Ui, entry: Entry, model: TableModel, width: int) -> Line:
     prompt = line(f" {_prompt(entry)} ", "class:key")
-    before, at, after = (
-        entry.text[: entry.at],
-        entry.text[entry.at : entry.at + 1],
-        entry.text[entry.at + 1 :],
-    )
+    before, at, after = entry.text[: entry.at], entry.text[entry.at :][:1], entry.text[entry.at + 1 :]
     while before and width_of(line(prompt[0][1] + before)) > width - 2:
         before = before[1:]
     typed = beside(

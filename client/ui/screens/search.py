@@ -56,8 +56,7 @@ class Search(Screen):
 
     asks_to_quit = True
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _KEYS
+    own_keys = _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         lines = self.lines
@@ -78,7 +77,7 @@ class Search(Screen):
             case Act.WATCH:
                 return replace(ui, notice=Notice(_("Use the arrow keys to choose a table to watch."))), None
             case Act.LEAVE:
-                return ui, requests.GoHome()
+                return ui, requests.Errand.GO_HOME
             case _:
                 return ui, None
 

@@ -12,21 +12,14 @@ from client.levels import describe_level, describe_temper
 from client.player.preferences import WaysIn
 from client.player.terminal import Calling, Notices
 from client.tables.table import TableModel
-from client.typed_text import BadAddress, fault_of, server_url
+from client.typed_text import BadText, fault_of, server_url
 from client.ui import requests
 from client.ui.draw.news_lines import LOG_LINES
 from client.ui.draw.page import ListPage, choice, line_chosen, settings
 from client.ui.frame import EMPTY, Block, Drawing, Line, beside, block_of, line, padded
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
 from client.ui.screens.search import Search
-from client.ui.state import (
-    Asked,
-    Entry,
-    Notice,
-    Outcome,
-    Screen,
-    Ui,
-)
+from client.ui.state import Asked, Entry, Notice, Outcome, Screen, Ui
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.people import PEOPLES
 from engine.pieces import People
@@ -97,8 +90,7 @@ class Start(Screen):
 
     asks_to_quit = True
 
-    def keys(self, model: TableModel) -> tuple[Key, ...]:
-        return _KEYS
+    own_keys = _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         lines, table = self.lines, ui.new_table
@@ -159,19 +151,19 @@ def _at_line(ui: Ui, start: Start, chosen: StartLine | str) -> Ui:
 def _chosen(ui: Ui, start: Start) -> Outcome:
     match start.chosen:
         case StartLine.CONTINUE:
-            return ui, requests.Continue()
+            return ui, requests.Errand.CONTINUE
         case StartLine.LEARN:
-            return ui, requests.Learn()
+            return ui, requests.Errand.LEARN
         case StartLine.PLAY:
             level = start.levels[start.level]
             table = ui.new_table
             return ui, requests.PlayBots(table.players, level, table.random_layout, table.people)
         case StartLine.HOST:
-            return ui, requests.Host()
+            return ui, requests.Errand.HOST
         case StartLine.HISTORY:
-            return ui, requests.LookBack()
+            return ui, requests.Errand.LOOK_BACK
         case StartLine.JOIN:
-            return ui, requests.Search()
+            return ui, requests.Errand.SEARCH
         case server:
             return ui, requests.GoTo(server)
 
@@ -196,7 +188,7 @@ def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
         return ui, requests.GoTo(server.url)
     try:
         return ui, requests.GoTo(server_url(text))
-    except BadAddress as error:
+    except BadText as error:
         return replace(ui, notice=Notice(f"{error}.", refusal=True)), None
 
 
@@ -249,9 +241,7 @@ def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
 
 def _describe_left(left: LeftGame) -> str:
     form = counted(
-        "your game of {when} against {n} bot",
-        "your game of {when} against {n} bots",
-        left.players - 1,
+        "your game of {when} against {n} bot", "your game of {when} against {n} bots", left.players - 1
     )
     return form.format(n=left.players - 1, when=left.when)
 

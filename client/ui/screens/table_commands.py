@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from client.language import N_, _
 from client.tables.table import TableModel
-from client.typed_text import BadPolicy, policy_named
+from client.typed_text import BadText, policy_named
 from client.ui.requests import Misread, Request
 from client.ui.screens.menu import END, HAND_OVER, SUBSTITUTE, choosers, free_seats, speakers, swapped
 from client.ui.state import Mute
@@ -100,7 +100,7 @@ def _title(text: str, _state: TableState) -> Request | None:
 def _absence(text: str, _state: TableState) -> Request | Misread | None:
     try:
         return ChangeSetting(NEW, AbsenceSetting(policy_named(text))) if len(text.split()) == 1 else None
-    except BadPolicy as error:
+    except BadText as error:
         return Misread(str(error))
 
 
@@ -169,10 +169,7 @@ TABLE_COMMANDS: Final = (
         "people S, any",
         _SEAT_OR_PEOPLE,
         _people,
-        lambda _model, state: (
-            *(_(PEOPLES[each]) for each in People if each not in choosers(state)),
-            "any",
-        ),
+        lambda _model, state: (*(_(PEOPLES[each]) for each in People if each not in choosers(state)), "any"),
         _BEFORE,
         host=False,
     ),
@@ -209,13 +206,7 @@ TABLE_COMMANDS: Final = (
     TableCommand(
         "remove Bob", N_("remove a player (in a game: if away) or a spectator"), _remove, _removable
     ),
-    TableCommand(
-        "stand-in Bob",
-        SUBSTITUTE,
-        _of_seat(SubstituteNow),
-        _others,
-        "playing",
-    ),
+    TableCommand("stand-in Bob", SUBSTITUTE, _of_seat(SubstituteNow), _others, "playing"),
     TableCommand("host Bob", HAND_OVER, _of_seat(HandOver), _others),
     TableCommand("end game", END, _exactly("game", EndGame(NEW)), ("game",), "playing"),
 )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from client.language import _
 from client.tables.table import TableModel
-from client.typed_text import BadCode, BadPolicy, BadStart, fault_of, policy_named, seat_to_start, table_code
+from client.typed_text import BadText, fault_of, policy_named, seat_to_start, table_code
 from client.ui import requests
 from client.ui.requests import Misread, Request
 from client.ui.screens import table_commands
@@ -79,9 +79,9 @@ def meaning(text: str, model: TableModel) -> Meaning:
         case ["review"]:
             return requests.Review()
         case ["save"]:
-            return requests.SaveRecord()
+            return requests.Errand.SAVE_RECORD
         case ["picture"]:
-            return requests.SavePicture()
+            return requests.Errand.SAVE_PICTURE
         case ["vote", *answer]:
             return _vote(answer, model)
         case ["leave"]:
@@ -103,7 +103,7 @@ def meaning(text: str, model: TableModel) -> Meaning:
 def _join(verb: str, text: str) -> Meaning:
     try:
         code = table_code(text)
-    except BadCode as error:
+    except BadText as error:
         return Misread(str(error))
     return requests.Join(code) if verb == "join" else requests.Watch(code)
 
@@ -128,11 +128,11 @@ def _open(options: Sequence[str]) -> Meaning:
         else:
             try:
                 opening = replace(opening, absence=policy_named(word))
-            except BadPolicy as error:
+            except BadText as error:
                 return Misread(str(error))
     try:
         return replace(opening, starting=seat_to_start(starts, opening.players))
-    except BadStart as error:
+    except BadText as error:
         return Misread(str(error))
 
 

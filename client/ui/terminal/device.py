@@ -58,8 +58,5 @@ def own_device() -> Device:
         named.pop("LC_CTYPE", None)  # Python has put UTF-8 there in place of the plain locale (PEP 538)
     encoding = "ascii" if locale_of(named) in PLAIN_LOCALES else sys.stdout.encoding or "ascii"
     return Device(
-        os.environ,
-        encoding,
-        chosen_colouring().resolved(os.environ),
-        chosen_calling().resolved(os.environ),
+        os.environ, encoding, chosen_colouring().resolved(os.environ), chosen_calling().resolved(os.environ)
     )

@@ -238,10 +238,7 @@ def describe_event(event: SeenEvent, names: Sequence[str]) -> str:
             return _("Every hill has its laurel.")
         case Placed():
             return _("{name} places {piece} on {field}: {kind}.").format(
-                name=names[event.seat],
-                piece=event.piece,
-                field=event.field,
-                kind=kind_sentence(event.piece),
+                name=names[event.seat], piece=event.piece, field=event.field, kind=kind_sentence(event.piece)
             )
         case WolfPlaced():
             return _("{name} places {piece} on {field}: a wolf, face down.").format(

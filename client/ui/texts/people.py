@@ -63,15 +63,8 @@ def watching_name(called: str, name: str | None) -> str:
 
 KINDS: Final = {Kind.MERCHANT: N_("merchant"), Kind.FARMER: N_("farmer"), Kind.SOLDIER: N_("soldier")}
 _WOLVES: Final = {Kind.MERCHANT: N_("wolf merchant"), Kind.FARMER: N_("wolf farmer")}
-_A_KIND: Final = {
-    Kind.MERCHANT: N_("a merchant"),
-    Kind.FARMER: N_("a farmer"),
-    Kind.SOLDIER: N_("a soldier"),
-}
-_A_WOLF: Final = {
-    Kind.MERCHANT: N_("a merchant with the wolf"),
-    Kind.FARMER: N_("a farmer with the wolf"),
-}
+_A_KIND: Final = {Kind.MERCHANT: N_("a merchant"), Kind.FARMER: N_("a farmer"), Kind.SOLDIER: N_("a soldier")}
+_A_WOLF: Final = {Kind.MERCHANT: N_("a merchant with the wolf"), Kind.FARMER: N_("a farmer with the wolf")}
 PEOPLES: Final = {
     People.ETRUSCANS: N_("Etruscans"),
     People.SABINES: N_("Sabines"),

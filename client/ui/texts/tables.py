@@ -11,7 +11,6 @@ from client.ui.texts.people import names_of
 from protocol.absence import Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from protocol.messages import SeatSummary, Stage, TableState, TableSummary
 from protocol.settings import Hints, Private, Quiet, Setting, Spectators
-from protocol.text import printable
 
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
@@ -191,10 +190,6 @@ def _sentence(words: str) -> str:
 
 def describe_ended() -> str:
     return _("The host has ended the game: nobody wins.")
-
-
-def describe_taken_over(name: str) -> str:
-    return _("You take over the seat of {gone}.").format(gone=printable(name))
 
 
 def _came_or_went(was: SeatSummary, now: SeatSummary) -> str:

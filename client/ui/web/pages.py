@@ -102,11 +102,7 @@ class WebPages:
                     element("div", side, class_="side"),
                     class_="table",
                 ),
-                element(
-                    "details",
-                    element("summary", _("The board in words")),
-                    element("ul", id="words"),
-                ),
+                element("details", element("summary", _("The board in words")), element("ul", id="words")),
                 self._how_to_join(address, code),
             )
             return _page(language, title, content, {"data_live": code}, "../")
@@ -191,13 +187,7 @@ def _nothing() -> str:
 
 
 def _page(
-    language: str,
-    title: str,
-    content: Markup,
-    live: Mapping[str, str],
-    home: str,
-    *,
-    refreshed: bool = False,
+    language: str, title: str, content: Markup, live: Mapping[str, str], home: str, *, refreshed: bool = False
 ) -> str:
     """Return a whole page; without JavaScript it may be loaded again and again."""
     head = joined(

@@ -226,7 +226,7 @@ def test_the_languages_own_letter_quits(spoken: str, letter: str) -> None:
     with speaking(spoken):
         request_after, _ = pressed(ui, "q", model)
         shown = text_of(drawn(request_after, model, UNICODE, 80, 24)).replace("\N{NO-BREAK SPACE}", " ")
-        quits = {key for key in "nosyj" if pressed(request_after, key, model)[1] == requests.Quit()}
+        quits = {key for key in "nosyj" if pressed(request_after, key, model)[1] == requests.Errand.QUIT}
     assert re.search(rf" {letter} ?: \w+, n ?: ", shown)
     assert re.search(rf"^ {letter} \w", shown.splitlines()[-1])
     assert quits == {letter, "y"}

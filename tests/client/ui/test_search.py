@@ -109,12 +109,12 @@ def test_servers_and_tables_are_chosen() -> None:
     assert at_first is None
     assert updated(clicked, ChooseLine(3), NOWHERE)[1] == requests.GoTo(CELLAR)
     assert request_after(SEEN, NOWHERE, "escape") is None
-    assert request_after(SEEN, NOWHERE, "escape", "y") == requests.Quit()
+    assert request_after(SEEN, NOWHERE, "escape", "y") == requests.Errand.QUIT
     assert (
         request_after(replace(SEEN, capabilities=Capabilities(home=True)), NOWHERE, "escape")
-        == requests.GoHome()
+        == requests.Errand.GO_HOME
     )
-    assert request_after(SEEN, NOWHERE, "q") == requests.Quit()
+    assert request_after(SEEN, NOWHERE, "q") == requests.Errand.QUIT
 
 
 def test_kept_seats_come_first() -> None:

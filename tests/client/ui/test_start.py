@@ -35,18 +35,18 @@ UI = Ui(
 def test_every_line_can_be_chosen() -> None:
     """By keys, and by clicking twice."""
     for down, request in (
-        (0, requests.Learn()),
+        (0, requests.Errand.LEARN),
         (1, requests.PlayBots(3, "plebeian", random_layout=False)),
-        (2, requests.Host()),
-        (4, requests.LookBack()),
+        (2, requests.Errand.HOST),
+        (4, requests.Errand.LOOK_BACK),
         (5, requests.GoTo(SERVERS[0])),
         (9, requests.GoTo(SERVERS[1])),
     ):
         assert request_after(UI, NOWHERE, *["down"] * down, "enter") == request
     chosen, at_first = updated(UI, ChooseLine(2), NOWHERE)
     assert at_first is None
-    assert updated(chosen, ChooseLine(2), NOWHERE)[1] == requests.Host()
-    assert request_after(UI, NOWHERE, "q") == requests.Quit()
+    assert updated(chosen, ChooseLine(2), NOWHERE)[1] == requests.Errand.HOST
+    assert request_after(UI, NOWHERE, "q") == requests.Errand.QUIT
 
 
 def test_a_game_against_bots_is_set_up() -> None:
@@ -87,12 +87,12 @@ def test_how_the_player_is_called_is_set() -> None:
 
 def test_escape_asks_before_it_quits() -> None:
     assert request_after(UI, NOWHERE, "escape") is None
-    assert request_after(UI, NOWHERE, "escape", "y") == requests.Quit()
-    assert request_after(UI, NOWHERE, "q") == requests.Quit()
+    assert request_after(UI, NOWHERE, "escape", "y") == requests.Errand.QUIT
+    assert request_after(UI, NOWHERE, "q") == requests.Errand.QUIT
 
 
 def test_joining_looks_for_servers() -> None:
-    assert request_after(UI, NOWHERE, *["down"] * 3, "enter") == requests.Search()
+    assert request_after(UI, NOWHERE, *["down"] * 3, "enter") == requests.Errand.SEARCH
 
 
 def test_an_address_is_typed_and_completed() -> None:
@@ -117,8 +117,8 @@ def test_a_game_left_can_be_continued() -> None:
     assert isinstance(UI.page, Start)
     left = replace(UI.page, left=LeftGame(4, "2026-11-21 20:15"), chosen=StartLine.CONTINUE)
     ui = replace(UI, page=left)
-    assert request_after(ui, NOWHERE, "enter") == requests.Continue()
-    assert request_after(ui, NOWHERE, "down", "enter") == requests.Learn()
+    assert request_after(ui, NOWHERE, "enter") == requests.Errand.CONTINUE
+    assert request_after(ui, NOWHERE, "down", "enter") == requests.Errand.LEARN
     assert request_after(ui, NOWHERE, *["down"] * 9, "enter") == requests.GoTo(SERVERS[1])
     assert_screen("start-continue-80x24", text_of(drawn(ui, NOWHERE, UNICODE, 80, 24)))
 

@@ -56,11 +56,11 @@ def test_the_key_begins_the_analysis_once() -> None:
     ui = begun()
     recording = replay_of(ui).recording
     assert is_offered(ui, Act.ANALYSE)
-    assert after(ui, "y")[1] == requests.Analyse()
+    assert after(ui, "y")[1] == requests.Errand.ANALYSE
     judging = analysed(ui, analysis_of(recording, 5))
     assert after(judging, "y")[1] is None
     assert not is_offered(judging, Act.ANALYSE)
-    assert after(stopped(judging), "y")[1] == requests.Analyse()
+    assert after(stopped(judging), "y")[1] == requests.Errand.ANALYSE
     assert after(stopped(analysed(ui, analysis_of(recording))), "y")[1] is None
 
 
@@ -85,12 +85,12 @@ def test_an_unfinished_game_is_not_analysed() -> None:
 def test_escape_stops_the_analysis_first() -> None:
     """Only then does it leave; q leaves immediately."""
     ui = analysed(begun(), analysis_of(recording_of(3), 5))
-    assert after(ui, "escape")[1] == requests.StopAnalysis()
-    assert after(ui, "q")[1] == requests.Quit()
+    assert after(ui, "escape")[1] == requests.Errand.STOP_ANALYSIS
+    assert after(ui, "q")[1] == requests.Errand.QUIT
     ended = stopped(ui)
     assert ended.notice is not None
     assert ended.notice.text == "Stopped: 5 of 36 moves analysed."
-    assert after(ended, "escape")[1] == requests.Quit()
+    assert after(ended, "escape")[1] == requests.Errand.QUIT
 
 
 def test_what_is_told_of_a_move_can_be_read_in_full() -> None:

@@ -102,10 +102,11 @@ def test_escape_leaves_the_lobby() -> None:
     """For the start screen, if there is one; it does not end the program without a question."""
     assert request_after(Ui("Ann"), LOBBY, "escape") is None
     assert "Quit Palatinus?" in text_of(drawn(after(Ui("Ann"), LOBBY, "escape"), LOBBY, UNICODE, 80, 24))
-    assert request_after(Ui("Ann"), LOBBY, "escape", "y") == requests.Quit()
+    assert request_after(Ui("Ann"), LOBBY, "escape", "y") == requests.Errand.QUIT
     assert after(Ui("Ann"), LOBBY, "escape", "escape") == Ui("Ann", page=Lobby())
     assert (
-        request_after(Ui("Ann", capabilities=Capabilities(home=True)), LOBBY, "escape") == requests.GoHome()
+        request_after(Ui("Ann", capabilities=Capabilities(home=True)), LOBBY, "escape")
+        == requests.Errand.GO_HOME
     )
 
 
@@ -140,10 +141,12 @@ def test_without_a_connection_one_request_waits() -> None:
     assert after(lost, LOBBY, "r").notice is not None
     gone = replace(lost, lost=Outage("Your seat was taken over.", None))
     assert after(gone, LOBBY, "enter").notice == Notice("Your seat was taken over.")
-    assert request_after(gone, LOBBY, "q") == requests.Quit()
+    assert request_after(gone, LOBBY, "q") == requests.Errand.QUIT
 
 
-@pytest.mark.parametrize(("home", "way_out"), [(True, requests.GoHome()), (False, requests.Quit())])
+@pytest.mark.parametrize(
+    ("home", "way_out"), [(True, requests.Errand.GO_HOME), (False, requests.Errand.QUIT)]
+)
 def test_a_table_that_is_closed_for_good_can_be_left(*, home: bool, way_out: Request) -> None:
     """Without a question, as nothing is left to lose; the bottom line offers no key that needs the server."""
     closed = Ui("Ann", capabilities=Capabilities(home=home), lost=Outage("Your seat was taken over.", None))

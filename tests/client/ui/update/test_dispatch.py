@@ -53,8 +53,8 @@ def test_a_finished_game_is_looked_back_at_where_the_program_can() -> None:
     wanted = {
         "v": requests.Review(),
         "y": requests.Review(analysed=True),
-        "w": requests.SaveRecord(),
-        "e": requests.SavePicture(),
+        "w": requests.Errand.SAVE_RECORD,
+        "e": requests.Errand.SAVE_PICTURE,
     }
     assert {key: request_after(able, model, key) for key in wanted} == wanted
     shown = [key.action for key in offered(able, model)]
@@ -81,7 +81,7 @@ def test_hints_where_the_table_allows_them() -> None:
     assert Act.HINT not in [key.action for key in offered(allowed, model)]
     assert model.state is not None
     model.state = structs.replace(model.state, hints=True)
-    assert request_after(allowed, model, "s") == requests.Hint()
+    assert request_after(allowed, model, "s") == requests.Errand.HINT
     assert Act.HINT in [key.action for key in offered(allowed, model)]
     waiting = model_of(played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), 1), 0)
     waiting.state = model.state
@@ -342,13 +342,13 @@ def test_pages_to_read() -> None:
 def test_quitting_asks_once_while_a_game_runs() -> None:
     ui, model = placing()
     for key in ("q", "c-c"):
-        assert request_after(ui, model, key, key) == requests.Quit()
-    assert request_after(ui, model, "q", "y") == requests.Quit()
+        assert request_after(ui, model, key, key) == requests.Errand.QUIT
+    assert request_after(ui, model, "q", "y") == requests.Errand.QUIT
     assert after(ui, model, "q", "n") == ui
-    assert request_after(ui, model, *typed("quit"), "y") == requests.Quit()
-    assert request_after(Ui("Ann"), LOBBY, "q") == requests.Quit()
+    assert request_after(ui, model, *typed("quit"), "y") == requests.Errand.QUIT
+    assert request_after(Ui("Ann"), LOBBY, "q") == requests.Errand.QUIT
     ended, model = over()
-    assert request_after(ended, model, "q") == requests.Quit()
+    assert request_after(ended, model, "q") == requests.Errand.QUIT
 
 
 def test_scoring_goes_on_back_and_to_the_end() -> None:

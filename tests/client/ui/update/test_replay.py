@@ -219,9 +219,9 @@ def test_help_and_quitting() -> None:
     assert "to the move whose number" in screen_of(after(ui, "?"))
     assert "eyes 1" in screen_of(after(ui, "?", "pagedown", "pagedown"))
     assert after(ui, "?", "escape") == ui
-    assert pressed(ui, "q", seen_in(ui))[1] == requests.Quit()
+    assert pressed(ui, "q", seen_in(ui))[1] == requests.Errand.QUIT
     closing = replace(after(ui, ":", *"quit"), notice=None)
-    assert pressed(closing, "enter", seen_in(ui))[1] == requests.Quit()
+    assert pressed(closing, "enter", seen_in(ui))[1] == requests.Errand.QUIT
 
 
 def test_a_click_explains_a_field_and_goes_on_in_the_scoring() -> None:
