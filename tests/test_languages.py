@@ -283,9 +283,3 @@ def test_lang_is_heard_before_anything_is_said(
     assert main(["score", str(tmp_path / "positions"), "--lang", language]) == 2
     missing = said["{where}: missing: {keys}"].partition("{keys}")[0].format(where="position")
     assert missing in capsys.readouterr().err
-
-
-def test_another_language_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["play", "--lang", "la"])
-    assert "'la'" in capsys.readouterr().err

@@ -15,7 +15,9 @@ from xml.etree import ElementTree as ET
 import pexpect
 import pytest
 
-from commands.arguments import data_folder
+from client.network.transport import FREE_ACCESS
+from client.player.seats import Seats, seats_folder
+from commands.playing.finding import goal_of
 from commands.serving.start_messages import print_start
 from engine.game import GameOptions
 from engine.record import recorded
@@ -66,6 +68,8 @@ def test_exports_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> No
     told = json.loads(exported(capsys, "--json", "-", "--at", "0", "--eyes", "none"))
     assert (told["eyes"], told["hands"], told["phase"]) == ([], {}, "laying")
     assert exported(capsys, "--text", "-", "--ascii").isascii()
+    assert main(["--ascii", "export", str(RECORD), "--text", "-"]) == 0
+    assert capsys.readouterr().out.isascii()
 
 
 def test_looks_are_heard_before_and_after_the_command() -> None:
@@ -84,17 +88,6 @@ def test_looks_are_heard_before_and_after_the_command() -> None:
         assert told("--ascii", *others)[0]
 
 
-def test_drawing_as_asked_for_before_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """The whole way to the output."""
-    assert main(["--ascii", "export", str(RECORD), "--text", "-"]) == 0
-    assert capsys.readouterr().out.isascii()
-
-
-def test_another_word_than_those_allowed_is_told_plainly(capsys: pytest.CaptureFixture[str]) -> None:
-    """By its name, as it is typed."""
-    assert "(choose from 'auto', 'none', '16', '256', 'true')" in complaint(capsys, "play", "--colours", "7")
-
-
 def test_positions_that_are_no_text_are_told_with_file_and_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,18 +95,6 @@ def test_positions_that_are_no_text_are_told_with_file_and_line(
     path = tmp_path / "positions.jsonl"
     path.write_bytes(b"\xff\xfe\n")
     assert complaint(capsys, "score", str(path)) == f"palatinus: {path}: line 1: it is not UTF-8 text\n"
-
-
-def test_memory_is_not_kept_on_a_disk(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two options that contradict each other are refused."""
-    assert "leave out one" in complaint(capsys, "serve", "--memory", "--durable", "full", "--port", "0")
-
-
-def test_the_data_folder_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """In the help of the command that writes there."""
-    with pytest.raises(SystemExit):
-        main(["serve", "--help"])
-    assert str(data_folder()) in "".join(capsys.readouterr().out.split())
 
 
 def test_a_record_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
@@ -265,18 +246,6 @@ def test_the_doctor_says_what_a_report_needs_and_not_who_sends_it(
         assert secret not in told
 
 
-def test_who_cannot_start_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """With who can, at a table for so many."""
-    told = complaint(capsys, "bot", "ws://127.0.0.1:1", "--players", "4", "--starts", "5")
-    assert "'5' does not say who starts. Write random, me, or a seat from 1 to 4." in told
-
-
-def test_what_is_no_table_code_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """A letter is missing, or there is a number among them."""
-    for code in ("kr7v", "krt", "krtvx"):
-        assert "four letters" in complaint(capsys, "join", "ws://127.0.0.1:1", code)
-
-
 def test_a_mistake_of_ours_is_told_in_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -356,6 +325,11 @@ _RUN_BARE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from palatinus impo
         (["arena", "random", "greedy", "--seed", "x"], "'x' is not a whole number"),
         (["join", "--nam", "Anna"], "unrecognized arguments: --nam"),
         (["--vers"], "unrecognized arguments: --vers"),
+        (["play", "--lang", "la"], "'la'"),
+        (["play", "--colours", "7"], "(choose from 'auto', 'none', '16', '256', 'true')"),
+        (["serve", "--memory", "--durable", "full"], "leave out one"),
+        (["bot", "ws://here", "--players", "4", "--starts", "5"], "Write random, me, or a seat from 1 to 4."),
+        *((["join", "ws://here", code], "four letters") for code in ("kr7v", "krt", "krtvx")),
     ],
 )
 def test_misspelt_words_are_refused_with_what_may_be_meant(
@@ -465,3 +439,15 @@ def test_a_service_needs_no_home_folder(
     with pytest.raises(SystemExit, match=r"^0$"):
         main(["serve", "--help"])
     assert "/.local/share/palatinus" in capsys.readouterr().out
+
+
+def test_the_code_of_a_table_with_a_kept_seat_leads_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a search, and to a private table too."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for server, code in (("ws://192.0.2.7:7733", "KXQT"), ("wss://example.org", "SECRETLY")):
+        Seats(seats_folder(), server).keep(code, 0, "Anna", "token").release()
+    assert goal_of("kxqt", None, FREE_ACCESS) == ("ws://192.0.2.7:7733", "KXQT")
+    assert goal_of("SECRETLY", None, FREE_ACCESS) == ("wss://example.org:7733", "SECRETLY")
+    assert goal_of("localhost", "KXQT", FREE_ACCESS) == ("ws://localhost:7733", "KXQT")

@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -303,16 +302,3 @@ async def test_a_server_that_listens_on_loopback_is_not_heard_outside(neighbours
             stranger.settimeout(0.5)
             with pytest.raises(TimeoutError):
                 stranger.recv(9000)
-
-
-@pytest.mark.slow
-def test_libraries_are_loaded_only_where_they_are_used() -> None:
-    """Not by a player who types the address, a game against bots or a plain server."""
-    modules = (
-        "palatinus, commands.playing.start_screen, commands.playing.join, commands.serving.serve, server.app"
-    )
-    used_at_times = {"asyncpg", "ifaddr", "markupsafe", "openskill", "prometheus_client", "segno", "shtab"}
-    used_at_times |= {"tqdm", "zeroconf"}
-    told = f"import {modules}, sys; print(sorted({used_at_times} & set(sys.modules)))"
-    ran = subprocess.run([sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert ran.stdout == "[]\n"

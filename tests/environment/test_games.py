@@ -1,7 +1,8 @@
-"""Actions are the game's commands, and a game in the environment is a game of the engine."""
+"""A game in the environment is a game of the engine, and tells an agent nothing that is hidden from it."""
 
 import copy
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import eyes_of
-from environment.actions import action_of, command_of, mask_of
+from environment.actions import action_of, command_of
 from environment.agents import PalatinusEnvironment
 from environment.observation import observed
 from tests.environment.rollout import legal_actions, played_on
@@ -36,6 +37,11 @@ def test_the_mask_has_what_is_legal_and_nothing_else(game: Game) -> None:
 @pytest.mark.parametrize("players", [2, 5])
 def test_what_the_mask_forbids_is_refused(players: int) -> None:
     """Every such action, while tiles are laid, when pieces are placed and when a soldier is due."""
+    taken = PalatinusEnvironment(3)
+    taken.reset(seed=1)
+    taken.step(0)
+    with pytest.raises(IllegalCommand, match=r"\w\d is taken. Choose an empty field."):
+        taken.step(0)
     env = PalatinusEnvironment(players, random_layout=False)
     for number, _ in enumerate(played_on(env, 3)):
         if number not in (0, 4, 6, 20):
@@ -50,15 +56,6 @@ def test_what_the_mask_forbids_is_refused(players: int) -> None:
                 env.step(outside)
         assert env.agent_selection == agent
         assert (env.observe(agent)["observation"] == before["observation"]).all()
-
-
-def test_a_refusal_says_why() -> None:
-    """The engine's own words."""
-    env = PalatinusEnvironment(3)
-    env.reset(seed=1)
-    env.step(0)
-    with pytest.raises(IllegalCommand, match=r"\w\d is taken. Choose an empty field."):
-        env.step(0)
 
 
 @examples(6)  # each is a whole game
@@ -119,7 +116,70 @@ def test_a_copy_of_the_environment_goes_its_own_way() -> None:
     assert (env.observe("player_1")["observation"] == before).all()
 
 
-def test_no_actions_are_legal_for_nobody() -> None:
-    """A mask without legal moves has no bits."""
-    game = Game.new(GameOptions(2), RandomChance(random.Random(1)))
-    assert not mask_of(game.view, None).any()
+# -- secrets --------------------------------------------------------------------------------------
+
+
+CELLS = 42
+# The faces of a hand in the order of the actions, by number of players; (2) is the second people.
+FACES = {
+    players: ["m", "m*", "f", "f*", "s", *(["m(2)", "m*(2)", "f(2)", "f*(2)"] if players == 2 else [])]
+    for players in (2, 3, 4, 5)
+}
+
+
+def told(env: PalatinusEnvironment, seat: int) -> list[object]:
+    """Return all that the environment tells an agent, and all that it tells everybody."""
+    agent = env.possible_agents[seat]
+    seen = env.observe(agent)
+    return [
+        seen["observation"].tobytes(),
+        seen["action_mask"].tobytes(),
+        env.agent_selection,
+        list(env.agents),
+        dict(env.rewards),
+        dict(env.terminations),
+        dict(env.truncations),
+        {name: dict(info) for name, info in env.infos.items()},
+        env.render(),
+    ]
+
+
+def twin_action(env: PalatinusEnvironment, action: int, chooser: random.Random) -> int:
+    """Return an action that others cannot tell from this one: a wolf of the same people in the same cell."""
+    faces = FACES[len(env.possible_agents)]
+    piece, cell = divmod(action, CELLS)
+    if piece >= len(faces) or "*" not in faces[piece]:
+        return action
+    alike = [number for number, face in enumerate(faces) if face[1:] == faces[piece][1:]]
+    return chooser.choice([act for act in legal_actions(env) if act in [CELLS * n + cell for n in alike]])
+
+
+def game_and_twin(
+    players: int, seat: int, seed: int, *, random_layout: bool
+) -> tuple[Sequence[object], Sequence[object], int]:
+    """Return all that a seat is told in a game, and in a twin whose hidden wolves may be of the other kind.
+
+    And how many of these are.
+    """
+    env, twin = (PalatinusEnvironment(players, random_layout=random_layout, render_mode="ansi") for _ in "12")
+    twin.reset(seed=seed)
+    chooser = random.Random(seed + 2)
+    seen: tuple[list[object], list[object]] = ([], [])
+    changed = 0
+    for mover, action in played_on(env, seed):
+        other = action if mover == seat else twin_action(twin, action, chooser)
+        changed += other != action
+        for side, each in zip(seen, (env, twin), strict=True):
+            side.append(told(each, seat))
+        twin.step(other)
+    assert all(twin.terminations.values())
+    return *seen, changed
+
+
+@pytest.mark.parametrize("random_layout", [True, False])
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+def test_hidden_kinds_change_nothing_that_another_agent_gets(players: int, *, random_layout: bool) -> None:
+    """R4.2: until the game is over, games that differ in hidden kinds alone are the same to a seat."""
+    game, twin, changed = game_and_twin(players, players - 2, seed=1, random_layout=random_layout)
+    assert game == twin
+    assert changed

@@ -1,9 +1,7 @@
 """PettingZoo's own tests, and what its users rely on."""
 
 import importlib
-import itertools
 import sys
-from types import SimpleNamespace
 
 import pettingzoo
 import pytest
@@ -37,16 +35,6 @@ def test_pettingzoos_api_test_passes(players: int, random_layout: bool) -> None:
 def test_pettingzoos_seed_test_passes(players: int) -> None:
     """Two environments with the same seed and actions go the same way, also where tiles are drawn later."""
     seed_test(lambda: palatinus_v0.env(players, random_layout=False), num_cycles=EACH)
-
-
-@PLAYERS
-def test_pettingzoos_performance_benchmark_runs(players: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It plays by the mask for five seconds, here of a clock that gains a tenth of a second each time."""
-    module = importlib.import_module("pettingzoo.test.performance_benchmark")
-    ticks = itertools.count(step=0.1)
-    monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: next(ticks)))
-    module.performance_benchmark(palatinus_v0.env(players))
-    assert next(ticks) > 5
 
 
 def test_pettingzoos_render_test_passes(capsys: pytest.CaptureFixture[str]) -> None:

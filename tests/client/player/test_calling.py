@@ -1,9 +1,11 @@
 """Which terminal understands which call."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from client.player.preferences import Preferences, name_of_player, preferences_file, remember
 from client.player.terminal import (
     Calling,
     CallingOptions,
@@ -69,3 +71,12 @@ def test_notices_only_where_they_are_understood(environment: dict[str, str], not
 def test_titles_only_where_windows_have_one(term: str, titled: bool) -> None:
     assert Calling().resolved({"TERM": term}).title is titled
     assert not Calling(title=False).resolved({"TERM": term}).title
+
+
+def test_asking_for_the_name_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the bell nor anything else that is remembered beside it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    before = chosen_calling()
+    remember(preferences_file(), Preferences(name="Ann", bell=not before.bell))
+    assert name_of_player(None) == "Ann"
+    assert chosen_calling() == before

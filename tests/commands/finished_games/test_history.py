@@ -1,27 +1,27 @@
-"""`palatinus history`: finished games are kept, listed, shown, replayed, exported, removed and summed up."""
+"""Finished games: kept, listed, shown, exported, removed, summed up, and analysed."""
 
 import json
 import random
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pexpect
 import pytest
 
 from client.records import PastGame, standings
 from client.ui.export.tables import standings_listing
 from commands.finished_games.past_games import keep_record
+from commands.finished_games.records import need_writable
 from engine.game import GameOptions
 from engine.record import names_in, outcome_in, recorded, replayed
 from palatinus import main
 from protocol.messages import Standing
 from server.app import running
 from server.config import Config
+from tests.client.bots.test_search import search_processes
 from tests.client.ui.pty_terminal import Terminal
 from tests.games import played
-from tests.server.peer import TIMEOUT, eventually, game, play_on
+from tests.server.peer import eventually, game, play_on
 from tests.server.process import serving
 
 NAMES = ("Anna", "Bruno", "Carla")
@@ -173,19 +173,6 @@ def test_only_games_that_are_named_are_removed(run: Run, records: Path) -> None:
     assert sorted(path.name for path in records.iterdir()) == sorted(set(before) - gone)
 
 
-@pytest.mark.slow
-def test_removing_is_confirmed_at_a_terminal(records: Path) -> None:
-    """Anything but yes keeps the games."""
-    for answer, left in (("n", 3), ("y", 2)):
-        command = [sys.executable, "-m", "palatinus", "history", "--records", str(records), "remove", "1"]
-        child = pexpect.spawn(command[0], command[1:], encoding="utf-8", timeout=TIMEOUT)
-        child.expect_exact("Remove 1 game for good?")
-        child.sendline(answer)
-        child.expect(pexpect.EOF)
-        child.close()
-        assert len([path for path in records.glob("*.txt") if path.name != "notes.txt"]) == left
-
-
 @pytest.mark.parametrize(
     "damage", [b"", b"\xff\xfe", b"result 0 points 999999 items 1\n" * 9000, b"winners 4\n"]
 )
@@ -218,15 +205,6 @@ def test_an_empty_or_missing_folder_has_no_games(tmp_path: Path, capsys: pytest.
     (tmp_path / "file").touch()
     assert main(["history", "--records", str(tmp_path / "file")]) == 2
     assert "cannot read" in capsys.readouterr().err
-
-
-def test_a_game_is_replayed(records: Path, tmp_path: Path) -> None:
-    """In a terminal, from any move."""
-    arguments = ("replay", "1", "--records", str(records), "--at", "3")
-    with Terminal(*arguments, environment={"HOME": str(tmp_path)}) as terminal:
-        terminal.shows("Replay . move 3 of")
-        terminal.press("q")
-        assert terminal.ended()[0] == 0
 
 
 def records_in(data: Path) -> list[Path]:
@@ -264,3 +242,61 @@ async def test_the_oldest_records_make_room(tmp_path: Path) -> None:
     left = sorted(path.name for path in records.iterdir())
     assert left[0] == "20030101-000000-AAAA.txt"
     assert left[-1] == "notes.txt"
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    """Return the file of the record of a finished game."""
+    path = tmp_path / "game.txt"
+    path.write_text(recorded(played(GameOptions(5, random_layout=True), 1).events, ["Anna", "Bruno"]))
+    return path
+
+
+def test_what_cannot_be_analysed_is_refused(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the words of `palatinus check`, where the record is damaged."""
+    damaged = tmp_path / "damaged.txt"
+    damaged.write_text(record.read_text().replace("places", "puts", 1))
+    assert main(["check", str(damaged)]) == 2
+    _, said = capsys.readouterr()
+    assert main(["analyse", str(damaged)]) == 2
+    assert capsys.readouterr().err == said
+    running = tmp_path / "running.txt"
+    running.write_text(recorded(played(GameOptions(2), 1, commands=12).events))
+    assert main(["analyse", str(running)]) == 2
+    assert "is not finished: only a finished game can be analysed" in capsys.readouterr().err
+    for words in (("--simulations", "99"), ("-j", "4096")):
+        assert main(["analyse", str(record), *words]) == 2
+        assert re.fullmatch(r"palatinus: .* \d+ to \d+(, not 99)?\n", capsys.readouterr().err)
+
+
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_judged(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody waits for nothing."""
+    assert main(["analyse", str(record), "--svg", str(tmp_path / "nowhere" / "x.svg")]) == 2
+    assert "nowhere/x.svg: " in capsys.readouterr().err
+
+
+def test_asking_whether_a_picture_can_be_written_keeps_the_one_that_stands_there(tmp_path: Path) -> None:
+    """An analysis that is stopped at once has nothing to put in its place."""
+    earlier = tmp_path / "earlier.svg"
+    earlier.write_text("<svg/>")
+    need_writable(str(earlier))
+    assert earlier.read_text() == "<svg/>"
+
+
+@pytest.mark.slow
+def test_ctrl_c_shows_what_there_is(record: Path) -> None:
+    """Until then there is a bar, and afterwards no process."""
+    script = 'trap : INT; {program}; echo "exit $?"'  # the shell outlives Ctrl-C
+    words = ("analyse", str(record), "--simulations", "2000")
+    with Terminal(*words, environment={}, script=script) as terminal:
+        terminal.shows(r"\b([2-9]|[12]\d)/ *36")
+        workers = search_processes()
+        assert workers
+        terminal.press("ctrl-c")
+        terminal.shows(r"Stopped: [1-9]\d? of 35 moves analysed\.", "exit 130")
+        assert "Traceback" not in terminal.text
+        assert not any(worker.is_running() for worker in workers)

@@ -159,23 +159,6 @@ class _Unproven(asyncssh.SSHKeyPair):
         return self._own.sign(data, self._own.algorithm)
 
 
-@pytest.mark.slow
-async def test_keys_of_all_kinds_are_taken_or_left(tmp_path: Path) -> None:
-    """Whoever has a key that proves nothing here comes in without one."""
-    authority = new_key()
-    certified = new_key()
-    certificate = authority.generate_user_certificate(certified, "anna", principals=["anna"])
-    keys: list[Any] = [
-        *(asyncssh.generate_private_key(kind) for kind in ("ecdsa-sha2-nistp256", "ssh-ed448")),
-        asyncssh.generate_private_key("ssh-rsa", key_size=1024),
-        (certified, certificate),
-    ]
-    async with house(tmp_path) as here:
-        for key in keys:
-            async with visiting(here.port, key=key) as guest:
-                await guest.until("A new table")
-
-
 async def test_old_algorithms_are_neither_offered_nor_taken(tmp_path: Path) -> None:
     """A key is worth nothing with a signature by SHA-1, which programs make if they know nothing better."""
     key = asyncssh.generate_private_key("ssh-rsa", key_size=2048)
@@ -283,11 +266,6 @@ async def test_guests_of_one_address_make_room_unless_they_have_a_seat(tmp_path:
         assert not old.process.is_closing()
 
 
-def test_there_is_time_to_compare_the_fingerprint() -> None:
-    """ssh connects first, and only then asks whether the host is the right one."""
-    assert GuestLimits().login_seconds >= 120  # as long as OpenSSH's server gives
-
-
 async def test_whoever_does_not_log_in_is_cut(tmp_path: Path) -> None:
     limits = GuestLimits(login_seconds=0.2)
     async with house(tmp_path, limits) as here:
@@ -346,20 +324,6 @@ async def test_whoever_does_not_read_is_dropped_and_what_waits_is_bounded(tmp_pa
         await connected.wait_closed()
 
 
-async def test_keys_may_be_exchanged_again_at_any_time(tmp_path: Path) -> None:
-    async with house(tmp_path) as here:
-        connected = await connection(here.port, rekey_bytes=2000)
-        async with connected:
-            process = await connected.create_process(term_type="xterm", term_size=(80, 24), encoding=None)
-            for _press in range(200):
-                process.stdin.write(b"\x1b[B")
-            process.stdin.write(b"o")
-            shown = b""
-            while b"waiting for players" not in shown:
-                shown += await process.stdout.read(4096)
-            connected.abort()
-
-
 class _Broken(GuestBook):
     """A book that has a mistake in it for one guest."""
 
@@ -380,22 +344,3 @@ async def test_a_failing_screen_touches_nobody_else(tmp_path: Path, caplog: pyte
         other.type("o")
         await other.until("waiting for players")
     assert "a guest's screen failed" in caplog.text
-
-
-@pytest.mark.slow
-async def test_many_guests_at_once(tmp_path: Path) -> None:
-    """In the lobby everybody's screen shows everybody who comes, which leaves time for those who come."""
-    limits = GuestLimits(guests_per_address=200)
-    at_once = asyncio.Semaphore(20)  # so that each has the time of a test, and not a hundredth of it
-
-    async def come(number: int) -> None:
-        async with at_once:
-            guest = await held.enter_async_context(visiting(here.port, f"guest-{number}"))
-            await eventually(lambda: b"A new table" in guest.raw)
-
-    async with house(tmp_path, limits) as here, contextlib.AsyncExitStack() as held:
-        first = await held.enter_async_context(visiting(here.port, size=(120, 40)))
-        await asyncio.gather(*map(come, range(49)))
-        assert here.server is not None
-        assert len(here.server.clients) == 50
-        await first.until("ONLINE (50)")

@@ -2,7 +2,6 @@
 
 import functools
 import re
-import socket
 from pathlib import Path
 
 import pytest
@@ -18,10 +17,8 @@ from engine.redaction import snapshot
 from engine.view import eyes_of
 from protocol.messages import GetRecord, Record, Resume, Seated, SeatSummary, TableState
 from protocol.snapshot import snapshot_message
-from server.app import running
-from server.config import Config
 from tests.client.scripted import Peer, scripted
-from tests.commands.guests.visitor import QUICK, Visitor, door, house, new_key, visiting
+from tests.commands.guests.visitor import Visitor, door, house, new_key, visiting
 from tests.games import played
 from tests.server.peer import eventually
 
@@ -198,36 +195,6 @@ async def test_the_password_is_asked_for_in_the_terminal(tmp_path: Path) -> None
             await eventually(functools.partial(asks, guest, times))
             guest.type("wrong\r")
         assert await guest.ended() == 1
-
-
-@pytest.mark.slow
-async def test_a_restarted_server_goes_on_by_itself(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    config = Config(port=port, data=tmp_path / "data", limits=QUICK)
-    server = Server(f"ws://127.0.0.1:{port}", f"ws://127.0.0.1:{port}", Access())
-    async with door(tmp_path / "guests", server) as here:
-        async with running(config):
-            one = visiting(here.port, "anna", new_key(), size=(120, 40))
-            two = visiting(here.port, "bruno", new_key(), size=(120, 40))
-            anna, bruno = await one.__aenter__(), await two.__aenter__()
-            await anna.until("A new table")
-            anna.type("2o")
-            await anna.until("waiting for players")
-            await bruno.until("anna")
-            bruno.type("\r")
-            await anna.until("bruno")
-            anna.type("s")
-            await bruno.until("PLAYERS")
-        await anna.until("The server stopped")
-        await bruno.until("The server stopped")
-        async with running(config) as again:
-            await eventually(lambda: len(again.clients) == 2)
-            anna.type("t")
-            anna.type("ave\r")
-            await bruno.until("ave")
-            await one.__aexit__(None, None, None)
-            await two.__aexit__(None, None, None)
 
 
 async def test_a_second_window_takes_over_and_the_first_is_told(tmp_path: Path) -> None:

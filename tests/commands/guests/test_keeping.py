@@ -1,4 +1,4 @@
-"""What the door keeps on the disk: its key, and the guests' seats."""
+"""What the door keeps on the disk, how it reads keys, and how guests share the processor."""
 
 import os
 import stat
@@ -9,37 +9,39 @@ from pathlib import Path
 
 import asyncssh
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
+from prompt_toolkit.input.vt100_parser import Vt100Parser
+from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.keys import Keys
 
 from commands.guests import identity
 from commands.guests.host_key import host_key
 from commands.guests.kept_seats import GuestBook
+from commands.guests.keys import KeyReader
+from commands.guests.limits import CpuBudget, Turns
 from commands.parsing import WrongUse
+from server.rate_limits import RateLimiter
 
 SERVER = "ws://localhost:7733"
 TOKEN = "a" * 43
 private = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
 
 
-def test_the_host_key_stays_the_same(tmp_path: Path) -> None:
-    made = host_key(tmp_path / "new" / "host_key")
-    assert host_key(tmp_path / "new" / "host_key") == made
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["host_key"]
-
-
-def test_doors_that_start_at_once_have_one_key(tmp_path: Path) -> None:
+def test_there_is_one_host_key(tmp_path: Path) -> None:
+    """Even if several doors start at the same time, and private if the system knows what that is."""
+    path = tmp_path / "new" / "host_key"
     with ThreadPoolExecutor(8) as pool:
-        keys = list(pool.map(host_key, [tmp_path / "host_key"] * 16))
+        keys = list(pool.map(host_key, [path] * 16))
     assert len({key.get_fingerprint() for key in keys}) == 1
-
-
-@private
-def test_the_host_key_is_private(tmp_path: Path) -> None:
-    path = tmp_path / "host_key"
-    host_key(path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    path.chmod(0o644)
-    host_key(path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [each.name for each in path.parent.iterdir()] == ["host_key"]
+    if sys.platform != "win32":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        path.chmod(0o644)
+    assert host_key(path) == keys[0]
+    if sys.platform != "win32":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_what_is_not_a_key_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -156,3 +158,142 @@ def test_mistyped_words_are_no_names_either() -> None:
     assert all(identity.resembles_word(word[:place] + word[place + 1 :]) for place in range(len(word)))
     assert identity.resembles_word("nozo veki gofe talo")
     assert identity.resembles_word("nozovekigofetalo")
+
+
+def read(*texts: str) -> list[KeyPress]:
+    """Return the keys in these texts, after each of which nothing comes for a while."""
+    keys: list[KeyPress] = []
+    reader = KeyReader(keys.append)
+    for text in texts:
+        reader.feed(text)
+        reader.flush()
+    return keys
+
+
+def as_the_library(text: str) -> list[KeyPress]:
+    keys: list[KeyPress] = []
+    Vt100Parser(keys.append).feed_and_flush(text)
+    return keys
+
+
+# The library knows two terminals whose keys begin with two Escs; the pairs mean Esc and a key here.
+SEQUENCES = sorted(
+    sequence
+    for sequence, keys in ANSI_SEQUENCES.items()
+    if not sequence.startswith("\x1b\x1b") and keys not in {Keys.BracketedPaste, Keys.Ignore}
+)
+
+
+def test_every_key_of_every_terminal_is_known() -> None:
+    for sequence in SEQUENCES:
+        assert read(sequence) == as_the_library(sequence)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x1b",
+        "\x1bx",
+        "\x1b[I",
+        "\x1b[O",
+        "\x1b[<0;80;24M",
+        "\x1b[<35;1;1m",
+        "\x1b[M !!",
+        "àé漢",
+        "\x1b[200~ave\x1b[201~",
+    ],
+    ids=repr,
+)
+def test_other_input_is_read_as_usual(text: str) -> None:
+    assert read(text) == as_the_library(text)
+
+
+@given(st.lists(st.sampled_from([each for each in SEQUENCES if len(each) > 2] + ["a", "é", "\x1b[<0;8;4M"])))
+def test_keys_may_come_in_any_pieces(sequences: list[str]) -> None:
+    keys: list[KeyPress] = []
+    reader = KeyReader(keys.append)
+    for character in "".join(sequences):
+        reader.feed(character)
+    assert keys == [key for sequence in sequences for key in read(sequence)]
+
+
+@given(st.text(alphabet="\x1b[]OPM<0;?~\x07\\ax\r"))
+def test_whatever_comes_what_is_kept_is_bounded_and_keys_go_on(text: str) -> None:
+    keys: list[KeyPress] = []
+    reader = KeyReader(keys.append)
+    reader.feed(text)
+    reader.feed("\x1b[201~" + "\x07" + "\x1b\\" + "!!!")
+    reader.flush()
+    reader.feed("\rz")
+    assert keys[-1].key == "z"
+
+
+def test_what_never_ends_is_dropped() -> None:
+    assert read("\x1b[" + "1;" * 1000 + "a")[-1].key == "a"
+    assert read("\x1b]" + "x" * 5000)[-1].key == "x"
+    pasted = read("\x1b[200~" + "x" * 5000 + "\x1b[201~z")
+    assert [key.key for key in pasted] == [Keys.BracketedPaste, "z"]
+    assert len(pasted[0].data) == 4096
+
+
+def test_a_sequence_without_end_is_not_kept() -> None:
+    reader = KeyReader(lambda _key: None)
+    reader.feed("\x1b[" + "0" * 1000)
+    assert len(reader._sequence) <= 32
+
+
+def test_a_word_is_not_a_key() -> None:
+    """Nobody has somebody else's seats by typing the fingerprint of their key."""
+    assert identity.of_word("abc") != identity.of_key("abc")
+    assert identity.of_word("Bado") == identity.of_word("bado")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_nobody_rests_while_there_is_enough_for_all() -> None:
+    clock = Clock()
+    house = CpuBudget(0.5, lambda: 0.5, clock)
+    one = CpuBudget(0.1, lambda: 0.05, clock, house)
+    for _second in range(10):
+        clock.now += 1
+        assert one.spend(0.4) == 0
+
+
+def test_who_takes_more_than_a_share_rests_for_the_others() -> None:
+    clock = Clock()
+    house = CpuBudget(0.5, lambda: 0.5, clock)
+    greedy, modest = (CpuBudget(0.1, lambda: 0.05, clock, house) for _ in "12")
+    for _second in range(10):
+        clock.now += 1
+        rest = greedy.spend(1.0)
+        assert modest.spend(0.04) == 0
+    assert rest == 2.0
+    clock.now += rest
+    assert greedy.spend(0.0) == 0
+
+
+def test_screens_that_nobody_waits_for_leave_most_of_the_time_to_others() -> None:
+    """The slower they are drawn, the longer each waits; and nobody waits when nothing was drawn lately."""
+    clock = Clock()
+    turns = Turns(clock)
+    for _frame in range(100):
+        turns.took(0.01)
+    waits = [turns.wait() for _screen in range(100)]
+    assert waits == sorted(waits)
+    assert 3.5 < waits[-1] <= 4.0
+    clock.now += 10
+    assert turns.wait() <= 0.04
+
+
+def test_what_is_refused_does_not_count() -> None:
+    bucket = RateLimiter(2, 1.0)
+    assert [bucket.take(0.0) for _ in range(100)] == [True, True] + 98 * [False]
+    assert bucket.take(1.0)
+    assert bucket.used(1.0) == 2
+    assert bucket.used(3.0) == 0

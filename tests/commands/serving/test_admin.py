@@ -9,8 +9,6 @@ import sqlite3
 import stat
 from pathlib import Path
 
-import pytest
-
 from engine.record import replayed
 from protocol.messages import Announced, Refused, Stopping
 from tests.program import ran
@@ -61,6 +59,8 @@ async def test_without_a_server_the_folder_is_named(tmp_path: Path) -> None:
     other = tmp_path / "file"
     other.write_text("")
     assert "no server is running" in await complaint(tmp_path, "status", "--admin-socket", other)
+    for word in ("0", "10x", "-5", "169h", "soon"):
+        assert "is not a time" in await complaint(tmp_path, "drain", "--", word)
 
 
 async def test_what_the_host_does_reaches_players(tmp_path: Path) -> None:
@@ -69,6 +69,9 @@ async def test_what_the_host_does_reaches_players(tmp_path: Path) -> None:
         code = peers[0].code
         assert await told(data, "announce", "  Down\nat ten. ") == "2 clients were told.\n"
         assert (await peers[0].until(Announced)).text == "Down at ten."
+        assert "will stop in 10:00" in await told(data, "drain")
+        assert (await peers[0].until(Stopping)).seconds == 600
+        assert await told(data, "drain", "off") == "The server keeps running.\n"
         assert "control characters" in await complaint(data, "announce", "a\x1b[31m")
         assert "1 to 400" in await complaint(data, "announce", " ")
         assert "nobody at table" in await complaint(data, "remove", code, "Nobody")
@@ -89,23 +92,6 @@ async def test_a_drained_server_without_clients_stops_now(tmp_path: Path) -> Non
     async with serving("--data", str(data)) as server:
         assert await told(data, "drain", "10s") == "Nobody is connected, so the server stops now.\n"
         assert (await server.ended())[0] == 0
-
-
-@pytest.mark.slow
-async def test_a_drained_server_ends_by_itself(tmp_path: Path) -> None:
-    """With exit code 0, like one that was stopped by a signal."""
-    data = tmp_path / "data"
-    async with serving("--data", str(data)) as server:
-        async with game(server.port, 2) as peers:
-            assert "will stop in 10:00" in await told(data, "drain")
-            assert (await peers[0].until(Stopping)).seconds == 600
-            assert await told(data, "drain", "off") == "The server keeps running.\n"
-            assert json.loads(await told(data, "drain", "2h", "--json"))["stops_in"] == 7200
-        code, out, err = await server.ended()
-    assert (code, err.count("draining")) == (0, 3)
-    assert out == "Palatinus has stopped.\n"
-    for word in ("0", "10x", "-5", "169h", "soon"):
-        assert "is not a time" in await complaint(data, "drain", "--", word)
 
 
 async def test_a_backup_is_whole_private_and_can_be_served(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from commands.serving.configuration import options_in, printed, settings
 from commands.serving.options import Option, ServeOptions, serve_options
 from commands.serving.serve import add_serve
 from palatinus import main
-from server.config import Limits
 from tests.server.process import refused_to_start, serving
 
 COMMAND_LINE_ALONE = {"help", "config", "no_config", "print_config"}
@@ -122,28 +121,6 @@ def test_records_that_are_not_to_be_kept_are_written_nowhere(tmp_path: Path) -> 
     found = chosen(["--records", "there"], "history = false", tmp_path)
     assert (found.records, found.history) == (Path("there"), None)
     assert "exclude each other" in mistakes('history = false\nrecords = "here"', tmp_path)
-
-
-def test_bots_can_be_switched_off_and_given_another_share(tmp_path: Path) -> None:
-    text = "bots = false\nbots-cpu = 0.25"
-    assert (chosen([], text, tmp_path).bots, chosen([], text, tmp_path).bots_cpu) == (False, 0.25)
-    found = chosen(["--bots", "--bots-cpu", "2"], text, tmp_path)
-    assert (found.bots, found.bots_cpu) == (True, 2.0)
-    usual = chosen([], "", tmp_path)
-    assert (usual.bots, usual.bots_cpu) == (True, Limits().bots_cpu)
-
-
-def test_the_stand_in_has_the_level_that_is_wanted(tmp_path: Path) -> None:
-    """By default one that takes no process."""
-    usual, text = chosen([], "", tmp_path), 'stand-in = "slave"'
-    assert not LEVELS[usual.stand_in].searches
-    assert chosen([], text, tmp_path).stand_in == "slave"
-    assert chosen(["--stand-in", "consul"], text, tmp_path).stand_in == "consul"
-
-
-def test_the_lobby_has_a_chat_unless_it_is_switched_off(tmp_path: Path) -> None:
-    assert chosen([], "", tmp_path).lobby_chat
-    assert not chosen(["--no-lobby-chat"], "lobby-chat = true", tmp_path).lobby_chat
 
 
 def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,19 +105,6 @@ async def test_a_table_of_which_nothing_is_left_is_lost(
 
 
 @pytest.mark.slow
-async def test_removed_tables_are_gone(tables: dict[str, list[Peer]], told: Told, database: str) -> None:
-    """In use and archived; if one code is wrong, nothing is removed."""
-    codes = {kind: peers[0].code for kind, peers in tables.items()}
-    assert "AAAA" in (await told("remove", "--yes", codes["over"], "AAAA", code=2))[1]
-    assert "--yes" in (await told("remove", codes["over"], code=2))[1]
-    gone = codes["over"], codes["gathering"]
-    assert await told("remove", "--yes", *gone) == ("", "")
-    async with running(Config(database=database)) as server:
-        assert server.lobby.tables.keys() == {codes["playing"], codes["ended"]}
-        assert not server.lobby.archived
-
-
-@pytest.mark.slow
 async def test_what_a_running_server_has_is_not_changed(
     tables: dict[str, list[Peer]], told: Told, database: str
 ) -> None:
