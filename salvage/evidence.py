@@ -7,13 +7,20 @@ from typing import Any
 
 from salvage.page_scan import Value, rows_in
 from server.storage.archive_index import ArchivedGame
-from server.storage.chain import first_link, next_link
 from server.storage.operations import archive_rows
-from server.storage.rows import archived_from
 from server.storage.sqlite.inspection import View
 from server.storage.sqlite.tables_in_file import carry_out
-from server.storage.standing import Place, Standing
-from server.storage.stored_tables import Row, SetAside, Stored, unpacked
+from server.storage.stored_tables import (
+    Place,
+    Row,
+    SetAside,
+    Standing,
+    Stored,
+    archived_from,
+    first_link,
+    next_link,
+    unpacked,
+)
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from salvage.evidence import Evidence
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
-from server.storage.condition import Condition, Verdict
+from server.storage.owner import Condition, Verdict
 from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import KnownCommits, known_commits
@@ -32,8 +32,7 @@ from server.storage.sqlite.inspection import (
 )
 from server.storage.sqlite.journal_file import FILE_NAME, unusable
 from server.storage.sqlite.write_ahead_log import is_intact
-from server.storage.standing import Place, Standing
-from server.storage.stored_tables import Row, Stored, rechecked
+from server.storage.stored_tables import Place, Row, Standing, Stored, rechecked
 
 
 @dataclass(frozen=True, slots=True)

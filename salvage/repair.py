@@ -15,9 +15,8 @@ from typing import Final
 
 from salvage.inspection import Findings, inspected
 from server.errors import JournalError
-from server.storage.condition import Condition, Salvaged
-from server.storage.house import House
 from server.storage.operations import insert
+from server.storage.owner import Condition, Salvaged
 from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import replace_file, written
@@ -25,7 +24,7 @@ from server.storage.sqlite.inspection import REPAIRED, beside
 from server.storage.sqlite.journal_file import FILE_NAME, upgrade
 from server.storage.sqlite.ready import KEPT, keep_copies
 from server.storage.sqlite.tables_in_file import carry_out, standings
-from server.storage.stored_tables import SetAside
+from server.storage.stored_tables import Everything, SetAside, Table
 
 _SEARCHED: Final = ".salvaged-"  # in the names of copies that have nothing more to give
 
@@ -138,22 +137,22 @@ def _write(path: Path, findings: Findings) -> bytes:
         return written(journal, commits, standings(database))
 
 
-def _kept(findings: Findings) -> House:
+def _kept(findings: Findings) -> Everything:
     """Return what is put into the new journal."""
     codes = {verdict.code for verdict in findings.verdicts}
-    kept = House([], [], [], [each for each in findings.records_due.items() if each[0] in codes])
+    kept: list[Table] = []
     for verdict in findings.verdicts:
         table = verdict.table
         if verdict.condition not in {Condition.WHOLE, Condition.SHORTER}:
             since = int(time.time()) if verdict.since is None else verdict.since
-            kept.set_aside.append(
+            kept.append(
                 SetAside(table.code, since, verdict.reason, table.rows, len(table.entries), verdict.length)
             )
         elif verdict.game is not None:
-            kept.archived.append(dataclasses.replace(table, game=verdict.game))
+            kept.append(dataclasses.replace(table, game=verdict.game))
         else:
-            kept.in_use.append(table)
-    return kept
+            kept.append(table)
+    return Everything(kept, [each for each in findings.records_due.items() if each[0] in codes])
 
 
 def _finish(data: Path) -> None:

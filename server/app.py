@@ -19,7 +19,7 @@ from server.net.addresses import reachable
 from server.net.clients import Clients
 from server.net.listener import listening_socket, websocket_server
 from server.parts import ServerParts
-from server.storage.journal import Journal
+from server.storage.journal import Journal, NoJournal
 from server.storage.records import prepare_folder
 from server.tables.lobby import Lobby
 from server.tables.registry.folding import chances, kept_tables
@@ -123,7 +123,7 @@ async def _journal(config: Config, listener: socket.socket) -> Journal:
     if config.database is not None:
         return await _journal_in_database(config, config.database, listener)
     if config.data is None:
-        return Journal()
+        return NoJournal()
     from server.storage.sqlite.journal import (  # noqa: PLC0415 - a server without a journal starts without SQLite
         SqliteJournal,
     )
@@ -143,14 +143,14 @@ async def _journal_in_database(config: Config, url: str, listener: socket.socket
             package=error.name,
             command=install_command("cluster"),
         ) from error
-    return await PostgresJournal.opened(
+    return await PostgresJournal(
         Database(url, config.durable),
         config.node or f"{socket.gethostname()}:{listener.getsockname()[1]}",
         config.address or _usual_address(config, listener),
         lease_seconds=config.lease_seconds,
         most_archived=config.limits.archived_tables,
         archive_share=config.limits.archived_per_address,
-    )
+    ).open()
 
 
 def _usual_address(config: Config, listener: socket.socket) -> str:

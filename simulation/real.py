@@ -32,9 +32,10 @@ from protocol.absence import WAIT, ByBot
 from server.errors import JournalError
 from server.storage.entries import Entry
 from server.storage.postgresql.database import Database
-from server.storage.postgresql.database_tables import house_in
+from server.storage.postgresql.database_tables import everything_in
 from server.storage.postgresql.schema import prepare
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
+from server.storage.stored_tables import SetAside, Stored
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from simulation.judging.ownership import NOTES, SAID_BY_NODES, Ownership, noted
 from simulation.judging.tables import Tables
@@ -339,17 +340,17 @@ class Round:
         """Return the entries of every table, and which node had which table when; raises JournalError."""
         if self._cluster is None:
             return await journal_in(self._data), None
-        house = await asyncio.to_thread(house_in, self._cluster.url)
-        if house.set_aside:
-            raise JournalError(f"tables are set aside: {[table.code for table in house.set_aside]}")
+        content = await asyncio.to_thread(everything_in, self._cluster.url)
+        if aside := [table.code for table in content.tables if isinstance(table, SetAside)]:
+            raise JournalError(f"tables are set aside: {aside}")
         connection = await Database(self._cluster.url).connect()
         try:
             ownership, self.long_tables = await noted(connection)
         finally:
             await connection.close()
         self.counts["tables that went to another node"] += ownership.changes
-        tables = [*house.in_use, *house.archived]
-        return {table.code: table.whole_entries for table in tables}, ownership
+        stored = [table for table in content.tables if isinstance(table, Stored)]
+        return {table.code: table.whole_entries for table in stored}, ownership
 
     async def _judge(self, parties: Games) -> None:
         verdict = self.verdict

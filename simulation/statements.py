@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from server.storage.postgresql.signals import Signal
-from server.storage.rows import COLUMNS
+from server.storage.stored_tables import COLUMNS
 from simulation.broken.leases import NO_CHECK
 from simulation.rows import Lock, Row, Transaction, refusal
 

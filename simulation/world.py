@@ -23,6 +23,7 @@ from server.errors import JournalError
 from server.storage import operations
 from server.storage.entries import Entry
 from server.storage.postgresql.tables_in_database import carry_out
+from server.storage.stored_tables import SetAside, Stored
 from simulation import machine
 from simulation.broken.making import times_made
 from simulation.broken.mistakes import MISTAKES
@@ -357,10 +358,10 @@ class World:
             return await journal_in(self._folder / "data")
         self.database.weather = Weather(torn=0.0, stalled=0.0)
         async with connection_to(self.database) as connection:
-            house = await carry_out(connection, operations.house())
-        if house.set_aside:
-            raise JournalError(f"tables are set aside: {sorted(table.code for table in house.set_aside)}")
-        return {table.code: table.whole_entries for table in (*house.in_use, *house.archived)}
+            content = await carry_out(connection, operations.everything())
+        if aside := sorted(table.code for table in content.tables if isinstance(table, SetAside)):
+            raise JournalError(f"tables are set aside: {aside}")
+        return {table.code: table.whole_entries for table in content.tables if isinstance(table, Stored)}
 
     # -- the verdict ------------------------------------------------------------------------------------
 

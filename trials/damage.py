@@ -31,8 +31,8 @@ from server.config import Config, Limits
 from server.errors import JournalError
 from server.logs import describe
 from server.storage.archive_index import ArchivedGame
-from server.storage.condition import Condition
 from server.storage.entries import Entry
+from server.storage.owner import Condition
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import known_commits
 from server.storage.sqlite.journal import SqliteJournal

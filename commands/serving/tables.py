@@ -24,8 +24,7 @@ from engine.view import SPECTATOR
 from protocol.admin import StoredReport
 from salvage.repair import repair, salvaged_games
 from server.errors import JournalError, JournalInUse
-from server.storage.condition import CheckedTable, Condition, Salvaged
-from server.storage.owner import OwnersTables
+from server.storage.owner import CheckedTable, Condition, OwnersTables, Salvaged
 from server.storage.sqlite.data_folder import DataFolder, make_folder
 from server.version import install_command
 
@@ -131,18 +130,19 @@ def _tables_copied(arguments: argparse.Namespace) -> int:
     database, data = _database_module(), _folder(arguments)
     try:
         if arguments.back:
-            house = database.house_in(arguments.database, alone=True)
-            if damaged := house.damaged:
+            content = database.everything_in(arguments.database, alone=True)
+            if damaged := content.damaged:
                 text = _("these tables are damaged: {codes}. Start the server once: it will set them aside")
                 raise WrongUse(text.format(codes=", ".join(damaged)))
-            make_folder(data, house)
+            make_folder(data, content)
         else:
             with DataFolder(data) as folder:
-                house = folder.house()
-                database.fill_database(arguments.database, house)
+                content = folder.everything()
+                database.fill_database(arguments.database, content)
     except JournalError as error:
         raise WrongUse(describe_host_error(error)) from error
-    print(counted("{n} table was copied.", "{n} tables were copied.", len(house)).format(n=len(house)))
+    copied = len(content.tables)
+    print(counted("{n} table was copied.", "{n} tables were copied.", copied).format(n=copied))
     return 0
 
 

@@ -53,9 +53,8 @@ from server.net.clients import Clients
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.session import Session
 from server.refusal import Refusal
-from server.storage.house import replayed_game
 from server.storage.journal import Journal
-from server.storage.owner import describe_archived, describe_stored
+from server.storage.owner import describe_archived, describe_stored, replayed_game
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.lobby import Lobby
 from server.tables.table import Table

@@ -1,21 +1,91 @@
 """The queue of what is to be stored: all that tables append during a commit goes into the next one."""
 
 import asyncio
+import logging
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from server.counts import Durations
 from server.errors import CodeTaken, JournalError, NotStored, TableLost
-from server.storage.entries import Forgotten
-from server.storage.health import Health
-from server.storage.journal import Part
+from server.failures import RepeatedFailure, start_task
+from server.logs import about
+from server.storage.entries import Entry, Forgotten
 from server.storage.reasons import Misfit, reason_of
-from server.storage.standing import Place, Standing
-from server.storage.stored_tables import linked
+from server.storage.stored_tables import Place, Standing, linked
 
 T = TypeVar("T")
+
+# A table's code, the number of the first entry, and the entries.
+Part: TypeAlias = tuple[str, int, Sequence[Entry]]
+
+_SECONDS_BETWEEN_PROBES: Final = 1.0
+_SECONDS_TO_PROBE: Final = 5.0  # then storage that does not answer counts as failing
+
+log = logging.getLogger(__name__)
+
+
+class Health:
+    """Counts what could not be stored, and logs it now and then; `probe` tries to store, and never fails.
+
+    It has to call `settled`, as every commit does.
+    """
+
+    def __init__(self, probe: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._probe = probe
+        self._probing: asyncio.Task[None] | None = None
+        self._probed_at = -math.inf
+        self._settled_at = -math.inf
+        self._failures = RepeatedFailure()
+        self._loop = asyncio.get_running_loop()
+        self.last_failed = False
+
+    @property
+    def not_stored(self) -> int:
+        """Return how many requests could not be stored."""
+        return self._failures.count
+
+    def settled(self, *, failed: bool) -> None:
+        """Record how a commit has ended."""
+        self.last_failed = failed
+        self._settled_at = self._loop.time()
+        if not failed and (failures := self._failures.works()):
+            log.warning("stored again", extra=about(failures=failures))
+
+    def refused(self) -> None:
+        """Record that storage has answered, though not by storing what somebody asked for."""
+        self._settled_at = self._loop.time()
+
+    def count_failures(self, reason: str, number: int = 1, *, told: bool = False) -> None:
+        """Count requests that could not be stored; `told` if the log says already why."""
+        if told:
+            self._failures.count += number
+        elif (failures := self._failures.failed(number)) > 0:
+            log.error("not stored", extra=about(failures=failures, reason=reason))
+
+    async def answers(self) -> bool:
+        """Return False if a trial is necessary, and storage does not answer it in time."""
+        if self._loop.time() < self._settled_at + _SECONDS_BETWEEN_PROBES:
+            return True
+        if self._probing is None:
+            self._probing = start_task(self._probed(), "trying the journal")
+            self._probed_at = self._loop.time()
+        left = self._probed_at + _SECONDS_TO_PROBE - self._loop.time()
+        _, waiting = await asyncio.wait((self._probing,), timeout=max(0.0, left))
+        return not waiting
+
+    async def _probed(self) -> None:
+        try:
+            await self._probe()
+        finally:
+            self._probing = None
+
+    async def close(self) -> None:
+        """Wait for a trial that is under way."""
+        if self._probing is not None:
+            await asyncio.wait((self._probing,))
 
 
 class Uninterrupted(asyncio.Future[T]):
@@ -103,34 +173,33 @@ class Batch:
         self.ended += append.ended
 
 
-# Why a batch was not stored, if so, and what a job has returned or raised.
-Results: TypeAlias = tuple[JournalError | None, Any]
-
-
 class CommitQueue:
-    """Has `begin` store what tables append, one batch after the other, and do rarer work in between.
+    """Stores what tables append, one batch after the other, and does rarer work in between.
 
-    `begin` takes a batch, None if there is none, and the work of a job, None if there is none. It returns the
-    results, or a future of them. `in_use` says how far the tables in use have come. `settled` is called with
-    the number of changes after each batch; `logged` says whether the log already has why nothing is stored.
+    `commit` stores a batch, and `work` does a piece of work; each returns what it has to, or a future of it.
+    `in_use` says how far the tables in use have come. `settled` is called with the number of changes after
+    each batch; `logged` says whether the log already has why nothing is stored.
     """
 
     def __init__(
         self,
-        begin: Callable[[Batch | None, Callable[[], Any] | None], Results | asyncio.Future[Results]],
+        commit: Callable[[Batch], asyncio.Future[None] | None],
+        work: Callable[[Callable[[], Any]], asyncio.Future[Any]],
         health: Health,
         *,
         settled: Callable[[int], None] = lambda _: None,
         logged: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._begin = begin
+        self._commit = commit
+        self._work = work
         self._health = health
         self._settled = settled
         self._logged = logged
         self._appends: list[Append] = []
         self._alone: list[Append] = []  # each of which makes a batch of its own
         self._jobs: list[Job] = []
-        self._at_work: asyncio.Future[Results] | None = None
+        self._job_is_next = False
+        self._at_work: asyncio.Future[Any] | None = None
         self._due = False  # to be settled in this turn of the loop
         self._loop = asyncio.get_running_loop()
         self.in_use: dict[str, Standing] = {}
@@ -166,37 +235,32 @@ class CommitQueue:
             await asyncio.wait((self._at_work,))
             await asyncio.sleep(0)  # for its callback
 
+    def take_note(self, code: str, standing: Standing | None) -> None:
+        """Record how a table stands by now."""
+        if standing is not None and standing.place is Place.IN_USE:
+            self.in_use[code] = standing
+        else:
+            self.in_use.pop(code, None)
+
     def _settle_soon(self) -> None:
         if self._at_work is None and not self._due:
             self._due = True
             self._loop.call_soon(self._settle)
 
     def _settle(self) -> None:
-        """Begin what is to be done next."""
+        """Begin what is to be done next: a job after the batch with all that was appended before it."""
         self._due = False
         while self._at_work is None and (self._appends or self._alone or self._jobs):
-            self._settle_one(self._next_batch(), self._jobs.pop(0) if self._jobs else None)
+            if self._job_is_next or not (self._appends or self._alone):
+                self._job_is_next = False
+                self._begin(self._jobs.pop(0))
+            else:
+                self._job_is_next = bool(self._jobs)
+                batch = self._next_batch()
+                if batch.appends:
+                    self._begin(batch)
 
-    def _settle_one(self, batch: Batch | None, job: Job | None) -> None:
-        if batch is None and job is None:
-            return
-        began = time.perf_counter()
-        results: Results | asyncio.Future[Results]
-        try:
-            if job is not None:
-                self.jobs_begun += 1
-                if job.begins is not None:
-                    job.begins()
-            results = self._begin(batch, None if job is None else job.work)
-        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
-            results = _not_stored(error), error
-        if isinstance(results, asyncio.Future):
-            self._at_work = results
-            results.add_done_callback(lambda done: self._end(done, batch, job, began))
-        else:
-            self._resolve(batch, job, results, began)
-
-    def _next_batch(self) -> Batch | None:
+    def _next_batch(self) -> Batch:
         if self._alone:
             appends = [self._alone.pop(0)]
         else:
@@ -206,58 +270,69 @@ class CommitQueue:
             try:
                 batch.add(append, self.in_use)
             except Exception as error:  # noqa: BLE001 - whatever it is, the others are stored
-                self._fail([append], _not_stored(error))
-        return batch if batch.appends else None
+                self._refuse([append], error)
+        return batch
 
-    def _end(self, done: asyncio.Future[Results], batch: Batch | None, job: Job | None, began: float) -> None:
+    def _begin(self, item: Batch | Job) -> None:
+        began = time.perf_counter()
+        try:
+            if isinstance(item, Batch):
+                result: Any = self._commit(item)
+            else:
+                self.jobs_begun += 1
+                if item.begins is not None:
+                    item.begins()
+                result = self._work(item.work)
+        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
+            self._fail(item, error)
+            return
+        if isinstance(result, asyncio.Future):
+            self._at_work = result
+            result.add_done_callback(lambda done: self._end(item, done, began))
+        else:
+            self._succeed(item, result, began)
+
+    def _end(self, item: Batch | Job, done: asyncio.Future[Any], began: float) -> None:
         self._at_work = None
         try:
-            results = done.result()
-        except asyncio.CancelledError:  # those who wait cannot be cancelled, and nobody knows what is stored
-            results = TableLost("the server ends"), TableLost("the server ends")
-        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
-            results = _not_stored(error), error
-        try:
-            self._resolve(batch, job, results, began)
+            try:
+                result = done.result()
+            except asyncio.CancelledError:  # who waits cannot be cancelled, and nobody knows what is stored
+                self._fail(item, TableLost("the server ends"))
+            except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
+                self._fail(item, error)
+            else:
+                self._succeed(item, result, began)
         finally:
             self._settle()
 
-    def _resolve(self, batch: Batch | None, job: Job | None, results: Results, began: float) -> None:
-        error, outcome = results
-        if batch is None:
-            pass
-        elif isinstance(error, CodeTaken) and len(batch.appends) > 1:
-            self._alone += batch.appends
-        elif error is not None:
-            self._fail(batch.appends, error)
-        else:
-            self._succeed(batch)
-            if job is None:
-                self.durations.add(time.perf_counter() - began)
-        if job is not None:
-            if isinstance(outcome, Exception):
-                job.done.set_exception(outcome)
-            else:
-                job.done.set_result(outcome)
-            if isinstance(outcome, NotStored):
-                self._health.count_failures(outcome.reason, told=self._logged())
-        self._settled((job is not None) + (len(batch.rows) if batch and error is None else 0))
-
-    def _succeed(self, batch: Batch) -> None:
-        for code, standing in batch.changes.items():
+    def _succeed(self, item: Batch | Job, result: Any, began: float) -> None:
+        if isinstance(item, Job):
+            item.done.set_result(result)
+            self._settled(1)
+            return
+        self.durations.add(time.perf_counter() - began)
+        for code, standing in item.changes.items():
             self.take_note(code, standing)
-        for append in batch.appends:
+        for append in item.appends:
             append.stored.set_result(None)
         self._health.settled(failed=False)
+        self._settled(len(item.rows))
 
-    def take_note(self, code: str, standing: Standing | None) -> None:
-        """Record how a table stands by now."""
-        if standing is not None and standing.place is Place.IN_USE:
-            self.in_use[code] = standing
+    def _fail(self, item: Batch | Job, error: Exception) -> None:
+        if isinstance(item, Job):
+            item.done.set_exception(error)
+            if isinstance(error, NotStored):
+                self._health.count_failures(error.reason, told=self._logged())
+            self._settled(1)
+        elif isinstance(error, CodeTaken) and len(item.appends) > 1:
+            self._alone += item.appends
         else:
-            self.in_use.pop(code, None)
+            self._refuse(item.appends, error)
 
-    def _fail(self, appends: Sequence[Append], error: JournalError) -> None:
+    def _refuse(self, appends: Sequence[Append], error: Exception) -> None:
+        if not isinstance(error, JournalError):
+            error = NotStored("the journal could not be written: {reason}", reason=reason_of(error))
         for append in appends:
             append.stored.set_exception(error)
         if isinstance(error, CodeTaken | TableLost):
@@ -265,7 +340,3 @@ class CommitQueue:
         else:
             self._health.settled(failed=True)
             self._health.count_failures(error.reason, len(appends), told=self._logged())
-
-
-def _not_stored(error: Exception) -> NotStored:
-    return NotStored("the journal could not be written: {reason}", reason=reason_of(error))

@@ -1,7 +1,7 @@
 """What a table's journal holds: facts, appended and never changed; a table is the fold of its entries."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -11,7 +11,17 @@ from engine.pieces import People
 from protocol.absence import WAIT, Absence
 from protocol.codec import BadMessage
 from protocol.events import event_of
-from protocol.messages import NEWCOMER, EventMap, Hex32, Lay, PlacePiece, Standing, StartGame, Substitute
+from protocol.messages import (
+    NEWCOMER,
+    EventMap,
+    Hex32,
+    Lay,
+    PlacePiece,
+    Stage,
+    Standing,
+    StartGame,
+    Substitute,
+)
 from protocol.settings import Setting
 
 Move: TypeAlias = StartGame | Lay | PlacePiece
@@ -216,6 +226,11 @@ def events_in(entry: Played | StoodIn) -> list[Event]:
     return whole_events(entry.events)
 
 
+def events_of(entries: Iterable[Entry]) -> list[Event]:
+    """Return the events of a game, hidden kinds included; raises BadMessage if an entry has other events."""
+    return [event for entry in entries if isinstance(entry, Played | StoodIn) for event in events_in(entry)]
+
+
 def whole_events(contents: Iterable[EventMap]) -> list[Event]:
     """Return the events in these maps; raises BadMessage if there are others, or redacted ones."""
     return [_whole(event_of(content)) for content in contents]
@@ -225,3 +240,36 @@ def _whole(event: SeenEvent) -> Event:
     if isinstance(event, WolfPlaced):
         raise BadMessage("a journal holds whole events, not redacted ones")
     return event
+
+
+class Contents(Struct, frozen=True):
+    """What a table's entries say of its game: the players' names by seat, empty ones for free seats."""
+
+    stage: Stage
+    names: tuple[str, ...]
+    moves: int
+
+
+def contents(entries: Iterable[Entry]) -> Contents:
+    """Return what the entries say, without replaying the game: there may be thousands of tables."""
+    names: dict[int, str] = {}
+    kinds: list[Any] = []
+    for entry in entries:
+        match entry:
+            case Opened(players):
+                names = dict.fromkeys(range(players), "")
+            case Taken(seat, name) | Kept(seat, name) | BotSeated(seat, _, name):
+                names[seat] = name
+            case Freed(seat):
+                names[seat] = ""
+            case Played() | StoodIn():
+                kinds += [event.get("t") for event in entry.events]
+            case Ended():
+                kinds.append("ended")
+    return Contents(_stage(kinds), tuple(names.values()), kinds.count("laid") + kinds.count("placed"))
+
+
+def _stage(kinds: list[Any]) -> Stage:
+    if not kinds:
+        return "gathering"
+    return "over" if "ended" in kinds else "playing"

@@ -1,20 +1,26 @@
 """What tables need of storage: entries are committed before anyone is sent them."""
 
-# ruff: noqa: ARG002 - a journal that keeps nothing has no use for what it is given
-
-from collections.abc import Collection, Sequence
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeVar
 
 from server.counts import Durations
-from server.errors import JournalError
-from server.storage.archive_index import ArchivedGame
+from server.errors import JournalError, TableDamaged
+from server.logs import about
+from server.storage import operations
+from server.storage.archive_index import Archived, ArchivedGame, ArchiveIndex
+from server.storage.commit_queue import CommitQueue, Health, Part
 from server.storage.entries import Entry, LiveEntries
+from server.storage.operations import Operation, Outcome
 from server.storage.stored_tables import ArchivedTable, Stored
 
-# A table's code, the number of the first entry, and the entries.
-Part: TypeAlias = tuple[str, int, Sequence[Entry]]
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,119 +44,176 @@ class NodeState:
     lost: int
 
 
-class Journal:
+class Journal(ABC):
     """What tables and the lobby need of storage; whatever fails raises JournalError and changes nothing.
 
-    This one keeps nothing: for games that end with the process. In others, a task that waits for a change is
-    cancelled only after it: what is stored is never left unfolded.
+    A task that waits for a change is cancelled only after it: what is stored is never left unfolded. Which
+    tables are archived or set aside is known by heart, as storage may be busy. The archive keeps
+    `most_archived` games; `archive_share` is for `ArchiveIndex`.
     """
 
-    keeps_games = False  # whether an archived game can be brought back
-    lapsed = False  # whether this server may not speak for its tables: they may be another's by now
+    keeps_games = True  # whether an archived game can be brought back
+    _queue: CommitQueue
+    _health: Health
+
+    def __init__(self, most_archived: int, archive_share: int) -> None:
+        self._most_archived = most_archived
+        self._archive = ArchiveIndex(archive_share)
+        self._set_aside: set[str] = set()
 
     @property
     def archived(self) -> Collection[str]:
         """Return the codes of the archived tables."""
-        return ()
+        return self._archive.codes
 
     @property
     def codes_set_aside(self) -> Collection[str]:
         """Return the codes of the damaged tables that were set aside."""
-        return ()
+        return self._set_aside
 
     @property
     def commits(self) -> Durations:
         """Return how long commits took."""
-        return Durations()
+        return self._queue.durations
 
     @property
     def not_stored(self) -> int:
         """Return how many requests could not be stored."""
-        return 0
+        return self._health.not_stored
+
+    @property
+    def lapsed(self) -> bool:
+        """Return whether this server may not speak for its tables: they may be another's by now."""
+        return False
 
     @property
     def node(self) -> NodeState | None:
         """Return how this server is doing among those that share the journal, None if none do."""
         return None
 
-    def holds(self, code: str) -> bool:
+    def holds(self, code: str) -> bool:  # noqa: ARG002 - one server alone has every table
         """Return whether a table in use is this server's: what it has just stored may be another's by now."""
         return True
 
-    async def whereabouts(self, code: str) -> str | None:
+    async def whereabouts(self, code: str) -> str | None:  # noqa: ARG002 - as above
         """Return the address of another server that has a table, None if there is none.
 
         A table that is nobody's is taken up first. Raises NotStored if it will be at some server soon.
         """
         return None
 
+    @abstractmethod
     async def storing(self) -> bool:
         """Return whether entries can be stored, by trying it if nothing was stored within the last second."""
-        return True
 
     async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
         """Store `entries` of the table `code`, from number `first`."""
+        await self._queue.append(((code, first, entries),))
 
     async def append_last(self, code: str, first: int, entries: Sequence[Entry], ended: int) -> None:
         """Store the entries that end a game, and that its record is due; `ended` is in seconds since 1970."""
-
-    async def records_due(self) -> list[tuple[str, int]]:
-        """Return the codes of the games whose records are due, and when the games ended."""
-        return []
-
-    async def record_written(self, code: str) -> None:
-        """Store that a game's record is due no longer."""
-
-    async def entries(self, code: str) -> list[Entry]:
-        """Return the entries of a table, archived or not; none if there is none or it is damaged."""
-        return []
+        await self._queue.append(((code, first, entries),), ((code, ended),))
 
     async def append_together(self, parts: Sequence[Part]) -> None:
         """Store entries of several tables, all or none."""
+        await self._queue.append(parts)
+
+    @abstractmethod
+    async def tables(self) -> dict[str, list[Entry]]:
+        """Return the entries of every table that is neither forgotten nor archived."""
+
+    async def entries(self, code: str) -> list[Entry]:
+        """Return the entries of a table, archived or not; none if there is none or it is damaged."""
+        table = await self._read(lambda: operations.find(code))
+        return [] if not isinstance(table, Stored) or table.damage is not None else table.entries
+
+    async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:
+        """Return what the archive says of those of these tables that are in it."""
+        return await self._read(lambda: operations.archive_list(codes))
+
+    async def times(self, codes: Sequence[str]) -> dict[str, tuple[int | None, int | None]]:
+        """Return when the first and the last entry of these tables were stored, if they are not archived."""
+        return await self._read(lambda: operations.times(codes))
+
+    async def tables_set_aside(self, codes: Sequence[str]) -> list[Stored]:
+        """Return what is whole of those of these tables that were set aside."""
+        return [table.whole_part for table in await self._read(lambda: operations.tables_set_aside(codes))]
+
+    async def records_due(self) -> list[tuple[str, int]]:
+        """Return the codes of the games whose records are due, and when the games ended."""
+        return await self._read(operations.records_due)
+
+    async def record_written(self, code: str) -> None:
+        """Store that a game's record is due no longer."""
+        await self._change(lambda: operations.record_written(code))
 
     async def shorten(self, code: str, live_entries: LiveEntries) -> int:
         """Keep only the entries of a table that `live_entries` names; return how many there are."""
-        return 0
-
-    async def tables(self) -> dict[str, list[Entry]]:
-        """Return the entries of every table that is neither forgotten nor archived."""
-        return {}
+        table = (await self._change(lambda: operations.shorten(code, live_entries))).get(code)
+        return 0 if table is None else table.standing.length
 
     async def set_aside(self, code: str, whole: int, reason: str) -> None:
         """Keep a table, in use or archived, for its host: only its first `whole` entries make sense."""
+        await self._change(lambda: operations.set_aside(code, whole, reason, int(time.time())))
+        self._archive.discard(code)
+        self._set_aside.add(code)
+        log.warning("a damaged table is set aside", extra=about(table=code, entries=whole, reason=reason))
 
     async def archive(self, code: str, game: ArchivedGame) -> None:
         """Archive a table without players; a journal without an archive forgets it."""
+        removed: dict[str, Archived] = {}
+        before: dict[str, Archived] = {}
+
+        def begins() -> None:
+            if (archived := self._archive.discard(code)) is not None:
+                before[code] = archived
+            removed.update(self._archive.make_room(code, game, self._most_archived))
+
+        try:
+            await self._change(
+                lambda: operations.archive(code, game, list(removed), int(time.time())), begins
+            )
+        except BaseException:
+            self._archive.discard(code)
+            self._archive.put_back(removed | before)
+            raise
 
     async def archived_entries(self, code: str) -> list[Entry]:
         """Return the entries of an archived table, none if it is archived no longer.
 
         A damaged one is set aside, and raises TableDamaged.
         """
-        return []
+        table = await self._read(lambda: operations.find(code))
+        if not isinstance(table, Stored) or table.archived is None:  # another server has brought it back
+            self._archive.discard(code)
+            return []
+        if table.damage is not None:
+            await self.set_aside(code, len(table.entries), table.damage)
+            raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=table.damage)
+        return table.entries
 
     async def bring_back(self, code: str) -> None:
         """Restore a table from the archive; further entries are appended to those it has."""
+        game = self._archive.discard(code)  # so that it is not removed meanwhile
+        try:
+            await self._change(lambda: operations.bring_back(code))
+        except BaseException:
+            if game is not None:
+                self._archive.put_back({code: game})
+            raise
 
     async def remove(self, code: str) -> None:
         """Remove a table for good that is archived or was set aside; raises TableLost if it is not."""
-
-    async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:
-        """Return what the archive says of those of these tables that are in it."""
-        return []
-
-    async def times(self, codes: Sequence[str]) -> dict[str, tuple[int | None, int | None]]:
-        """Return when the first and the last entry of these tables were stored, if they are not archived."""
-        return {}
-
-    async def tables_set_aside(self, codes: Sequence[str]) -> list[Stored]:
-        """Return what is whole of those of these tables that were set aside."""
-        return []
+        await self._change(lambda: operations.remove(code))
+        self._archive.discard(code)
+        self._set_aside.discard(code)
 
     async def restore(self, code: str, entries: int) -> None:
         """Put the first `entries` of a table that was set aside back into use."""
+        await self._change(lambda: operations.restore(code, entries))
+        self._set_aside.discard(code)
 
-    async def copy(self, path: Path, *, exact: bool) -> bytes:
+    async def copy(self, path: Path, *, exact: bool) -> bytes:  # noqa: ARG002 - only a file can be copied
         """Copy everything as it is at one moment into the new file `path`; return its commit list.
 
         An `exact` copy belongs to that list; another one needs none, and can be put to use. Others go on
@@ -158,5 +221,67 @@ class Journal:
         """
         raise JournalError("with --memory there is no journal to copy")
 
+    @abstractmethod
     async def close(self) -> None:
         """Finish what was asked for, and close everything."""
+
+    async def _change(
+        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None = None
+    ) -> Outcome:
+        """Carry out an operation in a transaction; raises TableLost if the table is not where it has to be.
+
+        `begins` is called on the event loop when all earlier work is done, before the operation is made.
+        """
+        outcome = await self._transact(make, begins)
+        for code, table in outcome.items():
+            self._queue.take_note(code, None if table is None else table.standing)
+        return outcome
+
+    @abstractmethod
+    async def _read(self, make: Callable[[], Operation[T]]) -> T:
+        """Carry out an operation that only reads."""
+
+    @abstractmethod
+    async def _transact(
+        self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None
+    ) -> Outcome: ...
+
+
+class NoJournal(Journal):
+    """Keeps nothing: for games that end with the process."""
+
+    keeps_games = False
+    commits = Durations()
+    not_stored = 0
+
+    def __init__(self) -> None:
+        super().__init__(0, 0)
+
+    async def storing(self) -> bool:
+        return True
+
+    async def append(self, *_entries: Any) -> None: ...
+
+    async def append_last(self, *_entries: Any) -> None: ...
+
+    async def append_together(self, *_entries: Any) -> None: ...
+
+    async def archive(self, *_game: Any) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def tables(self) -> dict[str, list[Entry]]:
+        return {}
+
+    async def _read(self, make: Callable[[], Operation[T]]) -> T:
+        operation = make()
+        try:
+            next(operation)
+            while True:
+                operation.send([])  # there are no rows
+        except StopIteration as ended:
+            found: T = ended.value
+            return found
+
+    async def _transact(self, *_operation: Any) -> Outcome:
+        return {}

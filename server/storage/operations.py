@@ -10,10 +10,21 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import LiveEntries
-from server.storage.house import House
 from server.storage.reasons import Misfit
-from server.storage.rows import KEPT_IN, archived_from, listed_from, rows_of, set_aside_from, tables_from
-from server.storage.stored_tables import ArchivedTable, SetAside, Stored, Table, relinked
+from server.storage.stored_tables import (
+    KEPT_IN,
+    ArchivedTable,
+    Everything,
+    SetAside,
+    Stored,
+    Table,
+    archived_from,
+    listed_from,
+    relinked,
+    rows_of,
+    set_aside_from,
+    tables_from,
+)
 
 T = TypeVar("T")
 
@@ -99,25 +110,22 @@ def find(code: str) -> Operation[Table | None]:
     return set_aside_from(rows[0]) if rows else None
 
 
-def house() -> Operation[House]:
-    """Return everything."""
-    return House(
-        (yield from tables_in_use()),
-        [archived_from(row) for row in (yield from archive_rows())],
-        (yield from tables_set_aside()),
-        (yield from records_due()),
-    )
+def everything() -> Operation[Everything]:
+    """Return all that there is: the tables in use, the archived ones, and those that were set aside."""
+    in_use = yield from tables_in_use()
+    archived = [archived_from(row) for row in (yield from archive_rows())]
+    aside = yield from tables_set_aside()
+    return Everything([*in_use, *archived, *aside], (yield from records_due()))
 
 
 # -- what changes tables -----------------------------------------------------------------------------
 
 
-def insert(content: House) -> Operation[Outcome]:
+def insert(content: Everything) -> Operation[Outcome]:
     """Store everything where nothing is."""
-    tables: list[Table] = [*content.in_use, *content.archived, *content.set_aside]
-    yield from _insert(tables)
+    yield from _insert(content.tables)
     yield Insert("record_due", content.records_due)
-    return {table.code: table for table in tables}
+    return {table.code: table for table in content.tables}
 
 
 def archive(code: str, game: ArchivedGame, gone: Sequence[str], now: int) -> Operation[Outcome]:

@@ -15,9 +15,8 @@ from server.config import Timer, Timers
 from server.errors import JournalError
 from server.failures import RepeatedFailure, Tasks
 from server.logs import about
-from server.storage.entries import Played, StoodIn, events_in
+from server.storage.entries import contents, events_of
 from server.storage.journal import Journal
-from server.storage.table_summary import contents
 
 log = logging.getLogger(__name__)
 
@@ -82,8 +81,7 @@ class Records:
         if found.stage != "over":  # removed; the code may be another table's by now
             await self._journal.record_written(code)
             return
-        moves = (entry for entry in entries if isinstance(entry, Played | StoodIn))
-        if self._put(code, (event for move in moves for event in events_in(move)), found.names, ended):
+        if self._put(code, events_of(entries), found.names, ended):
             await self._write_waiting()
 
     def _put(self, code: str, events: Iterable[Event], names: Sequence[str], ended: int) -> bool:

@@ -1,18 +1,69 @@
-"""Tables as a journal holds them: their entries in a chain, in use, packed, or set aside as damaged."""
+"""Tables as a journal holds them, and their rows in every database.
 
+A table in use has a row for each entry; any other table is packed into one row. The entries are linked: each
+link is a hash of its entry and of the link before it, so a changed, missing or swapped entry breaks the chain
+there. The hash has no key, because the key would have to lie beside the file: it is against accidents, and
+not against somebody who writes to the file.
+"""
+
+import enum
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from server.storage.archive_index import ArchivedGame
-from server.storage.chain import first_link, next_link
-from server.storage.entries import Entry, entry_of, entry_text
+from server.storage.entries import Contents, Entry, contents, entry_of, entry_text
 from server.storage.reasons import Misfit
-from server.storage.standing import SET_ASIDE, Place, Standing
-from server.storage.table_summary import Contents
+
+
+class Place(enum.StrEnum):
+    """Where a table is kept; the values are those of the commit list."""
+
+    IN_USE = "="
+    ARCHIVED = "~"
+    SET_ASIDE = "!"
+
+
+class Standing(NamedTuple):
+    """A table's place, the number of its entries, and the last link of their chain."""
+
+    place: Place
+    length: int
+    link: bytes
+
+
+SET_ASIDE: Final = Standing(Place.SET_ASIDE, 0, b"")
+
+# What a commit changed: tables by their codes, None for those that are gone.
+Changes: TypeAlias = Mapping[str, Standing | None]
+
+
+_LINK_BYTES: Final = 8
+
+
+def first_link(code: str) -> bytes:
+    """Return what the first entry of table `code` is linked to."""
+    return _hash(code)
+
+
+def next_link(previous: bytes, number: int, time: int | None, body: str) -> bytes:
+    """Return the link of entry `number`, stored at `time` if that is known."""
+    return _hash(f"{previous.hex()} {number} {time or 0} {body}")
+
+
+def seal(*content: object) -> bytes:
+    """Return a hash of what is stored in one row."""
+    return _hash(repr(content))
+
+
+def _hash(text: str) -> bytes:
+    # Damaged text need not be UTF-8, and is hashed all the same.
+    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=_LINK_BYTES).digest()
+
 
 _INFLATED_AT_ONCE: Final = 64  # bytes
 
@@ -174,3 +225,99 @@ def rechecked(code: str, rows: Iterable[Row], archived: int | None = None) -> St
 def _by_number(row: tuple[Any, Any, Any, Any]) -> tuple[bool, int]:
     number = row[0]
     return (False, number) if isinstance(number, int) else (True, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """All tables of a journal, and the games whose records are due."""
+
+    tables: Sequence[Table]
+    records_due: Sequence[tuple[str, int]] = ()
+
+    @property
+    def damaged(self) -> list[str]:
+        """Return the codes of tables that are damaged, and have not been set aside."""
+        return [each.code for each in self.tables if isinstance(each, Stored) and each.damage is not None]
+
+
+COLUMNS: Final = {
+    "entry": "code, number, body, time, chain",
+    "archive": "code, archived, entries, origin, played, length, chain, opened, changed, contents, seal",
+    "set_aside": "code, since, reason, entries, whole, length",
+    "record_due": "code, ended",
+}
+KEPT_IN: Final = {Place.IN_USE: "entry", Place.ARCHIVED: "archive", Place.SET_ASIDE: "set_aside"}
+
+
+def rows_of(table: Table) -> tuple[str, list[tuple[Any, ...]]]:
+    """Return which table of the database holds a table, and its rows there."""
+    if isinstance(table, SetAside):
+        content = packed(table.rows)
+        return "set_aside", [(table.code, table.since, table.reason, content, table.whole, table.length)]
+    if table.archived is not None:
+        return "archive", [_archive_row(table)]
+    return "entry", [
+        (table.code, number, body, when, link) for number, (when, body, link) in enumerate(table.rows)
+    ]
+
+
+def _archive_row(table: Stored) -> tuple[Any, ...]:
+    rows = table.rows
+    game = table.game or ArchivedGame(table.code, played=True)  # nobody knows who opened it
+    row = (
+        table.code,
+        table.archived,
+        packed(rows),
+        game.origin,
+        int(game.played),
+        len(rows),
+        rows[-1].link,
+        rows[0].time,
+        rows[-1].time,
+        msgspec.json.encode(contents(table.entries)).decode(),
+    )
+    return (*row, seal(*row))
+
+
+def tables_from(rows: Iterable[Sequence[Any]]) -> list[Stored]:
+    """Return the tables in rows of entries, whatever is in them, in the order of their first rows."""
+    tables: dict[str, list[tuple[Any, Any, Any, Any]]] = {}
+    for code, number, body, when, link in rows:
+        tables.setdefault(str(code), []).append((number, body, when, link))
+    return [checked(code, numbered) for code, numbered in tables.items()]
+
+
+def archived_from(row: Sequence[Any]) -> Stored:
+    """Return the table in a row of the archive, whatever is in it."""
+    code, when, content, origin, played, *_ = row
+    game = ArchivedGame(str(origin), bool(played))
+    found = rechecked(code, unpacked(content) if isinstance(content, bytes) else [], when)
+    damage = found.damage
+    if damage is None and seal(*row[:-1]) != row[-1]:
+        damage = "its row in the archive is damaged"
+    return Stored(code, found.rows, found.entries, when, damage, game)
+
+
+def listed_from(row: Sequence[Any]) -> ArchivedTable:
+    """Return what a row of the archive says, without unpacking it; raises ValueError if it makes no sense.
+
+    Of a damaged one nothing but its place is looked at.
+    """
+    code, when, _, origin, played, length, link, opened, changed, text, stored_seal = row
+    whole = seal(*row[:-1]) == stored_seal
+    return ArchivedTable(
+        code,
+        when,
+        Standing(Place.ARCHIVED, length, link),
+        ArchivedGame(origin, bool(played)),
+        opened,
+        changed,
+        msgspec.json.decode(text, type=Contents) if whole else Contents("playing", (), 0),
+        whole=whole,
+    )
+
+
+def set_aside_from(row: Sequence[Any]) -> SetAside:
+    """Return the damaged table in a row."""
+    code, since, reason, content, whole, length = row
+    return SetAside(code, since, reason, unpacked(content), whole, length)

@@ -11,7 +11,7 @@ from engine.pieces import Seat
 from protocol.absence import ByBot, GameClock
 from protocol.messages import StartGame
 from protocol.moves import command_of
-from server.storage import rows
+from server.storage import stored_tables
 from server.storage.entries import Entry, Played, StoodIn, events_in
 from server.storage.records import Records
 from server.storage.sqlite import journal as journal_on_disk
@@ -70,7 +70,7 @@ def _do_not_sync() -> None:
 
 @mistake("archived-without-the-last", "loses the last entry of a game in the archive", most_tables=3)
 def _archive_without_last_entry() -> None:
-    exchange(rows, "packed", lambda right: lambda rows: right(list(rows)[:-1]))
+    exchange(stored_tables, "packed", lambda right: lambda rows: right(list(rows)[:-1]))
 
 
 @mistake("drawn-again", "makes the moves again when it starts, and draws other tiles")

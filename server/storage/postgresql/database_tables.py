@@ -10,16 +10,15 @@ from typing import Final, TypeVar
 from protocol.admin import StoredReport
 from server.errors import JournalError
 from server.storage import operations
-from server.storage.condition import Check, CheckedTable, Condition, Salvaged, Verdict, table_faults
-from server.storage.house import House
 from server.storage.operations import Operation, Outcome
-from server.storage.owner import OwnersTables
+from server.storage.owner import Check, CheckedTable, Condition, OwnersTables, Salvaged, Verdict, table_faults
 from server.storage.postgresql import lease
 from server.storage.postgresql import tables_in_database as stored
 from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
 from server.storage.postgresql.inspection import inspected, listed
 from server.storage.postgresql.schema import check, prepare
 from server.storage.postgresql.signals import Signal, notify
+from server.storage.stored_tables import Everything
 
 T = TypeVar("T")
 
@@ -97,22 +96,22 @@ class DatabaseTables(OwnersTables):
         )
 
 
-def house_in(url: str, *, alone: bool = False) -> House:
+def everything_in(url: str, *, alone: bool = False) -> Everything:
     """Return all that a database holds; raises JournalError, also if it is not to be in use (`alone`)."""
 
     database = Database(url)
 
-    async def read(connection: Connection) -> House:
+    async def read(connection: Connection) -> Everything:
         await check(connection, database)
         async with connection.transaction(isolation="repeatable_read", readonly=True):
             if alone:
                 await _check_alone(connection)
-            return await stored.carry_out(connection, operations.house())
+            return await stored.carry_out(connection, operations.everything())
 
     return _with(database, read)
 
 
-def fill_database(url: str, house: House) -> None:
+def fill_database(url: str, content: Everything) -> None:
     """Store all tables in a database that has none; raises JournalError and changes nothing."""
 
     database = Database(url)
@@ -124,7 +123,7 @@ def fill_database(url: str, house: House) -> None:
             await _check_alone(connection)
             if await connection.fetchval("SELECT count(*) FROM game_table"):
                 raise JournalError("there are tables in the database already. Choose another --database")
-            await stored.change(connection, operations.insert(house))
+            await stored.change(connection, operations.insert(content))
 
     _with(database, write)
 

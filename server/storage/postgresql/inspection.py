@@ -8,13 +8,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final, TypeVar
 
 from protocol.admin import StoredReport
-from server.storage.condition import Condition, Verdict
 from server.storage.operations import archive_rows, tables_in_use, tables_set_aside
-from server.storage.owner import describe_tables
+from server.storage.owner import Condition, Verdict, describe_tables
 from server.storage.postgresql import tables_in_database as stored
 from server.storage.postgresql.database import Connection
-from server.storage.rows import COLUMNS, archived_from
-from server.storage.stored_tables import Stored
+from server.storage.stored_tables import COLUMNS, Stored, archived_from
 
 T = TypeVar("T")
 

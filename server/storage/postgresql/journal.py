@@ -7,20 +7,17 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 import asyncpg
 
 from server.errors import CodeTaken, JournalError, NotStoredNow, TableLost
-from server.failures import start_task
 from server.storage import operations
 from server.storage.archive_index import ArchiveIndex
-from server.storage.commit_queue import Batch, CommitQueue, Results
+from server.storage.commit_queue import Batch, CommitQueue, Health
 from server.storage.entries import Entry
-from server.storage.health import Health
-from server.storage.journal import NodeState
-from server.storage.keeping_journal import KeepingJournal
-from server.storage.operations import Operation, Outcome
+from server.storage.journal import Journal, NodeState
+from server.storage.operations import NotOwned, Operation, Outcome
 from server.storage.postgresql import lease
 from server.storage.postgresql import tables_in_database as stored
 from server.storage.postgresql.database import FAILED, Connection, Database, not_stored, reason_of
@@ -31,18 +28,18 @@ from server.storage.postgresql.tables_in_database import Fenced
 T = TypeVar("T")
 
 
-class PostgresJournal(KeepingJournal):
+class PostgresJournal(Journal):
     """A journal in a database that several servers share; `name` is this server's, `address` where it is."""
 
     def __init__(
         self,
         database: Database,
         name: str,
-        address: str,
+        address: str = "",
         *,
-        lease_seconds: float,
-        most_archived: int,
-        archive_share: int,
+        lease_seconds: float = 6.0,
+        most_archived: int = 10_000,
+        archive_share: int = 100,
     ) -> None:
         super().__init__(most_archived, archive_share)
         self._database = database
@@ -54,47 +51,36 @@ class PostgresJournal(KeepingJournal):
         self._archive_state: tuple[int, ...] = ()  # its size and its last rank, when it was last looked at
         self._lease = HeldLease(database, name, address, lease_seconds, self)
         self._health = Health(self._probe)
-        self._queue = CommitQueue(self._begin_commit, self._health)
-        self._rest = CommitQueue(self._begin_work, self._health)  # so that moves do not wait for it
+        # Two queues, so that moves do not wait for rarer work. They hand failures on to those who wait.
+        self._queue, self._rest = (
+            CommitQueue(
+                lambda batch: asyncio.create_task(self._commit(batch), name="committing"),
+                lambda work: asyncio.create_task(self._work(work), name="working in the database"),
+                self._health,
+            )
+            for _ in range(2)
+        )
 
-    @classmethod
-    async def opened(
-        cls,
-        database: Database,
-        name: str,
-        address: str = "",
-        *,
-        lease_seconds: float = 6.0,
-        most_archived: int = 10_000,
-        archive_share: int = 100,
-    ) -> Self:
-        """Open the journal, and take up tables that are nobody's; raises JournalError.
+    async def open(self) -> Self:
+        """Begin the lease, and take up tables that are nobody's; raises JournalError.
 
         If there are many, the rest comes while the lease is kept, so that no start takes longer than a lease.
         """
-        journal = cls(
-            database,
-            name,
-            address,
-            lease_seconds=lease_seconds,
-            most_archived=most_archived,
-            archive_share=archive_share,
-        )
         try:
-            await journal._lease.begin()
+            await self._lease.begin()
         except Fenced as error:
             raise JournalError(
                 "another server using the database {database} has since started under the "
                 "name {node}. Give each server its own --node",
-                database=database,
-                node=name,
+                database=self._database,
+                node=self._name,
             ) from error
         except (*FAILED, ValueError) as error:
-            raise database.unusable(error) from error
-        return journal
+            raise self._database.unusable(error) from error
+        return self
 
     @property
-    def lapsed(self) -> bool:  # type: ignore[override]  # elsewhere it never changes
+    def lapsed(self) -> bool:
         return self._lease.lapsed
 
     @property
@@ -227,10 +213,7 @@ class PostgresJournal(KeepingJournal):
         await self._health.close()
         await self._lease.close()
 
-    def _begin_commit(self, batch: Batch | None, _work: object) -> asyncio.Future[Results]:
-        return start_task(self._committed(batch or Batch(0)), "committing")
-
-    async def _committed(self, batch: Batch) -> Results:
+    async def _commit(self, batch: Batch) -> None:
         try:
             await self._lease.moves.change(
                 lambda connection, again: stored.append(
@@ -238,30 +221,25 @@ class PostgresJournal(KeepingJournal):
                 )
             )
         except Fenced as error:
-            return _lost(error), None
-        except JournalError as error:
-            return error, None
+            raise _lost(error) from error
         except asyncpg.PostgresError as error:
             if isinstance(error, asyncpg.UniqueViolationError) and error.table_name == "game_table":
-                return CodeTaken("the code is taken"), None
-            return not_stored("the journal could not be written: {reason}", error), None
-        return None, None
+                raise CodeTaken("the code is taken") from error
+            raise not_stored("the journal could not be written: {reason}", error) from error
 
-    def _begin_work(
-        self, _batch: object, work: Callable[[], Awaitable[Any]] | None
-    ) -> asyncio.Future[Results]:
-        assert work is not None  # noqa: S101 - nothing is appended to this queue
-        return start_task(self._outcome(work), "working in the database")
-
-    async def _outcome(self, work: Callable[[], Awaitable[Any]]) -> Results:
+    async def _work(self, work: Callable[[], Awaitable[T]]) -> T:
         try:
-            return None, await work()
-        except Fenced as error:
-            return None, _lost(error)
+            return await work()
+        except (Fenced, NotOwned) as error:
+            raise _lost(error) from error
         except asyncpg.PostgresError as error:
-            return None, not_stored("the journal could not be used: {reason}", error)
-        except Exception as error:  # noqa: BLE001 - whatever fails for one table, the journal goes on
-            return None, self._job_failed(error)
+            raise not_stored("the journal could not be used: {reason}", error) from error
+        except ValueError as error:
+            raise JournalError(
+                "the journal in {database} is damaged: {reason}. See the log, and restore a copy if need be",
+                database=self._database,
+                reason=reason_of(error),
+            ) from error
 
     async def _read_rows(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         found: T = await self._rest.do(lambda: self._lease.rest.read(work))
@@ -283,17 +261,10 @@ class PostgresJournal(KeepingJournal):
         self._archive_state = ()  # or it is as before if another server brings the table back at once
         return outcome
 
-    def _damaged(self, error: Exception) -> JournalError:
-        return JournalError(
-            "the journal in {database} is damaged: {reason}. See the log, and restore a copy if need be",
-            database=self._database,
-            reason=reason_of(error),
-        )
-
     async def _probe(self) -> None:
         with contextlib.suppress(JournalError):  # it is counted
             await self._queue.append(())  # stores that nothing has changed
 
 
-def _lost(error: Fenced) -> TableLost:
+def _lost(error: Fenced | NotOwned) -> TableLost:
     return TableLost("{reason}", reason=str(error) or "the lease is lost")

@@ -17,8 +17,7 @@ from server.storage.commit_queue import Batch
 from server.storage.operations import Claim, Delete, Insert, Operation, Outcome, Select, is_stored
 from server.storage.postgresql.database import FAILED, Connection, refused_by_database
 from server.storage.postgresql.schema import FENCING, LOST
-from server.storage.rows import COLUMNS
-from server.storage.standing import Place, Standing
+from server.storage.stored_tables import COLUMNS, Place, Standing
 
 T = TypeVar("T")
 

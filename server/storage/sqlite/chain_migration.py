@@ -9,10 +9,9 @@ import msgspec
 
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, entry_of
-from server.storage.house import House
 from server.storage.operations import insert
 from server.storage.sqlite.tables_in_file import carry_out
-from server.storage.stored_tables import Row, Stored, inflated, relinked
+from server.storage.stored_tables import Everything, Row, Stored, inflated, relinked
 
 
 def chain_tables(database: sqlite3.Connection) -> None:
@@ -45,7 +44,7 @@ def _pack_again(database: sqlite3.Connection, row: tuple[str, int, bytes, str, i
     if not rows:
         rows = [Row(None, "", b"")]
     table = Stored(code, rows, entries, archived, game=ArchivedGame(origin, bool(played)))
-    carry_out(database, insert(House([], [table], [], [])))
+    carry_out(database, insert(Everything([table])))
     if not whole:
         database.execute("UPDATE archive SET seal = x'' WHERE code = ?", (code,))
 

@@ -31,7 +31,7 @@ from typing import Final
 
 from server.logs import about
 from server.storage.reasons import reason_of
-from server.storage.standing import Changes, Place, Standing
+from server.storage.stored_tables import Changes, Place, Standing
 
 FILE_NAME: Final = "palatinus.commits"
 

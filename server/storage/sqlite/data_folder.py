@@ -12,15 +12,14 @@ from typing import Self, TypeVar
 
 from server.errors import JournalError
 from server.storage import operations
-from server.storage.condition import Check, CheckedTable
-from server.storage.house import House
 from server.storage.operations import Operation, Outcome
-from server.storage.owner import OwnersTables
+from server.storage.owner import Check, CheckedTable, OwnersTables
 from server.storage.reasons import reason_of
 from server.storage.sqlite.inspection import inspected, reading, refuse_during_salvage, refuse_if_in_use
 from server.storage.sqlite.journal_file import FILE_NAME, locked, opened, unusable
 from server.storage.sqlite.ledger import Ledger
 from server.storage.sqlite.tables_in_file import carry_out
+from server.storage.stored_tables import Everything
 
 T = TypeVar("T")
 
@@ -57,10 +56,10 @@ class DataFolder(OwnersTables):
     ) -> None:
         self._open.close()
 
-    def house(self) -> House:
+    def everything(self) -> Everything:
         """Return all tables; raises JournalError if any of them is damaged that was not set aside."""
         self._check_files()
-        return self._read(operations.house)
+        return self._read(operations.everything)
 
     def check(self) -> Check:
         """Look at every table closely; raises JournalError if the file cannot be used at all."""
@@ -99,7 +98,7 @@ class DataFolder(OwnersTables):
             raise self._damaged(reason_of(error)) from error
 
 
-def make_folder(data: Path, house: House) -> None:
+def make_folder(data: Path, content: Everything) -> None:
     """Store all tables in a folder that has no journal; raises JournalError."""
     path = data / FILE_NAME
     with contextlib.closing(locked(data)):
@@ -109,7 +108,7 @@ def make_folder(data: Path, house: House) -> None:
             with contextlib.closing(opened(path)) as database:
                 ledger = Ledger(database, data)
                 try:
-                    ledger.change(operations.insert(house))
+                    ledger.change(operations.insert(content))
                 finally:
                     ledger.close()
         except (OSError, sqlite3.Error) as error:

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from server.errors import JournalError
-from server.storage.condition import Condition, Verdict, table_faults
 from server.storage.operations import archive_list, archive_rows, records_due, tables_in_use, tables_set_aside
+from server.storage.owner import Condition, Verdict, table_faults
 from server.storage.reasons import Misfit, reason_of
-from server.storage.rows import archived_from
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import KnownCommits, known_commits
 from server.storage.sqlite.identity import is_copy
@@ -25,8 +24,16 @@ from server.storage.sqlite.journal_file import FILE_NAME, SCHEMA_VERSION, checke
 from server.storage.sqlite.journal_file import in_use as journal_in_use
 from server.storage.sqlite.tables_in_file import carry_out, commits
 from server.storage.sqlite.write_ahead_log import is_intact
-from server.storage.standing import SET_ASIDE, Place, Standing
-from server.storage.stored_tables import ArchivedTable, Row, SetAside, Stored
+from server.storage.stored_tables import (
+    SET_ASIDE,
+    ArchivedTable,
+    Place,
+    Row,
+    SetAside,
+    Standing,
+    Stored,
+    archived_from,
+)
 
 REPAIRED: Final = ".repaired"  # ends the names of files that palatinus tables salvage has yet to put in place
 _COMMITS_OF_A_KILL: Final = 1  # that a killed server may have made without listing them

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from server.config import Durable
-from server.errors import JournalError, NotStored
+from server.errors import JournalError, NotStored, TableLost
 from server.logs import about
 from server.storage import operations
-from server.storage.commit_queue import Batch, CommitQueue, Results
+from server.storage.commit_queue import Batch, CommitQueue, Health
 from server.storage.entries import Entry
-from server.storage.health import Health
-from server.storage.keeping_journal import KeepingJournal
-from server.storage.operations import Operation, Outcome
+from server.storage.journal import Journal
+from server.storage.operations import NotOwned, Operation, Outcome
 from server.storage.reasons import reason_of
 from server.storage.sqlite.checkpoints import Checkpoints, checkpoint
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
@@ -47,7 +46,7 @@ _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the files, while nothing is stored
 log = logging.getLogger(__name__)
 
 
-class SqliteJournal(KeepingJournal):
+class SqliteJournal(Journal):
     """A journal in one SQLite file (WAL) in the folder `data`; forgotten tables leave it.
 
     `durable` "full" waits with each commit until the disk has it, so that not even a power cut loses a move.
@@ -91,7 +90,8 @@ class SqliteJournal(KeepingJournal):
             except sqlite3.Error as error:
                 raise unusable(self.path, error) from error
             self._queue = CommitQueue(
-                self._begin,
+                self._begin_commit,
+                self._begin_work,
                 self._health,
                 settled=self._checkpoints.entries_stored,
                 logged=lambda: self._files.fault is not None,
@@ -120,11 +120,8 @@ class SqliteJournal(KeepingJournal):
         except (sqlite3.Error, ValueError) as error:
             raise damaged(self.path, error) from error
 
-    async def records_due(self) -> list[tuple[str, int]]:
-        return await self._read(operations.records_due)
-
     async def copy(self, path: Path, *, exact: bool) -> bytes:
-        frozen: tuple[sqlite3.Connection, bytes] = await self._done(self._frozen)
+        frozen: tuple[sqlite3.Connection, bytes] = await self._queue.do(self._frozen)
         database, listed = frozen
         copying = self._loop.run_in_executor(None, partial(write_copy, database, path, exact=exact))
         try:
@@ -180,18 +177,16 @@ class SqliteJournal(KeepingJournal):
         self._next_look = self._loop.call_later(_SECONDS_BETWEEN_LOOKS, self._watch)
 
     async def _read(self, make: Callable[[], Operation[T]]) -> T:
-        found: T = await self._done(lambda: carry_out(self._database, make()))
+        found: T = await self._queue.do(lambda: carry_out(self._database, make()))
         return found
 
     async def _transact(
         self, make: Callable[[], Operation[Outcome]], begins: Callable[[], None] | None
     ) -> Outcome:
-        outcome: Outcome = await self._done(lambda: self._ledger.change(make()), begins)
+        outcome: Outcome = await self._queue.do(lambda: self._ledger.change(make()), begins)
         return outcome
 
-    def _begin(
-        self, batch: Batch | None, work: Callable[[], Any] | None
-    ) -> Results | asyncio.Future[Results]:
+    def _begin_commit(self, batch: Batch) -> asyncio.Future[None] | None:
         """Commit what the tables have appended, all together.
 
         Not in a thread: a commit writes to memory that the system puts on disk later, which takes some 20
@@ -200,40 +195,32 @@ class SqliteJournal(KeepingJournal):
         meanwhile comes after it.
         """
         self._unchanged = None
-        if work or self._log_begins or self._durable == "full" or (batch is not None and batch.forgotten):
-            return self._loop.run_in_executor(self._thread, self._carry_out, batch, work)
-        return self._carry_out(batch, None)
-
-    def _carry_out(self, batch: Batch | None, work: Callable[[], Any] | None) -> Results:
-        return None if batch is None else self._committed(batch), None if work is None else self._outcome(
-            work
-        )
-
-    def _committed(self, batch: Batch) -> JournalError | None:
-        try:
-            self._ledger.append(batch)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the tables are told, and the journal goes on
-            return NotStored("the journal could not be written: {reason}", reason=reason_of(error))
-        self._log_begins = False
+        if self._log_begins or self._durable == "full" or batch.forgotten:
+            return self._loop.run_in_executor(self._thread, self._commit, batch)
+        self._commit(batch)
         return None
 
-    def _outcome(self, work: Callable[[], Any]) -> Any:
+    def _commit(self, batch: Batch) -> None:
+        self._ledger.append(batch)
+        self._log_begins = False
+
+    def _begin_work(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
+        self._unchanged = None
+        return self._loop.run_in_executor(self._thread, self._work, work)
+
+    def _work(self, work: Callable[[], Any]) -> Any:
         try:
             return work()
+        except NotOwned as error:
+            raise TableLost("{reason}", reason=str(error)) from error
         except (sqlite3.Error, OSError, NotInPlace) as error:
-            return NotStored("the journal could not be used: {reason}", reason=reason_of(error))
-        except Exception as error:  # noqa: BLE001 - whatever fails for one table, the journal goes on
-            return self._job_failed(error)
-
-    def _damaged(self, error: Exception) -> JournalError:
-        return damaged(self.path, error)
-
-    async def _done(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Any:
-        return await self._queue.do(work, begins)
+            raise NotStored("the journal could not be used: {reason}", reason=reason_of(error)) from error
+        except ValueError as error:
+            raise damaged(self.path, error) from error
 
     async def _probe(self) -> None:
         try:
-            await self._done(lambda: mark(self._database))
+            await self._queue.do(lambda: mark(self._database))
         except JournalError:  # it is counted
             self._health.settled(failed=True)
         else:

@@ -9,7 +9,7 @@ from server.storage.operations import Operation, Outcome
 from server.storage.sqlite.commit_list import FILE_NAME, CommitList
 from server.storage.sqlite.identity import identity_of
 from server.storage.sqlite.tables_in_file import carry_out, commits, insert_rows, standings
-from server.storage.standing import Changes, Place, Standing
+from server.storage.stored_tables import Changes, Place, Standing
 
 
 class Ledger:

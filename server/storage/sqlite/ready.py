@@ -12,9 +12,8 @@ from typing import Final
 
 from server.errors import JournalError
 from server.logs import about
-from server.storage.condition import Condition, Verdict
-from server.storage.house import House
 from server.storage.operations import insert
+from server.storage.owner import Condition, Verdict
 from server.storage.reasons import Misfit, reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.inspection import (
@@ -31,7 +30,7 @@ from server.storage.sqlite.inspection import (
 )
 from server.storage.sqlite.journal_file import FILE_NAME, opened, unusable
 from server.storage.sqlite.tables_in_file import carry_out
-from server.storage.stored_tables import SetAside
+from server.storage.stored_tables import Everything, SetAside
 
 KEPT: Final = ".damaged-"  # and then the date
 _MOST_LINES: Final = 20  # about single tables
@@ -126,7 +125,7 @@ def _set_aside(path: Path, findings: Findings) -> None:
             )
             for verdict in news
         ]
-        carry_out(database, insert(House([], [], aside, [])))
+        carry_out(database, insert(Everything(aside)))
         commits = max(view.commits, known.commits) + 1
         database.execute("UPDATE journal SET commits = ?", (commits,))
 

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Final, TypeAlias, TypeVar
 
 from server.storage.operations import Claim, Delete, Insert, Operation, Select
-from server.storage.rows import COLUMNS
-from server.storage.standing import SET_ASIDE, Place, Standing
+from server.storage.stored_tables import COLUMNS, SET_ASIDE, Place, Standing
 
 T = TypeVar("T")
 

@@ -18,6 +18,7 @@ from server.net.session import Session
 from server.net.tokens import hash_fits, new_code
 from server.networks import Origins, networks_in, who_gives_way
 from server.refusal import Refusal
+from server.storage.commit_queue import Part
 from server.storage.entries import (
     BotSeated,
     Changed,
@@ -28,9 +29,9 @@ from server.storage.entries import (
     Opened,
     Taken,
     TokenRevoked,
+    contents,
 )
-from server.storage.journal import Journal, Part
-from server.storage.table_summary import contents
+from server.storage.journal import Journal
 from server.tables.rates import Rates
 from server.tables.registry.folding import folded, folded_as_far_as_possible
 from server.tables.state.persistent_state import PersistentState

@@ -38,7 +38,7 @@ async def told(
 
     def copy() -> None:
         with DataFolder(tmp_path / "data") as folder:
-            fill_database(database, folder.house())
+            fill_database(database, folder.everything())
 
     async def run(*words: str, code: int = 0) -> tuple[str, str]:
         assert await asyncio.to_thread(main, ["tables", "--database", database, *words]) == code

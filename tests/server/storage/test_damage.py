@@ -19,9 +19,7 @@ from server.app import running
 from server.config import Config, Limits
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
-from server.storage.chain import first_link, next_link
 from server.storage.entries import Entry, Forgotten, Opened, entry_text
-from server.storage.house import House
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import CommitList, _commit_line, known_commits, written
 from server.storage.sqlite.data_folder import DataFolder, make_folder
@@ -30,8 +28,7 @@ from server.storage.sqlite.inspection import REPAIRED
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.ready import make_ready
-from server.storage.standing import Place, Standing
-from server.storage.stored_tables import Stored, relinked
+from server.storage.stored_tables import Everything, Place, Standing, Stored, first_link, next_link, relinked
 from tests.server.peer import game, play_on
 from trials.damage import (
     DAMAGES,
@@ -148,7 +145,7 @@ def test_a_journal_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
 def test_an_archived_game_whose_summary_is_damaged_is_set_aside_alone(tmp_path: Path) -> None:
     """The list of archived games is read at each start: what is wrong with one of them keeps no other out."""
     make_folder(
-        tmp_path, House([_table("KXQT")], [_table("WZBN", archived=5), _table("WZBR", archived=6)], [], [])
+        tmp_path, Everything([_table("KXQT"), _table("WZBN", archived=5), _table("WZBR", archived=6)])
     )
     with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as database, database:
         database.execute("UPDATE archive SET contents = '{x' WHERE code = 'WZBN'")
@@ -160,7 +157,7 @@ def test_an_archived_game_whose_summary_is_damaged_is_set_aside_alone(tmp_path: 
 
 def test_nothing_is_changed_before_an_interrupted_salvage_has_ended(tmp_path: Path) -> None:
     """It would put files in place that know nothing of the change."""
-    make_folder(tmp_path, House([], [_table("WZBN", archived=5)], [], []))
+    make_folder(tmp_path, Everything([_table("WZBN", archived=5)]))
     (tmp_path / f"{FILE_NAME}{REPAIRED}").write_bytes((tmp_path / FILE_NAME).read_bytes())
     before = contents(tmp_path)
     with pytest.raises(JournalError, match="salvage was interrupted"), DataFolder(tmp_path) as folder:
@@ -369,7 +366,7 @@ async def test_a_list_that_ends_earlier_takes_nothing_back(damaged: bool, tmp_pa
         await journal.append("USEE", 40, MANY)
         told = await everything(journal)
         if damaged:
-            await journal._done(damage)
+            await journal._queue.do(damage)
         copied(data, cut)
     assert told["USEA"] == 15
     (cut / LIST_NAME).write_bytes(listed)

@@ -21,16 +21,14 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError, TableLost
 from server.logs import describe
-from server.storage.commit_queue import CommitQueue
+from server.storage.commit_queue import CommitQueue, Health
 from server.storage.entries import Entry, Opened, Played, Taken, entry_text
-from server.storage.health import Health
-from server.storage.house import House
 from server.storage.operations import insert
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.tables_in_file import carry_out
-from server.storage.stored_tables import Stored, relinked
+from server.storage.stored_tables import Everything, Stored, relinked
 from server.tables.context import RETRY_SECONDS
 from server.tables.state.persistent_state import PersistentState
 from tests.games import begun
@@ -301,7 +299,7 @@ def replace_entry(entry: Entry) -> Callable[[Path], None]:
                 (when, entry_text(entry) if number == 3 else body) for number, (when, body) in enumerate(rows)
             ]
             database.execute("DELETE FROM entry WHERE code = ?", (code,))
-            carry_out(database, insert(House([Stored(code, relinked(code, bodies), [])], [], [], [])))
+            carry_out(database, insert(Everything([Stored(code, relinked(code, bodies), [])])))
             database.commit()
         (data / LIST_NAME).unlink()
 
@@ -376,7 +374,7 @@ async def test_what_sqlite_cannot_read_is_read_page_by_page(tmp_path: Path) -> N
 async def test_nobody_waits_for_a_store_that_was_cancelled() -> None:
     """A server that ends cancels its tasks; what waits for a commit cannot be cancelled, so it is told."""
     store = asyncio.get_running_loop().create_future()
-    queue = CommitQueue(lambda _batch, _work: store, Health(lambda: asyncio.sleep(0)))
+    queue = CommitQueue(lambda _: store, lambda _: store, Health(lambda: asyncio.sleep(0)))
     appended = asyncio.create_task(queue.append([("KXQT", 0, [Opened(3, True, None)])]))
     done = queue.ask(lambda: None)
     await asyncio.sleep(0)

@@ -85,7 +85,7 @@ async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> No
             async with asyncio.timeout(TIMEOUT):
                 while not await rows(database, BUSY):  # noqa: ASYNC110 - it does not announce this
                     await asyncio.sleep(0.01)
-            successor = asyncio.create_task(PostgresJournal.opened(Database(database), "one"))
+            successor = asyncio.create_task(PostgresJournal(Database(database), "one").open())
             await asyncio.sleep(0.2)
             assert not successor.done()
             await blocker.execute("COMMIT")
@@ -289,7 +289,7 @@ async def test_a_new_lease_is_the_servers_own_even_if_the_answer_is_lost(
             lost.append("the answer")
             raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
 
-    journal = await PostgresJournal.opened(Database(database), "one", lease_seconds=1.0)
+    journal = await PostgresJournal(Database(database), "one", lease_seconds=1.0).open()
     monkeypatch.setattr(Transaction, "commit", commit_and_lose_the_answer)
     connection = await Database(database).connect()
     await connection.execute("DELETE FROM node")
@@ -451,7 +451,7 @@ async def test_what_makes_no_sense_in_the_database_does_not_end_the_lease(
     """It is looked at again and again; the tables that are here go on in the meantime."""
     looks = AsyncMock(side_effect=[Misfit("nonsense"), Misfit("nonsense"), *[None] * 1000])
     monkeypatch.setattr(PostgresJournal, "look_at_others", looks)
-    journal = await PostgresJournal.opened(Database(database), "one", lease_seconds=1.0)
+    journal = await PostgresJournal(Database(database), "one", lease_seconds=1.0).open()
     keeping = asyncio.create_task(journal.keep(Mock()))
     try:
         await eventually(lambda: looks.await_count > 2)

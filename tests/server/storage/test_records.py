@@ -10,7 +10,7 @@ from engine.record import replayed
 from server.app import Running, running
 from server.config import Config, Limits
 from server.failures import Tasks
-from server.storage.journal import Journal
+from server.storage.journal import NoJournal
 from server.storage.operations import records_due
 from server.storage.records import RETRY_SECONDS, Records, write_record
 from server.storage.sqlite.journal_file import connected
@@ -164,7 +164,7 @@ async def test_a_record_that_fails_keeps_no_other_from_being_written(
 
     monkeypatch.setattr("server.storage.records.write_record", write)
     async with Tasks() as tasks:
-        records = Records(tmp_path, None, Journal(), tasks, ManualClock())
+        records = Records(tmp_path, None, NoJournal(), tasks, ManualClock())
         for code in "ONCE", "NEXT":
             records.game_over(code, (), ("Anna", "Bruno"), 0)
     assert written == ["19700101-000000-NEXT.txt"]

@@ -113,7 +113,7 @@ async def journal_at(
     url: str, name: str = "node", most_archived: int = 10_000, address: str = ""
 ) -> AsyncIterator[PostgresJournal]:
     """Open the journal in a database as the server with this name does."""
-    journal = await PostgresJournal.opened(Database(url), name, address, most_archived=most_archived)
+    journal = await PostgresJournal(Database(url), name, address, most_archived=most_archived).open()
     try:
         yield journal
     finally:

@@ -11,7 +11,7 @@ import pytest
 from server.errors import JournalError, NotStored, TableDamaged
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Continued, Entry, Forgotten, Freed, Hosted, Opened
-from server.storage.journal import Journal
+from server.storage.journal import Journal, NoJournal
 from tests.server.peer import TIMEOUT
 from tests.server.storage.conformance.stores import PostgresStore, SqliteStore, Store
 
@@ -322,7 +322,7 @@ async def test_a_damaged_archived_table_is_set_aside(store: Store) -> None:
 
 
 async def test_a_journal_that_keeps_nothing_takes_everything() -> None:
-    journal = Journal()
+    journal = NoJournal()
     await journal.append("ONCE", 0, ENTRIES)
     await journal.append_last("ONCE", 4, ENTRIES, 1)
     await journal.append_together([("THEN", 0, ENTRIES)])
