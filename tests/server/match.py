@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from engine.board import FIELDS, Field
 from engine.components import DEALS
 from engine.events import Command, LayTile, Place
@@ -84,6 +86,29 @@ class Script:
             return random_command(legal, random.Random(f"{self.seed} {view.tiles} {turn}"))
         face = self.faces()[legal.seat][turn // self.players]
         return Place(legal.seat, piece_of(view, legal.seat, face), self.fields()[turn])
+
+
+SCRIPTS = {
+    "wait": Script(3, WAIT, seed=1),
+    "program": Script(2, WAIT, programs=frozenset({1}), seed=2),
+    "move-clock": Script(3, MoveClock(60), seed=3),
+    "game-clock": Script(2, GameClock(600), seed=4),
+    "vote": Script(4, ByVote(30), seed=5),
+    "bot": Script(3, ByBot(30), seed=6),
+    "server's bots": Script(4, GameClock(600), seed=8, bots=2),
+    "random-layout": Script(5, ByBot(30), random_layout=True, seed=7),
+}
+
+
+def some_scripts(*names: str) -> pytest.MarkDecorator:
+    """Return what runs a test with these scripts; the others are left to `.ci/run`."""
+    return pytest.mark.parametrize(
+        "script",
+        [
+            pytest.param(script, id=name, marks=() if name in names else pytest.mark.slow)
+            for name, script in SCRIPTS.items()
+        ],
+    )
 
 
 def piece_of(view: View, seat: Seat, face: str) -> Piece:
@@ -275,6 +300,7 @@ async def match(script: Script, data: Path | None = None) -> AsyncIterator[Match
         human_pace=False,
         limits=LIMITS,
         timers=lambda: clock,
+        watched=True,
     )
     async with (
         running(config) as server,

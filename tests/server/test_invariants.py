@@ -1,4 +1,4 @@
-"""The four invariants over real sockets, for every seat and a spectator, under every absence policy.
+"""Fold, replay and legal moves over real sockets, for every seat and a spectator, under every absence policy.
 
 Tiles are laid, players come and go, vote and run out of time, and the stand-in plays for them.
 """
@@ -7,53 +7,26 @@ import itertools
 import random
 import shutil
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS
 from engine.pieces import NOTATIONS
 from engine.record import recorded, replayed
-from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
+from protocol.absence import WAIT
 from protocol.events import legal_of
 from protocol.messages import Lay, Lays, PlacePiece, Places, Refused, Sync
 from server.app import running
 from server.config import Config
 from tests.server.manual_clock import ManualClock
-from tests.server.match import LIMITS, Match, Script, match
-from tests.server.peer import Peer, blanked, check_views, fields_in, peer_on_turn, table_of
+from tests.server.match import LIMITS, Match, Script, match, some_scripts
+from tests.server.peer import Peer, check_views, fields_in, peer_on_turn, table_of
 from tests.server.storage.test_journal import resumed, table_facts
 
-SCRIPTS = {
-    "wait": Script(3, WAIT, seed=1),
-    "program": Script(2, WAIT, programs=frozenset({1}), seed=2),
-    "move-clock": Script(3, MoveClock(60), seed=3),
-    "game-clock": Script(2, GameClock(600), seed=4),
-    "vote": Script(4, ByVote(30), seed=5),
-    "bot": Script(3, ByBot(30), seed=6),
-    "server's bots": Script(4, GameClock(600), seed=8, bots=2),
-    "random-layout": Script(5, ByBot(30), random_layout=True, seed=7),
-}
 EVERY_COMMAND = frozenset(
     (*itertools.product(OUTER_POSITIONS, ORIENTATIONS), *itertools.product(NOTATIONS, FIELDS))
 )
 PARTS = 4  # of all commands: two scripts each try the same part
-
-
-def some_scripts(*names: str) -> pytest.MarkDecorator:
-    """Return what runs a test with these scripts; the others are left to `.ci/run`."""
-    return pytest.mark.parametrize(
-        "script",
-        [
-            pytest.param(script, id=name, marks=() if name in names else pytest.mark.slow)
-            for name, script in SCRIPTS.items()
-        ],
-    )
-
-
-# -- fold, replay and legal ------------------------------------------------------------------------------
 
 
 @some_scripts("program", "move-clock", "vote", "random-layout")
@@ -152,27 +125,3 @@ def message_of(peer: Peer, first: Any, second: Any) -> Lay | PlacePiece:
     if isinstance(first, int):
         return Lay(peer.next_id(), first, second)
     return PlacePiece(peer.next_id(), first, second)
-
-
-# -- indistinguishable ----------------------------------------------------------------------------
-
-
-async def frames_of_match(script: Script) -> list[list[bytes]]:
-    """Return everything each seat and the spectator are sent before the last move, which reveals all."""
-    async with match(script) as playing:
-        while playing.turns_left > 1:
-            await playing.turn()
-        blank = [playing.spectator.code.encode(), *(peer.token.encode() for peer in playing.peers[:-1])]
-        return [[blanked(frame, blank) for frame in peer.frames] for peer in playing.peers]
-
-
-@some_scripts("game-clock", "bot", "server's bots")
-async def test_what_a_seat_may_not_know_changes_no_byte_of_its_frames(script: Script) -> None:
-    """R4.2: swapping the kinds of all others' wolves changes no byte for a seat or a spectator."""
-    seats = frozenset(range(script.players))
-    first = await frames_of_match(replace(script, swapped=frozenset()))
-    clients = [*range(script.people), script.players]  # the spectator last
-    swapped = seats - {script.seed % script.people}
-    second = await frames_of_match(replace(script, swapped=swapped))
-    same = [one == other for one, other in zip(first, second, strict=True)]
-    assert same == [seat not in swapped for seat in clients]
