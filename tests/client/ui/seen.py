@@ -138,6 +138,18 @@ def assert_screen(name: str, text: str) -> None:
     )
 
 
+def notice_of(ui: Ui) -> str:
+    """Return what the player is told."""
+    assert ui.notice is not None
+    return ui.notice.text
+
+
+def line_of(ui: Ui) -> str:
+    """Return the line that is being typed."""
+    assert ui.entry is not None
+    return ui.entry.text
+
+
 def playing_of(ui: Ui) -> Playing:
     table = ui.page.game
     assert isinstance(table, Playing)

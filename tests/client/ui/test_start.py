@@ -21,7 +21,7 @@ from engine.record import recorded
 from server.storage.sqlite.folder_lock import FolderLock
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.client.ui.pty_terminal import Terminal
-from tests.client.ui.seen import after, assert_screen, request_after, text_of
+from tests.client.ui.seen import after, assert_screen, notice_of, request_after, text_of
 from tests.games import played
 
 NOWHERE = TableModel()
@@ -101,8 +101,7 @@ def test_an_address_is_typed_and_completed() -> None:
     asking = after(looking, NOWHERE, "enter")
     assert request_after(asking, NOWHERE, *"example.org", "enter") == requests.GoTo("ws://example.org:7733")
     wrong = after(asking, NOWHERE, *"ht tp", "enter")
-    assert wrong.notice is not None
-    assert "ws://HOST:PORT" in wrong.notice.text
+    assert "ws://HOST:PORT" in notice_of(wrong)
     assert after(asking, NOWHERE, "escape") == looking
 
 

@@ -29,7 +29,7 @@ from client.ui.state import Ui
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.game import GameOptions
 from tests.client.ui.analysed import analysis_of, recording_of
-from tests.client.ui.seen import assert_screen, text_of
+from tests.client.ui.seen import assert_screen, notice_of, text_of
 from tests.games import played
 
 
@@ -88,8 +88,7 @@ def test_escape_stops_the_analysis_first() -> None:
     assert after(ui, "escape")[1] == requests.Errand.STOP_ANALYSIS
     assert after(ui, "q")[1] == requests.Errand.QUIT
     ended = stopped(ui)
-    assert ended.notice is not None
-    assert ended.notice.text == "Stopped: 5 of 36 moves analysed."
+    assert notice_of(ended) == "Stopped: 5 of 36 moves analysed."
     assert after(ended, "escape")[1] == requests.Errand.QUIT
 
 

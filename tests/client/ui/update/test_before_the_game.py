@@ -42,6 +42,7 @@ from tests.client.ui.seen import (
     after,
     assert_screen,
     lobby_of,
+    notice_of,
     request_after,
     text_of,
     typed,
@@ -133,8 +134,7 @@ def test_without_a_connection_one_request_waits() -> None:
     lost = Ui("Ann", page=Lobby(TABLES), lost=Outage("The server stopped.", 5.0))
     ui, request = pressed(lost, "enter", LOBBY)
     assert (request, ui.busy) == (requests.Join("KXQT"), True)
-    assert ui.notice is not None
-    assert "will be sent" in ui.notice.text
+    assert "will be sent" in notice_of(ui)
     again = after(ui, LOBBY, "enter")
     assert again.notice is not None
     assert again.notice != ui.notice

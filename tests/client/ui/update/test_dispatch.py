@@ -8,8 +8,8 @@ from msgspec import structs
 
 from client.tables.table import Suggestion, TableModel
 from client.ui import requests
-from client.ui.at_table import Selection, hand, next_piece, next_position, selected_piece
-from client.ui.keys import NAMED, YES, Act, Hold, PointAt, Way
+from client.ui.at_table import selected_piece
+from client.ui.keys import NAMED, YES, Act, Hold, PointAt
 from client.ui.screens.dispatch import pressed, updated
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.news import followed, refused, suggested
@@ -20,7 +20,7 @@ from client.ui.state import Capabilities, Entry, Ui
 from client.ui.texts.glyphs import UNICODE
 from engine.board import HILLS, Field
 from engine.errors import Fault
-from engine.events import HillScored, LayTile, Place
+from engine.events import LayTile, Place
 from engine.game import GameOptions
 from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
@@ -30,7 +30,9 @@ from protocol.messages import NEW, Leave, PauseSummary, Rematch, Say, StartGame,
 from tests.client.ui.seen import (
     KEYS,
     after,
+    line_of,
     model_of,
+    notice_of,
     played_until_turn_of,
     playing_of,
     reading_pages,
@@ -134,11 +136,6 @@ def test_the_only_kind_left_is_chosen() -> None:
     assert selected_piece(playing_of(ui), model) is None
 
 
-def notice_of(ui: Ui) -> str:
-    assert ui.notice is not None
-    return ui.notice.text
-
-
 def free_field(model: TableModel) -> Field:
     assert model.view is not None
     return free_fields(model.view)[0]
@@ -169,42 +166,29 @@ def test_spectators_are_not_offered_what_players_do() -> None:
     assert "ready" not in text_of(drawn(ui, model, UNICODE, 80, 24))
 
 
-def test_laying_turns_and_chooses_among_open_positions() -> None:
+def test_a_tile_is_turned_moved_among_open_positions_and_laid() -> None:
+    """By keys and clicks; Esc and Backspace put it back, and what is closed is told with what is open."""
     ui, model = laying()
     assert isinstance(model.legal, LegalLays)
     first, *others = model.legal.positions
-    assert request_after(ui, model, "enter") == LayTile(Seat(1), first, 0)
-    assert request_after(ui, model, "r", "]", "[", "r", "enter") == LayTile(Seat(1), first, 2)
-    assert request_after(ui, model, "R", " ") == LayTile(Seat(1), first, 5)
-    assert request_after(ui, model, "right", "enter") == LayTile(Seat(1), others[0], 0)
-    assert request_after(ui, model, "left", "enter") == LayTile(Seat(1), others[-1], 0)
-    assert request_after(ui, model, str(others[0]), "enter") == LayTile(Seat(1), others[0], 0)
-    assert request_after(ui, model, "scroll-down", "enter") == LayTile(Seat(1), first, 1)
-
-
-def test_escape_and_backspace_reset_the_tile() -> None:
-    ui, model = laying()
+    for keys, lay in (
+        (["enter"], LayTile(Seat(1), first, 0)),
+        (["r", "]", "[", "r", "enter"], LayTile(Seat(1), first, 2)),
+        (["R", " "], LayTile(Seat(1), first, 5)),
+        (["right", "enter"], LayTile(Seat(1), others[0], 0)),
+        (["left", "enter"], LayTile(Seat(1), others[-1], 0)),
+        ([str(others[0]), "enter"], LayTile(Seat(1), others[0], 0)),
+        (["scroll-down", "enter"], LayTile(Seat(1), first, 1)),
+    ):
+        assert request_after(ui, model, *keys) == lay
     for key in ("escape", "backspace"):
         assert after(ui, model, "r", "right", key) == ui
-
-
-def test_laying_says_which_positions_are_open() -> None:
-    ui, model = laying()
-    assert isinstance(model.legal, LegalLays)
     closed = next(position for position in range(1, 7) if position not in model.legal.positions)
-    notice = after(ui, model, str(closed)).notice
-    assert notice is not None
-    assert all(str(position) in notice.text for position in model.legal.positions)
-
-
-def test_clicks_while_laying() -> None:
-    """A click on another open position moves the tile there, and a click on the tile lays it."""
-    ui, model = laying()
-    assert isinstance(model.legal, LegalLays)
-    position = model.legal.positions[1]
-    ui, request = updated(ui, PointAt(HILLS[position]), model)
+    told = notice_of(after(ui, model, str(closed)))
+    assert all(str(position) in told for position in model.legal.positions)
+    moved, request = updated(ui, PointAt(HILLS[others[0]]), model)
     assert request is None
-    assert updated(ui, PointAt(HILLS[position]), model)[1] == LayTile(Seat(1), position, 0)
+    assert updated(moved, PointAt(HILLS[others[0]]), model)[1] == LayTile(Seat(1), others[0], 0)
 
 
 def test_a_lay_is_confirmed_if_the_player_wants_it() -> None:
@@ -216,8 +200,7 @@ def test_a_lay_is_confirmed_if_the_player_wants_it() -> None:
     ui = replace(ui, confirms=True)
     once = after(ui, model, "r", "enter")
     assert once.asked == lay
-    assert once.notice is not None
-    assert f"position {first}, turned once?" in once.notice.text
+    assert f"position {first}, turned once?" in notice_of(once)
     assert request_after(once, model, "enter") == lay
     assert updated(once, PointAt(HILLS[first]), model)[1] == lay
     for key in ("escape", "backspace"):
@@ -269,51 +252,38 @@ def test_every_field_can_be_reached_with_the_arrow_keys() -> None:
 
 
 def test_a_piece_is_picked_and_placed() -> None:
+    """By keys and clicks, once until there is an answer; where it may not lie, the server says so."""
     ui, model = placing()
     assert model.view is not None
-    field = next(field for field in model.view.layout.hexes if field not in model.view.placed)
+    field, taken = free_field(model), next(iter(model.view.placed))
     ui = with_cursor(ui, model.view.layout.hexes[field])
-    assert request_after(ui, model, "2", "enter") == Place(Seat(0), Piece("Em*"), field)
-    assert request_after(ui, model, "tab", "tab", "s-tab", " ") == Place(Seat(0), Piece("Em"), field)
-    assert request_after(ui, model, "s-tab", "enter") == Place(Seat(0), Piece("Es"), field)
+    for keys, piece in (
+        (["2", "enter"], "Em*"),
+        (["tab", "tab", "s-tab", " "], "Em"),
+        (["s-tab", "enter"], "Es"),
+    ):
+        assert request_after(ui, model, *keys) == Place(Seat(0), Piece(piece), field)
     held, _ = updated(ui, Hold(Piece("Ef")), model)
     assert updated(held, PointAt(playing_of(ui).cursor), model)[1] == Place(Seat(0), Piece("Ef"), field)
     elsewhere, request = updated(held, PointAt((0, 0)), model)
     assert (playing_of(elsewhere).cursor, request) == ((0, 0), None)
+    there = with_cursor(ui, model.view.layout.hexes[taken])
+    assert request_after(there, model, "1", "enter") == Place(Seat(0), Piece("Em"), taken)
+    waiting, _ = pressed(after(ui, model, "1"), "enter", model)
+    again, request = pressed(waiting, "enter", model)
+    assert request is None
+    assert notice_of(again)
 
 
-def test_impossible_requests_are_explained() -> None:
-    """Without a chosen piece, or with the cursor on a hill, there is nothing to send."""
+def test_what_cannot_be_placed_is_explained() -> None:
+    """Without a chosen piece, with the cursor on a hill, or without a seat, there is nothing to send."""
     ui, model = placing()
-    assert model.view is not None
-    assert after(ui, model, "enter").notice is not None
-    assert (
-        after(ui, model, "h", "1", "enter").notice is not None
-    )  # the cursor begins beside the centre's hill
+    assert notice_of(after(ui, model, "enter"))
+    assert notice_of(after(ui, model, "h", "1", "enter"))  # the cursor begins beside the centre's hill
     assert playing_of(after(ui, model, "1", "escape")).piece is None
     game = played(GameOptions(3, random_layout=True), 1, 6)
     watching = model_of(game, None)
-    assert after(ui_of(game, watching), watching, "tab", "enter").notice is not None
-
-
-def test_illegal_moves_are_sent_for_the_server_to_refuse() -> None:
-    ui, model = placing()
-    assert model.view is not None
-    field = next(iter(model.view.placed))
-    ui = with_cursor(ui, model.view.layout.hexes[field])
-    assert request_after(ui, model, "1", "enter") == Place(Seat(0), Piece("Em"), field)
-
-
-def test_there_is_one_request_at_a_time() -> None:
-    """A second Enter before the answer sends nothing."""
-    ui, model = placing()
-    assert model.view is not None
-    field = next(field for field in model.view.layout.hexes if field not in model.view.placed)
-    ui, request = pressed(after(with_cursor(ui, model.view.layout.hexes[field]), model, "1"), "enter", model)
-    assert request is not None
-    again, request = pressed(ui, "enter", model)
-    assert request is None
-    assert again.notice is not None
+    assert notice_of(after(ui_of(game, watching), watching, "tab", "enter"))
 
 
 def test_the_log_scrolls_within_its_length() -> None:
@@ -323,12 +293,6 @@ def test_the_log_scrolls_within_its_length() -> None:
         assert after(ui, model, "pageup", "pagedown", "pagedown").scroll == 0
 
 
-def test_chat() -> None:
-    ui, model = placing()
-    assert request_after(ui, model, "t", *"hello q", "enter") == Say(NEW, "hello q")
-    assert after(ui, model, "t", "enter").entry is None
-
-
 def test_pages_to_read() -> None:
     ui, model = placing()
     assert after(ui, model, "?").overlay == Reading(Topic.HELP)
@@ -336,7 +300,9 @@ def test_pages_to_read() -> None:
     assert after(ui, model, *typed("rules")).overlay == Reading(Topic.RULES)
     assert after(ui, model, "?", *["down"] * 5).overlay == [*reading_pages(Topic.HELP)][-1]
     assert after(ui, model, "i", "down", "down", "up", "up", "up").overlay == Reading(Topic.RULES)
-    assert after(ui, model, "?", "escape") == ui
+    assert isinstance(after(ui, model, "c").overlay, Reading)
+    for key in "?ic":
+        assert after(ui, model, key, "escape") == ui
 
 
 def test_quitting_asks_once_while_a_game_runs() -> None:
@@ -380,13 +346,6 @@ def test_scoring_skips_hill_by_hill() -> None:
     assert isinstance(after(ui, model, "tab").page, Result)
 
 
-def test_every_piece_and_every_hill_has_its_step() -> None:
-    _, model = over()
-    assert model.view is not None
-    pieces = sum(len(event.pieces) for event in model.view.scoring if isinstance(event, HillScored))
-    assert len(steps(model.view)) == pieces + len(model.view.scoring)
-
-
 @pytest.mark.parametrize("place", KEYS)
 def test_keys_are_clear(place: str) -> None:
     """On each screen a key means one thing, and is bound; help is there, unless something is closed first."""
@@ -395,12 +354,6 @@ def test_keys_are_clear(place: str) -> None:
     assert {name for name in names if len(name) > 1 and name != YES} <= NAMED
     assert "c-c" in names
     assert place in {"TYPING", "QUITTING", "ANNOUNCEMENT"} or "?" in names
-
-
-def test_the_counting_page_opens_and_closes() -> None:
-    ui, model = placing()
-    assert isinstance(after(ui, model, "c").overlay, Reading)
-    assert after(ui, model, "c", "escape") == ui
 
 
 @pytest.mark.parametrize(
@@ -430,49 +383,27 @@ def test_typed_commands(text: str, request_: requests.Request) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["s* C4", "m H9", "x", "lay 7 0", "lay 1 6", "lay", "lay 1 2 3", "open 9", "say"]
-)
-def test_a_line_that_is_not_understood_can_be_corrected(text: str) -> None:
-    ui, model = placing()
-    ui = after(ui, model, *typed(text))
-    assert ui.notice is not None
-    assert ui.entry is not None
-    assert ui.entry.text == text
-
-
-@pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("Em* B9", "There is no field B9. "),
         ("place Em c7", "There is no field C7. "),
         ("Xm B9", "'Xm B9' is not a command. "),
         ("place Foo Bar", "'place Foo Bar' is not a command. "),
-    ],
-)
-def test_a_mistyped_placement_is_quoted_as_typed(text: str, sentence: str) -> None:
-    """The notice names the field if the field is wrong, and otherwise the whole line."""
-    ui, model = placing()
-    notice = after(ui, model, *typed(text)).notice
-    assert notice is not None
-    assert notice.text.startswith(sentence)
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
         ("open 9", "Palatinus is for 2 to 5 players, not 9."),
         ("open never", "'never' is not an absence policy. "),
         ("join abc", "'abc' is not a table code: "),
         ("watch 1234", "'1234' is not a table code: "),
         ("m*", "'m*' is not a command. Type a piece and a field, "),
         ("foo", "'foo' is not a command. Press ? "),
+        *((text, "") for text in ("s* C4", "m H9", "lay 7 0", "lay 1 6", "lay", "lay 1 2 3", "say")),
     ],
 )
-def test_a_notice_says_what_is_wrong_with_a_line(text: str, sentence: str) -> None:
+def test_a_line_that_is_not_understood_can_be_corrected(text: str, sentence: str) -> None:
+    """The notice names the field if the field is wrong, and otherwise what was typed."""
     ui, model = placing()
-    notice = after(ui, model, *typed(text)).notice
-    assert notice is not None
-    assert notice.text.startswith(sentence)
+    ui = after(ui, model, *typed(text))
+    assert notice_of(ui).startswith(sentence)
+    assert line_of(ui) == text
 
 
 @pytest.mark.parametrize("text", ["stool 5", "Xm B9", "place Foo Bar"])
@@ -486,21 +417,11 @@ def test_before_the_game_no_line_is_taken_for_a_move(text: str) -> None:
 
 def test_a_line_is_edited() -> None:
     ui, model = placing()
-    keys = (
+    keys = [
         ":",
         *"mx C",
-        "left",
-        "left",
-        "backspace",
-        "right",
-        "right",
-        "4",
-        "home",
-        "delete",
-        "f",
-        "end",
-        "left",
-    )
+        *["left", "left", "backspace", "right", "right", "4", "home", "delete", "f", "end", "left"],
+    ]
     entry = after(ui, model, *keys).entry
     assert entry is not None
     assert (entry.text, entry.at) == ("f C4", 3)
@@ -543,8 +464,7 @@ def test_a_refused_line_can_be_corrected() -> None:
     assert waiting.entry is None
     assert refused(waiting, "It is not your turn.", Fault.NOT_YOUR_TURN).entry is None
     corrected = refused(waiting, "A1 is taken.", Fault.FIELD_TAKEN)
-    assert corrected.entry is not None
-    assert corrected.entry.text == "m A1"
+    assert line_of(corrected) == "m A1"
     assert refused(replace(waiting, sent=None), "A1 is taken.", Fault.FIELD_TAKEN).entry is None
     said = replace(waiting, sent=Entry(chat=True).filled("hello"))
     assert refused(said, "Too many messages.", Code.TOO_MUCH_CHAT).entry == said.sent
@@ -554,16 +474,3 @@ def test_a_refused_line_can_be_corrected() -> None:
     again = after(waiting, model, *typed("m A2"))
     assert again.entry is not None
     assert again.entry.text == "m A2"
-
-
-def test_pieces_and_positions_are_chosen_forwards_and_back() -> None:
-    _, model = placing()
-    pieces = [each.piece for each in hand(model) if each.count]
-    chosen = Selection(piece=pieces[1])
-    assert [next_piece(chosen, model, by) for by in (1, -1)] == [pieces[2], pieces[0]]
-    _, model = laying()
-    assert isinstance(model.legal, LegalLays)
-    open_ones = model.legal.positions
-    chosen = Selection(position=open_ones[0])
-    assert next_position(chosen, model.legal, Way.EAST) == open_ones[1]
-    assert next_position(chosen, model.legal, Way.WEST) == open_ones[-1]

@@ -23,7 +23,7 @@ from client.tables.table import (
 from client.ui.screens.dispatch import counting, pressed
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import Lobby
-from client.ui.screens.news import at_next_table, followed, gone_on, heard, listed, occasions, refused
+from client.ui.screens.news import at_next_table, followed, gone_on, heard, listed, occasions
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
@@ -43,6 +43,7 @@ from protocol.limits import NAME_LENGTH
 from protocol.messages import Refused, SeatSummary, TableState, TableSummary
 from tests.client.ui.seen import (
     after,
+    line_of,
     lobby_of,
     model_of,
     played_until_turn_of,
@@ -161,26 +162,19 @@ def test_an_announcement_stays_until_it_is_closed() -> None:
     both = heard(ui, Announcement("Really."), model)
     assert both.overlay == Announcements(("Down at ten.", "Really."))
     assert gone_on(both, model).overlay == both.overlay
+    ended = played(GameOptions(3, random_layout=True), 1)
+    at_the_end = heard(both, Happened((ended.events[-1],), 1), model_of(ended, 0))
+    assert at_the_end.overlay == both.overlay
     for key in ("escape", "enter"):
         assert after(both, model, key).overlay is None
-
-
-def test_an_announcement_outlives_the_end_of_the_game() -> None:
-    game = played(GameOptions(3, random_layout=True), 1)
-    model = model_of(game, 0)
-    waiting = replace(ui_of(game, model), overlay=Announcements(("Down at ten.",)))
-    ended = heard(waiting, Happened((game.events[-1],), 1), model)
-    assert ended.overlay == waiting.overlay
 
 
 def test_an_announcement_does_not_take_the_line_being_typed() -> None:
     model = TableModel("KXQT", Seat(0), state=state_of(3))
     ui = heard(after(Ui("Ann"), model, "t", "h", "i"), Announcement("Down at ten."), model)
-    assert ui.entry is not None
-    assert ui.entry.text == "hi"
+    assert line_of(ui) == "hi"
     typing_on = after(ui, model, "!")
-    assert typing_on.entry is not None
-    assert typing_on.entry.text == "hi!"
+    assert line_of(typing_on) == "hi!"
     assert after(typing_on, model, "escape").overlay == Announcements(("Down at ten.",))
 
 
@@ -335,12 +329,6 @@ def test_a_lost_connection_is_shown_until_it_is_back() -> None:
     assert (closed.lost, closed.busy) == (Outage("The server stops.", None), False)
 
 
-def test_a_refusal_is_shown_and_allows_the_next_request() -> None:
-    ui = refused(Ui("Ann", busy=True), "C4 is taken.")
-    assert ui.notice is not None
-    assert (ui.notice.text, ui.notice.refusal, ui.busy) == ("C4 is taken.", True, False)
-
-
 def test_the_log_is_limited_and_keeps_its_scroll_position() -> None:
     model = TableModel("KXQT")
     ui = replace(Ui("Ann", log=("old",) * 10), scroll=3)
@@ -389,7 +377,7 @@ OVER = model_of(played(GameOptions(3, random_layout=True), 1), 0)
 
 
 def test_the_page_follows_the_table() -> None:
-    """From the lobby to the result and back; choices on other pages are dropped."""
+    """From the lobby to the result and back; choices stay on their page, and are dropped on others."""
     ui = Ui("Ann", page=LOBBY)
     for model, page in (
         (TABLE, Gathering()),
@@ -400,20 +388,14 @@ def test_the_page_follows_the_table() -> None:
     ):
         ui = followed(ui, model)
         assert ui == Ui("Ann", page=page, talk=Talk(model.table))
-
-
-def test_choices_stay_on_the_same_page() -> None:
-    for page, model in (
+    for chosen, model in (
         (LOBBY, TableModel()),
         (Playing(piece=Piece("Em")), RUNNING),
         (Scoring(5), OVER),
         (Result(), OVER),
     ):
-        assert followed(Ui("Ann", page=page), model) == Ui("Ann", page=page, talk=Talk(model.table))
-
-
-def test_a_page_without_a_server_stays() -> None:
-    start = Start(("plebeian",))
+        assert followed(Ui("Ann", page=chosen), model) == Ui("Ann", page=chosen, talk=Talk(model.table))
+    start = Start(("plebeian",))  # without a server
     assert followed(Ui("Ann", page=start), RUNNING).page == start
 
 

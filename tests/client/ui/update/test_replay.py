@@ -26,7 +26,15 @@ from engine.pieces import Piece, Seat, Wolf
 from engine.record import names_in, replayed
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
-from tests.client.ui.seen import NAMES, assert_screen, playing_of, shown_step, text_of, typed
+from tests.client.ui.seen import (
+    NAMES,
+    assert_screen,
+    line_of,
+    playing_of,
+    shown_step,
+    text_of,
+    typed,
+)
 from tests.games import all_eyes, games, played
 
 RECORDS = Path(__file__).parents[3] / "engine" / "records"
@@ -207,8 +215,7 @@ def test_typed_commands() -> None:
         assert misread.notice.refusal
         assert (shown_stop(misread), misread.page) == (0, ui.page)
     completed = after(ui, ":", "e", "tab")
-    assert completed.entry is not None
-    assert completed.entry.text == "eyes "
+    assert line_of(completed) == "eyes "
     assert "eyes Cosima" in screen_of(after(completed, "C"))
 
 

@@ -48,7 +48,16 @@ from protocol.messages import (
     TableSummary,
 )
 from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting, Title
-from tests.client.ui.seen import after, model_of, played_until_turn_of, request_after, text_of, typed, ui_of
+from tests.client.ui.seen import (
+    after,
+    model_of,
+    notice_of,
+    played_until_turn_of,
+    request_after,
+    text_of,
+    typed,
+    ui_of,
+)
 from tests.games import played
 
 WATCHING = [SpectatorSummary(1, "Zoe"), SpectatorSummary(7)]
@@ -396,8 +405,7 @@ def test_what_muted_people_say_is_not_kept() -> None:
     assert kept(told(ui, "mute Bob", "mute Zoe", "unmute Bob")) == ["hi", "hm"]
     assert kept(told(ui, "mute spectators", "unmute spectators")) == ["hi", "oh", "hm"]
     muted = told(ui, "mute Bob")
-    assert muted.notice is not None
-    assert muted.notice.text == "You no longer hear Bob."
+    assert notice_of(muted) == "You no longer hear Bob."
     effects_now = [choice.effect for choice in choices(MenuPage.MUTE, model, LEVELS, muted.talk)]
     assert effects_now == [Mute(None), Mute("Bob", on=False), Mute("Zoe"), Mute("spectator 7")]
     again = replace(muted, overlay=TableMenu(MenuPage.MUTE, 1))
