@@ -33,11 +33,12 @@ class Peer:
 
     async def receive(self, kind: type[M]) -> M:
         """Return the next message, which must be of this kind."""
-        frame = await self.socket.recv()
-        assert isinstance(frame, bytes)
-        message = decode_client(frame)
+        message = await self.receive_any()
         assert isinstance(message, kind), message
         return message
+
+    async def receive_any(self) -> ClientMessage:
+        return decode_client(await self.socket.recv(decode=False))
 
     async def send(self, *messages: ServerMessage) -> None:
         for message in messages:
@@ -52,7 +53,7 @@ class Peer:
     async def until_closed(self) -> None:
         """Wait until the client closes the connection; fail if it sends anything more."""
         try:
-            message = decode_client(bytes(await self.socket.recv(decode=False)))
+            message = await self.receive_any()
         except ConnectionClosed:
             return
         raise AssertionError(f"the client sent {message}")

@@ -15,9 +15,13 @@ from client.ui.state import Ui
 from client.ui.visit import Options
 from protocol.messages import (
     Done,
+    JoinTable,
     Leave,
     ListTables,
+    Resume,
+    Seated,
     SeatSummary,
+    ServerMessage,
     Tables,
     TableState,
     TableSummary,
@@ -78,3 +82,27 @@ async def quit_table(keys: Keyboard, peer: Peer) -> None:
     leave = await peer.receive(Leave)
     await peer.send(Done(leave.id))
     await peer.until_closed()
+
+
+async def greet_with_a_table(keys: Keyboard, peer: Peer) -> None:
+    """Greet the client, and wait until it shows a table that can be joined."""
+    await greet(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
+    await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
+
+
+async def list_again(keys: Keyboard, peer: Peer) -> None:
+    """Have the client ask for the list, rather than wait until it does so by itself, and show a table."""
+    keys.press("r")
+    asked = await peer.receive(ListTables)
+    await peer.send(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 1, "gathering")]))
+    await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
+
+
+async def seat(peer: Peer, *messages: ServerMessage) -> None:
+    """Greet the client, and give it the second seat at the table that it joins or comes back to."""
+    await peer.welcome()
+    asked = await peer.receive_any()
+    assert isinstance(asked, JoinTable | Resume)
+    await peer.send(
+        Seated(asked.id, "KXQT", 1, "a-secret" if isinstance(asked, JoinTable) else None), *messages
+    )

@@ -57,10 +57,13 @@ from tests.client.ui.keyboard import (
     Keyboard,
     gathering,
     greet,
+    greet_with_a_table,
     is_idle,
     kept_seat_files,
+    list_again,
     options_with_kept_seat,
     quit_table,
+    seat,
     tables_in,
 )
 from tests.games import played
@@ -71,8 +74,7 @@ async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
     """Enter joins the chosen table, a typed text is sent as chat, and Esc leaves the table."""
 
     async def act(peer: Peer) -> None:
-        await greet(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
-        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
+        await greet_with_a_table(keys, peer)
         keys.press("\r")
         join = await peer.receive(JoinTable)
         assert (join.table, join.name) == ("KXQT", "Ann")
@@ -180,16 +182,11 @@ async def test_a_table_that_is_closed_leaves_the_player_in_the_lobby(keys: Keybo
     """The log says why, and the list of tables is asked for as ever."""
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
-        join = await peer.receive(JoinTable)
-        await peer.send(Seated(join.id, "KXQT", 0, "a-token"))
+        await seat(peer)
         await keys.until(lambda _, model: model.table == "KXQT")
         await peer.send(Refused("table-closed", "It is closed.", about={"table": "KXQT"}))
         await keys.until(lambda ui, _: "Table KXQT is closed." in ui.log)
-        keys.press("r")  # rather than wait for the next list
-        asked = await peer.receive(ListTables)
-        await peer.send(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 1, "gathering")]))
-        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
+        await list_again(keys, peer)
         keys.press("q")
         await peer.until_closed()
 
@@ -204,9 +201,7 @@ async def test_a_table_that_is_gone_after_a_lost_connection_leads_to_the_lobby(
     """A seat is forgotten only if the server says that nobody has it: the table may be there again later."""
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
-        resume = await peer.receive(Resume)
-        await peer.send(Seated(resume.id, "KXQT", 1), gathering("Cosima", "Ann"))
+        await seat(peer, gathering("Cosima", "Ann"))
         await keys.until(lambda _, model: model.table == "KXQT")
         peer.drop()
 
@@ -215,10 +210,7 @@ async def test_a_table_that_is_gone_after_a_lost_connection_leads_to_the_lobby(
         resume = await peer.receive(Resume)
         await peer.send(Refused(code, "No.", resume.id, about={"table": "KXQT"}))
         await keys.until(lambda ui, _: ui.lost is None and isinstance(ui.page, Lobby))
-        keys.press("r")  # rather than wait for the next list
-        asked = await peer.receive(ListTables)
-        await peer.send(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 1, "gathering")]))
-        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
+        await list_again(keys, peer)
         await keys.until(lambda ui, _: any("KXQT" in line for line in ui.log[-2:]))
         keys.press("q")
         await peer.until_closed()
@@ -235,8 +227,7 @@ async def test_a_list_that_is_refused_leaves_the_request_under_way_alone(
     monkeypatch.setattr(game_program, "_LOBBY_SECONDS", 0)
 
     async def act(peer: Peer) -> None:
-        await greet(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
-        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
+        await greet_with_a_table(keys, peer)
         assert keys.client is not None
         asked = await peer.receive(ListTables)
         keys.press("w")
@@ -255,8 +246,7 @@ async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> N
     """A request that waits for the connection is cancelled."""
 
     async def act(peer: Peer) -> None:
-        await greet(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
-        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
+        await greet_with_a_table(keys, peer)
         keys.press("w")
         await peer.receive(Watch)
         peer.drop()
@@ -270,18 +260,6 @@ async def test_quitting_does_not_wait_for_a_lost_connection(keys: Keyboard) -> N
         assert await quitting == 0
 
 
-async def test_watching_from_the_start(keys: Keyboard) -> None:
-    async def act(peer: Peer) -> None:
-        await peer.welcome()
-        watch = await peer.receive(Watch)
-        await peer.send(Watching(watch.id, "KXQT"))
-        await keys.until(is_idle)
-        await quit_table(keys, peer)
-
-    async with scripted(act) as url:
-        assert await run(Options(url, "Ann", requests.Watch("KXQT"))) == 0
-
-
 async def test_a_finished_game_is_kept_once(keys: Keyboard) -> None:
     """As soon as it is over, by whoever has played it elsewhere."""
     game = played(GameOptions(2, random_layout=True), 1)
@@ -290,13 +268,9 @@ async def test_a_finished_game_is_kept_once(keys: Keyboard) -> None:
     kept: list[tuple[str, str]] = []
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
-        join = await peer.receive(JoinTable)
         over = TableState("KXQT", "over", seats, 0)
         view = snapshot(game.view, eyes_of(Seat(1)))
-        await peer.send(
-            Seated(join.id, "KXQT", 1), over, snapshot_message(view, len(game.events), None), over
-        )
+        await seat(peer, over, snapshot_message(view, len(game.events), None), over)
         asked = await peer.receive(GetRecord)
         await peer.send(Record(asked.id, text.splitlines()), over)
         await keys.until(lambda _ui, _model: bool(kept))
@@ -308,11 +282,20 @@ async def test_a_finished_game_is_kept_once(keys: Keyboard) -> None:
     assert kept == [("KXQT", text)]
 
 
-async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
-    """The host may forbid hints while a move is being looked for, and allow them again."""
+async def ask_for_a_hint(keys: Keyboard, peer: Peer) -> TableState:
+    """Let the player ask for a hint at the beginning of a game, and return the table, which allows it."""
     game = played(GameOptions(2, random_layout=True, starting=Seat(1)), 1, 0)
     seats = [SeatSummary("Cosima", here=True), SeatSummary("Ann", here=True)]
     allowed = TableState("KXQT", "playing", seats, 0, hints=True)
+    shown = snapshot(game.view, eyes_of(Seat(1)))
+    await seat(peer, allowed, snapshot_message(shown, len(game.events), game.legal()))
+    await keys.until(lambda ui, model: is_idle(ui, model) and model.legal is not None)
+    keys.press("s")
+    return allowed
+
+
+async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
+    """The host may forbid hints while a move is being looked for, and allow them again."""
     looking, may_answer = asyncio.Event(), asyncio.Event()
 
     async def suggest(view: View, legal: Legal) -> Suggestion:
@@ -324,16 +307,7 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
         return "" if ui.notice is None else ui.notice.text
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
-        join = await peer.receive(JoinTable)
-        shown = snapshot(game.view, eyes_of(Seat(1)))
-        await peer.send(
-            Seated(join.id, "KXQT", 1, "a-secret"),
-            allowed,
-            snapshot_message(shown, len(game.events), game.legal()),
-        )
-        await keys.until(lambda ui, model: is_idle(ui, model) and model.legal is not None)
-        keys.press("s")
+        allowed = await ask_for_a_hint(keys, peer)
         await looking.wait()
         await peer.send(structs.replace(allowed, hints=False))
         await keys.until(lambda _, model: model.state is not None and not model.state.hints)
@@ -360,8 +334,6 @@ async def test_any_key_stops_the_search_for_a_hint(keys: Keyboard, key: str) -> 
 
     The key that has begun the search begins no other one beside it.
     """
-    game = played(GameOptions(2, random_layout=True, starting=Seat(1)), 1, 0)
-    seats = [SeatSummary("Cosima", here=True), SeatSummary("Ann", here=True)]
     cancelled = asyncio.Event()
 
     async def suggest(_view: View, _legal: Legal) -> Suggestion:
@@ -372,16 +344,7 @@ async def test_any_key_stops_the_search_for_a_hint(keys: Keyboard, key: str) -> 
         raise AssertionError("nothing ends this but its cancellation")
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
-        join = await peer.receive(JoinTable)
-        shown = snapshot(game.view, eyes_of(Seat(1)))
-        await peer.send(
-            Seated(join.id, "KXQT", 1, "a-secret"),
-            TableState("KXQT", "playing", seats, 0, hints=True),
-            snapshot_message(shown, len(game.events), game.legal()),
-        )
-        await keys.until(lambda ui, model: is_idle(ui, model) and model.legal is not None)
-        keys.press("s")
+        await ask_for_a_hint(keys, peer)
         await keys.until(lambda ui, _: ui.ponders and ui.notice is not None)
         assert keys.client is not None
         cursor = keys.client.ui.page.game

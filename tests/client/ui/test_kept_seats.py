@@ -39,12 +39,12 @@ from tests.client.tables.test_draws import SEED, SHARES, played_game
 from tests.client.ui.keyboard import (
     Keyboard,
     gathering,
-    greet,
+    greet_with_a_table,
     is_idle,
     kept_seat_files,
     options_with_kept_seat,
     quit_table,
-    tables_in,
+    seat,
 )
 from tests.games import played
 
@@ -99,13 +99,8 @@ async def test_the_seat_of_a_finished_game_is_forgotten(keys: Keyboard, tmp_path
     game = played(GameOptions(2, random_layout=True), 1)
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
-        resume = await peer.receive(Resume)
-        await peer.send(
-            Seated(resume.id, "KXQT", 1),
-            gathering("Cosima", "Ann"),
-            snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
-        )
+        view = snapshot(game.view, eyes_of(Seat(1)))
+        await seat(peer, gathering("Cosima", "Ann"), snapshot_message(view, len(game.events), None))
         await keys.until(
             lambda ui, model: (
                 model.view is not None and isinstance(ui.page, Result) and not kept_seat_files(tmp_path)
@@ -130,8 +125,7 @@ async def test_unusable_seat_files_do_not_end_the_game(
     (tmp_path / "seats" / "0.json").write_text('{"token": "a-secret')
 
     async def act(peer: Peer) -> None:
-        await greet(peer, TableSummary("KXQT", "Bob", 2, 1, "gathering"))
-        await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
+        await greet_with_a_table(keys, peer)
         keys.press("\r")
         join = await peer.receive(JoinTable)
         await peer.send(Seated(join.id, "KXQT", 1, "a-secret"), gathering("Bob", "Ann"))
@@ -153,14 +147,8 @@ async def test_the_seat_of_the_next_game_is_kept_under_the_same_token(keys: Keyb
     game = played(GameOptions(2, random_layout=True), 1)
 
     async def act(peer: Peer) -> None:
-        await peer.welcome()
-        join = await peer.receive(JoinTable)
-        await peer.send(
-            Seated(join.id, "KXQT", 1, "a-secret"),
-            gathering("Cosima", "Ann"),
-            snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None),
-            Said("again?", 0),
-        )
+        over = snapshot_message(snapshot(game.view, eyes_of(Seat(1))), len(game.events), None)
+        await seat(peer, gathering("Cosima", "Ann"), over, Said("again?", 0))
         await keys.until(
             lambda ui, _: isinstance(ui.page, Result) and says(ui, "again?") and not kept_seat_files(tmp_path)
         )
@@ -200,11 +188,9 @@ async def test_a_returning_player_finds_the_share_among_the_draws(keys: Keyboard
         await peer.until_closed()
 
     async def finish(peer: Peer) -> None:
-        await peer.welcome()
-        resume = await peer.receive(Resume)
         game = played_game(SharedChance(SEED, (SHARES[0], shown.result(), NO_SHARE)))
         view = snapshot(game.view, eyes_of(Seat(1)))
-        await peer.send(Seated(resume.id, "KXQT", 1), table, snapshot_message(view, len(game.events), None))
+        await seat(peer, table, snapshot_message(view, len(game.events), None))
         fair = DrawsCheck(view.start.draws, own=True)
         await keys.until(lambda _, model: model.draws.check() == fair)
         await quit_table(keys, peer)
