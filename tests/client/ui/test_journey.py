@@ -1,7 +1,12 @@
-"""Whole games in a real terminal: server, bots and client as `palatinus play` starts them."""
+"""Whole journeys in a real terminal: games, lessons and records, coming back, and what a terminal can do."""
 
+import contextlib
 import re
+import signal
+import subprocess
+import sys
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -10,10 +15,11 @@ import pytest
 from client.ui.at_table import HEX_POSITIONS, step
 from client.ui.draw.board import SMALL
 from client.ui.keys import Way
+from client.ui.lessons.pages import PAGES as LESSONS
 from engine.board import Hex
 from engine.record import names_in, replayed
 from tests.client.bots.test_search import search_processes
-from tests.client.ui.pty_terminal import ROOT, TIMEOUT, Terminal
+from tests.client.ui.pty_terminal import ROOT, RUN_SUSPENDED, TIMEOUT, Terminal
 
 TOP = 1  # the board's first line on the screen
 WAYS = {"left": Way.WEST, "right": Way.EAST, "up": Way.UP, "down": Way.DOWN}
@@ -21,8 +27,8 @@ WAYS = {"left": Way.WEST, "right": Way.EAST, "up": Way.UP, "down": Way.DOWN}
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Return an environment with a temporary home folder."""
-    return {"HOME": str(tmp_path)}
+    """Return an environment with a temporary home folder, and one for what is kept."""
+    return {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
 
 
 def text_on(terminal: Terminal, cell: Hex) -> str:
@@ -259,3 +265,207 @@ def test_a_record_from_its_first_tile_to_its_result(environment: dict[str, str],
         terminal.press("q")
         assert terminal.ended()[0] == 0
         assert terminal.raw.isascii()
+
+
+def test_the_lessons_lead_to_a_game(environment: dict[str, str]) -> None:
+    """Past all exercises, and in a window too small for text and board together."""
+    with Terminal("learn", "--name", "Ann", environment=environment) as terminal:
+        for number, page in enumerate(LESSONS, start=1):
+            terminal.shows(rf"Lesson {number} of {len(LESSONS)}", re.escape(page.title))
+            if number == 5:
+                terminal.resize(20, 10)
+                terminal.shows("Merchants +5/", "A merchant lives")
+                terminal.press("\x1b[6~")
+                terminal.settle()  # in a larger window the key would lead to the next lesson
+                terminal.resize(120, 40)
+                terminal.shows("Lesson 5 of", "YOUR HAND")
+                terminal.resize(80, 24)
+            terminal.press("enter" if number == len(LESSONS) else "\x1b[6~")
+        terminal.shows(r"Palatinus · [A-Z]{4} · ", "PLAYERS")
+        terminal.press("ctrl-c")
+        terminal.shows(r"Quit\?")
+        terminal.press("y")
+        assert terminal.ended()[0] == 0
+    plain = {**environment, "NO_COLOR": "1"}
+    with Terminal("learn", "--ascii", environment=plain) as terminal:
+        terminal.shows("Lesson 1 of")
+        terminal.press("q")
+        assert terminal.ended()[0] == 0
+        assert terminal.raw.isascii()
+
+
+def kept_seat_files(tmp_path: Path) -> list[Path]:
+    """Return the files of the kept seats."""
+    return list((tmp_path / "state" / "palatinus" / "seats").glob("*.json"))
+
+
+@contextlib.contextmanager
+def served(*options: str, port: str = "0") -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    """Run a server and yield its address; in the end it is killed, as in a crash."""
+    command = [sys.executable, str(ROOT / "palatinus.py"), "serve", "--host", "127.0.0.1", "--port", port]
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            address = next(found[0] for line in process.stdout if (found := re.search(r"ws://\S+", line)))
+            yield address, process
+        finally:
+            process.kill()
+
+
+@contextlib.contextmanager
+def bot_table(address: str) -> Iterator[str]:
+    """Let a bot open a table for two, and yield the table's code."""
+    command = [sys.executable, str(ROOT / "palatinus.py"), "bot", address, "--random-layout", "--seed", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().split()[1]
+        finally:
+            process.kill()
+
+
+def hand_and_empty_fields(terminal: Terminal) -> tuple[list[str], list[str]]:
+    """Return the hand and the names of the empty fields."""
+    hand = terminal.found(r"\d [ESLMA][mfs]\*? .*?(?:×\d|none)")
+    return hand, [re.findall(r"[A-G][1-6]", text_on(terminal, cell))[0] for cell in empty_hexes(terminal)]
+
+
+def wait_for_turn(terminal: Terminal) -> tuple[list[str], list[str]]:
+    """Wait for this player's turn; return the hand and the empty fields."""
+    terminal.shows(r"Your turn: place")
+    return hand_and_empty_fields(terminal)
+
+
+def check_resumed(terminal: Terminal, before: tuple[list[str], list[str]]) -> None:
+    """Check that the player is in the same seat of the same game."""
+    terminal.shows(r"You are back in your seat, as Ann\.")
+    assert wait_for_turn(terminal) == before
+
+
+@pytest.mark.slow
+def test_a_killed_terminal_gets_its_seat_back(environment: dict[str, str], tmp_path: Path) -> None:
+    """By the table's code, from the lobby, and after a crash of the server."""
+    data = ("--data", str(tmp_path / "data"))
+    with served(*data) as (address, server), bot_table(address) as table:
+        named = ("--name", "Ann")
+        with Terminal("join", address, table, *named, environment=environment) as first:
+            wait_for_turn(first)
+            place_first_piece(first)
+            before = wait_for_turn(first)
+            (file,) = kept_seat_files(tmp_path)
+            with Terminal("join", address, table, *named, environment=environment) as second:
+                second.shows(
+                    rf"The game at table {table} has begun", "the lobby"
+                )  # the seat is not taken over
+                assert "your seat" not in second.text
+                first.end(signal.SIGKILL)
+                second.press("r")
+                second.shows(rf"{table} .*your seat")
+                second.press("enter")
+                check_resumed(second, before)
+                place_first_piece(second)
+                before = wait_for_turn(second)
+                second.end(signal.SIGKILL)
+        with Terminal("join", address, table, "--new", *named, environment=environment) as other:
+            other.shows(rf"The game at table {table} has begun", "the lobby")
+            other.press("q")
+            assert other.ended()[0] == 0
+        with Terminal("join", address, table, *named, environment=environment) as third:
+            check_resumed(third, before)
+            place_first_piece(third)
+            before = wait_for_turn(third)
+            third.press("q")
+            third.shows(r"Quit\?")
+            third.press("y")
+            code, left = third.ended()
+            assert code == 0
+            assert f"palatinus join {address} {table} --name Ann" in left
+        server.send_signal(signal.SIGKILL)
+        server.wait()
+        with (
+            served(*data, port=address.rpartition(":")[2]),
+            Terminal("join", address, table, *named, environment=environment) as fourth,
+        ):
+            fourth.shows(r"You are back in your seat, as Ann\.")
+            fourth.until(lambda _: hand_and_empty_fields(fourth) == before, "the same hand and board")
+            assert kept_seat_files(tmp_path) == [file]
+            fourth.press("q", "y")
+            assert fourth.ended()[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown", "keys", "leave"),
+    [
+        ((), "Learn the game", "jn", "\rq"),  # while a name is being typed
+        pytest.param(
+            ("play", "--players", "2", "--starts", "me"),
+            "Your turn: lay",
+            "r:lay",
+            "\x03qy",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_suspended_and_resumed(
+    environment: dict[str, str], arguments: tuple[str, ...], shown: str, keys: str, leave: str
+) -> None:
+    """Ctrl-Z restores the terminal for the shell; in the foreground again, the page is as before."""
+    with Terminal(*arguments, environment=environment, script=RUN_SUSPENDED) as terminal:
+        terminal.shows(shown)
+        before = terminal.text
+        terminal.press(*keys)
+        terminal.until(lambda text: text != before, "page after the keys")
+        terminal.settle()
+        page = terminal.text
+        terminal.press("ctrl-z")
+        terminal.shows(rf"stopped by {128 + signal.SIGTSTP}", "xcase|tostop")
+        terminal.assert_restored()
+        assert re.search(r"[^-]icanon\b", terminal.text)
+        assert re.search(r"[^-]echo\b", terminal.text)
+        terminal.press("enter")
+        terminal.until(lambda text: text == page, "page as it was")
+        assert terminal.raw.count(b"\x1b[?1004h") == 2
+        terminal.press(*leave)
+        assert terminal.ended()[0] == 0
+
+
+def test_redrawn(environment: dict[str, str]) -> None:
+    """Ctrl-L and a new size draw the whole screen again."""
+    with Terminal("learn", environment=environment) as terminal:
+        terminal.shows(r"1 of \d+")
+        page = terminal.text
+        terminal.wipe()
+        terminal.press("ctrl-l")
+        terminal.until(lambda text: text == page, "page as it was")
+        terminal.resize(100, 30)
+        terminal.shows(r"1 of \d+")
+        terminal.resize(80, 24)
+        terminal.until(lambda text: text == page, "page as it was")
+        terminal.press("q")
+        assert terminal.ended()[0] == 0
+
+
+def bells(terminal: Terminal) -> int:
+    """Return how often the terminal has been rung: no other sequence of the client ends with that byte."""
+    return terminal.raw.count(b"\a")
+
+
+def test_called_unless_the_window_has_the_focus(environment: dict[str, str]) -> None:
+    """With bell, title and notice, and again at each turn."""
+    arguments = ("play", "--players", "2", "--random-layout", "--starts", "me", "--name", "Ann")
+    environment = {**environment, "TERM": "xterm-kitty"}
+    with Terminal(*arguments, environment=environment) as terminal:
+        terminal.shows("Your turn: place")
+        assert bells(terminal) == 0  # who has just started it is there
+        for turn, (given, piece) in enumerate(((True, "f"), (False, "m"), (True, "m")), start=1):
+            terminal.focus(given=given)
+            field = terminal.found(r"\b[A-G][1-6]\b")[0]
+            before = bells(terminal)
+            terminal.press(":", f"{piece} {field}", "enter")
+            terminal.shows(rf"YOUR HAND +{16 - turn}\b", "Your turn: place")
+            assert (bells(terminal) > before) is not given
+        notices = re.findall(rb"\x1b\]777;notify;([^;]*);(.*?)\x1b\\", terminal.raw)
+        assert [sentence for _title, sentence in notices] == [b"Your turn: place a piece"]
+        assert re.search(rb"\x1b\]2;Your turn: place a piece - Palatinus \w{4}\x1b\\", terminal.raw)
+        terminal.press("q", "y")
+        assert terminal.ended()[0] == 0

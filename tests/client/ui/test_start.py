@@ -41,25 +41,26 @@ def test_every_line_can_be_chosen() -> None:
         (4, requests.Errand.LOOK_BACK),
         (5, requests.GoTo(SERVERS[0])),
         (9, requests.GoTo(SERVERS[1])),
+        (3, requests.Errand.SEARCH),
     ):
         assert request_after(UI, NOWHERE, *["down"] * down, "enter") == request
     chosen, at_first = updated(UI, ChooseLine(2), NOWHERE)
     assert at_first is None
     assert updated(chosen, ChooseLine(2), NOWHERE)[1] == requests.Errand.HOST
     assert request_after(UI, NOWHERE, "q") == requests.Errand.QUIT
+    assert request_after(UI, NOWHERE, "escape") is None
+    assert request_after(UI, NOWHERE, "escape", "y") == requests.Errand.QUIT
 
 
 def test_a_game_against_bots_is_set_up() -> None:
-    assert request_after(UI, NOWHERE, "5", "x", "s", "enter") == requests.PlayBots(
-        5, "slave", random_layout=True
-    )
-    assert request_after(UI, NOWHERE, "s", "s", "enter") == requests.PlayBots(
-        3, "plebeian", random_layout=False
-    )
-    for times, people in ((2, People.SABINES), (5, People.ARCADIANS), (6, None)):
-        assert request_after(UI, NOWHERE, *"p" * times, "enter") == requests.PlayBots(
-            3, "plebeian", random_layout=False, people=people
-        )
+    for keys, game in (
+        ("5xs", requests.PlayBots(5, "slave", random_layout=True)),
+        ("ss", requests.PlayBots(3, "plebeian", random_layout=False)),
+        ("pp", requests.PlayBots(3, "plebeian", random_layout=False, people=People.SABINES)),
+        ("ppppp", requests.PlayBots(3, "plebeian", random_layout=False, people=People.ARCADIANS)),
+        ("pppppp", requests.PlayBots(3, "plebeian", random_layout=False)),
+    ):
+        assert request_after(UI, NOWHERE, *keys, "enter") == game
 
 
 def test_bots_take_their_time_if_they_are_to() -> None:
@@ -83,16 +84,6 @@ def test_how_the_player_is_called_is_set() -> None:
     assert "your turn: no bell, no title, desktop notices (OSC 9) " in words("b", "t", "d")
     assert "your turn: bell, title, no notices " in words("b", "b", "d", "d", "d")
     assert words(*"dddd") == words()
-
-
-def test_escape_asks_before_it_quits() -> None:
-    assert request_after(UI, NOWHERE, "escape") is None
-    assert request_after(UI, NOWHERE, "escape", "y") == requests.Errand.QUIT
-    assert request_after(UI, NOWHERE, "q") == requests.Errand.QUIT
-
-
-def test_joining_looks_for_servers() -> None:
-    assert request_after(UI, NOWHERE, *["down"] * 3, "enter") == requests.Errand.SEARCH
 
 
 def test_an_address_is_typed_and_completed() -> None:

@@ -73,6 +73,17 @@ def test_page(page: str, size: str) -> None:
     assert_screen(f"{page}-{size}", text_of(drawn(ui, model, UNICODE, *SIZES[size])))
 
 
+@pytest.mark.parametrize("page", ["laying", "placing", "scoring-piece"])
+def test_page_in_ascii_and_in_a_large_window(page: str) -> None:
+    """There is no character beyond ASCII; in the large one, hexes are larger, with the panel beside them."""
+    ui, model = PAGES[page]()
+    text = text_of(drawn(ui, model, ASCII, 80, 24))
+    assert text.isascii()
+    assert_screen(f"{page}-ascii", text)
+    if page != "laying":
+        assert_screen(f"{page}-160x50", text_of(drawn(ui, model, UNICODE, 160, 50)))
+
+
 def test_talk_stays_above_the_log_until_it_is_read() -> None:
     """Whatever happens, the board stays where it was, and the bar of any window counts what was not read."""
     ui, model = talking()
@@ -99,13 +110,6 @@ def test_talk_stays_above_the_log_until_it_is_read() -> None:
     assert "Indeed." in text_of(drawn(after(ui, model, "T", "escape"), model, UNICODE, 120, 40))
 
 
-@pytest.mark.parametrize("page", ["placing", "scoring-piece"])
-def test_page_in_a_large_window(page: str) -> None:
-    """The board has the room: larger hexes, with panel and log beside it."""
-    ui, model = PAGES[page]()
-    assert_screen(f"{page}-160x50", text_of(drawn(ui, model, UNICODE, 160, 50)))
-
-
 def test_points_of_past_games_are_seen_beside_long_names() -> None:
     """Names are cut where there is no room for them, points are not."""
     game = PastGame(
@@ -119,15 +123,6 @@ def test_points_of_past_games_are_seen_beside_long_names() -> None:
     assert re.findall(r"(\w)\1* (\d\d\*?)", row.partition("KXQT")[2]) == [
         ("a", "11"), ("b", "22"), ("c", "33"), ("d", "44"), ("e", "55*"),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("page", ["laying", "placing", "scoring-piece"])
-def test_page_in_ascii(page: str) -> None:
-    """These pages have no character beyond ASCII."""
-    ui, model = PAGES[page]()
-    text = text_of(drawn(ui, model, ASCII, 80, 24))
-    assert text.isascii()
-    assert_screen(f"{page}-ascii", text)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -192,17 +187,14 @@ def test_a_game_can_be_started_when_everybody_is_there(bots: bool) -> None:
 
 
 def test_the_options_of_the_chosen_table_are_shown() -> None:
-    """Layout and absence policy are in words below the list."""
+    """Layout and absence policy are in words below the list; a deserted game is seen for what it is."""
     tables = (*TABLES, TableSummary("QRST", "Ann", 3, 1, "gathering", False, ByVote(600)))
     ui = Ui("Ann", ADDRESS, page=Lobby(tables, frozenset({"QRST"}), 2))
     text = text_of(drawn(ui, TableModel(), UNICODE, 80, 24))
     assert "after 10 min away, a player may be replaced by a bot, by vote" in text
     assert "waiting for players     your seat" in text
-
-
-def test_a_deserted_game_is_seen_for_what_it_is() -> None:
-    tables = (structs.replace(TABLES[1], deserted=True), structs.replace(TABLES[0], deserted=True))
-    text = text_of(drawn(Ui("Ann", ADDRESS, page=Lobby(tables)), TableModel(), UNICODE, 80, 24))
+    deserted = tuple(structs.replace(each, deserted=True) for each in TABLES)
+    text = text_of(drawn(Ui("Ann", ADDRESS, page=Lobby(deserted)), TableModel(), UNICODE, 80, 24))
     assert "5 of 5  playing, all away" in text
     assert "1 of 3  waiting for players " in text
 
@@ -261,29 +253,16 @@ def test_the_field_under_the_mouse_is_explained() -> None:
     assert "FIELD C4" not in text_of(drawn(after(over, model, "l"), model, UNICODE, 80, 24))
 
 
-def test_a_refusal_is_shown_below_the_board() -> None:
-    """It is visible at every size."""
+def test_what_the_player_has_to_know_is_shown() -> None:
+    """A refusal below the board at every size, an outage at the top, and ways to go on with a typed line."""
     ui, model = placing()
     refused = replace(ui, notice=Notice("C4 is taken. Choose an empty field.", refusal=True))
     for width, height in SIZES.values():
         assert "C4 is taken." in text_of(drawn(refused, model, UNICODE, width, height))
-
-
-def test_a_lost_connection_is_shown_at_the_top() -> None:
-    ui, model = placing()
     lost = replace(ui, now=3.0, lost=Outage("The connection broke.", 5.0))
     assert "Trying again in 2 s." in plain(drawn(lost, model, UNICODE, 80, 24).lines[0])
-
-
-def test_quitting_a_running_game_asks_first() -> None:
-    ui, model = placing()
-    assert "Quit?" in text_of(drawn(after(ui, model, "q"), model, UNICODE, 80, 24))
-
-
-def test_the_line_being_typed_and_its_completions() -> None:
-    ui, model = placing()
-    frame = drawn(after(ui, model, ":", "m", "*", " ", "C"), model, UNICODE, 80, 24)
-    assert plain(frame.lines[-1]).startswith(" : m* C    m* C")
+    typing = drawn(after(ui, model, *":m* C"), model, UNICODE, 80, 24)
+    assert plain(typing.lines[-1]).startswith(" : m* C    m* C")
 
 
 def test_wide_names_keep_the_columns_straight() -> None:

@@ -22,7 +22,7 @@ from client.ui.state import Ui
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.board import HILLS
 from engine.game import Game, GameOptions
-from engine.pieces import Piece, Seat, Wolf
+from engine.pieces import Seat, Wolf
 from engine.record import names_in, replayed
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
@@ -274,9 +274,3 @@ def test_the_longest_names_leave_room_for_the_move() -> None:
     title = screen_of(after(start(recording), "right", "1")).split("\n")[0]
     assert "move 1 of 42" in title
     assert "seen by WWW" in title
-
-
-def test_all_eyes_know_all_pieces() -> None:
-    view = seen_in(after(start(), *typed("42"))).view
-    assert view is not None
-    assert all(isinstance(piece, Piece) for piece in view.placed.values())
