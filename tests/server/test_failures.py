@@ -3,23 +3,45 @@
 import asyncio
 import contextlib
 import random
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.pieces import Seat
 from protocol.codes import CloseCode, Code
-from protocol.messages import EnterLobby, JoinTable, Leave, ListTables, Online, Refused, Sync, Tables
-from server.app import running
+from protocol.messages import (
+    EnterLobby,
+    JoinTable,
+    Leave,
+    ListTables,
+    Online,
+    OpenTable,
+    Refused,
+    Sync,
+    Tables,
+)
+from server.app import Running, running
 from server.config import Config
 from server.failures import Tasks
 from server.logs import describe
-from server.storage.journal import Journal
+from server.storage.entries import Entry, Opened, Taken
+from server.storage.postgresql.journal import PostgresJournal
+from server.storage.sqlite.journal import SqliteJournal
+from server.tables import lobby, shared_tables
+from server.tables.absence.deadlines import Unattended
 from server.tables.online.lobby_chat import LobbyChat
+from server.tables.priority_lock import PriorityLock
 from server.tables.requests import Requests
+from server.tables.table import Table
+from tests.server.cluster.running_cluster import cluster
 from tests.server.manual_clock import FastClock
 from tests.server.peer import (
     TIMEOUT,
     Peer,
+    all_caught_up,
     connected,
     eventually,
     game,
@@ -28,6 +50,9 @@ from tests.server.peer import (
     play_on,
     table_of,
 )
+from tests.server.storage.conformance.stores import journal_at, rows
+from tests.server.storage.test_journal import journal_of, resumed, table_facts
+from tests.server.storage.test_reasons import logged
 
 
 async def test_a_failing_table_does_not_harm_the_others(
@@ -118,13 +143,14 @@ async def test_a_table_that_is_lost_while_a_move_is_stored_has_not_failed(
 ) -> None:
     """The move counts, wherever the table is now, and the players are sent to find it."""
     async with memory_server() as server, game(server.port, 2) as peers:
-        append = Journal.append
+        journal = server.lobby._journal
+        append = journal.append
 
         async def lost(*arguments: Any) -> None:
             await append(*arguments)
             server.lobby.give_up()
 
-        monkeypatch.setattr(Journal, "append", lost)
+        monkeypatch.setattr(journal, "append", lost)
         mover = peer_on_turn(peers)
         assert mover is not None
         await mover.send(mover.random_move(random.Random(1)))
@@ -156,3 +182,211 @@ async def test_a_player_who_leaves_a_failing_table_is_answered(monkeypatch: pyte
             asking = JoinTable(peers[0].next_id(), seated.table, "Anna")
             assert (await peers[0].refused(asking)).code == Code.TABLE_CLOSED
         await peers[0].open(2)
+
+
+# -- a table that cannot go on, whatever is stored of it, is set aside; nobody else notices --------------
+
+
+ENTRIES: list[Entry] = [Opened(2, random_layout=True, starting=None), Taken(0, "Anna", "0" * 64)]
+
+
+class Unfit(Table):
+    """A table that fails with a state that nobody has thought of, when it has begun."""
+
+    def summary(self) -> Any:
+        if self.code == "ODDS":
+            self._context.deadlines.set(Unattended(), 0)
+            raise ZeroDivisionError("Em*")
+        return super().summary()
+
+
+@pytest.fixture
+def unfit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lobby, "Table", Unfit)
+
+
+async def refusal(port: int, code: str) -> str:
+    """Return why somebody cannot join a table."""
+    async with connected(port) as peer:
+        return (await peer.refused(JoinTable(1, code, "Bruno"))).code
+
+
+@pytest.mark.usefixtures("unfit")
+async def test_a_start_sets_aside_what_cannot_go_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The log says which table, and holds nothing of it; nothing that it has begun goes on."""
+    journal = SqliteJournal(tmp_path)
+    for code in ("WELL", "ODDS", "FINE"):
+        await journal.append(code, 0, ENTRIES)
+    await journal.close()
+    async with running(Config(data=tmp_path)) as server:
+        assert sorted(server.lobby.tables) == ["FINE", "WELL"]
+        assert await refusal(server.port, "ODDS") == Code.TABLE_DAMAGED
+    log = logged(caplog)
+    assert 'aside: table=ODDS entries=2 reason="it cannot go on: ZeroDivisionError"' in log
+    assert "Em*" not in log
+
+
+@pytest.mark.usefixtures("unfit")
+async def test_a_server_sets_aside_what_it_takes_up_and_cannot_go_on(database: str) -> None:
+    """It goes on, and so do the tables that come along; a table without entries is damaged as well."""
+    async with cluster(database, "one") as (one,):
+        async with journal_at(database, "gone") as journal:
+            for code in ("WELL", "ODDS", "FINE"):
+                await journal.append(code, 0, ENTRIES)
+            await rows(database, "INSERT INTO game_table (code) VALUES ('NONE') RETURNING code")
+        await eventually(lambda: sorted(one.lobby.tables) == ["FINE", "WELL"])
+        await eventually(lambda: {"NONE", "ODDS"} <= set(one.lobby._journal.codes_set_aside))
+        assert [await refusal(one.port, code) for code in ("ODDS", "NONE")] == [Code.TABLE_DAMAGED] * 2
+
+
+async def lose_the_lease_after(
+    patch: pytest.MonkeyPatch, journal: PostgresJournal, owner: object, name: str
+) -> None:
+    """Let the lease be lost once, just when something has been done."""
+    work: Callable[..., Any] = getattr(owner, name)
+
+    async def done(*args: Any) -> Any:
+        result = await work(*args)
+        patch.undo()
+        journal._lease._fenced()
+        return result
+
+    patch.setattr(owner, name, done)
+
+
+async def test_a_table_opened_just_when_the_lease_is_lost_is_not_here(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody learns of it, and it goes on where it is taken up: here, under the next lease."""
+    async with cluster(database, "one") as (one,), connected(one.port) as peer:
+        journal = one.lobby._journal
+        assert isinstance(journal, PostgresJournal)
+        await lose_the_lease_after(monkeypatch, journal, journal, "append_together")
+        await peer.send(OpenTable(1, 2, "Anna"))
+        assert (await peer.closed())[0] == CloseCode.SERVICE_RESTART
+        await eventually(lambda: bool(one.lobby.tables))
+        assert all(journal.holds(code) for code in one.lobby.tables)
+
+
+async def test_a_table_taken_up_just_when_the_lease_is_lost_is_not_here(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is taken up again, by whoever comes first."""
+    async with cluster(database, "one") as (one,):
+        journal = one.lobby._journal
+        assert isinstance(journal, PostgresJournal)
+        begun: list[str] = []
+        new_table = one.lobby.registry._new_table
+
+        def noted(code: str, state: Any) -> Table:
+            assert journal.holds(code)
+            begun.append(code)
+            return new_table(code, state)
+
+        one.lobby.registry._new_table = noted
+        await lose_the_lease_after(monkeypatch, journal, shared_tables, "folded")
+        async with journal_at(database, "gone") as gone:
+            await gone.append("ONCE", 0, ENTRIES)
+        await eventually(lambda: list(one.lobby.tables) == ["ONCE"])
+        await asyncio.sleep(0)
+        assert begun == ["ONCE"]
+
+
+# -- a task that is cancelled while the journal stores what it asked for ---------------------------------
+
+
+@contextlib.asynccontextmanager
+async def disk_that_waits(server: Running) -> AsyncIterator[None]:
+    """Let nothing be stored before the context ends."""
+    on = threading.Event()
+    journal = journal_of(server)
+    journal._thread.submit(on.wait)
+    try:
+        yield
+    finally:
+        on.set()
+
+
+async def cancelled_while_stored(server: Running, work: Awaitable[object]) -> None:
+    """Cancel `work` in the middle of a commit, twice, and wait until it has ended."""
+    async with disk_that_waits(server):
+        task = asyncio.ensure_future(work)
+        await eventually(lambda: journal_of(server)._queue._at_work is not None)
+        for _ in range(2):
+            task.cancel()
+            await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_move_that_is_stored_is_played(tmp_path: Path) -> None:
+    """Everybody sees it, the next player moves, and a restart finds the same game."""
+    config = Config(data=tmp_path, durable="full")
+    async with running(config) as server, game(server.port, 3) as peers:
+        table, mover = table_of(server, peers), peers[0]
+        session = table._context.audience.seated[Seat(0)]
+        await cancelled_while_stored(server, table.handle(session, mover.random_move(random.Random(1))))
+        await all_caught_up(peers, mover.seq + 1)
+        await play_on(peers, random.Random(2), moves=3)
+        before = table_facts(table.state)
+    async with running(config) as server, resumed(server.port, *peers) as again:
+        assert table_facts(table_of(server, again).state) == before
+
+
+async def test_a_table_that_is_archived_can_be_brought_back(tmp_path: Path) -> None:
+    """The archive knows it, though the task that archived it was cancelled."""
+    config = Config(data=tmp_path, durable="full")
+    async with running(config) as server, game(server.port, 2) as peers:
+        for peer in peers:
+            await peer.done(Leave(peer.next_id()))
+        table = table_of(server, peers)
+        await cancelled_while_stored(server, table.archive(attended=False))
+        assert peers[0].code in server.lobby.archived
+        await peers[0].resume(peers[0].code, peers[0].token)
+
+
+# -- the lock of a table ---------------------------------------------------------------------------------
+
+
+async def let_all_tasks_run() -> None:
+    """Let every task run until it waits."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_urgent_work_comes_first_and_all_other_in_order() -> None:
+    """Urgent work comes first even if it asked last."""
+    lock, order = PriorityLock(), list[str]()
+
+    async def work(name: str) -> None:
+        await lock.acquire(urgent=name.isupper())
+        order.append(name)
+        await asyncio.sleep(0)
+        lock.release()
+
+    await lock.acquire()
+    async with asyncio.TaskGroup() as tasks:
+        for name in "abXcY":
+            tasks.create_task(work(name))
+        await let_all_tasks_run()
+        assert (order, len(lock)) == ([], 5)
+        lock.release()
+    assert "".join(order) == "XYabc"
+
+
+async def test_the_lock_is_not_lost_with_a_cancelled_task() -> None:
+    """The task may be cancelled while it waits or at the moment it gets the lock."""
+    lock = PriorityLock()
+    await lock.acquire()
+    early, late, last = (asyncio.create_task(lock.acquire()) for _ in range(3))
+    await let_all_tasks_run()
+    early.cancel()
+    await let_all_tasks_run()
+    assert len(lock) == 2
+    lock.release()
+    late.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await late
+    await asyncio.wait_for(last, TIMEOUT)
+    lock.release()
+    await asyncio.wait_for(lock.acquire(), TIMEOUT)

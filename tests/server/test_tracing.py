@@ -21,7 +21,7 @@ from server.tracing import move_span, span, traced_as_asked
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import eventually, game, memory_server, peer_on_turn, play_on
 from tests.server.storage.test_journal import full_disk
-from tests.server.tables.absence.absent import served
+from tests.server.tables.hosted import served
 from tests.server.traces import traces
 
 STEPS = ["decide", "store", "tell"]

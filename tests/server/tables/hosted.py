@@ -1,35 +1,54 @@
-"""A server whose hosts use their powers."""
+"""A server for the tests of tables, on a clock that only they advance, and what its players do."""
 
 import contextlib
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from client.bots.brains import at_random
-from protocol.messages import (
-    ChangeSetting,
-    Events,
-)
+from protocol.messages import ChangeSetting, Events, TableState, Vote
 from protocol.settings import Setting
 from server.app import Running, running
-from server.config import Config, Limits
+from server.config import Choose, Config, Limits
+from server.tables.absence.policy import ActingPolicy
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    Peer,
-    all_caught_up,
-    peer_on_turn,
-)
+from tests.server.peer import Peer, all_caught_up, peer_on_turn, table_of
+
+LONG_PAUSE = 3600.0
 
 
 @contextlib.asynccontextmanager
-async def served(data: Path | None = None, time: ManualClock | None = None) -> AsyncIterator[Running]:
-    """Run a server with a quick stand-in, on a clock that only the test advances."""
-    clock = time or ManualClock()
+async def served(
+    data: Path | None = None,
+    time: ManualClock | None = None,
+    *,
+    stand_in: Choose = at_random,
+    brains: Mapping[str, Choose] = MappingProxyType({}),
+    pause: float = 0.0,
+) -> AsyncIterator[Running]:
+    """Run a server whose stand-in and bots take this pause for a move, on a clock that only tests advance."""
+    clock, limits = time or ManualClock(), Limits(stand_in_seconds=pause)
     config = Config(
-        data=data, stand_in=at_random, limits=Limits(stand_in_seconds=0), timers=lambda: clock, seed=1
+        data=data, stand_in=stand_in, brains=brains, limits=limits, timers=lambda: clock, seed=1
     )
     async with running(config) as server:
         yield server
+
+
+async def state_where(peer: Peer, condition: Callable[[TableState], bool]) -> TableState:
+    """Return the state of the table as soon as it meets the condition."""
+    state = next((each for each in reversed(peer.received) if isinstance(each, TableState)), None)
+    while state is None or not condition(state):
+        state = await peer.until(TableState)
+    return state
+
+
+async def next_state_where(peer: Peer, condition: Callable[[TableState], bool]) -> TableState:
+    """Return the next state of the table that meets the condition."""
+    while not condition(state := await peer.until(TableState)):
+        pass
+    return state
 
 
 async def changed(host: Peer, *settings: Setting) -> None:
@@ -38,16 +57,17 @@ async def changed(host: Peer, *settings: Setting) -> None:
         await host.done(ChangeSetting(host.next_id(), setting))
 
 
-async def play_to_the_end(peers: list[Peer]) -> None:
-    """Play with whatever else moves until the game is over."""
-    rng = random.Random(1)
+async def play_to_the_end(peers: Sequence[Peer], seed: int = 1) -> list[Events]:
+    """Play with whatever else moves until the game is over; return the events of those other moves."""
+    chooser, of_others = random.Random(seed), list[Events]()
     while peers[0].view is None or peers[0].view.result is None:
         if (mover := peer_on_turn(peers)) is not None:
-            await mover.done(mover.random_move(rng))
+            await mover.done(mover.random_move(chooser))
             await all_caught_up(peers, mover.seq)
         else:
-            await peers[0].until(Events)
+            of_others.append(await peers[0].until(Events))
             await all_caught_up(peers, peers[0].seq)
+    return of_others
 
 
 async def play_moves_of_stand_in(peers: list[Peer], moves: int) -> None:
@@ -55,3 +75,29 @@ async def play_moves_of_stand_in(peers: list[Peer], moves: int) -> None:
         while not (await peers[0].until(Events)).events:
             pass
         await all_caught_up(peers[1:], peers[0].seq)
+
+
+async def disconnect(peer: Peer, among: Peer) -> TableState:
+    """Break the peer's connection; return the state in which `among` sees it."""
+    seat = peer.seat
+    assert seat is not None
+    await peer.socket.close()
+    return await next_state_where(among, lambda state: not state.seats[seat].here)
+
+
+def held_by_bot(seat: int) -> Callable[[TableState], bool]:
+    return lambda state: state.seats[seat].bot
+
+
+def policy_of(server: Running, peers: Sequence[Peer]) -> ActingPolicy:
+    policy = table_of(server, peers)._context.policy
+    assert isinstance(policy, ActingPolicy)
+    return policy
+
+
+def vote(peer: Peer, seat: int, *, agree: bool = True) -> Vote:
+    return Vote(peer.next_id(), seat, agree)
+
+
+def tally(state: TableState, seat: int) -> tuple[list[int], int]:
+    return state.seats[seat].votes, state.seats[seat].votes_needed

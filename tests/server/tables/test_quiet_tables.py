@@ -1,26 +1,11 @@
 """What spectators say at a table that is quiet while the game runs."""
 
-from protocol.messages import (
-    EndGame,
-    Said,
-    SaidBefore,
-    Say,
-    StartGame,
-    Sync,
-)
+from protocol.messages import EndGame, Said, SaidBefore, Say, StartGame, Sync
 from protocol.settings import Quiet
 from server.tables.chat import Talk
-from tests.server.peer import (
-    Peer,
-    all_caught_up,
-    connected,
-    full_table,
-    game,
-    memory_server,
-)
+from tests.server.peer import Peer, all_caught_up, connected, full_table, game, memory_server
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.hosted import changed, play_to_the_end
-from tests.server.tables.states import state_where
+from tests.server.tables.hosted import changed, play_to_the_end, state_where
 
 
 async def test_no_byte_of_what_spectators_say_reaches_a_seat_while_a_quiet_game_runs() -> None:

@@ -1,10 +1,15 @@
 """Bots of the server: who seats them, how they play, and what becomes of them."""
 
 import contextlib
+import logging
 import random
+import re
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 
 from client.bots.brains import at_random
@@ -35,40 +40,22 @@ from protocol.messages import (
     Welcome,
 )
 from server.app import Running, running
-from server.config import Choose, Config, Limits
+from server.config import Brain, Choose, Config, InProcess, Limits
+from server.logs import describe
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    Peer,
-    all_caught_up,
-    check_views,
-    connected,
-    eventually,
-    full_table,
-    game,
-    peer_on_turn,
-    table_of,
-)
+from tests.server.peer import Peer, check_views, connected, eventually, full_table, game, table_of
+from tests.server.process import serving
 from tests.server.storage.test_journal import resumed, table_facts
-from tests.server.tables.absence.absent import policy_of
-from tests.server.tables.states import state_where
+from tests.server.tables import hosted
+from tests.server.tables.hosted import play_to_the_end, policy_of, state_where
+from tests.server.thinking.brains import Waiting, cheating, ending, hanging, raising, steady
+from tests.server.thinking.test_processes import thinkers
 
 BRAINS: Mapping[str, Choose] = {"random": at_random, "greedy": greedy}
 PAUSE = 1.0
 
 
-@contextlib.asynccontextmanager
-async def served(
-    data: Path | None = None,
-    time: ManualClock | None = None,
-    brains: Mapping[str, Choose] = BRAINS,
-    pause: float = 0,
-) -> AsyncIterator[Running]:
-    """Run a server with bots, on a clock that only the test advances."""
-    clock = time or ManualClock()
-    limits = Limits(stand_in_seconds=pause)
-    config = Config(data=data, brains=brains, limits=limits, timers=lambda: clock, seed=1)
-    async with running(config) as server:
-        yield server
+served = partial(hosted.served, brains=BRAINS)
 
 
 async def seated_bot(host: Peer, level: str = "random", seat: int | None = None) -> TableState:
@@ -82,18 +69,6 @@ async def latest(peer: Peer) -> TableState:
     """Return the last state of the table that the peer was sent."""
     await peer.ask(Ping(peer.next_id()))
     return next(each for each in reversed(peer.received) if isinstance(each, TableState))
-
-
-async def play_to_the_end(peers: list[Peer]) -> None:
-    """Play with the bots until the game is over."""
-    rng = random.Random(1)
-    while peers[0].view is None or peers[0].view.result is None:
-        if (mover := peer_on_turn(peers)) is None:
-            await peers[0].news()
-            await all_caught_up(peers[1:], peers[0].seq)
-        else:
-            await mover.done(mover.random_move(rng))
-            await all_caught_up(peers, mover.seq)
 
 
 # -- seating ----------------------------------------------------------------------------------------
@@ -364,3 +339,119 @@ async def test_a_game_counts_as_played_if_two_people_or_more_have_moved(people: 
     async with served() as server, game(server.port, 3, bots=bots) as peers:
         await play_to_the_end(peers)
         assert table_of(server, peers).state.played == (people == 2)
+
+
+# -- bots of the server that think in processes ----------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def served_in_processes(brain: Choose, **limits: float) -> AsyncIterator[Running]:
+    """Run a server whose bots of level `slow` think in processes, with as many as they like."""
+    brains: dict[str, Brain] = {"quick": at_random, "slow": InProcess(brain)}
+    allowed = Limits(stand_in_seconds=0, bots_cpu=1.0, **limits)  # type: ignore[arg-type]
+    config = Config(brains=brains, stand_in=InProcess(brain), seed=1, limits=allowed, timers=ManualClock)
+    async with running(config) as server:
+        yield server
+
+
+async def play_rounds(host: Peer, rounds: int) -> None:
+    """Have the host and a bot move in turn."""
+    chooser = random.Random(1)
+    for _ in range(rounds):
+        await host.done(host.random_move(chooser))
+        while host.legal is None:
+            await host.news()
+
+
+async def test_a_process_is_started_with_the_first_move_and_ends_with_the_server() -> None:
+    """A bot that needs none plays without; all of a game is played with one."""
+    async with served_in_processes(steady) as server:
+        async with game(server.port, 2, bots={1: "quick"}) as (host,):
+            await play_rounds(host, 2)
+            assert not thinkers()
+        async with game(server.port, 2, bots={1: "slow"}) as peers:
+            await play_to_the_end(peers)
+            check_views(table_of(server, peers), peers)
+            assert len(thinkers()) == 1
+    assert not thinkers()
+
+
+@pytest.mark.parametrize("brain", [raising, cheating, lambda *_: None])
+async def test_a_bot_whose_brain_fails_moves_all_the_same(
+    brain: Choose, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log says so once, and nothing of what the brain knew."""
+    async with served_in_processes(brain) as server, game(server.port, 2, bots={1: "slow"}) as (host,):
+        await play_rounds(host, 2)
+    told = [each for each in caplog.records if each.name.startswith("server.tables.absence")]
+    assert [each.levelno for each in told] == [logging.WARNING]
+    assert describe(told[0]).startswith("a bot failed and a simpler one moves for it: reason=")
+    assert not re.search(r"[A-Z][mfs]\*?", describe(told[0]).partition(":")[2])
+
+
+@pytest.mark.parametrize(("brain", "seconds"), [(hanging, 0.6), (ending, 60.0)])
+async def test_a_bot_whose_process_is_lost_moves_all_the_same(brain: Choose, seconds: float) -> None:
+    """Nobody waits for it for long, and no process is left."""
+    async with (
+        served_in_processes(brain, bots_seconds=seconds) as server,
+        game(server.port, 2, bots={1: "slow"}) as (host,),
+    ):
+        await play_rounds(host, 1)
+        await eventually(lambda: not thinkers())
+
+
+async def test_a_bot_that_thinks_delays_no_other_table(tmp_path: Path) -> None:
+    """Neither people nor quick bots; and when it has thought, it moves."""
+    brain = Waiting(tmp_path)
+    async with served_in_processes(brain) as server, game(server.port, 2, bots={1: "slow"}) as (host,):
+        await host.done(host.random_move(random.Random(1)))
+        await eventually(lambda: bool(brain.thinkers()))
+        async with game(server.port, 2, bots={1: "quick"}) as others:
+            await play_to_the_end(others)
+        assert len(brain.thinkers()) == 1
+        brain.go_on()
+        while host.legal is None:
+            await host.news()
+
+
+async def test_bots_of_levels_that_are_no_longer_offered_play_as_ever(tmp_path: Path) -> None:
+    """Those of a journal from before; nobody seats new ones."""
+    with_former = Config(data=tmp_path, seed=1, timers=ManualClock, limits=Limits(stand_in_seconds=0))
+    async with (
+        running(replace(with_former, brains={"greedy": steady})) as server,
+        game(server.port, 2, bots={1: "greedy"}) as (host,),
+    ):
+        await play_rounds(host, 1)
+    asked: list[Seat] = []
+
+    def as_ever(view: View, legal: Legal, rng: random.Random) -> Command:
+        asked.append(legal.seat)
+        return at_random(view, legal, rng)
+
+    now = replace(with_former, brains={"new": steady}, former_brains={"greedy": as_ever})
+    async with running(now) as server, resumed(server.port, host) as (back,):
+        assert (await back.refused(SeatBot(back.next_id(), "greedy"))).code == Code.ALREADY_STARTED
+        await play_to_the_end([back])
+        assert set(asked) == {1}
+
+
+async def test_a_server_that_is_killed_leaves_no_process() -> None:
+    """Not even while these think, for seconds."""
+    async with (
+        serving("--memory", "--bots-cpu", "2") as server,
+        game(server.port, 3, bots={1: "consul", 2: "consul"}) as (host,),
+    ):
+        process = psutil.Process(server.process.pid)
+        assert not process.children()
+        await host.done(host.random_move(random.Random(1)))
+        await eventually(lambda: len(process.children()) > 0)
+        thinking = process.children()
+        process.kill()
+        await eventually(lambda: not any(map(lives, thinking)))
+
+
+def lives(process: psutil.Process) -> bool:
+    """Tell whether the process has not ended; a zombie has."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False

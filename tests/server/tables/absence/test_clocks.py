@@ -4,14 +4,19 @@ import contextlib
 import random
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from engine.game import Game, GameOptions
 from engine.pieces import Seat
+from engine.redaction import snapshot
+from engine.view import SPECTATOR
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import Done, Events, Leave, PlacePiece, Refused, SeatSummary, Sync, TableState
+from server.tables.absence.pace import Pace
 from server.tables.state.clocks import Clocks
+from tests.games import games, played, seeds
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     all_caught_up,
@@ -24,8 +29,7 @@ from tests.server.peer import (
     table_of,
 )
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.absence.absent import LONG_PAUSE, disconnect, policy_of, served
-from tests.server.tables.states import next_state_where
+from tests.server.tables.hosted import LONG_PAUSE, disconnect, next_state_where, policy_of, served
 
 
 async def test_the_stand_in_moves_when_the_move_clock_runs_out() -> None:
@@ -183,3 +187,32 @@ def test_a_clock_comes_with_the_next_round() -> None:
     now = clocks.policy
     clocks.begin_round()
     assert (now, clocks.policy) == (WAIT, MoveClock(7))
+
+
+# -- how long bots take for a move -----------------------------------------------------------------------
+
+
+@given(games(), seeds)
+def test_the_pace_is_drawn_and_tells_nothing(game: Game, seed: int) -> None:
+    """Who sees no hidden piece would draw the same time from the same chance; it is 1.5 to 4 seconds."""
+    assume(not game.over)
+    public = snapshot(game.view, SPECTATOR)
+    pauses = [Pace(1.0, seed, human=True).pause(view, among_people=True) for view in (game.view, public)]
+    assert pauses[0] == pauses[1]
+    assert 1.5 <= pauses[0] <= 4.0
+
+
+def test_a_bot_alone_with_a_person_or_in_a_hurry_takes_no_more_than_it_must() -> None:
+    view = played(GameOptions(2), 1, 1).view
+    assert Pace(1.0, 1, human=True).pause(view, among_people=False) == 1.0
+    assert Pace(1.0, 1, human=False).pause(view, among_people=True) == 1.0
+    assert Pace(0.0, 1, human=True).pause(view, among_people=True) == 0.0
+    assert Pace(1.0, 1, human=True).pause_when_late(view, among_people=False) == 0.0
+
+
+def test_moves_differ_in_their_time() -> None:
+    view, pace = played(GameOptions(3), 1, 8).view, Pace(1.0, 1, human=True)
+    for draw in (pace.pause, pace.pause_when_late):  # at once, a late move would show when it was chosen
+        drawn = {draw(view, among_people=True) for _ in range(10)}
+        assert len(drawn) == 10
+        assert min(drawn) >= 1.5

@@ -29,8 +29,15 @@ from tests.games import begun
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, eventually, full_table, game, table_of
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.absence.absent import disconnect, held_by_bot, policy_of, served, tally, vote
-from tests.server.tables.states import next_state_where
+from tests.server.tables.hosted import (
+    disconnect,
+    held_by_bot,
+    next_state_where,
+    policy_of,
+    served,
+    tally,
+    vote,
+)
 
 seat_numbers = st.integers(0, 3)
 

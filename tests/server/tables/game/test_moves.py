@@ -201,3 +201,16 @@ async def test_a_connection_that_was_taken_over_cannot_move() -> None:
         await peers[0].nothing_but_pong()
         assert peers[0].seq == 4
         assert table.state.entry_count == entries + 1
+
+
+# -- whole games over real sockets -----------------------------------------------------------------------
+
+
+async def test_a_move_costs_each_seat_less_than_100_bytes() -> None:
+    """This is the average, without the start and the scoring."""
+    async with memory_server() as server, game(server.port, 4, watched=True) as peers:
+        before = [len(peer.frames) for peer in peers]
+        await play_on(peers, random.Random(7), moves=28)
+        for peer, start in zip(peers, before, strict=True):
+            sizes = [len(frame) for frame in peer.frames[start:]]
+            assert sum(sizes) / len(sizes) < 100

@@ -27,8 +27,7 @@ from server.tables.game.pauses import OTHERS_WAIT_SECONDS, PAUSES
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, check_views, game, play_on, table_of
 from tests.server.storage.test_journal import resumed, table_facts
-from tests.server.tables.hosted import served
-from tests.server.tables.states import state_where
+from tests.server.tables.hosted import served, state_where
 
 
 async def pause(peer: Peer, *, on: bool = True) -> None:
