@@ -29,9 +29,7 @@ async def served(
 ) -> AsyncIterator[Running]:
     """Run a server whose stand-in and bots take this pause for a move, on a clock that only tests advance."""
     clock, limits = time or ManualClock(), Limits(stand_in_seconds=pause)
-    config = Config(
-        data=data, stand_in=stand_in, brains=brains, limits=limits, timers=lambda: clock, seed=1
-    )
+    config = Config(data=data, stand_in=stand_in, brains=brains, limits=limits, timers=lambda: clock, seed=1)
     async with running(config) as server:
         yield server
 
