@@ -16,7 +16,6 @@ from server.storage.owner import Condition, Verdict
 from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import KnownCommits, known_commits
-from server.storage.sqlite.identity import is_copy
 from server.storage.sqlite.inspection import (
     View,
     beside,
@@ -31,6 +30,7 @@ from server.storage.sqlite.inspection import (
     view_of,
 )
 from server.storage.sqlite.journal_file import FILE_NAME, unusable
+from server.storage.sqlite.ledger import is_copy
 from server.storage.sqlite.write_ahead_log import is_intact
 from server.storage.stored_tables import Place, Row, Standing, Stored, rechecked
 

@@ -32,7 +32,7 @@ from protocol.absence import WAIT, ByBot
 from server.errors import JournalError
 from server.storage.entries import Entry
 from server.storage.postgresql.database import Database
-from server.storage.postgresql.database_tables import everything_in
+from server.storage.postgresql.database_tables import DatabaseTables
 from server.storage.postgresql.schema import prepare
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.stored_tables import SetAside, Stored
@@ -340,7 +340,7 @@ class Round:
         """Return the entries of every table, and which node had which table when; raises JournalError."""
         if self._cluster is None:
             return await journal_in(self._data), None
-        content = await asyncio.to_thread(everything_in, self._cluster.url)
+        content = await asyncio.to_thread(DatabaseTables(self._cluster.url).everything)
         if aside := [table.code for table in content.tables if isinstance(table, SetAside)]:
             raise JournalError(f"tables are set aside: {aside}")
         connection = await Database(self._cluster.url).connect()

@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from server.storage.postgresql.signals import Signal
+from server.storage.postgresql.database import Signal
 from server.storage.stored_tables import COLUMNS
 from simulation.broken.leases import NO_CHECK
 from simulation.rows import Lock, Row, Transaction, refusal

@@ -30,12 +30,12 @@ from protocol.refusals import sentence
 from server.admin.client import ask, copied
 from server.admin.endpoint import SOCKET_NAME, NoServer, connected
 from server.admin.failures import AdminFailure
+from server.errors import JournalError, JournalInUse
 from server.storage.entries import whole_events
 from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.data_folder import DataFolder
-from server.storage.sqlite.folder_lock import FolderInUse, FolderLock
-from server.storage.sqlite.journal_file import FILE_NAME
+from server.storage.sqlite.journal_file import FILE_NAME, locked
 
 _UNFINISHED: Final = ".unfinished"
 
@@ -172,13 +172,13 @@ def _served(file: Path) -> bool:
     """Return whether this is one of the files that a running server keeps its games in."""
     if file.name not in {FILE_NAME, f"{FILE_NAME}-wal", LIST_NAME}:
         return False
-    try:
-        FolderLock(file.parent).close()
-    except FolderInUse:
-        return True
-    except OSError:  # there is no such folder: to be told when the file is written
+    if not file.parent.is_dir():  # to be told when the file is written
         return False
-    return False
+    try:
+        with locked(file.parent):
+            return False
+    except JournalError as error:
+        return isinstance(error, JournalInUse)
 
 
 def _writer_into(file: Path) -> Callable[[CopyReport | SnapshotReport, BinaryIO], None]:

@@ -130,7 +130,7 @@ def _tables_copied(arguments: argparse.Namespace) -> int:
     database, data = _database_module(), _folder(arguments)
     try:
         if arguments.back:
-            content = database.everything_in(arguments.database, alone=True)
+            content = database.DatabaseTables(arguments.database).everything(alone=True)
             if damaged := content.damaged:
                 text = _("these tables are damaged: {codes}. Start the server once: it will set them aside")
                 raise WrongUse(text.format(codes=", ".join(damaged)))

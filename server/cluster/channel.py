@@ -18,14 +18,20 @@ from typing import Any, Final, TypeVar
 
 import asyncpg
 
-from server.cluster.codec import NotUnderstood, decode, encode
-from server.cluster.messages import SECONDS_OF_A_QUESTION, Draining, Message, NodeQuestion
+from server.cluster.messages import (
+    SECONDS_OF_A_QUESTION,
+    Draining,
+    Message,
+    NodeQuestion,
+    NotUnderstood,
+    decode,
+    encode,
+)
 from server.cluster.others import Known, Others, SameAddress
 from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.postgresql import telling
-from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
-from server.storage.postgresql.signals import Signal, listen
+from server.storage.postgresql.database import FAILED, Connection, Database, Signal, listen, reason_of
 from server.storage.postgresql.telling import READ_AT_ONCE, Node, Outgoing, Tally, Told
 
 M = TypeVar("M", bound=Message)

@@ -6,10 +6,12 @@ another tag.
 
 from typing import Annotated, Final, TypeAlias
 
+import msgspec
 from msgspec import Meta, Struct
 
-from protocol.limits import CHAT_LENGTH, TOKENS_SHOWN
+from protocol.limits import CHAT_LENGTH, NAME_LENGTH, TOKENS_SHOWN
 from protocol.messages import Name, RemarkNumber, TableCode, TableSummary, Whereabouts
+from protocol.text import unsafe
 
 QUESTION_BYTES: Final = 4096
 ANSWER_BYTES: Final = 49_152  # of each part
@@ -76,3 +78,53 @@ class AnswerPart(Struct, frozen=True, tag_field="t", tag="answer"):
 Message: TypeAlias = PublicTable | PersonElsewhere | RemarkElsewhere | Draining | NodeQuestion | AnswerPart
 
 SECONDS_OF_A_QUESTION: Final = 10.0  # then who asked has given up, and it is not delivered any more
+
+
+MOST_BYTES: Final = 65_536
+
+_DECODER: Final = msgspec.msgpack.Decoder(Message)
+_ENCODER: Final = msgspec.msgpack.Encoder()
+
+
+class NotUnderstood(ValueError):
+    """This is not what any server of this version tells."""
+
+
+def encode(message: Message) -> bytes:
+    """Return the bytes of a message; raises ValueError if they are too many."""
+    body = _ENCODER.encode(message)
+    if len(body) > MOST_BYTES:
+        raise ValueError(f"{type(message).__name__} has {len(body)} bytes")
+    return body
+
+
+def decode(body: bytes) -> Message:
+    """Return the message with these bytes; raises NotUnderstood.
+
+    Whoever can write into the database can tell anything, and what is told here is shown to people.
+    """
+    if len(body) > MOST_BYTES:
+        raise NotUnderstood("too long")
+    try:
+        message: Message = _DECODER.decode(body)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise NotUnderstood(type(error).__name__) from error
+    if any(text and unsafe(text) is not None for text in _texts(message)):
+        raise NotUnderstood("a text that may not be shown")
+    if isinstance(message, PublicTable) and len(message.summary.host) > NAME_LENGTH:
+        raise NotUnderstood("a long name")
+    return message
+
+
+def _texts(message: Message) -> tuple[str, ...]:
+    match message:
+        case PublicTable(summary):
+            return summary.host, summary.title
+        case PersonElsewhere(name):
+            return (name,)
+        case RemarkElsewhere(_, name, text):
+            return name, text
+        case Draining():
+            return ()
+        case NodeQuestion() | AnswerPart():
+            return ()  # which the admin command makes fit to be shown

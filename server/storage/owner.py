@@ -240,5 +240,14 @@ class OwnersTables(ABC):
     def _change(self, codes: Sequence[str], make: Callable[[], Operation[Outcome]]) -> Outcome:
         """Carry out an operation that changes these tables, all or none."""
 
+    @property
     @abstractmethod
-    def _damaged(self, what: str) -> JournalError: ...
+    def _place(self) -> object:
+        """The file or the database, as it is shown."""
+
+    def _damaged(self, what: str) -> JournalError:
+        return JournalError(
+            "the journal {file} is damaged: {reason}. See what is intact with palatinus tables check",
+            file=self._place,
+            reason=what,
+        )

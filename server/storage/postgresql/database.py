@@ -1,12 +1,16 @@
 """Where the database is, and how to connect to it: every wait has a time-out, and no password is shown."""
 
 import asyncio
+import enum
 import errno
+import hashlib
 import re
 import socket
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, TypeAlias
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import asyncpg
 
@@ -14,7 +18,6 @@ from engine.errors import Template
 from server.config import Durable
 from server.errors import JournalError, NotStored, NotStoredNow
 from server.storage import reasons
-from server.storage.postgresql.url import fault_in, senseless
 from server.storage.reasons import Fault, Misfit
 
 # The library has no types.
@@ -44,6 +47,14 @@ _NOT_LET_IN: Final = "28"  # a class
 # The disk of "normal" is the database's own: no weaker level outlives the end of PostgreSQL's processes, as a
 # journal in a file outlives the server's. "full" waits for synchronous standbys as well.
 _SYNCHRONOUS: Final[dict[Durable, str]] = {"normal": "local", "full": "on"}
+_SCHEMES: Final = ("postgresql", "postgres")
+_CHOICES: Final = {
+    "sslmode": ("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
+    "sslnegotiation": ("postgres", "direct"),
+    "target_session_attrs": ("any", "primary", "standby", "read-write", "read-only", "prefer-standby"),
+}
+_FILES: Final = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
+_HIGHEST_PORT: Final = 65535
 
 
 class WrongUrl(Misfit, OSError):
@@ -110,52 +121,46 @@ class Database:
         """Return the error for a database that cannot be used at the start: what is wrong, and what to do."""
         if isinstance(error, WrongUrl):
             return error.fault
-        about = {"database": self, "reason": reason_of(error)}
         state = str(getattr(error, "sqlstate", ""))
         if state == _READ_ONLY or isinstance(error, asyncpg.TargetServerAttributeNotMatched):
-            return JournalError(
+            text = Template(
                 "the database {database} does not accept changes: {reason}. If it is a "
                 "standby, list all hosts in --database and append "
-                "?target_session_attrs=primary",
-                **about,
+                "?target_session_attrs=primary"
             )
-        if state == _TOO_MANY_CONNECTIONS:
-            return JournalError(
+        elif state == _TOO_MANY_CONNECTIONS:
+            text = Template(
                 "the database {database} accepts no more connections: {reason}. Each server"
-                " needs four: raise max_connections",
-                **about,
+                " needs four: raise max_connections"
             )
-        if state == _NO_SUCH_DATABASE:
-            return JournalError(
+        elif state == _NO_SUCH_DATABASE:
+            text = Template(
                 "cannot use the database {database}: {reason}. Make it with createdb, or choose another "
-                "--database",
-                **about,
+                "--database"
             )
-        if state == _NO_RIGHTS or state[:2] == _NOT_LET_IN:
-            return JournalError(
+        elif state == _NO_RIGHTS or state[:2] == _NOT_LET_IN:
+            text = Template(
                 "cannot use the database {database}: {reason}. Give its user the rights and the password, or "
-                "name another user in --database",
-                **about,
+                "name another user in --database"
             )
-        if isinstance(error, socket.gaierror):
-            return JournalError(
+        elif isinstance(error, socket.gaierror):
+            text = Template(
                 "cannot find the database {database}: no computer with this name is known here. Check the "
-                "name, and whether this computer is connected to a network",
-                database=self,
+                "name, and whether this computer is connected to a network"
             )
-        if isinstance(error, TimeoutError):
-            return JournalError(
-                "the database {database} does not answer in time. Check whether it can be reached from here",
-                database=self,
+        elif isinstance(error, TimeoutError):
+            text = Template(
+                "the database {database} does not answer in time. Check whether it can be reached from here"
             )
-        if _nobody_answers(error):
-            return JournalError(
-                "nothing answers at the database {database}. Start it, or choose another --database",
-                database=self,
+        elif _nobody_answers(error):
+            text = Template(
+                "nothing answers at the database {database}. Start it, or choose another --database"
             )
-        return JournalError(
-            "cannot use the database {database}: {reason}. Start it, or choose another --database", **about
-        )
+        else:
+            text = Template(
+                "cannot use the database {database}: {reason}. Start it, or choose another --database"
+            )
+        return JournalError(text, database=self, reason=reason_of(error))
 
 
 def _nobody_answers(error: BaseException) -> bool:
@@ -207,3 +212,97 @@ def refused_by_database(error: Exception) -> bool:
 def takes_no_changes(error: Exception) -> bool:
     """Return whether the database says that it is a standby, or otherwise read-only, by now."""
     return isinstance(error, asyncpg.PostgresError) and error.sqlstate == _READ_ONLY
+
+
+class Signal(enum.Enum):
+    """What there is to see, and how PostgreSQL's channel for that begins."""
+
+    TABLES_WAIT = "palatinus_tables_"  # to be taken up: heard where the lease is renewed, at once
+    TOLD = "palatinus_"  # by a server, or no longer: the schema's `tell` sends it, too
+
+    @property
+    def notify(self) -> str:
+        """Return the SQL that notifies all servers of the schema."""
+        return f"pg_notify('{self.value}' || md5(current_schema()), '')"
+
+    def channel(self, schema: str) -> str:
+        """Return the channel's name: it is one of the whole database, and a schema's may be too long."""
+        return self.value + hashlib.md5(schema.encode(), usedforsecurity=False).hexdigest()
+
+
+async def notify(connection: Connection, signal: Signal) -> None:
+    """Notify all servers when the transaction is committed."""
+    await connection.execute(f"SELECT {signal.notify}")
+
+
+async def listen(
+    connection: Connection, database: Database, signal: Signal, heard: Callable[[str], None]
+) -> None:
+    """Call `heard` with the text of each such notification that comes while the connection lasts."""
+
+    def called(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
+        heard(payload)
+
+    await connection.add_listener(signal.channel(database.schema), called)
+
+
+# -- the URL: no sentence repeats a part which may be a password ---------------------------------------
+
+
+def fault_in(url: str) -> JournalError | None:
+    """Return what is wrong with a URL, None if nothing is that can be told without connecting."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return senseless()
+    # A slash or a question mark of a password ends what is taken for the host.
+    if parts.scheme not in _SCHEMES or ("@" in parts.path + parts.query and "@" not in parts.netloc):
+        return senseless()
+    options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    return _wrong_host(parts.netloc.rpartition("@")[2], options) or _wrong_option(options)
+
+
+def senseless() -> JournalError:
+    """Return the error for a URL of which nobody can say what is wrong."""
+    return JournalError(
+        "--database has to be a URL such as postgresql://palatinus@db.example.org/palatinus. "
+        "Write a password into ~/.pgpass"
+    )
+
+
+def _wrong_host(named: str, options: Mapping[str, str]) -> JournalError | None:
+    hosts = [unquote(host) for host in (named or options.get("host", "")).split(",")]
+    if len(hosts) > 1 and not all(hosts):
+        return JournalError("the list of hosts in --database has an empty entry")
+    after = [host.rpartition("]")[2] for host in hosts if not host.startswith("/")]  # an IPv6 address
+    ports = [each.rpartition(":")[2] for each in after if ":" in each]
+    ports += filter(None, options.get("port", "").split(","))
+    if all(port.isdecimal() and 0 < int(port) <= _HIGHEST_PORT for port in ports if port):
+        return None
+    return JournalError(
+        "a port in --database has to be a number up to {most}, as in "
+        "postgresql://palatinus@db.example.org:5432/palatinus. Write a password into ~/.pgpass",
+        most=_HIGHEST_PORT,
+    )
+
+
+def _wrong_option(options: Mapping[str, str]) -> JournalError | None:
+    for name, choices in _CHOICES.items():
+        if name in options and options[name] not in choices:
+            return JournalError(
+                "{option} in --database has to be one of {choices}", option=name, choices=", ".join(choices)
+            )
+    for name in _FILES:
+        if name in options:
+            try:
+                with Path(options[name]).open("rb"):
+                    pass
+            except (OSError, ValueError) as error:
+                reason = getattr(error, "strerror", None) or type(error).__name__
+                return JournalError(
+                    "cannot read {file}, which {option} in --database names: {reason}",
+                    file=options[name],
+                    option=name,
+                    reason=reason,
+                )
+    return None

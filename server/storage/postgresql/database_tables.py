@@ -4,25 +4,35 @@ Looking changes nothing, and servers may run meanwhile.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
 from protocol.admin import StoredReport
 from server.errors import JournalError
 from server.storage import operations
-from server.storage.operations import Operation, Outcome
-from server.storage.owner import Check, CheckedTable, Condition, OwnersTables, Salvaged, Verdict, table_faults
+from server.storage.operations import Operation, Outcome, archive_rows, tables_in_use, tables_set_aside
+from server.storage.owner import (
+    Check,
+    CheckedTable,
+    Condition,
+    OwnersTables,
+    Salvaged,
+    Verdict,
+    describe_tables,
+    table_faults,
+)
 from server.storage.postgresql import lease
 from server.storage.postgresql import tables_in_database as stored
-from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
-from server.storage.postgresql.inspection import inspected, listed
+from server.storage.postgresql.database import FAILED, Connection, Database, Signal, notify, reason_of
 from server.storage.postgresql.schema import check, prepare
-from server.storage.postgresql.signals import Signal, notify
-from server.storage.stored_tables import Everything
+from server.storage.stored_tables import COLUMNS, Everything, Stored, archived_from
 
 T = TypeVar("T")
 
 _SECONDS_FOR_ALL: Final = 600.0  # tables, which may be many
+_TABLES_AT_ONCE: Final = 500
+_LENGTH: Final = COLUMNS["archive"].split(", ").index("length")
+_GONE: Final = "it has no entries"
 
 
 class DatabaseTables(OwnersTables):
@@ -35,13 +45,29 @@ class DatabaseTables(OwnersTables):
     def __init__(self, url: str) -> None:
         self._database = Database(url)
 
+    @property
+    def _place(self) -> Database:
+        return self._database
+
+    def everything(self, *, alone: bool = False) -> Everything:
+        """Return all that the database holds; raises JournalError if it is in use, unless that may be.
+
+        It may not if `alone`.
+        """
+
+        async def read(connection: Connection) -> Everything:
+            if alone:
+                await _check_alone(connection)
+            return await stored.carry_out(connection, operations.everything())
+
+        return self._looked_at(read)
+
     def check(self) -> Check:
         """Look at every table closely."""
 
         def told(verdict: Verdict) -> tuple[CheckedTable, bool]:
-            return CheckedTable.of(
-                verdict
-            ), verdict.condition is not Condition.WHOLE and verdict.since is None
+            is_new = verdict.condition is not Condition.WHOLE and verdict.since is None
+            return CheckedTable.of(verdict), is_new
 
         found = self._looked_at(lambda connection: inspected(connection, None, told))
         faults = table_faults(table.code for table, is_new in found if is_new)
@@ -87,28 +113,6 @@ class DatabaseTables(OwnersTables):
                 raise self._damaged(reason_of(error)) from error
 
         return _with(self._database, checked)
-
-    def _damaged(self, what: str) -> JournalError:
-        return JournalError(
-            "the journal {file} is damaged: {reason}. See what is intact with palatinus tables check",
-            file=self._database,
-            reason=what,
-        )
-
-
-def everything_in(url: str, *, alone: bool = False) -> Everything:
-    """Return all that a database holds; raises JournalError, also if it is not to be in use (`alone`)."""
-
-    database = Database(url)
-
-    async def read(connection: Connection) -> Everything:
-        await check(connection, database)
-        async with connection.transaction(isolation="repeatable_read", readonly=True):
-            if alone:
-                await _check_alone(connection)
-            return await stored.carry_out(connection, operations.everything())
-
-    return _with(database, read)
 
 
 def fill_database(url: str, content: Everything) -> None:
@@ -173,3 +177,74 @@ def _with(database: Database, work: Callable[[Connection], Awaitable[T]]) -> T:
         return asyncio.run(run())
     except (*FAILED, ValueError) as error:
         raise database.unusable(error) from error
+
+
+# What is intact and what is damaged: only a table's own rows say how far it had come, so one that is intact
+# but shorter than it was cannot be distinguished from one that never was longer.
+
+
+async def listed(connection: Connection, codes: Sequence[str] | None) -> list[StoredReport]:
+    """Return all tables, or those of them in `codes`, in a few words; raises ValueError."""
+    found: list[StoredReport] = []
+    async for part in _parts(connection, codes):
+        here = await stored.carry_out(connection, describe_tables(part))
+        gone = set(part) - {table.code for table in here}
+        found += [*here, *map(_lost, sorted(gone))]
+    return found
+
+
+async def inspected(
+    connection: Connection, codes: Sequence[str] | None, told: Callable[[Verdict], T]
+) -> list[T]:
+    """Return what `told` says of each table, or of those of them in `codes`: the archived ones first."""
+    archived, rest, aside = [], [], []
+    async for part in _parts(connection, codes):
+        archived += list(map(told, await _archived(connection, part)))
+        rest += list(map(told, await _in_use(connection, part)))
+        tables = await stored.carry_out(connection, tables_set_aside(part))
+        aside += [told(Verdict.of_set_aside(table)) for table in tables]
+    return archived + rest + aside
+
+
+async def _in_use(connection: Connection, codes: Sequence[str]) -> list[Verdict]:
+    rows = await connection.fetch(
+        "SELECT game_table.code, coalesce(greatest(max(number) + 1, count(number)), 0) FROM game_table"
+        " LEFT JOIN entry USING (code) WHERE place = '=' AND game_table.code = ANY ($1)"
+        " GROUP BY game_table.code ORDER BY min(opened)",
+        codes,
+    )
+    tables = {table.code: table for table in await stored.carry_out(connection, tables_in_use(codes))}
+    return [_verdict(tables.get(code) or Stored(code, [], [], None, _GONE), length) for code, length in rows]
+
+
+async def _archived(connection: Connection, codes: Sequence[str]) -> list[Verdict]:
+    rows = await stored.carry_out(connection, archive_rows(codes))
+    found = [_verdict(archived_from(row), row[_LENGTH]) for row in rows]
+    gone = await connection.fetch(
+        "SELECT code FROM game_table WHERE place = '~' AND code = ANY ($1)"
+        " AND NOT EXISTS (SELECT FROM archive WHERE archive.code = game_table.code) ORDER BY code",
+        codes,
+    )
+    return [*found, *(_verdict(Stored(code, [], [], 0, _GONE), 0) for (code,) in gone)]
+
+
+def _verdict(table: Stored, length: int) -> Verdict:
+    length = max(length, len(table.rows))
+    if table.damage is None:
+        return Verdict(table, Condition.WHOLE, length)
+    condition = Condition.DAMAGED if table.entries else Condition.LOST
+    return Verdict(table, condition, length, table.damage)
+
+
+def _lost(code: str) -> StoredReport:
+    return StoredReport(code, "gathering", False, (), 0, None, None, damaged=True, lost=True)
+
+
+async def _parts(connection: Connection, codes: Sequence[str] | None) -> AsyncIterator[list[str]]:
+    """Yield the codes of the tables that there are, a part at a time."""
+    rows = await connection.fetch(
+        "SELECT code FROM game_table WHERE $1::text[] IS NULL OR code = ANY ($1) ORDER BY opened", codes
+    )
+    found = [code for (code,) in rows]
+    for start in range(0, len(found), _TABLES_AT_ONCE):
+        yield found[start : start + _TABLES_AT_ONCE]

@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from server.errors import TableLost
-from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
-from server.storage.postgresql.signals import Signal
+from server.storage.postgresql.database import FAILED, Connection, Database, Signal, reason_of
 
 T = TypeVar("T")
 

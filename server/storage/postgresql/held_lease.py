@@ -13,10 +13,9 @@ from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.entries import Entry
 from server.storage.postgresql import lease
-from server.storage.postgresql.database import FAILED, Connection, Database, reason_of
+from server.storage.postgresql.database import FAILED, Connection, Database, Signal, listen, reason_of
 from server.storage.postgresql.line import Line
 from server.storage.postgresql.schema import prepare
-from server.storage.postgresql.signals import Signal, listen
 from server.storage.postgresql.tables_in_database import Fenced
 
 _RENEWALS: Final = 3  # within the time of a lease

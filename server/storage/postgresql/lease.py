@@ -10,8 +10,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import timedelta
 from typing import Final, NamedTuple
 
-from server.storage.postgresql.database import Connection
-from server.storage.postgresql.signals import Signal, notify
+from server.storage.postgresql.database import Connection, Signal, notify
 
 _SECONDS_TO_COME_BACK: Final = 10.0  # for a server that was cut off
 

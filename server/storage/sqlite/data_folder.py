@@ -17,8 +17,7 @@ from server.storage.owner import Check, CheckedTable, OwnersTables
 from server.storage.reasons import reason_of
 from server.storage.sqlite.inspection import inspected, reading, refuse_during_salvage, refuse_if_in_use
 from server.storage.sqlite.journal_file import FILE_NAME, locked, opened, unusable
-from server.storage.sqlite.ledger import Ledger
-from server.storage.sqlite.tables_in_file import carry_out
+from server.storage.sqlite.ledger import Ledger, carry_out
 from server.storage.stored_tables import Everything
 
 T = TypeVar("T")
@@ -37,16 +36,13 @@ class DataFolder(OwnersTables):
         if not data.is_dir() or not any(data.glob(f"{FILE_NAME}*")):
             raise JournalError("there is no journal in {folder}. Choose another --data", folder=data)
         with contextlib.ExitStack() as opening:
-            opening.enter_context(contextlib.closing(locked(data)))
+            opening.enter_context(locked(data))
             refuse_if_in_use(self._path)
             self._open = opening.pop_all()
 
-    def _damaged(self, what: str) -> JournalError:
-        return JournalError(
-            "the journal {file} is damaged: {reason}. See what is intact with palatinus tables check",
-            file=self._path,
-            reason=what,
-        )
+    @property
+    def _place(self) -> Path:
+        return self._path
 
     def __enter__(self) -> Self:
         return self
@@ -84,12 +80,11 @@ class DataFolder(OwnersTables):
         refuse_during_salvage(self._path)
         self._check_files()
         try:
-            with contextlib.closing(opened(self._path)) as database:
-                ledger = Ledger(database, self.data)
-                try:
-                    return ledger.change(make())
-                finally:
-                    ledger.close()
+            with (
+                contextlib.closing(opened(self._path)) as database,
+                contextlib.closing(Ledger(database, self.data)) as ledger,
+            ):
+                return ledger.change(make())
         except (OSError, sqlite3.Error) as error:
             raise JournalError(
                 "the journal could not be written: {reason}", reason=reason_of(error)
@@ -101,16 +96,15 @@ class DataFolder(OwnersTables):
 def make_folder(data: Path, content: Everything) -> None:
     """Store all tables in a folder that has no journal; raises JournalError."""
     path = data / FILE_NAME
-    with contextlib.closing(locked(data)):
+    with locked(data):
         if any(data.glob(f"{FILE_NAME}*")):
             raise JournalError("there is a journal in {folder} already. Choose another --data", folder=data)
         try:
-            with contextlib.closing(opened(path)) as database:
-                ledger = Ledger(database, data)
-                try:
-                    ledger.change(operations.insert(content))
-                finally:
-                    ledger.close()
+            with (
+                contextlib.closing(opened(path)) as database,
+                contextlib.closing(Ledger(database, data)) as ledger,
+            ):
+                ledger.change(operations.insert(content))
         except (OSError, sqlite3.Error) as error:
             for made in data.glob(f"{FILE_NAME}*"):
                 made.unlink(missing_ok=True)

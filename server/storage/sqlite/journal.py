@@ -21,7 +21,6 @@ from server.storage.operations import NotOwned, Operation, Outcome
 from server.storage.reasons import reason_of
 from server.storage.sqlite.checkpoints import Checkpoints, checkpoint
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
-from server.storage.sqlite.identity import write_copy
 from server.storage.sqlite.inspection import content_of
 from server.storage.sqlite.journal_file import (
     FILE_NAME,
@@ -33,10 +32,9 @@ from server.storage.sqlite.journal_file import (
     opened,
     unusable,
 )
-from server.storage.sqlite.ledger import Ledger
+from server.storage.sqlite.ledger import Ledger, carry_out, write_copy
 from server.storage.sqlite.open_files import NotInPlace, OpenFiles
 from server.storage.sqlite.ready import make_ready
-from server.storage.sqlite.tables_in_file import carry_out
 from server.storage.stored_tables import Stored
 
 T = TypeVar("T")
@@ -66,28 +64,22 @@ class SqliteJournal(Journal):
         self._health = Health(self._probe)
         self._loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as opening:
-            opening.enter_context(contextlib.closing(locked(data)))
+            opening.enter_context(locked(data))
             found = make_ready(data)
             self._unchanged: list[Stored] | None = list(found.in_use.values())  # since they were read
             self._database = opened(self.path, durable)
+            opening.callback(self._database.close)
+            for table in found.archived.values():
+                self._archive.add(table.code, table.game)
+            self._set_aside = {*found.set_aside}
             try:
                 self._files = OpenFiles(self.path)
                 opening.callback(self._files.close)
-                opening.callback(self._database.close)
-                for table in found.archived.values():
-                    self._archive.add(table.code, table.game)
-                self._set_aside = {*found.set_aside}
+                opening.callback(self._database.close)  # before its files
                 self._ledger = Ledger(self._database, data, self._files.check, found.standings)
                 opening.callback(self._ledger.close)
-            except (sqlite3.Error, ValueError) as error:
-                self._database.close()
-                raise damaged(self.path, error) from error
-            except OSError as error:
-                self._database.close()
-                raise unusable(self.path, error) from error
-            try:
                 self._checkpoints = Checkpoints(self.path, self._files, self._log_may_begin)
-            except sqlite3.Error as error:
+            except (sqlite3.Error, OSError) as error:
                 raise unusable(self.path, error) from error
             self._queue = CommitQueue(
                 self._begin_commit,

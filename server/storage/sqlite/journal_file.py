@@ -1,70 +1,29 @@
 """The journal's file: private, of one process alone, and brought to the newest schema when it is opened."""
 
+import errno
 import itertools
+import logging
+import os
 import sqlite3
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
 from server.config import Durable
 from server.errors import JournalError, JournalInUse, in_the_way
+from server.logs import about
 from server.storage.reasons import Misfit, reason_of
-from server.storage.sqlite.chain_migration import chain_tables
-from server.storage.sqlite.folder_lock import FolderInUse, FolderLock
+from server.storage.sqlite.schema import SCHEMA_VERSION, checked_version, number_of, transaction, upgrade
+
+log = logging.getLogger(__name__)
 
 FILE_NAME: Final = "palatinus.sqlite3"
-SCHEMA_VERSION: Final = 4
-_APPLICATION_ID: Final = 0x50414C41  # "PALA"
+_LOCKED_BY_ANOTHER: Final = frozenset({errno.EACCES, errno.EAGAIN, errno.EDEADLK})
 # A second server on the same file would number the same tables' entries again. With this variant of SQLite's
 # file access the process locks the file, not one connection, and no commit has to ask the system for a lock.
 _OF_THIS_PROCESS: Final = "" if sys.platform == "win32" else "&vfs=unix-excl"
-
-_ARCHIVE_2: Final = """CREATE TABLE archive (
-    code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL
-)"""
-_ARCHIVE: Final = """CREATE TABLE archive (
-    code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL, origin TEXT NOT NULL,
-    played INTEGER NOT NULL, length INTEGER NOT NULL, chain BLOB NOT NULL, opened INTEGER, changed INTEGER,
-    contents TEXT NOT NULL, seal BLOB NOT NULL
-)"""
-_SINCE_4: Final = (
-    """CREATE TABLE set_aside (
-        code TEXT PRIMARY KEY, since INTEGER NOT NULL, reason TEXT NOT NULL, entries BLOB NOT NULL,
-        whole INTEGER NOT NULL, length INTEGER NOT NULL
-    )""",
-    # Finished games whose records are not written yet.
-    "CREATE TABLE record_due (code TEXT PRIMARY KEY, ended INTEGER NOT NULL)",
-    "CREATE TABLE journal (id TEXT NOT NULL, commits INTEGER NOT NULL)",
-    "INSERT INTO journal VALUES (lower(hex(randomblob(8))), 0)",
-)
-_SCHEMA: Final = (
-    # In the order of writing, so that a commit for many tables touches the same last pages for all of them.
-    """CREATE TABLE entry (
-        id INTEGER PRIMARY KEY, code TEXT NOT NULL, number INTEGER NOT NULL, body TEXT NOT NULL, time INTEGER,
-        chain BLOB NOT NULL DEFAULT x'', added INTEGER NOT NULL DEFAULT 0
-    )""",
-    "CREATE INDEX entry_of_table ON entry (code)",
-    _ARCHIVE,
-    *_SINCE_4,
-)
-_NEWER: Final = range(SCHEMA_VERSION + 1, 1000)  # versions that may be written one day
-_MIGRATIONS: Final = {  # what makes the next version of each
-    1: ("ALTER TABLE entry ADD COLUMN time INTEGER", _ARCHIVE_2),
-    2: (
-        "ALTER TABLE archive ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE archive ADD COLUMN played INTEGER NOT NULL DEFAULT 1",
-        "UPDATE archive SET origin = code",  # nobody knows who opened them: each is of its own
-    ),
-    3: (
-        "ALTER TABLE entry ADD COLUMN chain BLOB NOT NULL DEFAULT x''",
-        "ALTER TABLE entry ADD COLUMN added INTEGER NOT NULL DEFAULT 0",  # by which commit
-        "ALTER TABLE archive RENAME TO archive_3",
-        _ARCHIVE,
-        *_SINCE_4,
-    ),
-}
 
 
 def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
@@ -87,21 +46,35 @@ def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
     return database
 
 
-def locked(data: Path) -> FolderLock:
-    """Lock the folder `data`, made if there is none, for this process alone.
+@contextmanager
+def locked(data: Path) -> Iterator[None]:
+    """Lock the folder `data`, made if there is none, whatever becomes of the files in it.
 
-    Raises JournalError if that cannot be, or another process has locked it.
+    The folder itself is locked, so nobody can remove the lock by deleting a file; Windows, where a folder
+    cannot be locked, has a file for it, which nobody can delete while it is open.
+    A file system without such locks is logged, and SQLite's own lock on the journal has to do.
+    Raises JournalError if the folder cannot be used, JournalInUse if another process has locked it.
     """
     path = data / FILE_NAME
     try:
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return FolderLock(data)
-    except FolderInUse as error:
-        raise in_use(path) from error
+        descriptor = _open_folder(data)
     except (FileExistsError, NotADirectoryError) as error:
         raise JournalError("{file} is not a folder. Choose another --data", file=in_the_way(data)) from error
     except OSError as error:
         raise unusable(path, error) from error
+    try:
+        try:
+            _lock(descriptor)
+        except OSError as error:
+            if error.errno in _LOCKED_BY_ANOTHER:
+                raise in_use(path) from error
+            log.warning(
+                "the folder cannot be locked", extra=about(path=str(data), reason=str(error.strerror))
+            )
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def connected(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
@@ -131,7 +104,7 @@ def mark(database: sqlite3.Connection) -> None:
 
     Raises sqlite3.Error if nothing can be stored.
     """
-    with _transaction(database):
+    with transaction(database):
         database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
@@ -165,61 +138,10 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
     if 0 < version < SCHEMA_VERSION:
         copied(database, path, f"v{version}")
     database.execute("PRAGMA journal_mode = WAL")
-    _number(database, "user_version")  # which opens the log, if the file had none before
+    number_of(database, "user_version")  # which opens the log, if the file had none before
     upgrade(database, version)
     with database:  # SQLite falls back to opening a file for reading without a word: this fails then
         database.execute("DELETE FROM entry WHERE false")
-
-
-def checked_version(database: sqlite3.Connection, path: Path) -> int:
-    """Return the version of a journal, 0 for an empty file.
-
-    Raises JournalError if it is of a newer version or not a journal, Misfit if its header is damaged.
-    """
-    version = _number(database, "user_version")
-    made = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
-    if {"entry", "archive", "set_aside", "journal"} <= made and version not in _NEWER:
-        # It has the newest schema, so only its header can be damaged.
-        if version != SCHEMA_VERSION or _number(database, "application_id") != _APPLICATION_ID:
-            raise Misfit("the header is damaged")
-        return version
-    if version > SCHEMA_VERSION:
-        raise JournalError(
-            "{file} was written by a newer Palatinus (journal {version}; this one reads {known}). "
-            "Update Palatinus, or choose another --data",
-            file=path,
-            version=version,
-            known=SCHEMA_VERSION,
-        )
-    if version == 0:
-        ours = not made
-    elif version == 1:  # which had no application id
-        ours = "entry" in made
-    else:
-        ours = _number(database, "application_id") == _APPLICATION_ID
-    if not ours:
-        raise JournalError("{file} is not a Palatinus journal. Choose another --data", file=path)
-    return version
-
-
-def upgrade(database: sqlite3.Connection, version: int) -> None:
-    """Bring a journal of this version to the newest one."""
-    if version == SCHEMA_VERSION:
-        return
-    with _transaction(database):
-        if version == 0:
-            _run(database, _SCHEMA)
-        for step in range(version or SCHEMA_VERSION, SCHEMA_VERSION):
-            _run(database, _MIGRATIONS[step])
-            if step == 3:
-                chain_tables(database)
-        database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
-
-def _run(database: sqlite3.Connection, statements: Iterable[str]) -> None:
-    for statement in statements:
-        database.execute(statement)
 
 
 def copied(database: sqlite3.Connection, path: Path, suffix: str) -> Path:
@@ -232,22 +154,24 @@ def copied(database: sqlite3.Connection, path: Path, suffix: str) -> Path:
     unfinished.touch(mode=0o600)
     with closing(sqlite3.connect(unfinished)) as copy:
         database.backup(copy)
-    names = (f"{path.name}.{suffix}{number}" for number in _numbers())
+    names = (f"{path.name}.{suffix}{f'-{number}' if number > 1 else ''}" for number in itertools.count(1))
     return unfinished.rename(next(free for name in names if not (free := path.with_name(name)).exists()))
 
 
-def _numbers() -> Iterator[str]:
-    yield ""
-    yield from (f"-{number}" for number in itertools.count(2))
+if sys.platform == "win32":
+    import msvcrt
 
+    def _open_folder(data: Path) -> int:
+        return os.open(data / "palatinus.lock", os.O_RDWR | os.O_CREAT)
 
-@contextmanager
-def _transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """Run statements that change the schema as one; sqlite3 begins transactions by itself only for rows."""
-    with database:
-        database.execute("BEGIN IMMEDIATE")
-        yield
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
+else:
+    import fcntl
 
-def _number(database: sqlite3.Connection, pragma: str) -> int:
-    return int(database.execute(f"PRAGMA {pragma}").fetchone()[0])
+    def _open_folder(data: Path) -> int:
+        return os.open(data, os.O_RDONLY | os.O_DIRECTORY)
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,15 +1,119 @@
-"""An open journal with its commit list: a change is a transaction in the file, then a line in the list."""
+"""How rows are read and written: a change is a transaction in the file, then a line in the commit list."""
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, Final, TypeVar
 
 from server.storage.commit_queue import Batch
-from server.storage.operations import Operation, Outcome
-from server.storage.sqlite.commit_list import FILE_NAME, CommitList
-from server.storage.sqlite.identity import identity_of
-from server.storage.sqlite.tables_in_file import carry_out, commits, insert_rows, standings
-from server.storage.stored_tables import Changes, Place, Standing
+from server.storage.operations import Claim, Delete, Insert, Operation, Outcome, Select
+from server.storage.sqlite.commit_list import FILE_NAME, CommitList, removed_if_it_fails
+from server.storage.stored_tables import COLUMNS, SET_ASIDE, Changes, Place, Standing
+
+T = TypeVar("T")
+
+_COPIED: Final = "copy-of-"  # begins the name of a journal that needs no commit list
+
+_ORDER: Final = {
+    "entry": "id",
+    "archive": "archived, rowid",
+    "record_due": "ended, rowid",
+    "set_aside": "since DESC, code",
+}
+_SELECTS: Final = {
+    rows: (f"SELECT {columns} FROM {rows}", f" ORDER BY {_ORDER[rows]}") for rows, columns in COLUMNS.items()
+} | {
+    "archived codes": ("SELECT code FROM archive", ""),
+    "codes set aside": ("SELECT code FROM set_aside", ""),
+    "times": ("SELECT code, min(time), max(time) FROM entry", " GROUP BY code"),
+}
+
+
+def carry_out(database: sqlite3.Connection, operation: Operation[T]) -> T:
+    """Return what an operation returns; raises what it raises, or sqlite3.Error."""
+    rows: Any = None
+    while True:
+        try:
+            statement = operation.send(rows)
+        except StopIteration as ended:
+            result: T = ended.value
+            return result
+        rows = _rows(database, statement)
+
+
+def _rows(database: sqlite3.Connection, statement: Select | Insert | Delete | Claim) -> list[Any]:
+    match statement:
+        case Select(rows, codes):
+            select, order = _SELECTS[rows]
+            only = "" if codes is None else f" WHERE code IN ({', '.join('?' * len(codes))})"
+            return database.execute(f"{select}{only}{order}", codes or ()).fetchall()
+        case Insert(rows, values):
+            columns = COLUMNS[rows]
+            marks = ", ".join("?" * len(columns.split(", ")))
+            database.executemany(f"INSERT INTO {rows} ({columns}) VALUES ({marks})", values)
+        case Delete(rows, codes):
+            database.executemany(f"DELETE FROM {rows} WHERE code = ?", [(code,) for code in codes])
+    return []  # one process alone has the file
+
+
+def commits(database: sqlite3.Connection) -> int:
+    """Return the number of the last commit.
+
+    An entry holds the number of its commit, so that most commits need not write the page of the counter.
+    """
+    number: int = database.execute(
+        "SELECT max(commits, (SELECT coalesce(max(added), 0) FROM entry)) FROM journal"
+    ).fetchone()[0]
+    return number
+
+
+def standings(database: sqlite3.Connection) -> dict[str, Standing]:
+    """Return where all tables are kept and how far they have come, without checking them."""
+    found = {}
+    for code, length, link in database.execute(
+        "SELECT code, length, chain FROM archive ORDER BY archived, rowid"
+    ):
+        found[code] = Standing(Place.ARCHIVED, length, link)
+    for code, length, link in database.execute(
+        "SELECT code, number + 1, chain FROM entry WHERE (code, number) IN"
+        " (SELECT code, max(number) FROM entry GROUP BY code)"
+    ):
+        found[code] = Standing(Place.IN_USE, length, link)
+    return found | dict.fromkeys(
+        (code for (code,) in database.execute("SELECT code FROM set_aside")), SET_ASIDE
+    )
+
+
+def is_copy(journal: str) -> bool:
+    """Return whether a journal of this name is a copy that is whole without a commit list."""
+    return journal.startswith(_COPIED)
+
+
+def write_copy(database: sqlite3.Connection, path: Path, *, exact: bool) -> None:
+    """Copy what `database` shows, which is closed then, into the new file `path`.
+
+    Only an `exact` copy belongs to the same commit list. Raises sqlite3.Error or OSError.
+    """
+    with contextlib.closing(database):
+        path.touch(mode=0o600, exist_ok=False)
+        with removed_if_it_fails(path), contextlib.closing(sqlite3.connect(path)) as copy:
+            copy.execute("PRAGMA synchronous = OFF")
+            database.backup(copy)
+            if not exact:
+                with copy:
+                    copy.execute("UPDATE journal SET id = ? || id", (_COPIED,))
+            copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, not three
+
+
+def identity_of(database: sqlite3.Connection) -> str:
+    """Return the journal's name; a copy that is put to use gets a new one first, and from then on a list."""
+    (journal,) = database.execute("SELECT id FROM journal").fetchone()
+    if is_copy(str(journal)):
+        with database:
+            database.execute("UPDATE journal SET id = lower(hex(randomblob(8)))")
+        (journal,) = database.execute("SELECT id FROM journal").fetchone()
+    return str(journal)
 
 
 class Ledger:
@@ -44,7 +148,10 @@ class Ledger:
                 )
             if batch.forgotten or not batch.rows:
                 self._count()
-            insert_rows(self._database, [(*row, commit) for row in batch.rows])
+            self._database.executemany(
+                "INSERT INTO entry (code, number, body, time, chain, added) VALUES (?, ?, ?, ?, ?, ?)",
+                [(*row, commit) for row in batch.rows],
+            )
             if batch.ended:
                 self._database.executemany(
                     "INSERT OR REPLACE INTO record_due (code, ended) VALUES (?, ?)", batch.ended

@@ -1,6 +1,5 @@
 """The start screen: as pure functions, and as a new user's first minutes in a real terminal."""
 
-import contextlib
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +17,7 @@ from client.ui.texts.glyphs import UNICODE
 from engine.game import GameOptions
 from engine.pieces import People
 from engine.record import recorded
-from server.storage.sqlite.folder_lock import FolderLock
-from server.storage.sqlite.journal_file import FILE_NAME
+from server.storage.sqlite.journal_file import FILE_NAME, locked
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.seen import after, assert_screen, notice_of, request_after, text_of
 from tests.games import played
@@ -199,7 +197,7 @@ def test_games_that_cannot_be_hosted_are_named(tmp_path: Path) -> None:
         terminal.press("down", "down", "enter")
         terminal.shows("► Host a game", "cannot be hosted", "palatinus tables check says more")
         assert "--data" not in terminal.text
-        with contextlib.closing(FolderLock(data)):
+        with locked(data):
             terminal.press("enter")
             terminal.shows("Another server on this computer is using the games", "Join it, or stop it first")
         terminal.press("q")

@@ -13,13 +13,21 @@ from hypothesis import strategies as st
 from bench.cluster.relay import DatabaseRelay
 from protocol.text import unsafe
 from server.cluster.channel import Channel
-from server.cluster.codec import MOST_BYTES, NotUnderstood, decode, encode
-from server.cluster.messages import Message, NodeQuestion, PersonElsewhere, PublicTable, RemarkElsewhere
+from server.cluster.messages import (
+    MOST_BYTES,
+    Message,
+    NodeQuestion,
+    NotUnderstood,
+    PersonElsewhere,
+    PublicTable,
+    RemarkElsewhere,
+    decode,
+    encode,
+)
 from server.cluster.others import SameAddress
 from server.storage.postgresql import lease
-from server.storage.postgresql.database import Connection, Database
+from server.storage.postgresql.database import Connection, Database, Signal
 from server.storage.postgresql.schema import prepare
-from server.storage.postgresql.signals import Signal
 from server.storage.postgresql.telling import Node
 from tests.server.cluster.messages import REMARK, messages, table
 from tests.server.peer import eventually

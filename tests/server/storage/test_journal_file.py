@@ -17,7 +17,8 @@ from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, entry_text
 from server.storage.sqlite.journal import SqliteJournal
-from server.storage.sqlite.journal_file import FILE_NAME, SCHEMA_VERSION, opened
+from server.storage.sqlite.journal_file import FILE_NAME, opened
+from server.storage.sqlite.schema import SCHEMA_VERSION
 from tests.server.peer import game, play_on
 
 # As version 1 made it.

@@ -20,9 +20,8 @@ from server.refusal import not_stored as refusal_of
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Hosted, Opened, Played
 from server.storage.journal import Journal
-from server.storage.postgresql.database import Database, not_stored, reason_of
+from server.storage.postgresql.database import Database, fault_in, not_stored, reason_of
 from server.storage.postgresql.line import Line
-from server.storage.postgresql.url import fault_in
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.peer import eventually

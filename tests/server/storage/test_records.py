@@ -14,7 +14,7 @@ from server.storage.journal import NoJournal
 from server.storage.operations import records_due
 from server.storage.records import RETRY_SECONDS, Records, write_record
 from server.storage.sqlite.journal_file import connected
-from server.storage.sqlite.tables_in_file import carry_out
+from server.storage.sqlite.ledger import carry_out
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, eventually, game, play_on
 from tests.server.process import serving
