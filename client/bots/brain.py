@@ -14,13 +14,32 @@ from engine.view import View
 
 
 class Brain(Protocol):
-    """A function from what a seat sees and may do to its command; all its randomness comes from `rng`."""
+    """A function from what a seat sees and may do to its command; all its randomness comes from `rng`.
+
+    It may have a method `game_over`: see `brain_after`.
+    """
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command: ...
 
 
 class BrainFailed(Exception):
     """A brain raised an exception or returned something else than a command; the text says which and what."""
+
+
+def brain_after(name: str, choose: Brain, view: View) -> Brain:
+    """Return the brain `name` for another game with the same players in their seats; raises BrainFailed.
+
+    If the brain has a method `game_over`, it is called with `view`, all that its seat sees of the game that
+    has ended, and returns that brain, or None to stay as it is.
+    """
+    game_over = getattr(choose, "game_over", None)
+    if game_over is None:
+        return choose
+    try:
+        after: Brain | None = game_over(view)
+    except (Exception, SystemExit) as error:  # whatever the brain's own code raises
+        raise brain_failure(name, choose, error) from error
+    return choose if after is None else after
 
 
 def brain_failure(name: str, choose: Any, error: BaseException) -> BrainFailed:

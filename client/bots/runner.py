@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TextIO, TypeVar
 
-from client.bots.brain import Brain, BrainFailed, brain_failure, checked_command, forbidden_choice
+from client.bots.brain import (
+    Brain,
+    BrainFailed,
+    brain_after,
+    brain_failure,
+    checked_command,
+    forbidden_choice,
+)
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
 from client.bots.results import Results
 from client.bots.search.brain import SearchBrain, SearchFailed, searched
@@ -26,6 +33,7 @@ from engine.errors import Fault
 from engine.events import Command, GameEnded
 from engine.pieces import Seat
 from engine.redaction import snapshot
+from engine.view import View
 from protocol.absence import WAIT, Absence
 from protocol.codes import Code
 from protocol.limits import NAME_LENGTH
@@ -206,6 +214,8 @@ class _Bot:
     ) -> None:
         self.connection = connection
         self._brain = brain
+        self._choose: Brain = brain.choose
+        self._known: list[str | None] = []  # the players whom the brain has learned of, by seat
         self._rng = rng
         self._number = number
         self._seats = options.kept_in
@@ -287,6 +297,7 @@ class _Bot:
             if isinstance(update, TableClosed):
                 raise ConnectFailed(describe_refusal(update.refused), final=True)
             if model.view is not None and model.view.result is not None:
+                await self._learn(model.view)
                 return model.view.result
             if model.state is not None and model.state.ended:
                 return None
@@ -347,13 +358,25 @@ class _Bot:
                     raise
                 await asyncio.sleep(refusal.retry_in)
 
+    async def _learn(self, view: View) -> None:
+        """Have the brain learn from the end of a game for the next one with the same players."""
+        view = snapshot(view, view.eyes)
+        self._choose = await asyncio.to_thread(brain_after, self._brain.name, self._choose, view)
+        self._known = self._names()
+
+    def _names(self) -> list[str | None]:
+        state = self.connection.model.state
+        return [] if state is None else [line.name for line in state.seats]
+
     async def _chosen(self) -> Command:
         model = self.connection.model
+        if self._known != self._names():
+            self._choose = self._brain.choose  # what it has learned is of other players
         assert model.view is not None  # noqa: S101 - legal moves come with a game
         assert model.legal is not None  # noqa: S101
         # In a thread or a process, and on a copy: a slow brain must not hold up its connection.
         view = snapshot(model.view, model.view.eyes)
-        choose: Brain = self._brain.choose
+        choose = self._choose
         try:
             if isinstance(choose, SearchBrain):
                 return await searched(choose, view, model.legal, self._rng, self._cores)

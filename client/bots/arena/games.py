@@ -19,7 +19,14 @@ from typing import Final, TypeAlias
 
 from anyio import CapacityLimiter
 
-from client.bots.brain import Brain, BrainFailed, brain_failure, checked_command, forbidden_choice
+from client.bots.brain import (
+    Brain,
+    BrainFailed,
+    brain_after,
+    brain_failure,
+    checked_command,
+    forbidden_choice,
+)
 from client.bots.brains import brain_named
 from client.bots.processes import ATTEMPTS, ProcessesLost, in_process
 from client.language import _, speaking, spoken
@@ -181,7 +188,10 @@ def begun(players: int, rng: random.Random, *, random_layout: bool = False) -> G
 
 
 def played(game: Game, players: Sequence[Player]) -> GameEnded:
-    """Play the game to its end, with a player for each seat, and return the result; raises BrainFailed."""
+    """Play the game to its end, with a player for each seat, and return the result; raises BrainFailed.
+
+    The players learn from it for their next game.
+    """
     while (legal := game.legal()) is not None:
         player = players[legal.seat]
         command = player.command(snapshot(game.view, eyes_of(legal.seat)), legal)
@@ -192,6 +202,9 @@ def played(game: Game, players: Sequence[Player]) -> GameEnded:
             raise forbidden_choice(player.name, command, reason) from error
     result = game.view.result
     assert result is not None  # noqa: S101 - without legal moves it is over
+    for seat, player in enumerate(players):
+        view = snapshot(game.view, eyes_of(Seat(seat)))
+        player.choose = brain_after(player.name, player.choose, view)
     return result
 
 

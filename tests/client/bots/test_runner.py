@@ -9,6 +9,7 @@ import sys
 import threading
 from asyncio.subprocess import PIPE
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from client.network.connection import Connection, Timeouts, connected
 from engine.components import Laurel
 from engine.events import Command, DecidedBy, GameEnded, LayTile, Tally
 from engine.legal import Legal
-from engine.pieces import Seat
+from engine.pieces import Piece, Seat
 from engine.view import View
 from protocol.absence import MoveClock
 from protocol.codes import Code
@@ -30,6 +31,7 @@ from protocol.messages import (
     AskPause,
     EndGame,
     JoinTable,
+    Leave,
     OpenTable,
     Rematch,
     Resume,
@@ -338,6 +340,52 @@ async def test_bots_play_again_when_a_person_does() -> None:
         assert len(tables) == 3
         assert out.getvalue().count("Game 1") == 3
         assert not any(table.summary().stage == "playing" for table in server.lobby.tables.values())
+
+
+@pytest.mark.parametrize(("newcomer", "expected"), [(None, {0, 1}), ("bob", {0})])
+async def test_bots_learn_from_a_game_for_the_next_one_with_the_same_players(
+    monkeypatch: pytest.MonkeyPatch, newcomer: str | None, expected: set[int]
+) -> None:
+    """What they have learned does not count for other players; at its end a game hides nothing."""
+    numbers, may_learn = set(), threading.Event()
+
+    @dataclass(frozen=True)
+    class Learner:
+        number: int = 0
+
+        def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
+            numbers.add(self.number)
+            return at_random(view, legal, rng)
+
+        def game_over(self, view: View) -> "Learner":
+            assert view.result is not None
+            assert all(isinstance(piece, Piece) for piece in view.placed.values())
+            assert may_learn.wait(TIMEOUT)
+            return Learner(self.number + 1)
+
+    monkeypatch.setattr(brains, "BRAINS", {"learner": NamedBrain("learner", Learner(), "")})
+    async with running(Config()) as server, connected(options(server).url, timeouts=FAST_RETRIES) as ann:
+        table = (await ann.ask(OpenTable(NEW, 2, "ann", random_layout=True))).table
+        bot = asyncio.create_task(
+            run_to_the_end(options(server, table=table, brains=("learner",), rematch=True))
+        )
+        await everybody_is_here(ann)
+        await ann.ask(StartGame(NEW))
+        await play_randomly(ann, random.Random(1))
+        table = (await ann.ask(Rematch(NEW))).table
+        async with connected(options(server).url, timeouts=FAST_RETRIES) as bob:
+            person = ann
+            if newcomer is not None:
+                await ann.ask(Leave(NEW))
+                await bob.ask(JoinTable(NEW, table, newcomer))
+                person = bob
+            may_learn.set()
+            await everybody_is_here(person)
+            await person.ask(StartGame(NEW))
+            await play_randomly(person, random.Random(2))
+            await person.ask(Leave(NEW))
+            assert (await bot)[0] == 0
+    assert numbers == expected
 
 
 async def test_a_game_goes_on_after_its_bots_ended_with_the_server(tmp_path: Path) -> None:

@@ -27,9 +27,10 @@ from client.bots.brains import at_random
 from engine.events import Command, LayTile, Place
 from engine.game import Game
 from engine.legal import Legal, LegalLays, random_command
-from engine.pieces import Piece
+from engine.pieces import Piece, Seat
 from engine.record import replayed
-from engine.view import View
+from engine.redaction import snapshot
+from engine.view import View, eyes_of
 from tests.server.peer import eventually
 
 
@@ -195,3 +196,34 @@ def test_a_brain_may_name_pieces_and_fields_by_plain_strings() -> None:
     failing = Player("mine", no_such_piece, random.Random(1))
     with pytest.raises(BrainFailed, match="There is no Xm in your hand"):
         played(begun(2, random.Random(1), random_layout=True), [failing, failing])
+
+
+def test_brains_learn_from_the_end_of_a_game() -> None:
+    """Those with a method for it see what their seat sees then, and may be another brain in the next game."""
+    seen: list[View] = []
+
+    class Learner:
+        def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
+            return at_random(view, legal, rng)
+
+        def game_over(self, view: View) -> Brain | None:
+            seen.append(view)
+            return None if len(seen) < 2 else at_random
+
+    learner, rng = Learner(), random.Random(1)
+    players = [Player("learner", learner, rng), Player("random", at_random, rng)]
+    for expected in (learner, at_random, at_random):
+        game = begun(2, rng, random_layout=True)
+        played(game, players)
+        assert players[0].choose is expected
+        if expected is learner:
+            assert seen == [snapshot(game.view, eyes_of(Seat(0)))]
+    assert len(seen) == 2
+
+    class Failing(Learner):
+        def game_over(self, view: View) -> Brain | None:
+            raise KeyError(view.phase)
+
+    players[0].choose = Failing()
+    with pytest.raises(BrainFailed, match=r"test_running.py, line \d+: KeyError: "):
+        played(begun(2, rng, random_layout=True), players)
