@@ -31,12 +31,13 @@ from client.ui.screens.scoring import Result, Scoring, at_step, step_of
 from client.ui.state import Ui, with_game
 from engine.board import Hex
 from engine.events import LayTile, Place
-from engine.game import Game
+from engine.game import Game, GameOptions
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
 from protocol.messages import SeatSummary, TableState
+from tests.games import played
 
 # By screen, the keys that do something there.
 KEYS = {
@@ -185,3 +186,24 @@ def reading_pages(*topics: Topic) -> Iterator[Reading]:
     for topic in topics:
         first = Reading(topic)
         yield from (replace(first, number=number) for number in range(first.pages))
+
+
+LOBBY = TableModel()
+
+
+def placing(players: int = 3, seat: int = 0) -> tuple[Ui, TableModel]:
+    game = played_until_turn_of(played(GameOptions(players, random_layout=True), 1, 6), seat)
+    model = model_of(game, seat)
+    return ui_of(game, model), model
+
+
+def laying() -> tuple[Ui, TableModel]:
+    game = played_until_turn_of(played(GameOptions(3), 1, 1), 1)
+    model = model_of(game, 1)
+    return ui_of(game, model), model
+
+
+def over() -> tuple[Ui, TableModel]:
+    game: Game = played(GameOptions(3, random_layout=True), 1)
+    model = model_of(game, 0)
+    return ui_of(game, model), model

@@ -79,7 +79,17 @@ def test_pages_are_turned_both_ways_at_any_time() -> None:
     assert course.parting is LessonExit.LEFT
 
 
-def test_only_enter_leads_from_the_last_page_to_a_game() -> None:
+def test_ways_out_of_the_lessons() -> None:
+    """Quitting asks nothing, Esc puts back what is chosen first, and only Enter leads on to a game."""
+    for keys, parting in (
+        (["c-c"], LessonExit.LEFT),
+        (["2", "escape"], None),
+        (["2", "escape", "escape"], LessonExit.LEFT),
+    ):
+        course = course_at("Merchants")
+        for key in keys:
+            course.press(key)
+        assert course.parting is parting
     course = Course("Ann", practice, UNICODE, len(PAGES) - 1)
     assert "PgDn" not in shown(course)
     course.press("pagedown")
@@ -88,17 +98,15 @@ def test_only_enter_leads_from_the_last_page_to_a_game() -> None:
 
 
 def test_a_page_without_a_hand_offers_no_piece() -> None:
+    """The cursor moves, even when the page is done."""
     course = course_at("Fields and springs")
     assert "Tab" not in shown(course)
     course.press("enter")
     assert "move the cursor" in shown(course)
     assert not is_done(course)
-
-
-def test_quitting_an_exercise_asks_nothing() -> None:
-    course = course_at("Your soldier")
-    course.press("c-c")
-    assert course.parting is LessonExit.LEFT
+    do_exercise(course, page_titled("Fields and springs"))
+    course.press("right")
+    assert "HILL B" in shown(course)
 
 
 def test_a_legal_move_that_is_not_asked_for_is_undone() -> None:
@@ -115,6 +123,11 @@ def test_a_legal_move_that_is_not_asked_for_is_undone() -> None:
     assert course.model.view == before
     play(course, next(solutions(page)))
     assert is_done(course)
+    course = course_at("No soldier at the end")  # which asks for another refusal than this one
+    play(course, Place(PUPIL, Piece("Es"), Field("D4")))
+    assert course.ui.notice is not None
+    assert course.ui.notice.refusal
+    assert not is_done(course)
 
 
 def test_a_wrong_answer_says_what_it_would_have_given() -> None:
@@ -159,23 +172,6 @@ def test_what_is_beside_a_field_is_shown_where_the_pupil_is_to_count(
                 assert gives.strip() not in text
 
 
-def test_escape_leaves_the_lessons_when_nothing_is_chosen() -> None:
-    course = course_at("Merchants")
-    course.press("2")
-    course.press("escape")
-    assert course.parting is None
-    course.press("escape")
-    assert course.parting is LessonExit.LEFT
-
-
-def test_another_refusal_than_the_one_asked_for_does_not_complete_the_page() -> None:
-    course = course_at("No soldier at the end")
-    play(course, Place(PUPIL, Piece("Es"), Field("D4")))
-    assert course.ui.notice is not None
-    assert course.ui.notice.refusal
-    assert not is_done(course)
-
-
 def test_requests_to_a_server_are_refused_in_a_lesson() -> None:
     course = course_at("Your people")
     for key in (":", *"join KXQT", "enter"):
@@ -206,13 +202,6 @@ def test_the_scoring_is_walked_through_both_ways() -> None:
     assert TITLES[course.ui.page.number] == "The end"
 
 
-def test_the_cursor_still_moves_when_the_page_is_done() -> None:
-    course = course_at("Fields and springs")
-    do_exercise(course, page_titled("Fields and springs"))
-    course.press("right")
-    assert "HILL B" in shown(course)
-
-
 @given(st.integers(0, len(PAGES) - 1), st.lists(st.sampled_from(ANY_KEY), max_size=30))
 @examples(12)
 def test_any_keys_lead_to_a_page(page: int, keys: list[str]) -> None:
@@ -231,21 +220,30 @@ def test_any_keys_lead_to_a_page(page: int, keys: list[str]) -> None:
 HAND = ("Em", "Em*", "Ef", "Ef*", "Es")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (96, 31)], ids=str)
-def test_nothing_of_a_page_is_cut_off(size: tuple[int, int]) -> None:
-    assert_complete(UNICODE, size)
-
-
-def test_nothing_of_a_page_is_cut_off_in_ascii() -> None:
-    assert_complete(ASCII)
-
-
-@pytest.mark.parametrize("language", [each for each in LANGUAGES if each != "en"])
-def test_nothing_of_a_page_is_cut_off_in_other_languages(
-    language: str, in_language: Callable[[str], None]
+@pytest.mark.parametrize(
+    ("language", "glyphs", "size"),
+    [
+        *((language, UNICODE, (80, 24)) for language in LANGUAGES),
+        ("en", UNICODE, (96, 31)),
+        ("en", ASCII, (80, 24)),
+    ],
+)
+def test_nothing_of_a_page_is_cut_off(
+    language: str, glyphs: GlyphSet, size: tuple[int, int], in_language: Callable[[str], None]
 ) -> None:
+    """Title, text, exercise, answer and hand are shown in full."""
     in_language(language)
-    assert_complete(UNICODE)
+    for page in PAGES:
+        course = course_at(page.title, glyphs)
+        for part in ("asked", "done"):
+            text = shown(course, glyphs, *size)
+            words = words_of(text)
+            for sentence in (*text_of(page, glyphs), *course.ui.log):
+                assert all(word in words for word in sentence.split()), (page.title, part, sentence, text)
+            if page.shown is Shown.HAND and "1 Em" in text:
+                assert all(f"{number} {face}" in text for number, face in enumerate(HAND, start=1)), text
+            do_exercise(course, page)
+        assert not glyphs.ascii or text.isascii()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -271,21 +269,6 @@ def test_nothing_is_cut_off_at_the_right(language: str, in_language: Callable[[s
 def words_of(text: str) -> Counter[str]:
     """Return the words of a screen without its bottom line, which shows more keys if there is room."""
     return Counter(" ".join(line.rstrip("|") for line in text.splitlines()[:-1]).split())
-
-
-def assert_complete(glyphs: GlyphSet, size: tuple[int, int] = (80, 24)) -> None:
-    """Check that title, text, exercise, answer and hand are shown in full."""
-    for page in PAGES:
-        course = course_at(page.title, glyphs)
-        for part in ("asked", "done"):
-            text = shown(course, glyphs, *size)
-            words = words_of(text)
-            for sentence in (*text_of(page, glyphs), *course.ui.log):
-                assert all(word in words for word in sentence.split()), (page.title, part, sentence, text)
-            if page.shown is Shown.HAND and "1 Em" in text:
-                assert all(f"{number} {face}" in text for number, face in enumerate(HAND, start=1)), text
-            do_exercise(course, page)
-        assert not glyphs.ascii or text.isascii()
 
 
 def test_the_longest_arithmetic_is_shown_in_full() -> None:

@@ -39,15 +39,18 @@ from protocol.messages import (
 from tests.client.ui.draw.sample_pages import TABLES
 from tests.client.ui.seen import (
     ADDRESS,
+    LOBBY,
     after,
     assert_screen,
+    laying,
     lobby_of,
     notice_of,
+    over,
+    placing,
     request_after,
     text_of,
     typed,
 )
-from tests.client.ui.update.positions import LOBBY, laying, over, placing
 
 
 def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
@@ -57,6 +60,8 @@ def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
     held = replace(ui, page=Lobby(TABLES, frozenset({"ABCD"})))
     assert request_after(held, LOBBY, "down", "enter") == requests.Join("ABCD")
     assert request_after(ui, LOBBY, "j", "k", "w") == requests.Watch("KXQT")
+    vacant = Lobby((TableSummary("KXQT", "Bob", 3, 2, "playing", vacant=1),))
+    assert request_after(replace(ui, page=vacant), LOBBY, "enter") == requests.Join("KXQT")
     assert after(ui, LOBBY, "down", "down", "down", "w").notice is not None
 
 

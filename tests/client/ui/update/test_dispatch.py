@@ -29,10 +29,14 @@ from protocol.codes import Code
 from protocol.messages import NEW, Leave, PauseSummary, Rematch, Say, StartGame, TableState
 from tests.client.ui.seen import (
     KEYS,
+    LOBBY,
     after,
+    laying,
     line_of,
     model_of,
     notice_of,
+    over,
+    placing,
     played_until_turn_of,
     playing_of,
     reading_pages,
@@ -44,7 +48,6 @@ from tests.client.ui.seen import (
     ui_of,
     with_cursor,
 )
-from tests.client.ui.update.positions import LOBBY, laying, over, placing
 from tests.games import played
 
 

@@ -376,11 +376,6 @@ def test_the_log_tells_what_the_host_did() -> None:
     assert heard(ui, TableChanged(taken, vacant), model).log == ("Zoe takes over the seat of Bob.",)
 
 
-def test_a_table_with_a_vacant_seat_is_joined() -> None:
-    tables = (TableSummary("KXQT", "Bob", 3, 2, "playing", vacant=1),)
-    assert request_after(Ui("Ann", page=Lobby(tables)), TableModel(), "enter") == requests.Join("KXQT")
-
-
 def test_what_muted_people_say_is_not_kept() -> None:
     """By typed line or in the menu, players by seat or name, spectators by name or all together."""
     ui, model = gathering()
@@ -410,21 +405,12 @@ def test_what_muted_people_say_is_not_kept() -> None:
     assert effects_now == [Mute(None), Mute("Bob", on=False), Mute("Zoe"), Mute("spectator 7")]
     again = replace(muted, overlay=TableMenu(MenuPage.MUTE, 1))
     assert kept(after(again, model, "enter")) == ["hi", "oh", "hm"]
+    rematch = TableModel("ABCD", Seat(0), state=model.state)
+    assert not followed(gone_on(muted, rematch), rematch).talk.hears("Bob")
+    assert followed(muted, rematch).talk.hears("Bob")  # at another table
+    left = Talk(muted=frozenset({"eve"}))
+    assert Mute("eve", on=False) in [each.effect for each in choices(MenuPage.MUTE, model, LEVELS, left)]
     for line in ("mute", "mute Ann", "mute nobody", "unmute"):
         wrong = told(ui, line)
         assert wrong.notice is not None
         assert wrong.notice.refusal
-
-
-def test_mutes_hold_for_a_table_and_its_rematches() -> None:
-    ui, model = gathering()
-    muted = pressed(after(ui, model, *typed("mute Bob")[:-1]), "enter", model)[0]
-    again = TableModel("ABCD", Seat(0), state=model.state)
-    assert not followed(gone_on(muted, again), again).talk.hears("Bob")
-    assert followed(muted, again).talk.hears("Bob")
-
-
-def test_one_who_was_muted_and_has_left_can_be_heard_again() -> None:
-    _, model = gathering()
-    talk = Talk(muted=frozenset({"zoe", "eve"}))
-    assert Mute("eve", on=False) in [choice.effect for choice in choices(MenuPage.MUTE, model, LEVELS, talk)]
