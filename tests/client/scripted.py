@@ -10,6 +10,7 @@ from typing import TypeAlias, TypeVar
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
+from websockets.protocol import State
 
 from client.network.connection import Connection, Timeouts
 from client.tables.table import Update
@@ -30,6 +31,7 @@ class Peer:
 
     def __init__(self, socket: ServerConnection) -> None:
         self.socket = socket
+        self.dropped = False
 
     async def receive(self, kind: type[M]) -> M:
         """Return the next message, which must be of this kind."""
@@ -60,6 +62,7 @@ class Peer:
 
     def drop(self) -> None:
         """Break the connection at once, as an unplugged cable would in time."""
+        self.dropped = True
         self.socket.transport.abort()
 
 
@@ -70,7 +73,8 @@ Act: TypeAlias = Callable[[Peer], Awaitable[None]]
 async def scripted(*acts: Act) -> AsyncIterator[str]:
     """Serve the first connection by the first act, the second by the second; yield the address.
 
-    In the end, every act must have been played without an error.
+    After its act, a server waits until the client closes the connection, and fails if that sends anything
+    more. In the end, every act must have been played without an error.
     """
     waiting = list(acts)
     failed: list[BaseException] = []
@@ -83,7 +87,10 @@ async def scripted(*acts: Act) -> AsyncIterator[str]:
     async def play_act(socket: ServerConnection) -> None:
         assert waiting, "the client connected more often than the script has acts"
         async with asyncio.timeout(TIMEOUT):
-            await waiting.pop(0)(Peer(socket))
+            peer = Peer(socket)
+            await waiting.pop(0)(peer)
+            if socket.state is State.OPEN and not peer.dropped:
+                await peer.until_closed()
 
     async def keep_errors(socket: ServerConnection) -> None:
         try:

@@ -50,26 +50,17 @@ async def seat_returner(peer: Peer, *others: str, seat: int = 0) -> None:
     await peer.send(Seated(resume.id, "ABCD", seat))
 
 
-async def return_and_wait(peer: Peer) -> None:
-    await seat_returner(peer)
-    await peer.until_closed()
-
-
 async def return_and_pong(peer: Peer) -> None:
     await seat_returner(peer)
     await answer_ping(peer)
 
 
 async def answer_ping(peer: Peer) -> None:
-    """Answer a ping, and send nothing more until the client goes."""
     await peer.send(Pong((await peer.receive(Ping)).id))
-    await peer.until_closed()
 
 
 async def greet_and_wait(peer: Peer) -> None:
-    """Greet the client, and send nothing until it goes."""
     await peer.welcome()
-    await peer.until_closed()
 
 
 @contextlib.asynccontextmanager

@@ -56,7 +56,6 @@ from tests.client.network.seated import (
     events_frame,
     greet_and_wait,
     joined,
-    return_and_wait,
     seat_and_drop,
     seat_joiner,
     seat_returner,
@@ -81,7 +80,6 @@ async def test_a_move_survives_a_lost_connection(game: Game) -> None:
         await peer.send(Seated(resume.id, "ABCD", 0), events_frame(game, 6))
         sent.append(await peer.receive(PlacePiece))
         await peer.send(Done(sent[1].id))
-        await peer.until_closed()
 
     async with joined(act, again) as connection:
         await next_update(connection, Happened)
@@ -103,7 +101,6 @@ async def test_events_with_the_id_of_a_request_answer_it(game: Game) -> None:
         start = await peer.receive(StartGame)
         frame = events_frame(game, 1)
         await peer.send(Events(1, frame.events, id=start.id))
-        await peer.until_closed()
 
     async with joined(act) as connection:
         await connection.ask(StartGame(NEW))
@@ -125,7 +122,6 @@ async def test_a_spectator_watches_again(game: Game) -> None:
         watch = await peer.receive(Watch)
         assert watch.after == 1
         await peer.send(Watching(watch.id, "ABCD"))
-        await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.ask(Watch(NEW, "ABCD"))
@@ -224,7 +220,6 @@ async def test_a_seat_is_not_asked_for_twice_at_another_server() -> None:
             await peer.send(
                 Refused(Code.SERVER_STOPPING, "", (await peer.receive(OpenTable)).id, about=about)
             )
-            await peer.until_closed()
 
         async with scripted(here) as url, connected(url, timeouts=FAST_RETRIES) as connection:
             with pytest.raises(NoAnswer, match="Check the list of tables"):
@@ -321,9 +316,8 @@ async def test_a_seat_that_cannot_be_resumed_yet_is_asked_for_again(code: Code) 
         await peer.welcome()
         about = {"seconds": "1"} if code in {Code.TOO_SOON, Code.SERVER_STOPPING} else None
         await peer.send(Refused(code, "Not yet.", (await peer.receive(Resume)).id, about=about))
-        await peer.until_closed()
 
-    async with joined(seat_and_drop, not_yet, return_and_wait) as connection:
+    async with joined(seat_and_drop, not_yet, seat_returner) as connection:
         await next_update(connection, Back)
         assert connection.online
 
@@ -353,7 +347,6 @@ async def test_a_lost_place_leads_to_the_lobby(first: JoinTable | Watch, code: s
         back = await peer.receive(Resume) if isinstance(first, JoinTable) else await peer.receive(Watch)
         await peer.send(structs.replace(refused, id=back.id))
         await peer.send(Tables((await peer.receive(ListTables)).id, []))
-        await peer.until_closed()
 
     async with scripted(act, again) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.ask(first)

@@ -59,7 +59,6 @@ async def test_answers_match_their_requests() -> None:
         assert ping.id == tables.id + 1
         await peer.send(Pong(ping.id))
         await peer.send(Tables(tables.id, [TableSummary("ABCD", "ann", 2, 1, "gathering")]))
-        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         async with asyncio.TaskGroup() as tasks:
@@ -96,7 +95,6 @@ async def test_a_refusal_says_when_to_ask_again(seconds: str, waits: int | None)
         await peer.welcome()
         message = await peer.receive(OpenTable)
         await peer.send(Refused(Code.TOO_SOON, "Wait.", message.id, about={"seconds": seconds}))
-        await peer.until_closed()
 
     async with scripted(act) as url, connected(url) as connection:
         with pytest.raises(RequestRefused) as refusal:
@@ -112,7 +110,6 @@ async def test_a_request_without_an_answer_times_out() -> None:
         ping = await peer.receive(Ping)
         again = await peer.receive(Ping)
         await peer.send(Pong(ping.id), Pong(again.id))
-        await peer.until_closed()
 
     async with (
         scripted(act) as url,
@@ -132,7 +129,6 @@ async def test_a_request_can_be_cancelled() -> None:
         await peer.welcome()
         await peer.receive(Ping)
         asking.cancel()
-        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         asking = asyncio.create_task(connection.ask(Ping(NEW)))
@@ -149,7 +145,6 @@ async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
         await peer.welcome()
         await peer.receive(Ping)
         await peer.socket.send(nonsense)
-        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         with pytest.raises(ConnectFailed, match="does not understand"):
@@ -195,7 +190,6 @@ async def test_an_answer_of_the_wrong_type_closes_the_connection() -> None:
     async def act(peer: Peer) -> None:
         await peer.welcome()
         await peer.send(Pong((await peer.receive(JoinTable)).id))
-        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         with pytest.raises(ConnectFailed, match="Pong is not an answer to JoinTable"):
@@ -233,7 +227,6 @@ async def test_a_gap_is_filled_by_a_sync(game: Game) -> None:
         sync = await peer.receive(Sync)
         assert sync.after == 4
         await peer.send(events_frame(game, 5), Done(sync.id))
-        await peer.until_closed()
 
     async with joined(act) as connection:
         while connection.model.seq < len(game.events):
@@ -253,14 +246,12 @@ async def test_a_gap_that_stays_open_leads_to_a_new_connection(game: Game, answe
         sync = await peer.receive(Sync)
         if answered:
             await peer.send(Refused("not-started", "No.", sync.id))
-        await peer.until_closed()
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
         resume = await peer.receive(Resume)
         assert resume.after == 4
         await peer.send(Seated(resume.id, "ABCD", 0), events_frame(game, 5))
-        await peer.until_closed()
 
     async with joined(act, again) as connection:
         connection._timeouts = FAST_RETRIES if answered else SHORT_TIMEOUTS

@@ -32,7 +32,6 @@ async def test_hello_and_welcome() -> None:
     async def act(peer: Peer) -> None:
         hello = await peer.welcome()
         assert (hello.versions, hello.client) == (list(VERSIONS), "a test")
-        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, client="a test") as connection:
         assert connection.online

@@ -23,7 +23,6 @@ def answering(*answers: ServerMessage, welcome: Welcome = WELCOME) -> Act:
             question = await peer.receive(AskTurn)
             assert (question.table, question.proof) == ("KXQT", PROOF)
             await peer.send(answer)
-        await peer.until_closed()
 
     return act
 

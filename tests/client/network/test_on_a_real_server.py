@@ -130,7 +130,6 @@ async def test_an_unanswered_rematch_is_asked_for_again() -> None:
         resume = await peer.receive(Resume)
         assert (resume.table, resume.token) == ("ABCD", "secret")  # it holds the new seat as well
         await peer.send(Seated(resume.id, "ABCD", 1))
-        await peer.until_closed()
 
     async with scripted(first, second, third) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.ask(JoinTable(NEW, "KXQT", "Ann"))
@@ -148,7 +147,6 @@ async def test_what_the_lobby_tells_is_safe_to_show() -> None:
         await peer.welcome()
         await peer.send(Online([PersonOnline("\x1b[2J", "playing", "KXQT")], 3))
         await peer.send(SaidInLobby([LobbyRemark(1, "\x1b[2J", "\x07")]))
-        await peer.until_closed()
 
     async with scripted(act) as url, connected(url) as connection:
         online = await next_update(connection, OnlineChanged)

@@ -47,7 +47,6 @@ async def send_on(peer: Peer, address: str) -> None:
     await peer.welcome()
     about = {"table": "ABCD", "address": address}
     await peer.send(Refused(Code.TABLE_ELSEWHERE, "", (await peer.receive(Resume)).id, about=about))
-    await peer.until_closed()
 
 
 def test_all_addresses_are_tried_in_turn() -> None:
@@ -170,14 +169,12 @@ async def test_a_client_goes_to_a_server_that_it_was_told_of() -> None:
 
         async def second(peer: Peer) -> None:
             await seat_returner(peer, NOWHERE, third_url)
-            await peer.until_closed()
 
         async with scripted(second) as second_url:
 
             async def first(peer: Peer) -> None:
                 await seat_joiner(peer)
                 await peer.send(Moved(second_url))
-                await peer.until_closed()
 
             async with scripted(first) as url:
                 connection = await staying.enter_async_context(connected(url, timeouts=FAST_RETRIES))
@@ -196,7 +193,6 @@ async def test_a_table_that_moves_twice_in_a_row_is_found() -> None:
     async def first(peer: Peer) -> None:
         await seat_joiner(peer)
         await peer.send(Moved(second_url))
-        await peer.until_closed()
 
     async with (
         scripted(return_and_pong) as third_url,
@@ -245,7 +241,6 @@ async def test_a_seat_that_was_taken_over_is_asked_for_nowhere_else() -> None:
         async def first(peer: Peer) -> None:
             await seat_joiner(peer)
             await peer.send(Moved(second_url))
-            await peer.until_closed()
 
         async with scripted(first) as url, connected(url, timeouts=FAST_RETRIES) as connection:
             await connection.ask(JoinTable(NEW, "ABCD", "ann"))

@@ -243,7 +243,6 @@ async def test_no_share_is_shown_twice() -> None:
             shown.add(answer.share)
             await peer.send(Done(answer.id), with_fields(draw, pledges=[None, None, None]))
         assert len(shown) == 3
-        await peer.until_closed()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         await connection.ask(OpenTable(NEW, 3, "Ann"))

@@ -81,7 +81,6 @@ async def quit_table(keys: Keyboard, peer: Peer) -> None:
     keys.press("q")
     leave = await peer.receive(Leave)
     await peer.send(Done(leave.id))
-    await peer.until_closed()
 
 
 async def greet_with_a_table(keys: Keyboard, peer: Peer) -> None:

@@ -94,7 +94,6 @@ async def test_from_the_lobby_to_a_table_and_back(keys: Keyboard) -> None:
         await peer.send(Tables(tables.id, []))
         await keys.until(lambda ui, _: not tables_in(ui))
         keys.press("q")
-        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann")) == 0
@@ -188,7 +187,6 @@ async def test_a_table_that_is_closed_leaves_the_player_in_the_lobby(keys: Keybo
         await keys.until(lambda ui, _: "Table KXQT is closed." in ui.log)
         await list_again(keys, peer)
         keys.press("q")
-        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", requests.Join("KXQT"))) == 0
@@ -213,7 +211,6 @@ async def test_a_table_that_is_gone_after_a_lost_connection_leads_to_the_lobby(
         await list_again(keys, peer)
         await keys.until(lambda ui, _: any("KXQT" in line for line in ui.log[-2:]))
         keys.press("q")
-        await peer.until_closed()
 
     async with scripted(act, again) as url:
         assert await run(options_with_kept_seat(tmp_path, url)) == 0
@@ -322,7 +319,6 @@ async def test_a_hint_comes_only_if_it_is_still_allowed(keys: Keyboard) -> None:
         keys.press("s")
         await keys.until(lambda ui, _: "So it is." in told(ui))
         keys.press("qy")
-        await peer.until_closed()
 
     async with scripted(act) as url:
         await run(Options(url, "Ann", requests.Join("KXQT"), suggest=suggest))
@@ -353,7 +349,6 @@ async def test_any_key_stops_the_search_for_a_hint(keys: Keyboard, key: str) -> 
         await keys.until(lambda ui, _: not ui.ponders and ui.notice is None)
         assert (keys.client.ui.page.game != cursor) is (key == "l")
         keys.press("qy")
-        await peer.until_closed()
 
     async with scripted(act) as url:
         await run(Options(url, "Ann", requests.Join("KXQT"), suggest=suggest))
@@ -372,7 +367,6 @@ async def test_a_paste_is_typed_into_the_line(keys: Keyboard) -> None:
         await peer.send(Refused("no-such-table", "There is no table KXQT.", join.id))
         await keys.until(lambda ui, _: ui.notice is not None)
         keys.press("\x03q")  # the refused line stays until it is cancelled
-        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann")) == 0
@@ -383,7 +377,6 @@ async def test_a_signal_ends_the_program_cleanly(keys: Keyboard) -> None:
         await greet(peer)
         await keys.until(lambda ui, _: not ui.busy)
         signal.raise_signal(signal.SIGTERM)
-        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann")) == 0

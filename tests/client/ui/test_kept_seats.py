@@ -87,7 +87,6 @@ async def test_another_refusal_keeps_the_seat(keys: Keyboard, tmp_path: Path) ->
             )
         )
         keys.press("q")
-        await peer.until_closed()
 
     async with scripted(act) as url:
         assert await run(options_with_kept_seat(tmp_path, url)) == 0
@@ -185,7 +184,6 @@ async def test_a_returning_player_finds_the_share_among_the_draws(keys: Keyboard
         await peer.send(table)
         await keys.until(lambda *_: share.encode() in kept_seat_files(tmp_path)[0])
         shown.set_result(Share(share))
-        await peer.until_closed()
 
     async def finish(peer: Peer) -> None:
         game = played_game(SharedChance(SEED, (SHARES[0], shown.result(), NO_SHARE)))
