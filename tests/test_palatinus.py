@@ -138,10 +138,7 @@ def test_a_damaged_record_is_one_line(
     lines = text.splitlines()
     second = lines.index("1 places Sm* A1") + 1
     for content, words in (
-        (
-            text.replace("1 places Sm* A1", "1 places Sm* E2").encode(),
-            (f"line {second}: E2 is taken",),
-        ),
+        (text.replace("1 places Sm* A1", "1 places Sm* E2").encode(), (f"line {second}: E2 is taken",)),
         (text.rpartition("winners")[0].encode(), (f"line {len(lines)}: the record ends",)),
         (b"palatinus record 1\n\nplayers \xff\n", ("line 3: ", "UTF-8")),
         (b"", ("line 1: ",)),

@@ -21,15 +21,7 @@ import pytest
 
 from engine.board import TILES, Field, LaidTile, Layout, Tile
 from engine.components import LAUREL_WORTH, PEOPLES, Laurel
-from engine.events import (
-    Captured,
-    DecidedBy,
-    GameEnded,
-    HillScored,
-    ScoringEvent,
-    SoldierFled,
-    Tally,
-)
+from engine.events import Captured, DecidedBy, GameEnded, HillScored, ScoringEvent, SoldierFled, Tally
 from engine.pieces import Kind, Piece, Seat
 from engine.scoring import Board, result, scored, tally
 
@@ -71,10 +63,7 @@ class Scoring:
 
 
 def scoring(
-    pieces: str,
-    seats: int = 3,
-    turned: Sequence[int] = UNTURNED,
-    laurels: Mapping[Tile, Laurel] = LAURELS,
+    pieces: str, seats: int = 3, turned: Sequence[int] = UNTURNED, laurels: Mapping[Tile, Laurel] = LAURELS
 ) -> Scoring:
     """Score a position: `A1 0m` is a merchant of seat 0 on A1."""
     layout = Layout([LaidTile(tile, turns) for tile, turns in zip(TILES, turned, strict=True)])

@@ -154,10 +154,7 @@ def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
     assert brain_named("my_brains:choose").name == "my_brains"
     assert brain_named("greedy") is BRAINS["greedy"]
     for text, reason in (
-        (
-            "greedier",
-            "plebeian, citizen, senator, consul, random, greedy, bluffer, gambler, search, liar",
-        ),
+        ("greedier", "plebeian, citizen, senator, consul, random, greedy, bluffer, gambler, search, liar"),
         ("my_brains:", "Choose slave"),
         (":mine", "Choose slave"),
         ("no_such_module:mine", "cannot be imported"),

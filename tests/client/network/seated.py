@@ -10,15 +10,7 @@ from engine.pieces import Seat
 from engine.redaction import redacted
 from engine.view import eyes_of
 from protocol.events import event_map
-from protocol.messages import (
-    NEW,
-    Events,
-    JoinTable,
-    Ping,
-    Pong,
-    Resume,
-    Seated,
-)
+from protocol.messages import NEW, Events, JoinTable, Ping, Pong, Resume, Seated
 from tests.client.scripted import FAST_RETRIES, Act, Peer, scripted
 
 SHORT_TIMEOUTS = dataclasses.replace(FAST_RETRIES, opening=0.05, answer=0.05)

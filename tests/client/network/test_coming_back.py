@@ -9,12 +9,7 @@ from collections.abc import Callable
 import pytest
 from msgspec import structs
 
-from client.network.connection import (
-    ConnectFailed,
-    NoAnswer,
-    Timeouts,
-    connected,
-)
+from client.network.connection import ConnectFailed, NoAnswer, Timeouts, connected
 from client.network.refusals import describe_refusal
 from client.network.waiting import Waiting
 from client.tables.table import Back, Closed, Happened, Lost, TableClosed, TableModel

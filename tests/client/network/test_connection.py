@@ -5,12 +5,7 @@ import asyncio
 import msgpack
 import pytest
 
-from client.network.connection import (
-    ConnectFailed,
-    NoAnswer,
-    RequestRefused,
-    connected,
-)
+from client.network.connection import ConnectFailed, NoAnswer, RequestRefused, connected
 from client.tables.table import Back, Closed, Happened, Heard, Lost, Refreshed
 from engine.board import Field
 from engine.events import Place
@@ -111,10 +106,7 @@ async def test_a_request_without_an_answer_times_out() -> None:
         again = await peer.receive(Ping)
         await peer.send(Pong(ping.id), Pong(again.id))
 
-    async with (
-        scripted(act) as url,
-        connected(url, timeouts=FAST_RETRIES) as connection,
-    ):
+    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         connection._timeouts = SHORT_TIMEOUTS
         with pytest.raises(NoAnswer, match=r"did not answer within 0\.05 s"):
             await connection.ask(Ping(NEW))

@@ -7,19 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from client.network.connection import (
-    ConnectFailed,
-    Timeouts,
-    connected,
-)
+from client.network.connection import ConnectFailed, Timeouts, connected
 from client.network.transport import why_not
 from protocol.codes import FULL
 from protocol.limits import VERSIONS
-from protocol.messages import (
-    Pong,
-    Refused,
-    Welcome,
-)
+from protocol.messages import Pong, Refused, Welcome
 from server.app import running
 from server.config import Config
 from tests.client.network.seated import SHORT_TIMEOUTS

@@ -7,11 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from client.network.connection import (
-    Connection,
-    NoAnswer,
-    connected,
-)
+from client.network.connection import Connection, NoAnswer, connected
 from client.tables.table import Back, Closed, HeardInLobby, OnlineChanged
 from engine.events import Command
 from engine.legal import Legal
@@ -37,9 +33,7 @@ from protocol.messages import (
 from protocol.moves import move_message
 from server.app import Running, running
 from server.config import Config
-from tests.client.network.seated import (
-    greet_and_wait,
-)
+from tests.client.network.seated import greet_and_wait
 from tests.client.scripted import FAST_RETRIES, TIMEOUT, Peer, next_update, scripted
 
 

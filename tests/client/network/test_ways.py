@@ -23,11 +23,7 @@ from client.tables.table import Back, Closed
 from protocol.codes import CloseCode, Code
 from protocol.limits import ADDRESSES_TOLD
 from protocol.messages import NEW, Hello, JoinTable, Moved, Ping, Refused, Resume
-from tests.client.network.seated import (
-    return_and_pong,
-    seat_joiner,
-    seat_returner,
-)
+from tests.client.network.seated import return_and_pong, seat_joiner, seat_returner
 from tests.client.scripted import FAST_RETRIES, Peer, next_update, scripted
 
 NOWHERE = "ws://127.0.0.1:1"  # where no server is

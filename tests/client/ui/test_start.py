@@ -24,10 +24,7 @@ from tests.games import played
 
 NOWHERE = TableModel()
 SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")
-UI = Ui(
-    "Ann",
-    page=Start(("slave", "plebeian"), level=1, servers=SERVERS),
-)
+UI = Ui("Ann", page=Start(("slave", "plebeian"), level=1, servers=SERVERS))
 
 
 def test_every_line_can_be_chosen() -> None:

@@ -54,11 +54,7 @@ async def door(
 
 @contextlib.asynccontextmanager
 async def house(
-    folder: Path,
-    limits: GuestLimits = LIMITS,
-    *,
-    password: str | None = None,
-    book: GuestBook | None = None,
+    folder: Path, limits: GuestLimits = LIMITS, *, password: str | None = None, book: GuestBook | None = None
 ) -> AsyncIterator[House]:
     """Run a server in memory with a door for guests, for the length of the context."""
     told: list[Server] = []
@@ -141,11 +137,7 @@ async def connection(
             config=None,
             agent_path=None,
             client_keys=[] if key is None else [key],
-            **{
-                "client_factory": Answering,
-                "preferred_auth": "publickey,keyboard-interactive",
-                **options,
-            },
+            **{"client_factory": Answering, "preferred_auth": "publickey,keyboard-interactive", **options},
         )
 
 

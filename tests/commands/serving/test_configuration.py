@@ -159,10 +159,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
         ("# port\n\nport 7733", "line 3: this is not TOML: Expected '=' after a key in a key/value pair."),
         ("bots-cpu = 0", "line 1: bots-cpu: '0' is not a share: choose 0.01 to 64."),
         ("bots-cpu = nan", "line 1: bots-cpu: 'nan' is not a share: choose 0.01 to 64."),
-        (
-            'stand-in = "best"',
-            "line 1: stand-in: 'best' is not a level: choose one of slave, plebeian, ",
-        ),
+        ('stand-in = "best"', "line 1: stand-in: 'best' is not a level: choose one of slave, plebeian, "),
         ("bots-cpu = true", "line 1: bots-cpu needs a number without quotation marks, not true."),
         ("records = ~/x", "line 1: this is not TOML: Invalid value."),
     ],

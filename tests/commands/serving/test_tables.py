@@ -36,10 +36,7 @@ async def tables(tmp_path: Path) -> dict[str, list[Peer]]:
         await eventually(lambda: table.unattended_since is not None)
         clock.advance(Limits().over_seconds)
         await eventually(lambda: not server.lobby.tables)
-        async with (
-            game(server.port, 3) as playing,
-            full_table(server.port, 2) as gathering,
-        ):
+        async with game(server.port, 3) as playing, full_table(server.port, 2) as gathering:
             await play_on(playing, random.Random(2), moves=9)
             async with game(server.port, 3) as ended:
                 await play_on(ended, random.Random(2), moves=9)

@@ -114,10 +114,7 @@ async def test_what_a_running_server_has_is_not_changed(
     config = Config(database=database, node="first", lease_seconds=3.0)
     async with running(config) as server, resumed(server.port, *tables["playing"]) as players:
         await damage(database, codes["playing"])  # of which the server does not know
-        for words in (
-            ("remove", "--yes", codes["over"], codes["gathering"]),
-            ("restore", codes["playing"]),
-        ):
+        for words in (("remove", "--yes", codes["over"], codes["gathering"]), ("restore", codes["playing"])):
             err = (await told(*words, code=2))[1]
             assert f"table {words[-1]} is at the node first. Close it with" in err
         assert "2 tables are intact" in (await told("check", code=1))[0]

@@ -32,10 +32,7 @@ def outcome(number: int, *seats: tuple[int, int], items: tuple[int, ...] = ()) -
 
 def test_what_is_counted() -> None:
     """Shared victories by their part, items where points are equal, and a game once between two brains."""
-    games = [
-        outcome(1, (0, 20), (1, 20), (1, 10)),
-        outcome(2, (1, 15), (0, 15), (1, 9), items=(4, 5, 6)),
-    ]
+    games = [outcome(1, (0, 20), (1, 20), (1, 10)), outcome(2, (1, 15), (0, 15), (1, 9), items=(4, 5, 6))]
     one, other = sorted(standings("ab", 3, games), key=lambda each: each.name)
     assert (one.total.games, one.total.wins, one.total.mean_points) == (2, 1.5, 17.5)
     assert (other.total.games, other.total.wins, other.total.mean_points) == (4, 0.5, 13.5)

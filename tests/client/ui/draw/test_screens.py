@@ -39,16 +39,7 @@ from engine.view import Phase
 from protocol.absence import ByVote
 from protocol.limits import ANNOUNCEMENT_LENGTH
 from protocol.messages import SeatSummary, TableState, TableSummary
-from tests.client.ui.draw.sample_pages import (
-    LEVELS,
-    PAGES,
-    SIZES,
-    TABLES,
-    counting,
-    menu,
-    placing,
-    talking,
-)
+from tests.client.ui.draw.sample_pages import LEVELS, PAGES, SIZES, TABLES, counting, menu, placing, talking
 from tests.client.ui.seen import (
     ADDRESS,
     KEY_NAMES,

@@ -52,7 +52,7 @@ def test_the_json_has_always_the_same_fields() -> None:
     assert told["names"] == ["Anna", "Bruno", "Carla"]
     for move in told["moves"]:
         assert list(move) == [
-            *("move", "seat", "piece", "field", "before", "after", "swing", "reasons", "better"),
+            *("move", "seat", "piece", "field", "before", "after", "swing", "reasons", "better")
         ]
         assert len(move["before"]) == len(move["after"]) == 3
     better = told["moves"][7]["better"]

@@ -4,14 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from client.ui.lessons.goals import (
-    Catch,
-    Earn,
-    Lay,
-    PlaceOn,
-    PointTo,
-    act_of,
-)
+from client.ui.lessons.goals import Catch, Earn, Lay, PlaceOn, PointTo, act_of
 from client.ui.lessons.lesson import seen
 from client.ui.lessons.pages import MOVES, NAMES, PAGES, PUPIL, LessonPage
 from engine.board import Field, has_spring

@@ -12,13 +12,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, _
 from client.ui.lessons.course import Course, LessonExit
-from client.ui.lessons.goals import (
-    Catch,
-    Earn,
-    PointTo,
-    Read,
-    influence_of,
-)
+from client.ui.lessons.goals import Catch, Earn, PointTo, Read, influence_of
 from client.ui.lessons.lesson import Lesson, seen, text_of
 from client.ui.lessons.pages import PAGES, PUPIL, Shown
 from client.ui.screens.playing import PLACING_KEYS

@@ -26,15 +26,7 @@ from engine.pieces import Seat, Wolf
 from engine.record import names_in, replayed
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
-from tests.client.ui.seen import (
-    NAMES,
-    assert_screen,
-    line_of,
-    playing_of,
-    shown_step,
-    text_of,
-    typed,
-)
+from tests.client.ui.seen import NAMES, assert_screen, line_of, playing_of, shown_step, text_of, typed
 from tests.games import all_eyes, games, played
 
 RECORDS = Path(__file__).parents[3] / "engine" / "records"

@@ -86,10 +86,7 @@ def effects(page: MenuPage, model: TableModel) -> list[object]:
 def test_a_bot_is_no_player_in_the_menu() -> None:
     """It can be removed before the game, but not made host, and it is never away."""
     seats = [SeatSummary("Ann", here=True), SeatSummary("greedy-1", here=True, level="greedy")]
-    cases: tuple[tuple[Stage, list[object]], ...] = (
-        ("gathering", [Remove(NEW, 1)]),
-        ("playing", []),
-    )
+    cases: tuple[tuple[Stage, list[object]], ...] = (("gathering", [Remove(NEW, 1)]), ("playing", []))
     for stage, removed in cases:
         state = TableState("KXQT", stage, seats, 0)
         model = TableModel("KXQT", Seat(0), state=state)
