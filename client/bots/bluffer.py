@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass
 
 from client.bots.greedy import best_lay, promises
-from client.bots.search.worlds import motive_of_next
+from client.bots.search.worlds import gain_of_next
 from engine.events import Command, Place
 from engine.legal import Legal, LegalLays
 from engine.pieces import Kind
@@ -25,7 +25,7 @@ class Bluffer:
         if isinstance(legal, LegalLays):
             return best_lay(view, legal, rng)
         promised = promises(view, legal.seat, legal.fields, legal.pieces)
-        motive = motive_of_next(view, legal.seat)
+        gain = gain_of_next(view, legal.seat)
         best = max(promised, key=promised.__getitem__)
         wolves = {piece.kind for piece in legal.pieces if piece.wolf}
         lies = [
@@ -33,7 +33,7 @@ class Bluffer:
             for (kind, field), promise in promised.items()
             if kind in wolves
             and promised[best] - promise <= self.price
-            and (motive(field) < 0.0) == (kind is Kind.FARMER)
+            and (gain(field) < 0.0) == (kind is Kind.FARMER)
         ]
         kind, field = max(lies, key=promised.__getitem__, default=best)
         pieces = [piece for piece in legal.pieces if piece.kind is kind]

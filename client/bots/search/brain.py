@@ -12,7 +12,7 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from anyio import CapacityLimiter
@@ -20,7 +20,7 @@ from anyio import CapacityLimiter
 from client.bots.greedy import greedy
 from client.bots.processes import ATTEMPTS, ProcessesLost, in_process
 from client.bots.search.tree import Move, Search, Visited, Visits, utilities
-from client.bots.search.worlds import World, Worlds, motive_of_next
+from client.bots.search.worlds import Beliefs, World, Worlds, gain_of_next, learned, reading
 from client.language import _
 from engine.board import FIELDS
 from engine.events import Command, Place
@@ -106,23 +106,29 @@ class SearchBrain:
     """A brain that searches: for so many simulations a move, and no longer than so many seconds.
 
     The same view, number and `rng` lead to the same command, unless the time is up first. Tiles are laid as
-    the greedy brain lays them: how a search would lay them better is an open question. It gives up at most
-    `price_of_lies` in utility to place the wolf that others will most take for the other kind.
+    the greedy brain lays them: how a search would lay them better is an open question. At a share `lying` of
+    its moves it gives up at most `price_of_lies` in utility to place a wolf that misleads the others.
     """
 
     simulations: int = 20_000
     seconds: float = 5.0
     price_of_lies: float = 0.0
+    lying: float = 1.0
+    beliefs: tuple[Beliefs, ...] = ()
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
         if not isinstance(legal, LegalPlaces):
             return greedy(view, legal, rng)
         return self.chosen(view, legal, [self.visits(view, seed_from(rng))], rng)
 
+    def game_over(self, view: View, /) -> "SearchBrain":
+        """Return the brain for another game with the same players, who have shown their motives."""
+        return replace(self, beliefs=learned(view, self.beliefs))
+
     def visits(self, view: View, seed: int) -> Visits:
         """Return what came of the moves: exactly in an ending with few boards, else of simulations."""
         until = time.monotonic() + self.seconds
-        search = Search(view, random.Random(seed))
+        search = Search(view, random.Random(seed), beliefs=self.beliefs)
         ending = Ending(view, search.worlds)
         if ending.boards > self.simulations:
             return search.run(self.simulations, self.seconds)
@@ -141,7 +147,7 @@ class SearchBrain:
             for move, (visits, utility) in search.items():
                 totals[move] = Visited(totals[move].visits + visits, totals[move].utility + utility)
         best = max(totals, key=totals.__getitem__)
-        if self.price_of_lies:
+        if self.price_of_lies and rng.random() < self.lying:
             best = self._lie(view, legal, totals, best)
         pieces = [piece for piece in legal.pieces if piece.kind is best.kind]
         wolves = [piece for piece in pieces if piece.wolf]
@@ -153,9 +159,9 @@ class SearchBrain:
         least = totals[best].utility / totals[best].visits - self.price_of_lies
         often = totals[best].visits * _TRIED
         wolves = {piece.kind for piece in legal.pieces if piece.wolf}
-        motive = motive_of_next(view, legal.seat)
+        gain = gain_of_next(view, legal.seat)
         lies = {
-            move: motive(FIELDS[move.field]) * (-1.0 if move.kind is Kind.FARMER else 1.0)
+            move: reading(gain(FIELDS[move.field])) * (-1.0 if move.kind is Kind.FARMER else 1.0)
             for move, (visits, utility) in totals.items()
             if move.kind in wolves and visits >= often and utility >= least * visits
         }

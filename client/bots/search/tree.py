@@ -17,11 +17,11 @@ import functools
 import math
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
-from client.bots.search.worlds import World, Worlds, motives
+from client.bots.search.worlds import Beliefs, World, Worlds, gains
 from engine.board import FIELDS
 from engine.pieces import Kind
 from engine.position import Hand
@@ -196,11 +196,17 @@ class Search:
     To `wins`, if given, each seat's share of the win in every simulation is added.
     """
 
-    def __init__(self, view: View, rng: random.Random, wins: list[float] | None = None) -> None:
+    def __init__(
+        self,
+        view: View,
+        rng: random.Random,
+        wins: list[float] | None = None,
+        beliefs: Sequence[Beliefs] = (),
+    ) -> None:
         self._wins = wins
         turn = 0 if view.turn is None else view.turn
         self._rng = rng
-        self.worlds = Worlds(view, motives(view))
+        self.worlds = Worlds(view, gains(view), beliefs)
         self._terrain = terrain_of(view.tiles, view.laurels)
         self._seats = view.seats
         self._order = [(turn + ply) % view.seats for ply in range(view.to_place)]

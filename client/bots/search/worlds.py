@@ -11,10 +11,12 @@ outlook of its owner just before it was placed (like the inference of Cowling, W
 before the search begins).
 """
 
+import bisect
 import itertools
 import math
+import operator
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -23,22 +25,33 @@ from client.bots.greedy import Outlook
 from engine.board import FIELDS, Field
 from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.position import Hand, hand_of_kinds
-from engine.redaction import snapshot
+from engine.redaction import hidden_from, snapshot
 from engine.terrain import EMPTY, FARMER, NUMBERS, Occupant, occupant
 from engine.view import SPECTATOR, View
 
+Beliefs: TypeAlias = tuple[float, ...]  # how likely a player has each of the `MOTIVES`
+
 # Measured, not derived, like the numbers of the tree.
-# A wolf's odds of being a farmer are multiplied by e to the first number of each pair times what its owner
-# gains by that; the second is the greatest such exponent. Much stronger factors mislead the search.
-MOTIVE: Final = 3.0  # gains in points, as the owner could expect them when it was placed
-MOST_MOTIVE: Final = 4.0
-CLEAR_MOTIVE: Final = 1.0  # from here on a wolf is taken for that kind when its owner's later ones are judged
+# How often wolves promised so much more as one kind than as the other, in points as expected when they were
+# placed: up to each of the `STEPS`, and beyond. The first number of each pair is of the wolves that were of
+# the kind that promised less, the second of the others; if neither gain nor kind mattered, all would be 1.
+STEPS: Final = (0.3, 1.0, 2.0)
+MOTIVES: Final = (
+    ((0.30, 0.93), (0.27, 2.08), (0.12, 2.39), (0.09, 1.83)),  # of players who look one move ahead
+    ((0.88, 1.05), (0.86, 1.93), (0.34, 1.64), (0.13, 1.18)),  # of those who search
+    ((1.51, 0.32), (2.38, 0.72), (1.21, 0.79), (0.65, 0.42)),  # of those who search and lie
+    ((3.61, 0.07), (2.99, 0.12), (0.57, 0.21), (0.24, 0.21)),  # of those who bluff one move ahead
+    ((1.53, 1.14), (1.37, 1.22), (0.61, 0.75), (0.75, 0.65)),  # of those with no such motive
+)
+PRIOR: Final[Beliefs] = (0.4, 0.22, 0.18, 0.15, 0.05)  # of a player of whom nothing is known
+FORGOTTEN: Final = 0.05  # how much the prior counts after a game
+CLEAR_GAIN: Final = 1 / 3  # from here on a wolf is taken for that kind when its owner's later ones are judged
 INFERENCE: Final = 10.0  # gains in utility, as the search has found them so far
 MOST_INFERRED: Final = 1.0
 
 
-def motives(view: View) -> Mapping[int, float]:
-    """Return, by field number, the logarithm of how much likelier than by chance a hidden wolf is a farmer.
+def gains(view: View) -> Mapping[int, float]:
+    """Return, by field number, how many points more a hidden wolf promised its owner as a farmer.
 
     What is hidden from its owner counts as unknown, and the owner's own wolves before it are taken for what
     they are likelier to be, if that is clear.
@@ -46,42 +59,74 @@ def motives(view: View) -> Mapping[int, float]:
     return _read(view)[0]
 
 
-def motive_of_next(view: View, seat: Seat) -> Callable[[Field], float]:
-    """Return what the others will read from a wolf that `seat` places next, as a function of its field."""
+def gain_of_next(view: View, seat: Seat) -> Callable[[Field], float]:
+    """Return what the others will think of a wolf that `seat` places next, as a function of its field."""
     public = snapshot(view, SPECTATOR)
-    return _motive(public, seat, _read(public)[1])
+    return _gain(public, seat, _read(public)[1])
+
+
+def reading(gain: float) -> float:
+    """Return the logarithm of how much likelier a wolf is a farmer to those who know nothing of its owner."""
+    step = bisect.bisect(STEPS, abs(gain))
+    worse, better = (
+        sum(map(operator.mul, PRIOR, column))
+        for column in zip(*(each[step] for each in MOTIVES), strict=True)
+    )
+    return math.log(better / worse) * math.copysign(1.0, gain)
 
 
 def _read(view: View) -> tuple[dict[int, float], dict[Field, Piece]]:
-    """Return the motives, and the wolves whose kind they make clear."""
+    """Return the gains, and the wolves whose kind they make clear."""
     found: dict[int, float] = {}
     guesses: dict[Field, Piece] = {}
     seen = replace(view, placed={}, owners={}, remaining=[sum(hand.values()) for hand in view.start.hands])
     for field, piece in view.placed.items():
         owner = view.owners[field]
         if isinstance(piece, Wolf):
-            exponent = found[NUMBERS[field]] = _motive(seen, owner, guesses)(field)
-            if abs(exponent) >= CLEAR_MOTIVE:
-                kind = Kind.FARMER if exponent > 0 else Kind.MERCHANT
+            gain = found[NUMBERS[field]] = _gain(seen, owner, guesses)(field)
+            if abs(gain) >= CLEAR_GAIN:
+                kind = Kind.FARMER if gain > 0 else Kind.MERCHANT
                 guesses[field] = Piece.of(piece.people, kind, wolf=True)
         seen.placed[field], seen.owners[field] = piece, owner
         seen.remaining[owner] -= 1
     return found, guesses
 
 
-def _motive(view: View, seat: Seat, guesses: Mapping[Field, Piece]) -> Callable[[Field], float]:
-    """Return the motive of a wolf that `seat` places next: its own wolves are as guessed, others hidden."""
+def _gain(view: View, seat: Seat, guesses: Mapping[Field, Piece]) -> Callable[[Field], float]:
+    """Return the gain of a wolf that `seat` places next: its own wolves are as guessed, others hidden."""
     placed = {**view.placed, **guesses}
     for field, piece in placed.items():
         if view.owners[field] != seat and isinstance(piece, Piece) and piece.wolf:
             placed[field] = Wolf.of(piece.people)
     outlook = Outlook(replace(view, placed=placed), seat)
+    return lambda field: outlook.after(field, Kind.FARMER) - outlook.after(field, Kind.MERCHANT)
 
-    def motive(field: Field) -> float:
-        gain = outlook.after(field, Kind.FARMER) - outlook.after(field, Kind.MERCHANT)
-        return max(-MOST_MOTIVE, min(MOST_MOTIVE, MOTIVE * gain))
 
-    return motive
+def learned(view: View, beliefs: Sequence[Beliefs] = ()) -> tuple[Beliefs, ...]:
+    """Return what to believe of each seat after a game, whose end `view` shows, and the beliefs before it."""
+    found = list(beliefs or [PRIOR] * view.seats)
+    hidden = {
+        field: Wolf.of(piece.people) if hidden_from(piece, view.owners[field], view.eyes) else piece
+        for field, piece in view.placed.items()
+    }
+    before = replace(view, placed=hidden)
+    for group in Worlds(before, gains(before)).groups:
+        kinds = [view.placed[FIELDS[field]] for field in group.fields]
+        farmers = tuple(piece == Piece.of(piece.people, Kind.FARMER, wolf=True) for piece in kinds)
+        shown = next(way.likelihoods for way in group.ways if way.farmers == farmers)
+        found[group.seat] = _product(found[group.seat], shown)
+    return tuple(
+        tuple(
+            (1.0 - FORGOTTEN) * belief + FORGOTTEN * prior for belief, prior in zip(each, PRIOR, strict=True)
+        )
+        for each in found
+    )
+
+
+def _product(beliefs: Sequence[float], *likelihoods: Sequence[float]) -> Beliefs:
+    """Return the beliefs after the likelihoods of what was seen, by motive."""
+    products = [math.prod(each) for each in zip(beliefs, *likelihoods, strict=True)]
+    return tuple(each / sum(products) for each in products)
 
 
 # What the owner of an occupant got on average when it stood on a field, by occupant and field.
@@ -97,7 +142,7 @@ class Way:
     farmers: tuple[bool, ...]  # by field
     merchants_left: int
     farmers_left: int
-    odds: float  # before the search infers more
+    likelihoods: tuple[float, ...]  # by motive
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +152,7 @@ class Group:
     seat: Seat
     fields: tuple[int, ...]
     ways: tuple[Way, ...]
+    odds: tuple[float, ...]  # of the ways, before the search infers more
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +166,15 @@ class World:
 class Worlds:
     """All worlds that agree with what `view` shows, in the placing phase; drawn by how likely they are.
 
-    `motives` has, by field number, the logarithm of how much likelier than by chance a wolf is a farmer.
+    `gains` are those of the function; without `beliefs`, by seat, nothing is known of the players.
     """
 
-    def __init__(self, view: View, motives: Mapping[int, float] = _NOTHING_TOLD) -> None:
+    def __init__(
+        self,
+        view: View,
+        gains: Mapping[int, float] = _NOTHING_TOLD,
+        beliefs: Sequence[Beliefs] = (),
+    ) -> None:
         self.board = [EMPTY] * len(FIELDS)
         wolves: dict[People, list[int]] = {}
         for number, field in enumerate(FIELDS):
@@ -134,13 +185,12 @@ class Worlds:
                 self.board[number] = occupant(view.owners[field], piece.kind)
         self._soldierless_at = view.start.soldierless_at
         self.counts = [_known_counts(view, Seat(seat)) for seat in range(view.seats)]
-        self.groups = tuple(
-            _group(view, Seat(seat), people, wolves.get(people, []), motives)
-            for seat in range(view.seats)
-            if seat not in view.hands
-            for people in view.start.peoples[seat]
-        )
-        self.cumulative = [_cumulative([way.odds for way in group.ways]) for group in self.groups]
+        self.groups: list[Group] = []
+        for seat in range(view.seats):
+            if seat not in view.hands:
+                belief = beliefs[seat] if beliefs else PRIOR
+                self.groups += _groups(view, Seat(seat), wolves, gains, belief)
+        self.cumulative = [_cumulative(group.odds) for group in self.groups]
         self._built: dict[tuple[int, ...], World] = {}
 
     @property
@@ -154,7 +204,8 @@ class Worlds:
             gains = [means[group.seat + FARMER][field] - means[group.seat][field] for field in group.fields]
             exponents = [max(-MOST_INFERRED, min(MOST_INFERRED, INFERENCE * gain)) for gain in gains]
             self.cumulative[index] = _cumulative(
-                [way.odds * math.exp(sum(itertools.compress(exponents, way.farmers))) for way in group.ways]
+                odds * math.exp(sum(itertools.compress(exponents, way.farmers)))
+                for odds, way in zip(group.odds, group.ways, strict=True)
             )
 
     @property
@@ -208,21 +259,46 @@ def _known_counts(view: View, seat: Seat) -> list[int]:
     return [sum(n - placed.count(piece) for piece, n in dealt.items() if piece.kind is kind) for kind in Kind]
 
 
-def _group(view: View, seat: Seat, people: People, fields: list[int], motives: Mapping[int, float]) -> Group:
-    dealt = view.start.hands[seat]
+def _groups(
+    view: View,
+    seat: Seat,
+    wolves: Mapping[People, list[int]],
+    gains: Mapping[int, float],
+    beliefs: Beliefs,
+) -> Iterator[Group]:
+    """Yield the seat's groups; what the wolves of one suggest of its motives counts for the other."""
+    peoples = view.start.peoples[seat]
+    ways = [_ways(view.start.hands[seat], people, wolves.get(people, []), gains) for people in peoples]
+    totals = [
+        [sum(column) for column in zip(*(way.likelihoods for way in each), strict=True)] for each in ways
+    ]
+    for number, people in enumerate(peoples):
+        others = _product(beliefs, *totals[:number], *totals[number + 1 :])
+        odds = tuple(sum(map(operator.mul, others, way.likelihoods)) for way in ways[number])
+        yield Group(seat, tuple(wolves.get(people, [])), ways[number], odds)
+
+
+def _ways(
+    dealt: Mapping[Piece, int], people: People, fields: list[int], gains: Mapping[int, float]
+) -> tuple[Way, ...]:
     merchants = dealt.get(Piece.of(people, Kind.MERCHANT, wolf=True), 0)
     farmers = dealt.get(Piece.of(people, Kind.FARMER, wolf=True), 0)
-    exponents = [motives.get(field, 0.0) for field in fields]
+    read = {
+        at: (bisect.bisect(STEPS, abs(gain)), gain > 0.0)
+        for at, field in enumerate(fields)
+        if (gain := gains.get(field)) is not None
+    }
     ways = []
     for kinds in itertools.product((False, True), repeat=len(fields)):
-        placed_farmers = sum(kinds)
-        placed_merchants = len(kinds) - placed_farmers
-        odds = math.perm(merchants, placed_merchants) * math.perm(farmers, placed_farmers)
-        if odds:
-            told = odds * math.exp(sum(itertools.compress(exponents, kinds)))
-            ways.append(Way(kinds, merchants - placed_merchants, farmers - placed_farmers, told))
-    return Group(seat, tuple(fields), tuple(ways))
+        placed = sum(kinds)
+        if odds := math.perm(merchants, len(kinds) - placed) * math.perm(farmers, placed):
+            likelihoods = tuple(
+                odds * math.prod(motive[step][farmer == kinds[at]] for at, (step, farmer) in read.items())
+                for motive in MOTIVES
+            )
+            ways.append(Way(kinds, merchants - len(kinds) + placed, farmers - placed, likelihoods))
+    return tuple(ways)
 
 
-def _cumulative(weights: list[float]) -> list[float]:
+def _cumulative(weights: Iterable[float]) -> list[float]:
     return list(itertools.accumulate(weights))

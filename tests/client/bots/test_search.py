@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from client.bots.brains import brain_named
 from client.bots.search.brain import Ending, SearchBrain, SearchFailed, searched
 from client.bots.search.tree import Move, Search, Visited, utilities
-from client.bots.search.worlds import MOST_INFERRED, MOST_MOTIVE, World, Worlds, motive_of_next, motives
+from client.bots.search.worlds import MOST_INFERRED, PRIOR, World, Worlds, gain_of_next, gains, learned
 from engine.board import FIELDS, Field
 from engine.components import DEALS
 from engine.events import GameEnded
@@ -137,8 +137,8 @@ def test_searches_are_added_up() -> None:
 def test_a_liar_places_the_wolf_that_misleads_if_it_costs_little() -> None:
     """It gives up so much utility, and no more; without a price it plays what is best."""
     view, legal = placing(3, 6)
-    motive = motive_of_next(view, legal.seat)
-    honest, lie = sorted((motive(field), NUMBERS[field]) for field in legal.fields)[:: len(legal.fields) - 1]
+    gain = gain_of_next(view, legal.seat)
+    honest, lie = sorted((gain(field), NUMBERS[field]) for field in legal.fields)[:: len(legal.fields) - 1]
     assert honest[0] < 0.0 < lie[0]
     best, misleading = Move(Kind.MERCHANT, honest[1]), Move(Kind.MERCHANT, lie[1])
     for visits, utility, price, expected in (
@@ -253,69 +253,75 @@ async def test_a_search_ends_with_a_program_that_is_killed() -> None:
 
 
 @given(game=games())
-def test_every_hidden_wolf_has_a_motive_and_nothing_else(game: Game) -> None:
-    """At any moment of any game, and none is certain; the view stays as it is."""
+def test_every_hidden_wolf_has_a_gain_and_nothing_else(game: Game) -> None:
+    """At any moment of any game; the view stays as it is."""
     assume(game.view.phase is Phase.PLACING)
     view = snapshot(game.view, SPECTATOR)
     before = snapshot(game.view, SPECTATOR)
-    found = motives(view)
+    found = gains(view)
     assert view == before
     assert set(found) == {NUMBERS[field] for field, piece in view.placed.items() if isinstance(piece, Wolf)}
-    assert all(-MOST_MOTIVE <= exponent <= MOST_MOTIVE for exponent in found.values())
-    assert not motives(game.view)  # of all eyes: nothing is hidden
+    assert not gains(game.view)  # of all eyes: nothing is hidden
 
 
 @given(game=games())
-def test_motives_do_not_depend_on_what_is_hidden(game: Game) -> None:
+def test_gains_do_not_depend_on_what_is_hidden(game: Game) -> None:
     """R4.2: neither on what the seat cannot see, nor on what the wolf's owner could not."""
     assume(game.view.phase is Phase.PLACING and game.view.turn is not None)
     assert game.view.turn is not None
     eyes = eyes_of(game.view.turn)
     twin = with_swapped_wolves(game, game.view.turn)
-    found = motives(snapshot(game.view, eyes))
-    assert motives(snapshot(twin.view, eyes)) == found
-    public = motives(snapshot(game.view, SPECTATOR))
-    assert all(public[field] == exponent for field, exponent in found.items())
+    found = gains(snapshot(game.view, eyes))
+    assert gains(snapshot(twin.view, eyes)) == found
+    public = gains(snapshot(game.view, SPECTATOR))
+    assert all(public[field] == gain for field, gain in found.items())
 
 
-@pytest.mark.parametrize(("name", "least", "most"), [("greedy", 0.8, 1.0), ("gambler", 0.0, 0.3)])
-def test_motives_tell_the_wolves_of_players_who_look_ahead(name: str, least: float, most: float) -> None:
-    """Most of greedy players' wolves are drawn as what they are, few bluffers'; by chance half would be."""
+@pytest.mark.parametrize(("name", "motive"), [("greedy", 0), ("gambler", 3)])
+def test_what_is_revealed_tells_the_motives_of_players(name: str, motive: int) -> None:
+    """Most wolves are drawn as what they are, more so after a game; by chance it would be half of them."""
     brain = brain_named(name)
-    right = wolves = 0.0
+    right, wolves, believed = [0.0, 0.0], 0.0, []
     for players in DEALS:
         game, rng = begun(GameOptions(players, random_layout=True), players), random.Random(players)
         while (legal := game.legal()) is not None:
             view = snapshot(game.view, eyes_of(Seat(0)))
             game.apply(brain.choose(snapshot(game.view, eyes_of(legal.seat)), legal, rng))
-        worlds = Worlds(view, motives(view))
-        boards = [worlds.draw(rng).board for _ in range(100)]
-        for number in worlds.hidden:
-            piece = game.view.placed[FIELDS[number]]
-            assert isinstance(piece, Piece)
-            right += sum(
-                board[number] == occupant(game.view.owners[FIELDS[number]], piece.kind) for board in boards
-            )
-            wolves += len(boards)
-    assert wolves
-    assert least < right / wolves < most
+        known = learned(snapshot(game.view, eyes_of(Seat(0))))
+        assert known[0] == pytest.approx(PRIOR)  # of itself it has nothing to learn
+        assert all(sum(each) == pytest.approx(1.0) for each in known)
+        believed += [each[motive] for each in known[1:]]
+        for again, beliefs in enumerate(((), known)):
+            worlds = Worlds(view, gains(view), beliefs)
+            boards = [worlds.draw(rng).board for _ in range(100)]
+            for number in worlds.hidden:
+                piece = game.view.placed[FIELDS[number]]
+                assert isinstance(piece, Piece)
+                kind = occupant(game.view.owners[FIELDS[number]], piece.kind)
+                right[again] += sum(board[number] == kind for board in boards)
+        wolves += len(worlds.hidden) * len(boards)
+    assert sum(believed) / len(believed) > 0.5
+    assert 0.6 < right[0] / wolves < right[1] / wolves
 
 
-def test_worlds_follow_motives() -> None:
-    """A wolf with a motive to be a farmer is one in nearly all worlds, and with the opposite in few."""
+def test_worlds_follow_beliefs() -> None:
+    """What a wolf promises decides its kind, but as its owner's motives do."""
     game = played(GameOptions(2, random_layout=True), 1, 3)
     view = snapshot(game.view, SPECTATOR)
     hidden, rng = Worlds(view).hidden, random.Random(1)
     assert hidden
 
-    def farmers(exponent: float) -> float:
-        worlds = Worlds(view, dict.fromkeys(hidden, exponent))
+    def farmers(gain: float | None, *beliefs: float) -> float:
+        worlds = Worlds(view, {} if gain is None else dict.fromkeys(hidden, gain), [beliefs] * 2)
         drawn = [worlds.draw(rng).board[field] // FARMER for _ in range(300) for field in hidden]
         return sum(drawn) / len(drawn)
 
-    assert farmers(-MOST_MOTIVE) < 0.1
-    assert 0.3 < farmers(0.0) < 0.7
-    assert farmers(MOST_MOTIVE) > 0.9
+    honest, bluffing = (1.0, 0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0, 0.0)
+    assert farmers(-3.0, *honest) < 0.1
+    assert farmers(3.0, *honest) > 0.9
+    assert farmers(-0.5, *bluffing) > 0.9
+    assert farmers(0.5, *bluffing) < 0.1
+    assert 0.3 < farmers(None, *honest) < 0.7
 
 
 # -- the exact ending -----------------------------------------------------------------------------
