@@ -57,7 +57,7 @@ _COMMANDS = (
     ("export", "finished_games.boards", N_("write a game's board as a picture, text or JSON")),
     (
         "analyse",
-        "finished_games.analysis",
+        "finished_games.boards",
         N_("everybody's chances of winning move by move, better moves, and what decided a game"),
     ),
     ("score", "finished_games.score", N_("score final positions, one JSON object per line")),
@@ -162,12 +162,8 @@ def build_parser() -> Parser:
     add_language(parser)
     add_drawing(parser, playing=True)
     set_display_defaults(parser)
-    parser.add_argument(
-        "--no-announce",
-        dest="announced",
-        action="store_false",
-        help=_("do not announce servers hosted by this program, including from the start screen"),
-    )
+    meaning = _("do not announce servers hosted by this program, including from the start screen")
+    parser.add_argument("--no-announce", dest="announced", action="store_false", help=meaning)
     parser.add_argument("-V", "--version", action=Version)
     meaning = _("print a script that makes this shell complete commands, options and files, and exit")
     shells = ("bash", "zsh", "fish")
@@ -184,9 +180,8 @@ def build_parser() -> Parser:
     shown = add_command(
         commands, "help", _("show this help, or a command's"), functools.partial(_help, parser)
     )
-    shown.add_argument(
-        "words", nargs="*", metavar=_("COMMAND"), help=_("the command, for example: tables export")
-    )
+    meaning = _("the command, for example: tables export")
+    shown.add_argument("words", nargs="*", metavar=_("COMMAND"), help=meaning)
     return parser
 
 

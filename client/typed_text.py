@@ -78,9 +78,8 @@ def server_url(text: str) -> str:
     """
     text = text.strip()
     url = text if re.match(r"[A-Za-z]+://", text) else f"ws://{text}"
-    hint = _("{address} is not a server address: write ws://HOST:PORT, as shown on the host's screen").format(
-        address=repr(text)
-    )
+    form = _("{address} is not a server address: write ws://HOST:PORT, as shown on the host's screen")
+    hint = form.format(address=repr(text))
     try:
         parts = urlsplit(url)
         port = parts.port

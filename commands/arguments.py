@@ -53,9 +53,8 @@ def whole_number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            _("{number} is not a whole number").format(number=repr(text))
-        ) from None
+        form = _("{number} is not a whole number")
+        raise argparse.ArgumentTypeError(form.format(number=repr(text))) from None
 
 
 def share(text: str) -> float:

@@ -1,16 +1,16 @@
-"""What the commands' parsers share, and errors of one line."""
+"""What the commands' parsers share, errors of one line, and asking before something is done for good."""
 
 import argparse
 import contextlib
 import difflib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from client.language import LANGUAGES, N_, _, describe_reason
+from client.language import LANGUAGES, N_, _, describe_reason, yes_letters
 from server.errors import HostError
 
 WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})  # types of terminals
@@ -39,9 +39,8 @@ class Parser(argparse.ArgumentParser):
         if option is not None and Path(value).is_dir():
             text = _("{word} is a folder: write {option} {word}").format(word=value, option=option)
         elif close := difflib.get_close_matches(value, known, 1):
-            text = _("there is no command {word}: do you mean {command}?").format(
-                word=repr(value), command=close[0]
-            )
+            form = _("there is no command {word}: do you mean {command}?")
+            text = form.format(word=repr(value), command=close[0])
         else:
             text = _("there is no command {word}").format(word=repr(value))
         raise argparse.ArgumentError(None, text)
@@ -191,3 +190,16 @@ class PrintCompletion(argparse.Action):
                 argument.complete = kinds[argument.metavar]
         print(shtab.complete(parser, shell))
         parser.exit()
+
+
+def confirmed(lines: Iterable[str], question: str) -> bool:
+    """Show what it is about and ask; raises WrongUse without a terminal."""
+    if not sys.stdin.isatty():
+        raise WrongUse(_("cannot ask for confirmation without a terminal: add --yes to remove without it"))
+    print(*lines, sep="\n")
+    yes = _("y")
+    try:
+        answer = input(f"{question} [{yes}/N] ")
+    except EOFError:
+        answer = ""
+    return answer.strip().casefold() in yes_letters()

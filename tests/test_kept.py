@@ -13,7 +13,7 @@ from msgspec import json
 
 from client.player.preferences import remembered
 from client.player.seats import Seats
-from commands.finished_games.past_games import past_games
+from commands.finished_games.records import past_games
 from commands.levels import with_bots
 from engine.pieces import Seat
 from engine.record import replayed

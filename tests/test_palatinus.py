@@ -18,7 +18,7 @@ import pytest
 from client.network.transport import FREE_ACCESS
 from client.player.seats import Seats, seats_folder
 from commands.playing.finding import goal_of
-from commands.serving.start_messages import print_start
+from commands.serving.serve import print_start
 from engine.game import GameOptions
 from engine.record import recorded
 from palatinus import build_parser, main

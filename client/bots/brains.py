@@ -95,35 +95,29 @@ def brain_named(text: str) -> NamedBrain:
         return _search_of(module_name, int(attribute))
     if not (colon and attribute and all(part.isidentifier() for part in module_name.split("."))):
         known = ", ".join((*LEVELS, *BRAINS))
-        raise NoSuchBrain(
-            _(
-                "There is no brain called {name}. Choose {known}, or your own, written module:attribute."
-            ).format(name=repr(text), known=known)
-        )
+        form = _("There is no brain called {name}. Choose {known}, or your own, written module:attribute.")
+        raise NoSuchBrain(form.format(name=repr(text), known=known))
     if _HERE not in sys.path:
         sys.path.append(_HERE)  # last, so that it hides no library
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
-        raise NoSuchBrain(
-            _("The module {name} cannot be imported: {error}.").format(name=repr(module_name), error=error)
-        ) from error
+        form = _("The module {name} cannot be imported: {error}.")
+        raise NoSuchBrain(form.format(name=repr(module_name), error=error)) from error
     except (Exception, SystemExit) as error:  # whatever the user's own code raises
         raise NoSuchBrain(describe_failure(text, error, _module_file(error))) from error
     choose = getattr(module, attribute, None)
     if choose is None:
+        form = _("The module {name} ({origin}) has no {attribute}.")
         raise NoSuchBrain(
-            _("The module {name} ({origin}) has no {attribute}.").format(
-                name=repr(module_name), origin=_origin(module), attribute=repr(attribute)
-            )
+            form.format(name=repr(module_name), origin=_origin(module), attribute=repr(attribute))
         )
     if not callable(choose):
-        raise NoSuchBrain(
-            _(
-                "{name} cannot be called: a brain is a function of the view, the legal moves and a "
-                "source of chance."
-            ).format(name=text)
+        form = _(
+            "{name} cannot be called: a brain is a function of the view, the legal moves and a "
+            "source of chance."
         )
+        raise NoSuchBrain(form.format(name=text))
     name = module_name.rpartition(".")[2] if attribute == _USUAL else attribute
     return NamedBrain(name, choose, choose.__doc__ or "")
 
@@ -131,10 +125,7 @@ def brain_named(text: str) -> NamedBrain:
 def _search_of(name: str, simulations: int) -> NamedBrain:
     """Return the search or liar of so many simulations a move, which may take longer; raises NoSuchBrain."""
     if simulations not in _SIMULATIONS:
-        raise NoSuchBrain(
-            _("A search makes {least} to {most} simulations a move, not {n}.").format(
-                n=simulations, least=_SIMULATIONS[0], most=_SIMULATIONS[-1]
-            )
-        )
+        text = _("A search makes {least} to {most} simulations a move, not {n}.")
+        raise NoSuchBrain(text.format(n=simulations, least=_SIMULATIONS[0], most=_SIMULATIONS[-1]))
     price = _PRICE_OF_LIES if name == _LIAR else 0.0
     return NamedBrain(name, SearchBrain(simulations, _MOST_SECONDS, price), BRAINS[name].description)

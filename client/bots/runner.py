@@ -100,26 +100,20 @@ class BotOptions:
     def check(self) -> None:
         """Raise WrongUse unless the options make sense."""
         if self.players not in DEALS:
-            raise WrongUse(
-                _("Palatinus is for {least} to {most} players, not {n}.").format(
-                    n=self.players, least=min(DEALS), most=max(DEALS)
-                )
-            )
+            text = _("Palatinus is for {least} to {most} players, not {n}.")
+            raise WrongUse(text.format(n=self.players, least=min(DEALS), most=max(DEALS)))
         if self.seats < 1 or (self.table is None and self.seats > self.players):
-            raise WrongUse(
-                _("Bots cannot take {n} seats. Choose 1 to {most}.").format(n=self.seats, most=self.players)
-            )
+            text = _("Bots cannot take {n} seats. Choose 1 to {most}.")
+            raise WrongUse(text.format(n=self.seats, most=self.players))
         if self.games < 1:
             raise WrongUse(_("Cannot play {n} games. Choose 1 or more.").format(n=self.games))
         most = os.cpu_count() or 1
         if not 1 <= self.cores <= most:
-            raise WrongUse(
-                _("Bots cannot use {n} cores. Choose 1 to {most}.").format(n=self.cores, most=most)
-            )
+            text = _("Bots cannot use {n} cores. Choose 1 to {most}.")
+            raise WrongUse(text.format(n=self.cores, most=most))
         if self.table is not None and self.games > 1:
-            raise WrongUse(
-                _("A table plays only one game. To play more, let the bots open their own tables.")
-            )
+            text = _("A table plays only one game. To play more, let the bots open their own tables.")
+            raise WrongUse(text)
 
 
 async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = None) -> int:
@@ -259,9 +253,8 @@ class _Bot:
             else:
                 self.keep_seat()
                 return seated.table
-        raise RequestRefused(
-            Code.NAME_TAKEN, _("All names like {name} are taken.").format(name=self._name(self._number))
-        )
+        text = _("All names like {name} are taken.")
+        raise RequestRefused(Code.NAME_TAKEN, text.format(name=self._name(self._number)))
 
     def keep_seat(self) -> None:
         """Keep this bot's seat for another time, and no longer the one that it had before."""

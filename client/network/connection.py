@@ -246,9 +246,8 @@ class Connection:
     async def _put(self, websocket: ClientConnection, waiting: Waiting) -> None:
         """Send a request and set its alarm; if the websocket breaks meanwhile, the keeper task handles it."""
         seconds = self._timeouts.answer
-        error = NoAnswer(
-            _("The server did not answer within {seconds} s. Try again.").format(seconds=f"{seconds:g}")
-        )
+        text = _("The server did not answer within {seconds} s. Try again.")
+        error = NoAnswer(text.format(seconds=f"{seconds:g}"))
         waiting.silence()
         waiting.undone = False
         waiting.alarm = asyncio.get_running_loop().call_later(seconds, waiting.fail, error)

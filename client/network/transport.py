@@ -240,9 +240,8 @@ async def _greeted(websocket: ClientConnection, address: Address, timeouts: Time
         case Refused():
             raise ConnectFailed(describe_refusal(welcome), final=True)
         case _:
-            raise ConnectFailed(
-                _("{url} does not speak this client's protocol.").format(url=address.url), final=True
-            )
+            text = _("{url} does not speak this client's protocol.")
+            raise ConnectFailed(text.format(url=address.url), final=True)
 
 
 async def received(websocket: ClientConnection) -> ServerMessage:
@@ -259,10 +258,9 @@ async def received(websocket: ClientConnection) -> ServerMessage:
 
 
 def not_understood(error: BadMessage) -> ConnectFailed:
+    text = _("The server sent something this client does not understand: {reason}.")
     return ConnectFailed(
-        _("The server sent something this client does not understand: {reason}.").format(
-            reason=describe_reason(error)
-        ),
+        text.format(reason=describe_reason(error)),
         final=True,
         only_here=True,
     )
@@ -298,10 +296,9 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
                 "The certificate of {url} is not trusted: {reason}. If the host made it, ask them for "
                 "the file and pass it with --tls-ca."
             )
+            form = _(_CERTIFICATE_FAULTS.get(error.verify_code, error.verify_message))
             return ConnectFailed(
-                text.format(
-                    url=url, reason=_(_CERTIFICATE_FAULTS.get(error.verify_code, error.verify_message))
-                ),
+                text.format(url=url, reason=form),
                 final=True,
             )
         case ssl.SSLError():
@@ -349,9 +346,8 @@ def _is_busy(response: Response) -> bool:
 
 
 def not_a_server(url: str, reason: str) -> ConnectFailed:
-    return ConnectFailed(
-        _("{url} is not a Palatinus server: {reason}.").format(url=url, reason=reason), final=True
-    )
+    text = _("{url} is not a Palatinus server: {reason}.")
+    return ConnectFailed(text.format(url=url, reason=reason), final=True)
 
 
 AT_ONCE: Final = 0.0

@@ -1,21 +1,27 @@
-"""`palatinus replay`, `export` and `show`: the boards of a game, on the screen or in a file."""
+"""`palatinus replay`, `export`, `show` and `analyse`: a game on the screen, in a file, and analysed."""
 
 import argparse
 import asyncio
+import os
+import shutil
+import sys
+from typing import Final
 
-from client.bots.analysis import analyse
+from client.bots.analysis import SIMULATIONS, USUAL_SIMULATIONS, AnalysisFailed, Effort, analyse, analysed
 from client.language import _
 from client.player.preferences import prefer_as_remembered
-from client.records import Recording
+from client.records import Analysis, Recording
 from client.tables.draws import describe_recorded_draws
+from client.ui.export import tables
+from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
 from client.ui.export.moment import as_json, as_svg, as_text, points_of
-from client.ui.export.tables import progress
 from client.ui.program import run
-from commands.arguments import move_number
+from commands.arguments import move_number, positive, whole_number
 from commands.display_options import add_ascii, add_drawing, prints_ascii
-from commands.finished_games.past_games import add_game, file_of
-from commands.finished_games.records import recording_in, write_out
+from commands.finished_games.records import add_game, file_of, need_writable, recording_in, write_out
 from commands.parsing import WrongUse, need_terminal
+from commands.progress import progress
+from engine.events import Placed
 from engine.fairness import sources_of
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Eyes, eyes_of
@@ -39,14 +45,12 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 def add_export(export: argparse.ArgumentParser) -> None:
     add_game(export)
-    _add_stop(
-        export, _("the board after this move (default: the end; for a finished game, after the scoring)")
-    )
+    text = _("the board after this move (default: the end; for a finished game, after the scoring)")
+    _add_stop(export, text)
     _add_eyes(export)
     form = export.add_mutually_exclusive_group(required=True)
-    form.add_argument(
-        "--svg", metavar="OUT", help=_("write an SVG picture to this file, or - for standard output")
-    )
+    meaning = _("write an SVG picture to this file, or - for standard output")
+    form.add_argument("--svg", metavar="OUT", help=meaning)
     form.add_argument("--text", metavar="OUT", help=_("write the board as text"))
     form.add_argument("--json", metavar="OUT", help=_("write everything that the viewer may know as JSON"))
     add_ascii(export, _("with --text: ASCII characters only"))
@@ -72,21 +76,16 @@ def _add_stop(command: argparse.ArgumentParser, at: str) -> None:
 
 
 def _add_eyes(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--eyes",
-        metavar="SEAT|all|none",
-        default="all",
-        help=_("whose view: a seat's (from 1), all (default: everything is open), none (a spectator's)"),
-    )
+    meaning = _("whose view: a seat's (from 1), all (default: everything is open), none (a spectator's)")
+    command.add_argument("--eyes", metavar="SEAT|all|none", default="all", help=meaning)
 
 
 def _stop(at: int | None, recording: Recording, *, default: int) -> int:
     if at is None:
         return default
     if at > recording.moves:
-        raise WrongUse(
-            _("there is no move {number}: --at takes 0 to {last}").format(number=at, last=recording.moves)
-        )
+        text = _("there is no move {number}: --at takes 0 to {last}")
+        raise WrongUse(text.format(number=at, last=recording.moves))
     return at
 
 
@@ -111,7 +110,85 @@ def add_show(show: argparse.ArgumentParser) -> None:
 def _shown(arguments: argparse.Namespace) -> int:
     recording = recording_in(file_of(arguments))
     ascii_only = prints_ascii(arguments)
-    print(points_of(recording, ascii_only=ascii_only) or progress(recording, recording.all_eyes))
+    print(points_of(recording, ascii_only=ascii_only) or tables.progress(recording, recording.all_eyes))
     print(describe_recorded_draws(sources_of(recording.events), over=recording.over))
     print(as_text(recording, recording.end, recording.all_eyes, ascii_only=ascii_only), end="")
     return 0
+
+
+_INTERRUPTED: Final = 130
+_WIDEST: Final = 100  # columns of text that are read with ease
+
+
+def add_analyse(analyse: argparse.ArgumentParser) -> None:
+    add_game(analyse)
+    meaning = _("games played out to estimate each position (default: 1000); more take longer")
+    analyse.add_argument("--simulations", type=positive, metavar="NUMBER", default=None, help=meaning)
+    meaning = _("another number gives slightly different estimates")
+    analyse.add_argument("--seed", type=whole_number, metavar="NUMBER", default=0, help=meaning)
+    meaning = _("processor cores to use (default: 1)")
+    analyse.add_argument("-j", "--cores", type=positive, metavar="NUMBER", default=1, help=meaning)
+    meaning = _("write the curves as an SVG picture to this file, or - for standard output")
+    analyse.add_argument("--svg", metavar="OUT", help=meaning)
+    analyse.add_argument("--json", action="store_true", help=_("print JSON"))
+    analyse.set_defaults(run=_analyse)
+
+
+def _analyse(arguments: argparse.Namespace) -> int:
+    """Analyse a game as the arguments say; return the exit code.
+
+    Ctrl-C stops the analysis, and what there is of it is written.
+    """
+    effort, file = _effort(arguments), file_of(arguments)
+    recording = recording_in(file)
+    if not recording.over:
+        text = _("{file}: the game is not finished: only a finished game can be analysed")
+        raise WrongUse(text.format(file=file))
+    if arguments.svg is not None:
+        need_writable(arguments.svg)  # rather than to find that after the work
+    found: Analysis | None = None
+    code = 0
+    moments = 1 + sum(isinstance(event, Placed) for event in recording.events)
+    with progress(_("Moves"), moments) as bar:
+
+        def told(analysis: Analysis) -> None:
+            nonlocal found
+            for _moment in range(analysis.judged - (0 if found is None else found.judged)):
+                bar.update()
+            found = analysis
+
+        try:
+            asyncio.run(analysed(recording, effort, told))
+        except KeyboardInterrupt:
+            code = _INTERRUPTED
+        except AnalysisFailed as error:
+            print(f"palatinus: {error}", file=sys.stderr)
+            code = 1
+    if found is not None and found.judged:
+        _write(recording, found, arguments)
+    return code
+
+
+def _effort(arguments: argparse.Namespace) -> Effort:
+    simulations: int = arguments.simulations or USUAL_SIMULATIONS
+    if simulations not in SIMULATIONS:
+        text = _("--simulations takes {least} to {most}, not {n}")
+        raise WrongUse(text.format(n=simulations, least=SIMULATIONS[0], most=SIMULATIONS[-1]))
+    if arguments.cores > (most := os.cpu_count() or 1):
+        text = _("cannot use {n} cores: choose 1 to {most}")
+        raise WrongUse(text.format(n=arguments.cores, most=most))
+    return Effort(simulations, arguments.seed, arguments.cores)
+
+
+def _write(recording: Recording, analysis: Analysis, arguments: argparse.Namespace) -> None:
+    """Write the picture, if it is wanted, and the rest on standard output, if that is free for it."""
+    if arguments.svg is not None:
+        write_out(arguments.svg, analysis_svg(recording, analysis))
+        if arguments.svg == "-":
+            return
+    if arguments.json:
+        content = analysis_json(recording, analysis)
+    else:
+        width = min(shutil.get_terminal_size().columns, _WIDEST)
+        content = analysis_text(recording, analysis, width)
+    write_out("-", content)

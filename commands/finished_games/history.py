@@ -9,9 +9,8 @@ from client.language import N_, _, counted
 from client.records import standings
 from client.ui.export.tables import games_listing, standings_listing
 from commands.arguments import positive
-from commands.confirmation import confirmed
-from commands.finished_games.past_games import add_folder, folder_of, found_game, games_of
-from commands.parsing import add_command, using_file
+from commands.finished_games.records import add_folder, folder_of, found_game, games_of
+from commands.parsing import add_command, confirmed, using_file
 
 
 def add_history(history: argparse.ArgumentParser) -> None:
@@ -20,13 +19,11 @@ def add_history(history: argparse.ArgumentParser) -> None:
     actions = history.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
     vars(actions)["moved"] = ("show", "replay", "export", "analyse")
     listing = add_command(actions, "list", _("list the latest games (the default)"), _listed)
-    listing.add_argument(
-        "--last", type=positive, metavar="NUMBER", default=20, help=_("how many games (default: %(default)s)")
-    )
+    meaning = _("how many games (default: %(default)s)")
+    listing.add_argument("--last", type=positive, metavar="NUMBER", default=20, help=meaning)
     standings = add_command(actions, "standings", _("games, wins and points by player"), _standings)
-    standings.add_argument(
-        "--last", type=positive, metavar="NUMBER", help=_("count only the latest games (default: all)")
-    )
+    meaning = _("count only the latest games (default: all)")
+    standings.add_argument("--last", type=positive, metavar="NUMBER", help=meaning)
     for action in (listing, standings):
         action.add_argument("--json", action="store_true", help=_("print JSON"))
     removal = add_command(actions, "remove", _("remove games for good"), _removed)

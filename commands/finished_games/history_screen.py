@@ -13,7 +13,7 @@ from client.ui.screens.history import History
 from client.ui.state import Capabilities, Notice, Ui
 from client.ui.terminal.device import Device
 from client.ui.visit import LookingBack
-from commands.finished_games.past_games import past_games
+from commands.finished_games.records import past_games
 from engine.errors import DamagedRecord
 
 

@@ -1,19 +1,150 @@
-"""Records of games: how they are read and checked, and what is made of them is written."""
+"""Records of games: where they are kept, how they are read and checked, and where results are written."""
 
 import argparse
 import json
+import re
 import sys
+import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
-from client.language import _, counted, listed
-from client.records import Recording
+from client.language import _, counted, describe_reason, listed
+from client.records import PastGame, Recording, shown_name
 from client.tables.draws import describe_recorded_draws
+from commands.arguments import data_folder
 from commands.parsing import CANNOT_READ, CANNOT_WRITE, WrongUse, using_file
 from engine.errors import DamagedRecord
 from engine.fairness import Sources, sources_of
 from engine.game import Game
-from engine.record import names_in, replayed
+from engine.record import names_in, outcome_in, replayed
+from server.config import Config
+from server.storage.records import prepare_folder, record_name, write_record
+
+MOST_KEPT: Final = 10_000  # records, of some 2 KiB each
+_NAME: Final = re.compile(r"(\d{8}-\d{6})-([A-Z]{4,8})\.txt")
+_MOST_BYTES: Final = 64 * 1024  # of a record; what is longer is none
+
+
+def records_folder() -> Path:
+    """Return where games are kept that are played or hosted on this computer."""
+    return data_folder() / "records"
+
+
+def kept_here(folder: Path | None = None) -> Config:
+    """Return a server's configuration that keeps finished games: all in `folder`, or the latest here.
+
+    If they cannot be kept here, that is said, and no game is held up by it.
+    """
+    if folder is not None:
+        return Config(records=folder)
+    try:
+        prepare_folder(records_folder())
+    except OSError as error:
+        text = _("finished games are not kept: cannot write into {folder}: {reason}")
+        print(
+            f"palatinus: {text.format(folder=records_folder(), reason=describe_reason(error))}",
+            file=sys.stderr,
+        )
+        return Config()
+    return Config(records=records_folder(), most_records=MOST_KEPT)
+
+
+def keep_record(table: str, record: str, folder: Path | None = None, most: int = MOST_KEPT) -> None:
+    """Keep the record of a game that was played elsewhere, here or in `folder`; raises OSError.
+
+    It may have been kept there already: by a server on this computer, or from another window. The latest
+    `most` stay.
+    """
+    folder = folder or records_folder()
+    known = folder.glob(f"*-{table}.txt")
+    if not any(path.read_text(encoding="utf-8", errors="replace") == record for path in known):
+        write_record(folder / record_name(table, time.time()), record, most)
+
+
+def past_games(folder: Path) -> list[PastGame]:
+    """Return the games whose records are in `folder`, the latest first; none if there is no such folder.
+
+    Raises OSError if the folder cannot be read.
+    """
+    try:
+        names = [path.name for path in folder.iterdir()]
+    except FileNotFoundError:
+        return []
+    return [past_game(folder / name) for name in sorted(names, reverse=True) if _NAME.fullmatch(name)]
+
+
+def past_game(path: Path) -> PastGame:
+    """Return the game of a record, as far as the file can be read."""
+    when, table = path.stem.rsplit("-", 1)
+    try:
+        ended = datetime.strptime(when, "%Y%m%d-%H%M%S").replace(tzinfo=UTC).timestamp()
+    except ValueError:  # digits, but not a time
+        ended = 0.0
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES).decode()
+    except (OSError, UnicodeDecodeError):
+        return PastGame(path.name, table, ended)
+    if (outcome := outcome_in(text)) is None:
+        return PastGame(path.name, table, ended)
+    names = names_in(text)
+    seats = range(len(outcome.points))
+    return PastGame(
+        path.name,
+        table,
+        ended,
+        tuple(shown_name(names.get(seat), seat) for seat in seats),
+        outcome.points,
+        outcome.winners,
+    )
+
+
+def add_folder(command: argparse.ArgumentParser, default: str | None) -> None:
+    help_text = _("folder with the records (default: the one for games on this computer)")
+    command.add_argument("--records", type=Path, metavar="FOLDER", default=default, help=help_text)
+
+
+def folder_of(arguments: argparse.Namespace) -> Path:
+    return arguments.records or records_folder()
+
+
+def games_of(arguments: argparse.Namespace) -> list[PastGame]:
+    folder = folder_of(arguments)
+    with using_file(CANNOT_READ, folder):
+        return past_games(folder)
+
+
+def found_game(games: list[PastGame], wanted: str) -> PastGame:
+    if wanted.isascii() and wanted.isdigit() and 0 < int(wanted[:9]) <= len(games):
+        return games[int(wanted) - 1]
+    for game in games:
+        if wanted.upper() == game.table or wanted in {game.file, game.file.removesuffix(".txt")}:
+            return game
+    raise WrongUse(_("there is no game {game}: see palatinus history list").format(game=repr(wanted)))
+
+
+def add_game(command: argparse.ArgumentParser) -> None:
+    which = _("a record, - for standard input, or a game's number, code or file name in palatinus history")
+    command.add_argument("game", metavar="GAME", help=which)
+    add_folder(command, default=None)
+
+
+def file_of(arguments: argparse.Namespace) -> str:
+    """Return the file of the game that is meant, `-` for standard input; raises WrongUse.
+
+    What looks like a file's name is one, whether or not there is such a file.
+    """
+    game: str = arguments.game
+    if game == "-" or Path(game).is_file() or Path(game).name != game:
+        return game
+    try:
+        return str(folder_of(arguments) / found_game(games_of(arguments), game).file)
+    except WrongUse:
+        if Path(game).suffix:
+            return game  # that it cannot be read says more
+        raise
 
 
 def add_check(check: argparse.ArgumentParser) -> None:
@@ -83,9 +214,8 @@ def _replayed(file: str) -> tuple[Game, Recording]:
         return game, Recording.of(game.events, names_in(text))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise WrongUse(
-            _("{file}: line {number}: it is not UTF-8 text").format(file=file, number=line)
-        ) from error
+        form = _("{file}: line {number}: it is not UTF-8 text")
+        raise WrongUse(form.format(file=file, number=line)) from error
     except DamagedRecord as error:
         reason = _(error.text).format(**error.about)
         template = _("{file}: line {number}: {reason}")

@@ -19,27 +19,13 @@ GUESTS_PER_ADDRESS_HELP: Final = N_(
 
 
 def add_guests(guests: argparse.ArgumentParser) -> None:
-    guests.add_argument(
-        "--ssh",
-        type=port_number,
-        metavar="PORT",
-        default=DEFAULT_PORT,
-        help=_("port to listen on (default: %(default)s)"),
-    )
+    meaning = _("port to listen on (default: %(default)s)")
+    guests.add_argument("--ssh", type=port_number, metavar="PORT", default=DEFAULT_PORT, help=meaning)
     guests.add_argument("--host", default="0.0.0.0", help=_(HOST_HELP))  # noqa: S104 - a LAN host
-    guests.add_argument(
-        "--server",
-        metavar="ADDRESS",
-        default="ws://127.0.0.1:7733",
-        help=_("server they play on (default: %(default)s)"),
-    )
-    guests.add_argument(
-        "--data",
-        type=Path,
-        metavar="FOLDER",
-        default=data_folder(),
-        help=_("folder for the host key and the guests' seats (default: %(default)s)"),
-    )
+    meaning = _("server they play on (default: %(default)s)")
+    guests.add_argument("--server", metavar="ADDRESS", default="ws://127.0.0.1:7733", help=meaning)
+    meaning = _("folder for the host key and the guests' seats (default: %(default)s)")
+    guests.add_argument("--data", type=Path, metavar="FOLDER", default=data_folder(), help=meaning)
     add_access(guests)
     for name, usual, meaning in (
         ("--max-guests", 200, GUESTS_HELP),

@@ -7,7 +7,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -15,23 +15,128 @@ import asyncssh
 
 from client.bots.hints import suggested
 from client.language import N_, _, speaking
+from client.network.transport import Access
+from client.player.terminal import Calling, Colouring
 from client.tables.table import Suggestion
+from client.typed_text import fault_of
+from client.ui.game import visit
+from client.ui.state import Capabilities
 from client.ui.terminal.shell import describe_failure
-from commands.guests import identity
+from client.ui.visit import LookingBack, Options, Suggest, Visit, at_table
+from commands.finished_games.history_screen import look_back
+from commands.finished_games.records import recording_of
+from commands.guests import connection
+from commands.guests.connection import Connection, Line, Login, Screen, closed, log_nothing, options
 from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import CpuBudget, GuestLimits, Turns
-from commands.guests.line import Line
-from commands.guests.login import Connection, Login, Screen, closed, log_nothing, options
-from commands.guests.terminal import GuestTerminal, language_at
-from commands.guests.visit import Guest, Server, how_to_come_back, last_table, play
+from commands.guests.terminal import GuestTerminal, TerminalClosed, language_at
 from commands.parsing import WITHOUT_SCREEN
 from engine.legal import Legal
 from engine.view import View
+from protocol.limits import NAME_LENGTH
 from server.logs import about
 from server.net.connections.open_files import make_room_for
 from server.networks import Networks, shares, who_gives_way
 from server.rate_limits import PerMinuteLimit, RateLimiter
 from server.thinking.turns import InTurn
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where guests play: what it is called in the files of their seats stays the same, unlike the URL."""
+
+    url: str
+    called: str
+    access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """Somebody who has come in, with the command that leads here.
+
+    `way_back`, for those whose secret word is new, is the same with that word. Whoever has come by a word has
+    no other `name` than the last one, which is kept with their seats, and is not shown the word again.
+    """
+
+    name: str
+    address: str
+    way_in: str
+    way_back: str | None = field(repr=False)
+
+
+async def play(
+    guest: Guest,
+    terminal: GuestTerminal,
+    seats: GuestSeats,
+    server: Server,
+    limits: GuestLimits,
+    *,
+    suggest: Suggest,
+) -> Visit:
+    """Show the game until the guest leaves it; return how that ended."""
+    here = terminal.environment
+    device = terminal.device(Colouring().resolved(here), Calling().resolved(here))
+    back = how_to_come_back(guest)
+    looking_back = LookingBack(recording_of, None, keep=seats.keep_game, lists=True)
+    options = Options(
+        server.url,
+        _name_for(guest.name or seats.name),
+        first=at_table(last_table(seats)),
+        suggest=suggest,
+        access=replace(server.access, headers={**server.access.headers, "X-Forwarded-For": guest.address}),
+        seats=seats,
+        looking_back=looking_back,
+        parting=back,
+        reminder=back if guest.way_back is not None else "",
+        capabilities=Capabilities(way_in=guest.way_in),
+        device=device,
+    )
+    if guest.way_back is not None:
+        terminal.say(back)  # it stays on the terminal below the game
+    tries = 0
+    while True:
+        visited = await visit(options)
+        if visited.looks_back:
+            if not await look_back(seats.games, looking_back, device=device):
+                return Visit()
+            options = replace(options, name=visited.name, first=None)
+            continue
+        if not visited.password_wanted or tries == limits.password_tries:
+            return visited
+        tries += 1
+        terminal.say(visited.sentence)
+        terminal.write(_("Password: "))
+        try:
+            async with asyncio.timeout(limits.password_seconds):
+                password = await terminal.line()
+        except (TerminalClosed, TimeoutError):
+            terminal.say("")
+            return visited
+        terminal.say("")
+        options = replace(options, access=replace(options.access, password=password))
+
+
+def how_to_come_back(guest: Guest) -> str:
+    if guest.way_back is None:
+        return _("Your seat is kept: connect again in the same way to return to it.")
+    text = _("Your way back to your seat, even from another computer; keep it secret: {command}")
+    return text.format(command=guest.way_back)
+
+
+def _name_for(wanted: str) -> str:
+    """Return the name that a guest plays under: the one wanted, if that will do."""
+    name = wanted.strip()[:NAME_LENGTH].strip()
+    return name if name and fault_of(name) is None else _("Guest")
+
+
+def last_table(seats: GuestSeats) -> str | None:
+    """Return the table at which a guest last had a seat that is kept and free, None if there is none."""
+    try:
+        held = seats.latest()
+    except OSError:
+        return None  # the client will say what is wrong with the folder
+    return None if held is None else held.table
+
 
 log = logging.getLogger(__name__)
 
@@ -208,49 +313,45 @@ class Door:
             terminal.say(_("There is only the game here. Connect without a command."))
             return 1
         if screen.term is None:
-            terminal.say(
-                _("The game needs a terminal. In a terminal, connect with ssh -t, without a command.")
-            )
+            text = _("The game needs a terminal. In a terminal, connect with ssh -t, without a command.")
+            terminal.say(text)
             return 1
         if screen.term in WITHOUT_SCREEN:
-            terminal.say(
-                _("A terminal of the type {term} cannot show the game. Use another one, or set TERM.").format(
-                    term=screen.term or '""'
-                )
-            )
+            text = _("A terminal of the type {term} cannot show the game. Use another one, or set TERM.")
+            terminal.say(text.format(term=screen.term or '""'))
             return 1
         found = self._recognized(login)
         if isinstance(found, str):
             terminal.say(found)
             return 1
         here, new_word = found
-        line, name = login.line, "" if identity.resembles_word(login.name) else login.name
+        line, name = login.line, "" if connection.resembles_word(login.name) else login.name
         way_back = None if new_word is None else line.way_in(new_word)
         guest = Guest(name, _host(line), line.way_in(), way_back)
         return await self._play(here, guest, terminal, login)
 
     def _recognized(self, login: Login) -> tuple[str, str | None] | str:
         """Return who a guest is, and the word made up for them if they need one; or why that is not clear."""
-        if identity.resembles_word(login.name):
+        if connection.resembles_word(login.name):
             address, now = login.line.remote.counted_as, asyncio.get_running_loop().time()
             if (wait := self._wrong_words.wait(address, now)) > 0:
                 text = _("Too many wrong seat words were sent from your address. Wait {seconds} s.")
                 return text.format(seconds=wait)
             word = login.name.strip().lower()
-            if self._book.knows(identity.of_word(word)):
-                return identity.of_word(word), None
+            if self._book.knows(connection.of_word(word)):
+                return connection.of_word(word), None
             self._wrong_words.count(address, now)
             return _("No seat is kept for this word. Check how it is spelt, or come under another name.")
         if login.guest is not None:
             return login.guest, None
-        word = identity.new_word()
-        return identity.of_word(word), word
+        word = connection.new_word()
+        return connection.of_word(word), word
 
     async def _play(self, here: str, guest: Guest, terminal: GuestTerminal, login: Login) -> int:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - this is a coroutine
         # Two people may share a computer, and so a key; the holder of a word is one.
-        by_word = login.guest is None or identity.resembles_word(login.name)
+        by_word = login.guest is None or connection.resembles_word(login.name)
         who = (here, "" if by_word else login.name)
         if (before := self._visitors.get(who)) is not None:
             before.end(N_("You have come back in another window."))

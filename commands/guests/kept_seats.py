@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from client.player.seats import HeldSeat, Seats
-from commands.finished_games.past_games import keep_record
+from commands.finished_games.records import keep_record
 from server.logs import about
 
 log = logging.getLogger(__name__)

@@ -31,9 +31,8 @@ class OpenDoor:
 
 
 def announcement(host: str, port: int, fingerprint: str) -> str:
-    told = _("Guests play with nothing installed; the key of this host is {fingerprint}").format(
-        fingerprint=fingerprint
-    )
+    text = _("Guests play with nothing installed; the key of this host is {fingerprint}")
+    told = text.format(fingerprint=fingerprint)
     return "\n".join((told, *(f"  ssh -p {port} {address}" for address in reachable(host))))
 
 

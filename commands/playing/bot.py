@@ -15,18 +15,13 @@ from commands.parsing import wrong_use
 
 def add_bot(bot: argparse.ArgumentParser) -> None:
     bot.add_argument("server", help=_("ws://HOST:PORT"))
-    bot.add_argument(
-        "table", nargs="?", type=table_code, help=_("a table's code; without one, the bots open a new table")
-    )
-    bot.add_argument(
-        "--brain",
-        default="greedy",
-        metavar="BRAIN[,BRAIN...]",
-        help=_(
-            "a level ({levels}), random, greedy (default), search, search:SIMULATIONS, or your own as "
-            "module:attribute; with several, the bots take them in turn"
-        ).format(levels=", ".join(level.name for level in LEVELS)),
-    )
+    meaning = _("a table's code; without one, the bots open a new table")
+    bot.add_argument("table", nargs="?", type=table_code, help=meaning)
+    meaning = _(
+        "a level ({levels}), random, greedy (default), search, search:SIMULATIONS, or your own as "
+        "module:attribute; with several, the bots take them in turn"
+    ).format(levels=", ".join(level.name for level in LEVELS))
+    bot.add_argument("--brain", default="greedy", metavar="BRAIN[,BRAIN...]", help=meaning)
     for name, usual, meaning in (
         ("--players", 2, _("players at a new table (default: 2)")),
         ("--seats", 1, _("seats for the bots to take (default: 1)")),

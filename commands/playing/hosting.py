@@ -20,7 +20,7 @@ from client.ui.requests import Join, Open
 from client.ui.state import Capabilities
 from client.ui.visit import Bots, Options, Visit, at_table
 from commands.arguments import data_folder
-from commands.finished_games.past_games import kept_here
+from commands.finished_games.records import kept_here
 from commands.guests.command import DEFAULT_PORT as SSH_PORT
 from commands.guests.command import need_asyncssh
 from commands.guests.process import DoorProcess

@@ -23,32 +23,24 @@ from client.ui.visit import at_table
 from commands.access import access_of, add_access
 from commands.arguments import table_code
 from commands.display_options import add_display_options
-from commands.finished_games.past_games import keep_record
+from commands.finished_games.records import keep_record
 from commands.parsing import need_terminal, wrong_use
 from commands.playing.finding import chosen_server, goal_of
 from commands.playing.visiting import options_of, visit_asking
 
 
 def add_join(join: argparse.ArgumentParser) -> None:
-    join.add_argument(
-        "server",
-        nargs="?",
-        help=_(
-            "the address on the host's screen, ws://HOST:PORT, or the server's name, or just a table's code; "
-            "without one, choose from your seats and what is found on this network"
-        ),
+    meaning = _(
+        "the address on the host's screen, ws://HOST:PORT, or the server's name, or just a table's code; "
+        "without one, choose from your seats and what is found on this network"
     )
-    join.add_argument(
-        "table",
-        nargs="?",
-        type=table_code,
-        help=_("a table's code; without one, choose a table in the lobby"),
-    )
+    join.add_argument("server", nargs="?", help=meaning)
+    meaning = _("a table's code; without one, choose a table in the lobby")
+    join.add_argument("table", nargs="?", type=table_code, help=meaning)
     how = join.add_mutually_exclusive_group()
     how.add_argument("--watch", action="store_true", help=_("watch the table instead of playing"))
-    how.add_argument(
-        "--new", action="store_true", help=_("join as a new player, even where a seat is kept for you")
-    )
+    meaning = _("join as a new player, even where a seat is kept for you")
+    how.add_argument("--new", action="store_true", help=meaning)
     add_access(join)
     add_display_options(join)
     join.set_defaults(run=_join)

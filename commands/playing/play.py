@@ -27,7 +27,7 @@ from client.ui.texts.people import people_named
 from client.ui.visit import Options, Visit
 from commands.arguments import positive, whole_number
 from commands.display_options import add_display_options
-from commands.finished_games.past_games import kept_here
+from commands.finished_games.records import kept_here
 from commands.parsing import WrongUse, describe_host_error, need_terminal, wrong_use
 from commands.playing.hosting import against_bots, going_on
 from commands.playing.kept_games import kept_games
@@ -47,50 +47,24 @@ def add_play(play: argparse.ArgumentParser) -> None:
 
 
 def add_game(play: argparse.ArgumentParser) -> None:
-    play.add_argument(
-        "--continue", dest="go_on", action="store_true", help=_("continue the game you left most recently")
-    )
-    play.add_argument(
-        "--players",
-        type=positive,
-        choices=range(2, 6),
-        default=3,
-        help=_("number of players, you included (default: 3)"),
-    )
-    play.add_argument(
-        "--brain",
-        default=FOR_BEGINNERS,
-        metavar="LEVEL[,LEVEL...]",
-        help=_("how well the bots play: {levels}, or see palatinus bot --help (default: {usual})").format(
-            levels=", ".join(level.name for level in LEVELS), usual=FOR_BEGINNERS
-        ),
-    )
-    play.add_argument(
-        "--pace",
-        choices=("quick", "human"),
-        default="quick",
-        help=_("quick: bots move at once (default); human: they take 1.5 to 4 seconds for a move"),
-    )
+    meaning = _("continue the game you left most recently")
+    play.add_argument("--continue", dest="go_on", action="store_true", help=meaning)
+    meaning = _("number of players, you included (default: 3)")
+    play.add_argument("--players", type=positive, choices=range(2, 6), default=3, help=meaning)
+    text = _("how well the bots play: {levels}, or see palatinus bot --help (default: {usual})")
+    meaning = text.format(levels=", ".join(level.name for level in LEVELS), usual=FOR_BEGINNERS)
+    play.add_argument("--brain", default=FOR_BEGINNERS, metavar="LEVEL[,LEVEL...]", help=meaning)
+    meaning = _("quick: bots move at once (default); human: they take 1.5 to 4 seconds for a move")
+    play.add_argument("--pace", choices=("quick", "human"), default="quick", help=meaning)
     play.add_argument("--seed", type=whole_number, help=_("seed of the draws and the bots, to repeat a game"))
     records = play.add_mutually_exclusive_group()
-    records.add_argument(
-        "--records",
-        type=Path,
-        metavar="FOLDER",
-        help=_("write the record of the finished game to this folder (default: see palatinus history)"),
-    )
+    meaning = _("write the record of the finished game to this folder (default: see palatinus history)")
+    records.add_argument("--records", type=Path, metavar="FOLDER", help=meaning)
     records.add_argument("--no-history", action="store_true", help=_("do not keep the finished game"))
-    play.add_argument(
-        "--random-layout",
-        action="store_true",
-        help=_("lay the tiles at random instead of letting the players lay them"),
-    )
-    play.add_argument(
-        "--starts",
-        default="random",
-        metavar="SEAT",
-        help=_("who starts: a seat, counted from 1, me (seat 1), or random (default)"),
-    )
+    meaning = _("lay the tiles at random instead of letting the players lay them")
+    play.add_argument("--random-layout", action="store_true", help=meaning)
+    meaning = _("who starts: a seat, counted from 1, me (seat 1), or random (default)")
+    play.add_argument("--starts", default="random", metavar="SEAT", help=meaning)
     play.add_argument("--people", help=_("the people that you play, by its letter or name: S, Sabines"))
 
 

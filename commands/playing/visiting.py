@@ -19,10 +19,9 @@ from client.ui import requests
 from client.ui.game import visit
 from client.ui.state import Capabilities
 from client.ui.visit import LookingBack, Options, Visit, at_table
-from commands.confirmation import confirmed
 from commands.finished_games.history_screen import look_back
-from commands.finished_games.past_games import keep_record, kept_here, records_folder
-from commands.finished_games.records import recording_of
+from commands.finished_games.records import keep_record, kept_here, recording_of, records_folder
+from commands.parsing import confirmed
 from commands.playing.hosting import against_bots, going_on, hosted
 from commands.playing.kept_games import KeptGame
 

@@ -16,9 +16,19 @@ from client.ui.export.tables import client_lines, node_lines, status_lines, tabl
 from client.ui.texts.tables import clock_time
 from commands.arguments import data_folder, table_code
 from commands.parsing import WrongUse, add_command
-from commands.serving.asked_nodes import Gathered, add_node, of_node, of_nodes
-from commands.serving.game_record import add_record, write_record
-from commands.serving.running_server import ServedTables, add_server, asked, backed_up, socket_in
+from commands.serving.running_server import (
+    Gathered,
+    ServedTables,
+    add_node,
+    add_record,
+    add_server,
+    asked,
+    backed_up,
+    of_node,
+    of_nodes,
+    socket_in,
+    write_record,
+)
 from protocol.admin import (
     LONGEST_DRAIN,
     ClientReport,
@@ -73,31 +83,23 @@ def add_admin(admin: argparse.ArgumentParser) -> None:
     backup.add_argument("file", type=Path, metavar="FILE", help=meaning)
     add_record(add("export", _export, _("write a game's record"), code=True))
     drain = add("drain", _drain, _("take no new tables, and stop after a while"), node=True)
-    drain.add_argument(
-        "time",
-        nargs="?",
-        type=_span,
-        default="10m",
-        metavar="TIME",
-        help=_("30s, 10m or 2h; off cancels the drain (default: %(default)s)"),
-    )
+    meaning = _("30s, 10m or 2h; off cancels the drain (default: %(default)s)")
+    drain.add_argument("time", nargs="?", type=_span, default="10m", metavar="TIME", help=meaning)
     level = add("log-level", _log_level, _("log more or less from now on"), node=True)
     level.add_argument("level", choices=("info", "warning", "error"), help=_("lowest level to log"))
 
 
 def _add_where(command: argparse.ArgumentParser, *, data: Any, as_json: Any) -> None:
     add_server(command, default=data)
-    command.add_argument(
-        "--json", action="store_true", default=as_json, help=_("print the server's answer as JSON")
-    )
+    meaning = _("print the server's answer as JSON")
+    command.add_argument("--json", action="store_true", default=as_json, help=meaning)
 
 
 def _span(text: str) -> str:
     """Return the text if it is a length of time; raises ArgumentTypeError."""
     if text != _OFF and not _seconds(text):
-        raise argparse.ArgumentTypeError(
-            _("{word} is not a time: write 30s, 10m or 2h, up to 168h, or off").format(word=repr(text))
-        )
+        form = _("{word} is not a time: write 30s, 10m or 2h, up to 168h, or off")
+        raise argparse.ArgumentTypeError(form.format(word=repr(text)))
     return text
 
 

@@ -1,25 +1,35 @@
-"""What commands ask a running server over its admin socket."""
+"""What commands ask a running server over its admin socket, or all servers that share a database."""
 
 import argparse
 import contextlib
 import os
 import sqlite3
+import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Final, Self, TypeVar
+from typing import Any, BinaryIO, Final, Self, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from client.language import _, describe_reason
 from commands.parsing import CANNOT_WRITE, WrongUse, translated_facts, using_file
-from engine.events import Event
+from engine.events import Event, WolvesRevealed
+from engine.record import recorded
 from protocol.admin import (
+    AskNodes,
     CloseTables,
     CopyFiles,
     CopyJournal,
     CopyReport,
+    Failure,
     GameReport,
     ListStored,
+    NodeAnswer,
+    NodeRequest,
     Request,
     RestoreTable,
     ShowGame,
@@ -29,7 +39,7 @@ from protocol.admin import (
 from protocol.refusals import sentence
 from server.admin.client import ask, copied
 from server.admin.endpoint import SOCKET_NAME, NoServer, connected
-from server.admin.failures import AdminFailure
+from server.admin.failures import AdminFailure, FailureCode
 from server.errors import JournalError, JournalInUse
 from server.storage.entries import whole_events
 from server.storage.reasons import reason_of
@@ -43,20 +53,10 @@ R = TypeVar("R")
 
 
 def add_server(command: argparse.ArgumentParser, default: str | None) -> None:
-    command.add_argument(
-        "--data",
-        type=Path,
-        metavar="FOLDER",
-        default=default,
-        help=_("folder where the server keeps its games"),
-    )
-    command.add_argument(
-        "--admin-socket",
-        type=Path,
-        metavar="FILE",
-        default=default,
-        help=_("where the server listens, if not in its data folder"),
-    )
+    meaning = _("folder where the server keeps its games")
+    command.add_argument("--data", type=Path, metavar="FOLDER", default=default, help=meaning)
+    meaning = _("where the server listens, if not in its data folder")
+    command.add_argument("--admin-socket", type=Path, metavar="FILE", default=default, help=meaning)
 
 
 def socket_in(data: Path) -> Path:
@@ -209,3 +209,82 @@ def _check_copy(file: Path) -> None:
         found = reason_of(error)
     if found != "ok":
         raise WrongUse(_("the copy is damaged: {reason}").format(reason=found))
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What several servers have answered, and why others have not."""
+
+    reports: Any
+    failures: Sequence[str]
+    nodes: Sequence[NodeAnswer] = ()
+
+    def flat(self) -> "Gathered":
+        """Return the lists of all servers as one, in which each says where it is."""
+        found = [replace(each, node=node.node) for node in self.nodes for each in node.ok or ()]
+        return Gathered(found, self.failures)
+
+
+def add_node(command: argparse.ArgumentParser) -> None:
+    """Add the option that says which of several servers is meant."""
+    meaning = _("name of the server to ask, among those sharing the database")
+    command.add_argument("--node", metavar="NAME", help=meaning)
+
+
+def of_nodes(path: Path, request: NodeRequest, kind: type[R], node: str | None) -> Gathered:
+    """Return what the servers answer, or the one that is called `node`; raises WrongUse."""
+    nodes = [_converted(answer, kind) for answer in asked(path, AskNodes(request, node), list[NodeAnswer])]
+    failures = [_describe(each.error) for each in nodes if each.error is not None]
+    return Gathered([each.ok for each in nodes if each.error is None], failures, nodes)
+
+
+def of_node(path: Path, request: NodeRequest, kind: type[R], node: str | None) -> R:
+    """Return what the server at `path` answers, or the one that is called `node`; raises WrongUse."""
+    if node is None:
+        return asked(path, request, kind)
+    (found,) = of_nodes(path, request, kind, node).nodes
+    if found.error is not None:
+        raise WrongUse(_describe(found.error))
+    report: R = found.ok
+    return report
+
+
+def _converted(answer: NodeAnswer, kind: type[R]) -> NodeAnswer:
+    """Return the answer with a report of this kind, or the failure of a server that speaks otherwise."""
+    if answer.error is not None:
+        return answer
+    try:
+        return replace(answer, ok=msgspec.convert(answer.ok, kind))
+    except msgspec.ValidationError:
+        code = FailureCode.NODE_OTHER_VERSION
+        error = Failure(code, code.text, {"node": answer.node})
+        return replace(answer, ok=None, error=error)
+
+
+def _describe(error: Failure) -> str:
+    return describe_failure(AdminFailure(error.code, error.text, **error.about))
+
+
+def add_record(command: argparse.ArgumentParser) -> None:
+    meaning = _("file to write, or - for standard output (default: CODE.txt, if it does not exist yet)")
+    command.add_argument("file", nargs="?", metavar="FILE", help=meaning)
+
+
+def write_record(table: StoredReport, events: Sequence[Event], file: str | None) -> Path | None:
+    """Write the record of a table's game to `file`, `-` for standard output; None is CODE.txt, if it is new.
+
+    Return the file that was written, if one was. Raises WrongUse.
+    """
+    if not events:
+        raise WrongUse(_("the game at table {code} has not begun").format(code=table.code))
+    content = recorded(events, table.names).encode()
+    path = None if file == "-" else Path(file or f"{table.code}.txt")
+    if path is None:
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    else:
+        with using_file(CANNOT_WRITE, path), path.open("wb" if file else "xb") as out:
+            out.write(content)
+    if not any(isinstance(event, WolvesRevealed) for event in events):
+        print(_("This game has no result: its record reveals all wolf pieces."), file=sys.stderr)
+    return path

@@ -3,8 +3,15 @@
 import argparse
 import contextlib
 import functools
+import itertools
+import os
+import queue
+import shutil
 import sys
-from collections.abc import Sequence
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -12,17 +19,199 @@ from typing import Final
 import platformdirs
 
 from client.language import _, spoken
+from client.typed_text import BadText, describe_found_as, server_url
+from commands.access import PASSWORD_VARIABLE, password_is_empty, password_of
+from commands.finished_games.records import MOST_KEPT
 from commands.guests.command import need_asyncssh
 from commands.guests.process import DoorProcess, announcement
+from commands.levels import with_bots
 from commands.parsing import WrongUse, describe_host_error
-from commands.serving.configuration import Setting, options_in, printed, settings
-from commands.serving.options import ServeOptions, add_serve_options, show_default
-from commands.serving.server_config import check, pages, server_config
-from commands.serving.start_messages import attendance_printer, print_name, print_start
+from commands.serving.options import (
+    ServeOptions,
+    Setting,
+    add_serve_options,
+    options_in,
+    printed,
+    settings,
+    show_default,
+)
+from discovery.interfaces import switched_off
+from discovery.names import default_name
+from protocol.text import printable
+from server.admin.endpoint import SOCKET_NAME
+from server.config import Announce, Config, Limits, Pages
 from server.errors import HostError
 from server.logs import log_to
 from server.net.addresses import only_here
 from server.process import Renewal, serve
+
+
+def check(chosen: ServeOptions) -> None:
+    """Raise WrongUse for options that make no sense together."""
+    if chosen.password_file is None and password_is_empty():
+        text = _("{variable} is empty: put the password in it, or unset it")
+        raise WrongUse(text.format(variable=PASSWORD_VARIABLE))
+    if chosen.memory and chosen.durable == "full":
+        text = _("--memory keeps nothing on disk, so --durable full has no effect: leave out one of them")
+        raise WrongUse(text)
+    if chosen.address is not None:
+        try:
+            server_url(chosen.address)
+        except BadText as error:
+            raise WrongUse(str(error)) from error
+    if chosen.memory and chosen.database is not None:
+        raise WrongUse(_("--memory keeps nothing, so --database has no effect: leave out one of them"))
+    if chosen.proxy_protocol and not chosen.trust_proxy:
+        raise WrongUse(_("--proxy-protocol needs --trust-proxy, with the address of the proxy"))
+    if chosen.admin and chosen.memory and chosen.admin_socket is None:
+        raise WrongUse(_("--admin with --memory needs --admin-socket: there is no data folder to listen in"))
+
+
+def server_config(chosen: ServeOptions) -> Config:
+    """Return the configuration; raises WrongUse if a password cannot be read."""
+    data = None if chosen.memory else chosen.data
+    records, most_records = chosen.records, None
+    if records is None and data is not None and chosen.history is not False:
+        records, most_records = data / "records", MOST_KEPT
+    config = Config(
+        host=chosen.host,
+        port=chosen.port,
+        data=data,
+        database=chosen.database,
+        node=chosen.node,
+        address="" if chosen.address is None else server_url(chosen.address),
+        lease_seconds=chosen.lease,
+        durable=chosen.durable,
+        records=records,
+        most_records=most_records,
+        tls_cert=chosen.tls_cert,
+        tls_key=chosen.tls_key,
+        trusted_proxies=tuple(chosen.trust_proxy or ()),
+        proxy_header=chosen.proxy_protocol,
+        password=password_of(chosen.password_file),
+        announce=_announced_as(chosen),
+        admin=_admin_socket(chosen),
+        pages=pages() if chosen.web else None,
+        watched=only_here(chosen.host) if chosen.metrics is None else chosen.metrics,
+        human_pace=chosen.bots_pace == "human",
+        lobby_chat=chosen.lobby_chat,
+        limits=_limits(chosen),
+    )
+    return with_bots(config, chosen.stand_in, seated=chosen.bots)
+
+
+def pages(ssh_port: int | None = None) -> Pages:
+    """Return what draws the pages for browsers, which say at which port there is ssh."""
+    from client.ui.web.pages import WebPages  # a server without them needs nothing that draws
+
+    return WebPages(ssh_port=ssh_port)
+
+
+def _announced_as(chosen: ServeOptions) -> Announce | None:
+    """Return how the server is announced: not if only this computer reaches it, unless it is asked for."""
+    wanted = not only_here(chosen.host) if chosen.announce is None else chosen.announce
+    if not wanted or switched_off():
+        return None
+    return Announce(chosen.name or default_name())
+
+
+def _admin_socket(chosen: ServeOptions) -> Path | None:
+    """Return where to listen for `palatinus admin`: without a data folder, nowhere unless told where."""
+    if chosen.admin is False:
+        return None
+    if chosen.admin_socket is not None:
+        return chosen.admin_socket
+    return None if chosen.memory or chosen.data is None else chosen.data / SOCKET_NAME
+
+
+def _limits(chosen: ServeOptions) -> Limits:
+    usual = Limits()
+    # Whoever lets more connections come from one address has a proxy, or many people behind it.
+    more = max(1.0, chosen.connections_per_address / usual.connections_per_address)
+    limits = Limits(
+        tables=chosen.max_tables,
+        connections=chosen.max_connections,
+        connections_per_address=chosen.connections_per_address,
+        rate=chosen.rate,
+        burst_per_address=round(more * usual.burst_per_address),
+        rate_per_address=more * chosen.rate * usual.rate_per_address / usual.rate,
+        chat_per_address=round(more * usual.chat_per_address),
+        pages_per_address=round(more * usual.pages_per_address),
+        bots_cpu=chosen.bots_cpu,
+        chat_in_lobby_per_address=round(more * usual.chat_in_lobby_per_address),
+        lobby_names_per_address=round(more * usual.lobby_names_per_address),
+    )
+    if (most := chosen.tables_per_minute) is not None:
+        limits = replace(limits, tables_per_connection=most, tables_per_address=most)
+    return limits
+
+
+_LINES_WAITING: Final = 100  # for the terminal
+
+
+def print_start(
+    addresses: list[str], file: Path | None, more: Sequence[str], *, web: bool, open_to_all: bool
+) -> None:
+    """Print how others join at these addresses, and `more`; `open_to_all` adds a warning."""
+    texts = [] if file is None else [_("The configuration is from {file}.").format(file=file)]
+    texts.append(_("The server is running. Others join with one of these commands; Ctrl-C stops it."))
+    texts += [f"  palatinus join {address}" for address in addresses]
+    if web:
+        texts.append(_("Browsers show the tables at these addresses:"))
+        texts += [f"  {address.replace('ws', 'http', 1)}/" for address in addresses]
+    texts += more
+    if open_to_all:
+        form = _(
+            "Anyone who can reach this computer can join, and what players send can be read in "
+            "transit. On the internet, use --tls-cert and --password-file."
+        )
+        texts.append(form)
+    with contextlib.suppress(BrokenPipeError):  # nobody reads it any more; the server goes on
+        for text in texts:
+            _print_wrapped(text)
+        sys.stdout.flush()
+
+
+def print_name(name: str) -> None:
+    with contextlib.suppress(OSError):  # nobody reads it any more
+        print(describe_found_as(name), flush=True)
+
+
+def attendance_printer() -> Callable[[str, str, bool], None]:
+    """Return what prints who comes to a table, and who leaves it.
+
+    The server does not wait for the terminal, which may be stopped: a thread does, and lines are left out.
+    """
+    lines = queue.Queue[str](_LINES_WAITING)
+
+    def write() -> None:
+        with contextlib.suppress(OSError):  # the terminal is gone
+            while line := lines.get():
+                os.write(sys.stdout.fileno(), f"{line}\n".encode(sys.stdout.encoding, "replace"))
+
+    def told(name: str, table: str, here: bool) -> None:
+        form = _("{name} comes to table {code}.") if here else _("{name} leaves table {code}.")
+        line = f"{time.strftime('%H:%M:%S')} {form.format(name=printable(name), code=table)}"
+        with contextlib.suppress(queue.Full):
+            lines.put_nowait(line)
+
+    threading.Thread(target=write, name="attendance", daemon=True).start()
+    return told
+
+
+def _print_wrapped(text: str) -> None:
+    """Print a text, broken between words where the terminal ends; a pipe gets it as it is."""
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        lines = (
+            [line]  # a command or an address
+            if line.startswith(" ")
+            else textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+            for line in text.splitlines()
+        )
+        text = "\n".join(itertools.chain.from_iterable(lines))
+    print(text)
+
 
 _RENEWED: Final = frozenset(
     {"tls-cert", "tls-key", "trust-proxy", "proxy-protocol", "password-file", "lobby-chat", "verbose"}
@@ -35,9 +224,8 @@ def add_serve(serve: argparse.ArgumentParser) -> None:
     meaning = _("read options from this TOML file (default: %(default)s, if it exists)")
     show_default(file.add_argument("--config", type=Path, metavar="FILE", help=meaning), _usual_file())
     file.add_argument("--no-config", action="store_true", help=_("do not read a configuration file"))
-    serve.add_argument(
-        "--print-config", action="store_true", help=_("print the options in use as a TOML file, and exit")
-    )
+    meaning = _("print the options in use as a TOML file, and exit")
+    serve.add_argument("--print-config", action="store_true", help=meaning)
     serve.set_defaults(run=_serve)
 
 

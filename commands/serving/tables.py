@@ -14,11 +14,16 @@ from client.records import Recording
 from client.ui.export.moment import as_text
 from client.ui.export.tables import listing, progress, summary
 from commands.arguments import data_folder
-from commands.confirmation import confirmed
 from commands.display_options import add_ascii, prints_ascii
-from commands.parsing import CANNOT_WRITE, WrongUse, add_command, describe_host_error, using_file
-from commands.serving.game_record import add_record, write_record
-from commands.serving.running_server import ServedTables, add_server, runs, socket_in
+from commands.parsing import CANNOT_WRITE, WrongUse, add_command, confirmed, describe_host_error, using_file
+from commands.serving.running_server import (
+    ServedTables,
+    add_record,
+    add_server,
+    runs,
+    socket_in,
+    write_record,
+)
 from engine.record import recorded
 from engine.view import SPECTATOR
 from protocol.admin import StoredReport
@@ -51,9 +56,8 @@ def add_tables(tables: argparse.ArgumentParser) -> None:
 
     add("list", _tables_listed, _("list all tables (the default)"))
     show = add("show", _table_shown, _("show one table"), "1")
-    show.add_argument(
-        "--open", action="store_true", help=_("reveal the wolf pieces of a game without a result")
-    )
+    meaning = _("reveal the wolf pieces of a game without a result")
+    show.add_argument("--open", action="store_true", help=meaning)
     add_ascii(show, _("draw with ASCII characters only"))
     add_record(add("export", _table_exported, _("write a game's record"), "1"))
     removal = add("remove", _tables_removed, _("remove tables for good"), "+")

@@ -84,9 +84,8 @@ def pause_question(ui: Ui, model: TableModel) -> str:
         left = clock_time(pause.seconds_left - (ui.now - ui.told_at))
         told, keys = form.format(name=names[pause.seat], time=left), _("p: play on")
     elif state.pause_asked:
-        told = _("{name} asks for a pause: the host can agree, or everybody.").format(
-            name=names[state.pause_asked[0]]
-        )
+        text = _("{name} asks for a pause: the host can agree, or everybody.")
+        told = text.format(name=names[state.pause_asked[0]])
         keys = _("p: take it back") if model.seat in state.pause_asked else _("p: agree")
     else:
         return ""

@@ -134,10 +134,9 @@ class Panel(Struct, frozen=True):
     def _laying(self, legal: LegalLays) -> list[Row]:
         """Return the tile drawn, where and how it would lie, and where else it may."""
         at = at_table.selected_position(self.chosen, legal)
+        text = _("TILE {tile}")
         rows = [
-            self._heading(
-                _("TILE {tile}").format(tile=self.view.drawn), f"lay {at} {self.chosen.orientation}"
-            ),
+            self._heading(text.format(tile=self.view.drawn), f"lay {at} {self.chosen.orientation}"),
             BLANK,
         ]
         for position in legal.positions:

@@ -275,9 +275,8 @@ class _BoardDrawing:
             write(group, 0, 9, 26, tile, classes="c b")
             return
         worth = LAUREL_WORTH[laurel]
-        ET.SubElement(group, "title").text = _("hill {tile}: {laurel}, worth {worth}").format(
-            tile=tile, laurel=laurel, worth=worth
-        )
+        text = _("hill {tile}: {laurel}, worth {worth}")
+        ET.SubElement(group, "title").text = text.format(tile=tile, laurel=laurel, worth=worth)
         write(group, 0, -12, 20, tile, classes="c b")
         write(group, 0, 1, 9, f"{laurel} {worth}", classes="c")
         token = group_at(group, 0, 17)

@@ -120,9 +120,8 @@ def status_lines(status: StatusReport) -> list[str]:
         (_("data folder"), _data(status)),
     ]
     if status.journal_bytes is not None:
-        size = _("{size} KiB, and {log} KiB in its log").format(
-            size=-(-status.journal_bytes // _KIB), log=-(-(status.log_bytes or 0) // _KIB)
-        )
+        text = _("{size} KiB, and {log} KiB in its log")
+        size = text.format(size=-(-status.journal_bytes // _KIB), log=-(-(status.log_bytes or 0) // _KIB))
         rows.append((_("journal"), _("it cannot be written") if status.journal_failing else size))
     elif status.node and status.journal_failing:
         rows.append((_("journal"), _("it cannot be written")))

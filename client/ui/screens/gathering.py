@@ -76,9 +76,8 @@ class Gathering(Screen):
 
 def _said_ready(ui: Ui, model: TableModel) -> Outcome:
     if model.state is None or model.seat is None:
-        return replace(
-            ui, notice=Notice(_("You are watching: only the players say that they are ready."))
-        ), None
+        text = _("You are watching: only the players say that they are ready.")
+        return replace(ui, notice=Notice(text)), None
     return ui, SayReady(NEW, not model.state.seats[model.seat].ready)
 
 

@@ -156,9 +156,8 @@ def _aimed_at(ui: Ui, playing: Playing, position: int, legal: LegalLays) -> Ui:
     if position in legal.positions:
         return with_game(ui, replace(playing, position=position))
     free = ", ".join(map(str, legal.positions))
-    return replace(
-        ui, notice=Notice(_("The tile cannot go there. Free positions: {free}.").format(free=free))
-    )
+    text = _("The tile cannot go there. Free positions: {free}.")
+    return replace(ui, notice=Notice(text.format(free=free)))
 
 
 def _placing(ui: Ui, playing: Playing, action: Action, model: TableModel) -> Outcome:
@@ -197,13 +196,11 @@ def _placed(ui: Ui, playing: Playing, model: TableModel) -> Outcome:
     if model.seat is None:
         return replace(ui, notice=Notice(_("You are watching: only the players place pieces."))), None
     if piece is None:
-        return replace(
-            ui, notice=Notice(_("Pick a piece from your hand first: press its number, or Tab."))
-        ), None
+        text = _("Pick a piece from your hand first: press its number, or Tab.")
+        return replace(ui, notice=Notice(text)), None
     if field is None:
-        return replace(
-            ui, notice=Notice(_("A hill holds no pieces. Choose one of the fields around it."))
-        ), None
+        text = _("A hill holds no pieces. Choose one of the fields around it.")
+        return replace(ui, notice=Notice(text)), None
     return ui, Place(model.seat, piece, field)
 
 

@@ -344,9 +344,8 @@ class ScoringPanel(Struct, frozen=True):
     def _act(self, act: SoldierFled | Captured, *, current: bool) -> Iterable[Line]:
         """Return what a soldier does; captives that do not fit go on the next line."""
         if isinstance(act, SoldierFled):
-            words = _("flees ({merchants} m, {farmers} f)").format(
-                merchants=len(act.merchants), farmers=len(act.farmers)
-            )
+            text = _("flees ({merchants} m, {farmers} f)")
+            words = text.format(merchants=len(act.merchants), farmers=len(act.farmers))
         else:
             words = _("takes {fields}").format(fields=", ".join((*act.taken, *act.shared)))
         sign = pointer(self.glyphs, shown=current)

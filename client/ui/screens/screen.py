@@ -202,9 +202,8 @@ class _Screen(Struct, frozen=True):
         What is typed and asked is seen there, and answered; a page that is not seen hears no keys.
         """
         ui = self.ui
-        words = _("The window is too small: {size} or larger, please. q: quit").format(
-            size=f"{SMALLEST_WIDTH}x{SMALLEST_HEIGHT}"
-        )
+        text = _("The window is too small: {size} or larger, please. q: quit")
+        words = text.format(size=f"{SMALLEST_WIDTH}x{SMALLEST_HEIGHT}")
         if ui.overlay is not None and ui.overlay.question(ui):
             told = news_lines(ui, width, height, "")[-height:] if height else []
             return self._framed([Block(tuple(told))], width, height)

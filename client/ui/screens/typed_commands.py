@@ -192,11 +192,8 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
         case ["go", number] | [number] if number.isascii() and number.isdigit():
             if len(number) < 4 and int(number) <= recording.moves:
                 return Go(int(number))
-            return Misread(
-                _("There is no move {number}. Choose 0 to {last}.").format(
-                    number=number, last=recording.moves
-                )
-            )
+            form = _("There is no move {number}. Choose 0 to {last}.")
+            return Misread(form.format(number=number, last=recording.moves))
         case ["eyes", "all"]:
             return See(recording.all_eyes)
         case ["eyes", "none"]:
@@ -206,11 +203,8 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
         case ["eyes", *_]:
             return Misread(_("Type eyes and one of: {eyes}.").format(eyes=", ".join(("all", "none", *seats))))
         case ["go", *_]:
-            return Misread(
-                _("Type go and a move from 0 to {last}, or start, scoring or end.").format(
-                    last=recording.moves
-                )
-            )
+            form = _("Type go and a move from 0 to {last}, or start, scoring or end.")
+            return Misread(form.format(last=recording.moves))
     return _no_command(text)
 
 
@@ -234,12 +228,10 @@ def _lay(numbers: list[str], model: TableModel) -> Meaning:
         or position not in map(str, OUTER_POSITIONS)
         or orientation not in map(str, ORIENTATIONS)
     ):
-        return Misread(
-            _(
-                "Type lay, a position (1 to 6) and how often to turn the tile (0 to 5), for example: "
-                "{example}"
-            ).format(example="lay 3 2")
+        text = _(
+            "Type lay, a position (1 to 6) and how often to turn the tile (0 to 5), for example: {example}"
         )
+        return Misread(text.format(example="lay 3 2"))
     return LayTile(model.seat, int(position), int(orientation))
 
 

@@ -337,9 +337,8 @@ def describe_failure(error: BaseException) -> str:
     """Return the sentence that reports the program's failure to the player."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return _("The client crashed: {error}. Please report this with what palatinus doctor prints.").format(
-        error=f"{type(error).__name__}: {error}"
-    )
+    text = _("The client crashed: {error}. Please report this with what palatinus doctor prints.")
+    return text.format(error=f"{type(error).__name__}: {error}")
 
 
 @contextlib.contextmanager

@@ -223,9 +223,8 @@ def describe_event(event: SeenEvent, names: Sequence[str]) -> str:
                 f"{names[seat]} ({listed(_(PEOPLES[people]) for people in peoples)})"
                 for seat, peoples in enumerate(event.peoples)
             )
-            return _("The game starts: {players}. {name} begins.").format(
-                players=who, name=names[event.starting]
-            )
+            text = _("The game starts: {players}. {name} begins.")
+            return text.format(players=who, name=names[event.starting])
         case CentreTurned():
             return _("Tile {tile} lies in the centre.").format(tile=event.tile)
         case TileDrawn():
@@ -241,9 +240,8 @@ def describe_event(event: SeenEvent, names: Sequence[str]) -> str:
                 name=names[event.seat], piece=event.piece, field=event.field, kind=kind_sentence(event.piece)
             )
         case WolfPlaced():
-            return _("{name} places {piece} on {field}: a wolf, face down.").format(
-                name=names[event.seat], piece=f"{event.people}?*", field=event.field
-            )
+            text = _("{name} places {piece} on {field}: a wolf, face down.")
+            return text.format(name=names[event.seat], piece=f"{event.people}?*", field=event.field)
         case WolvesRevealed():
             return _("All wolf pieces are turned up. The scoring begins.")
         case SoldierFled() | Captured():
@@ -335,9 +333,8 @@ def describe_place(command: Place) -> str:
 
 
 def describe_lay(command: LayTile) -> str:
-    return _("Hint: position {position}, {turned}.").format(
-        position=command.position, turned=turned(command.orientation)
-    )
+    text = _("Hint: position {position}, {turned}.")
+    return text.format(position=command.position, turned=turned(command.orientation))
 
 
 def _describe_gain(found: Forecast, names: Sequence[str]) -> str:
@@ -421,9 +418,8 @@ def describe_change(before: Chances, after: Chances, names: Sequence[str]) -> st
 
 def describe_better(better: Better, name: str) -> str:
     """Return which move was better, and by how much, as its player saw it."""
-    return _("Better, as {name} saw it: {piece} on {field} (+{gain}).").format(
-        name=name, piece=better.move.piece, field=better.move.field, gain=percent(better.gain)
-    )
+    text = _("Better, as {name} saw it: {piece} on {field} (+{gain}).")
+    return text.format(name=name, piece=better.move.piece, field=better.move.field, gain=percent(better.gain))
 
 
 def reasons(recording: Recording, judged: JudgedMove, move: Place) -> list[str]:

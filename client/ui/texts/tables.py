@@ -110,9 +110,8 @@ def describe_policy(policy: Absence) -> str:
         case ByVote(0):
             return _("a player who is away may be replaced by a bot at once, by vote")
         case ByVote(seconds):
-            return _("after {time} away, a player may be replaced by a bot, by vote").format(
-                time=span(seconds)
-            )
+            text = _("after {time} away, a player may be replaced by a bot, by vote")
+            return text.format(time=span(seconds))
         case ByBot(0):
             return _("a bot plays at once for anyone who is away")
         case ByBot(seconds):
@@ -260,6 +259,5 @@ def announcement(text: str) -> str:
 
 
 def server_stops(seconds: int) -> str:
-    return _("The server is stopping in {time}, and will not open any more tables.").format(
-        time=clock_time(seconds)
-    )
+    text = _("The server is stopping in {time}, and will not open any more tables.")
+    return text.format(time=clock_time(seconds))

@@ -199,9 +199,8 @@ def _page(
         element("style", _STYLE),
         element("noscript", element("meta", http_equiv="refresh", content="15")) if refreshed else "",
     )
-    lost = element(
-        "p", _("The connection to the server was lost. Trying again."), id="lost", role="alert", hidden=""
-    )
+    text = _("The connection to the server was lost. Trying again.")
+    lost = element("p", text, id="lost", role="alert", hidden="")
     languages = joined(
         *(
             joined(" ", element("a", _NAMES[each], href=f"?lang={each}", hreflang=each, lang=each))

@@ -269,9 +269,8 @@ def _hill(tile: Tile, view: View) -> str:
     laurel = view.laurels.get(tile)
     if laurel is None:
         return _("Hill {hill}.").format(hill=tile)
-    return _("Hill {hill}, {laurel} laurel, worth {worth}.").format(
-        hill=tile, laurel=laurel, worth=LAUREL_WORTH[laurel]
-    )
+    text = _("Hill {hill}, {laurel} laurel, worth {worth}.")
+    return text.format(hill=tile, laurel=laurel, worth=LAUREL_WORTH[laurel])
 
 
 def _fields(tile: Tile, board: Mapping[Field, Piece | Wolf], fields: set[Field]) -> Iterator[str]:

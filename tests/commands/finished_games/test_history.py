@@ -10,8 +10,7 @@ import pytest
 
 from client.records import PastGame, standings
 from client.ui.export.tables import standings_listing
-from commands.finished_games.past_games import keep_record
-from commands.finished_games.records import need_writable
+from commands.finished_games.records import keep_record, need_writable
 from engine.game import GameOptions
 from engine.record import names_in, outcome_in, recorded, replayed
 from palatinus import main
@@ -79,7 +78,7 @@ def test_a_game_played_elsewhere_is_kept_once(
     records: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     """Even if a server on this computer has kept it before."""
-    monkeypatch.setattr("commands.finished_games.past_games.records_folder", lambda: records)
+    monkeypatch.setattr("commands.finished_games.records.records_folder", lambda: records)
     text = (records / f"{TIMES[2]}-KRTC.txt").read_text(encoding="utf-8")
     keep_record("KRTC", text)
     assert len(json.loads(run("list", "--json"))) == len(TIMES)

@@ -12,10 +12,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from commands.guests.connection import Line, Login
 from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import GuestLimits
-from commands.guests.line import Line
-from commands.guests.login import Login
 from tests.commands.guests.test_guests import begin_game
 from tests.commands.guests.visitor import LIMITS, Answering, connection, house, new_key, visiting
 from tests.server.peer import eventually

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from client.network.transport import Access
-from commands.guests import identity
+from commands.guests import connection
+from commands.guests.door import Server
 from commands.guests.kept_seats import GuestBook
-from commands.guests.visit import Server
 from engine.game import GameOptions
 from engine.pieces import Seat
 from engine.record import recorded
@@ -93,10 +93,10 @@ async def test_past_games_are_there_for_the_word_alone(tmp_path: Path) -> None:
         await peer.welcome()
         await peer.socket.wait_closed()
 
-    word, book = identity.new_word(), GuestBook(tmp_path / "seats")
+    word, book = connection.new_word(), GuestBook(tmp_path / "seats")
     async with scripted(at_the_end, in_the_lobby, in_the_lobby, in_the_lobby) as url:
         server = Server(url, url, Access())
-        book.seats(identity.of_word(word), url).keep("KXQT", 1, "anna", "a" * 43).release()
+        book.seats(connection.of_word(word), url).keep("KXQT", 1, "anna", "a" * 43).release()
         async with door(tmp_path, server, book=book) as here:
             async with visiting(here.port, word):
                 await eventually(lambda: bool(list(tmp_path.rglob("*-KXQT.txt"))))

@@ -16,11 +16,11 @@ from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 
-from commands.guests import identity
-from commands.guests.host_key import host_key
+from commands.guests import connection
 from commands.guests.kept_seats import GuestBook
-from commands.guests.keys import KeyReader
 from commands.guests.limits import CpuBudget, Turns
+from commands.guests.running import host_key
+from commands.guests.terminal import KeyReader
 from commands.parsing import WrongUse
 from server.rate_limits import RateLimiter
 
@@ -60,8 +60,8 @@ def test_what_is_not_a_key_is_refused_and_left_alone(tmp_path: Path) -> None:
 @private
 def test_seats_are_private_and_tell_no_keys_and_no_words(tmp_path: Path) -> None:
     book = GuestBook(tmp_path / "seats")
-    word, fingerprint = identity.new_word(), "SHA256:abcdefgh"
-    for guest in (identity.of_word(word), identity.of_key(fingerprint)):
+    word, fingerprint = connection.new_word(), "SHA256:abcdefgh"
+    for guest in (connection.of_word(word), connection.of_key(fingerprint)):
         assert not book.knows(guest)
         book.seats(guest, SERVER).keep("KXQT", 1, "anna", TOKEN).release()
         assert book.knows(guest)
@@ -120,7 +120,7 @@ def test_a_guest_keeps_the_latest_games_and_no_long_record(
 ) -> None:
     seats = GuestBook(tmp_path / "seats").seats("one", SERVER)
     hours = iter(range(100))
-    monkeypatch.setattr("commands.finished_games.past_games.time.time", lambda: 1e9 + 3600 * next(hours))
+    monkeypatch.setattr("commands.finished_games.records.time.time", lambda: 1e9 + 3600 * next(hours))
     for number in range(25):
         seats.keep_game("KXQT", f"palatinus record 1\nnumber {number}\n")
     kept = [int(path.read_text().split()[-1]) for path in sorted(seats.games.iterdir())]
@@ -145,19 +145,19 @@ def test_guests_who_do_not_come_back_are_forgotten(tmp_path: Path) -> None:
 
 
 def test_words_are_readable_and_never_the_same() -> None:
-    words = {identity.new_word() for _ in range(1000)}
+    words = {connection.new_word() for _ in range(1000)}
     assert len(words) == 1000
-    assert all(identity.resembles_word(word) and identity.resembles_word(word.upper()) for word in words)
+    assert all(connection.resembles_word(word) and connection.resembles_word(word.upper()) for word in words)
     names = ("anna", "", "root", "anna-maria rossi", "sara_bini", "masanori takeda", "a-b-c")
-    assert not any(map(identity.resembles_word, names))
+    assert not any(map(connection.resembles_word, names))
 
 
 def test_mistyped_words_are_no_names_either() -> None:
     """With one letter missing, ten guesses find the word."""
     word = "nozo-veki-gofe-talo"
-    assert all(identity.resembles_word(word[:place] + word[place + 1 :]) for place in range(len(word)))
-    assert identity.resembles_word("nozo veki gofe talo")
-    assert identity.resembles_word("nozovekigofetalo")
+    assert all(connection.resembles_word(word[:place] + word[place + 1 :]) for place in range(len(word)))
+    assert connection.resembles_word("nozo veki gofe talo")
+    assert connection.resembles_word("nozovekigofetalo")
 
 
 def read(*texts: str) -> list[KeyPress]:
@@ -244,8 +244,8 @@ def test_a_sequence_without_end_is_not_kept() -> None:
 
 def test_a_word_is_not_a_key() -> None:
     """Nobody has somebody else's seats by typing the fingerprint of their key."""
-    assert identity.of_word("abc") != identity.of_key("abc")
-    assert identity.of_word("Bado") == identity.of_word("bado")
+    assert connection.of_word("abc") != connection.of_key("abc")
+    assert connection.of_word("Bado") == connection.of_word("bado")
 
 
 class Clock:
@@ -297,3 +297,6 @@ def test_what_is_refused_does_not_count() -> None:
     assert bucket.take(1.0)
     assert bucket.used(1.0) == 2
     assert bucket.used(3.0) == 0
+    assert all(connection.resembles_word(word[:place] + word[place + 1 :]) for place in range(len(word)))
+    assert connection.resembles_word("nozo veki gofe talo")
+    assert connection.resembles_word("nozovekigofetalo")

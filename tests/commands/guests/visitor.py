@@ -12,11 +12,10 @@ import pyte
 
 from client.bots.greedy import greedy
 from client.network.transport import Access
-from commands.guests.door import Door
-from commands.guests.host_key import host_key
+from commands.guests.door import Door, Server
 from commands.guests.kept_seats import GuestBook
 from commands.guests.limits import GuestLimits
-from commands.guests.visit import Server
+from commands.guests.running import host_key
 from server.app import Running, running
 from server.config import Config, Limits
 from server.net.listener import listening_socket

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from client.bots.levels import LEVELS
 from client.network.connection import connected
 from commands.parsing import Parser, WrongUse
-from commands.serving.configuration import options_in, printed, settings
-from commands.serving.options import Option, ServeOptions, serve_options
+from commands.serving.options import Option, ServeOptions, options_in, printed, serve_options, settings
 from commands.serving.serve import add_serve
 from palatinus import main
 from tests.server.process import refused_to_start, serving
