@@ -28,11 +28,6 @@ PASSWORD_VARIABLE: Final = "PALATINUS_PASSWORD"
 PASSWORD_HELP: Final = N_("or set {variable} in the environment")
 
 
-def password_is_empty() -> bool:
-    """Return whether the environment names a password without one, which a server must not take for none."""
-    return os.environ.get(PASSWORD_VARIABLE) == ""
-
-
 def password_of(file: Path | None) -> str | None:
     """Return the password from the file or the environment; raises WrongUse if it is not a valid one."""
     if file is None:

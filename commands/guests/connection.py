@@ -381,11 +381,6 @@ def options(
     )
 
 
-def log_nothing() -> None:
-    """Keep asyncssh from logging: it would name users, and the commands that they ask for."""
-    asyncssh.set_log_level("CRITICAL")
-
-
 async def closed(connection: asyncssh.SSHServerConnection, seconds: float) -> None:
     """Wait until a guest's program has closed its connection, and close it after so many seconds."""
     try:

@@ -26,7 +26,7 @@ from client.ui.visit import LookingBack, Options, Suggest, Visit, at_table
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.records import recording_of
 from commands.guests import connection
-from commands.guests.connection import Connection, Line, Login, Screen, closed, log_nothing, options
+from commands.guests.connection import Connection, Line, Login, Screen, closed, options
 from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import CpuBudget, GuestLimits, Turns
 from commands.guests.terminal import GuestTerminal, TerminalClosed, language_at
@@ -188,7 +188,7 @@ class Door:
     @contextlib.asynccontextmanager
     async def open(self, listener: socket.socket) -> AsyncIterator[None]:
         """Admit guests until the context ends; then inform those who are here, and close their screens."""
-        log_nothing()
+        asyncssh.set_log_level("CRITICAL")
         make_room_for(_FILES_EACH * self._limits.guests)
         loop = asyncio.get_running_loop()
         serving = await loop.create_server(self._line, sock=listener, backlog=_BACKLOG)

@@ -20,7 +20,7 @@ import platformdirs
 
 from client.language import _, spoken
 from client.typed_text import BadText, describe_found_as, server_url
-from commands.access import PASSWORD_VARIABLE, password_is_empty, password_of
+from commands.access import PASSWORD_VARIABLE, password_of
 from commands.finished_games.records import MOST_KEPT
 from commands.guests.command import need_asyncssh
 from commands.guests.process import DoorProcess, announcement
@@ -48,7 +48,7 @@ from server.process import Renewal, serve
 
 def check(chosen: ServeOptions) -> None:
     """Raise WrongUse for options that make no sense together."""
-    if chosen.password_file is None and password_is_empty():
+    if chosen.password_file is None and (os.environ.get(PASSWORD_VARIABLE) == ""):
         text = _("{variable} is empty: put the password in it, or unset it")
         raise WrongUse(text.format(variable=PASSWORD_VARIABLE))
     if chosen.memory and chosen.durable == "full":

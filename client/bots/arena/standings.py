@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from openskill.models import PlackettLuce, PlackettLuceRating
+from openskill.models import PlackettLuce
 
 from client.bots.arena.games import Entrant, GameOutcome, Schedule
 from client.bots.results import wilson
@@ -48,11 +48,7 @@ def rated(entrants: int, outcomes: Iterable[GameOutcome]) -> list[Rating]:
         for entrant, (more, surer) in changes.items():
             old = ratings[entrant]
             ratings[entrant] = model.rating(mu=old.mu + more, sigma=old.sigma * surer)
-    return [_rating(rating) for rating in ratings]
-
-
-def _rating(rating: PlackettLuceRating) -> Rating:
-    return Rating(rating.mu, rating.sigma)
+    return [Rating(rating.mu, rating.sigma) for rating in ratings]
 
 
 @dataclass(slots=True)

@@ -247,14 +247,10 @@ def _canvas(
         character, strong = lines.get((x, y), (" ", False))
         tile = tiles[covered[x, y]] if (x, y) in covered else None
         if tile is not None:
-            return f"{_ground_style(tile.tile)} class:inner", character
+            return f"{f'class:tile-{tile.tile.lower()}'} class:inner", character
         return ("" if character == " " else "class:strong" if strong else "class:faint"), character
 
     return tuple(tuple(cell(x, y) for x in range(scale.width)) for y in range(scale.height))
-
-
-def _ground_style(tile: Tile) -> str:
-    return f"class:tile-{tile.lower()}"
 
 
 class _Drawing:

@@ -3,7 +3,9 @@
 import enum
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
+from client.language import _
 from client.network.refusals import describe_refusal
 from client.tables.table import TableModel
 from client.ui import requests
@@ -12,7 +14,7 @@ from client.ui.lessons.lesson import Practice
 from client.ui.lessons.pages import PAGES, record_at
 from client.ui.program import Program, Session
 from client.ui.requests import Request
-from client.ui.state import Outcome, Ui
+from client.ui.state import Notice, Outcome, Ui
 from client.ui.terminal.device import own_device
 from client.ui.terminal.shell import describe_failure
 from client.ui.texts.glyphs import GlyphSet
@@ -51,7 +53,9 @@ class Course(Session):
             case LayTile() | Place():
                 self._try(request)
             case _:
-                self.show(lesson.out_of_place(self.ui))
+                self.show(
+                    replace(self.ui, busy=False, notice=Notice(_("These are lessons: nobody else is here.")))
+                )
 
     def _part(self, parting: LessonExit) -> None:
         self.parting = parting

@@ -272,11 +272,6 @@ def _effect(goal: Goal, command: Place, model: TableModel) -> str:
     return ""
 
 
-def out_of_place(ui: Ui) -> Ui:
-    """Return the UI state after a request that only a server could carry out."""
-    return replace(ui, busy=False, notice=Notice(_("These are lessons: nobody else is here.")))
-
-
 def refused(ui: Ui, error: IllegalCommand, sentence: str, command: Command, glyphs: GlyphSet) -> Ui:
     """Return the UI state after a move that the rules forbid, for the reason in `sentence`."""
     ui = replace(ui, busy=False, notice=Notice(sentence, refusal=True))

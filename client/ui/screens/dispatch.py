@@ -10,7 +10,7 @@ from client.ui import requests
 from client.ui.keys import Act, Action, Hover, Insert, Key, PointAt, Way, action_of
 from client.ui.requests import Misread, Request
 from client.ui.screens import replay, start
-from client.ui.screens.menu import asked_to_end, may_end, muted
+from client.ui.screens.menu import MenuPage, TableMenu, may_end, muted
 from client.ui.screens.news import followed
 from client.ui.screens.overlays import Quitting
 from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
@@ -127,7 +127,7 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
         case Misread(reason, mistyped):
             return replace(ui if mistyped else closed, notice=Notice(reason, refusal=True)), None
         case EndGame() if may_end(model):
-            return asked_to_end(closed), None
+            return replace(closed, overlay=TableMenu(MenuPage.END)), None
         case Read("help"):
             return replace(closed, overlay=Reading(Topic.HELP)), None
         case Read("rules"):
@@ -155,11 +155,6 @@ TICK_SECONDS: Final = 1.0
 _READ_IN_A_TICK: Final = (20, 40, 80)  # characters, by speed; at the first, everybody can read everything
 _LEAST_TICKS: Final = (2, 1, 1)
 SPEEDS: Final = len(_READ_IN_A_TICK)
-
-
-def start_walk(ui: Ui, model: TableModel) -> Ui:
-    """Return `ui` with the walk running, unless it is at its end."""
-    return ui if _ended(ui) else replace(ui, ticks_left=_ticks_for(ui, model))
 
 
 def speed_up(ui: Ui, model: TableModel) -> Ui:
@@ -302,5 +297,5 @@ def _acted(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if (over_it := open_overlay(ui, action, model)) is not None:
         return over_it
     if ui.overlay is None and action is Act.RUN:
-        return start_walk(ui, model), None
+        return (ui if _ended(ui) else replace(ui, ticks_left=_ticks_for(ui, model))), None
     return (ui.overlay or ui.page).act(ui, action, model)

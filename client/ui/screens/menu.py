@@ -152,18 +152,10 @@ class TableMenu(Overlay):
         return drawn(ui, self, model, glyphs, (width, height)), 0
 
 
-def open_menu(ui: Ui, model: TableModel) -> Ui:
-    return ui if model.state is None else replace(ui, overlay=TableMenu())
-
-
 def may_end(model: TableModel) -> bool:
     """Return whether the player can end the game: as the host of a running one."""
     state = model.state
     return state is not None and state.stage == "playing" and model.seat == state.host
-
-
-def asked_to_end(ui: Ui) -> Ui:
-    return replace(ui, overlay=TableMenu(MenuPage.END))
 
 
 def _effect(ui: Ui, effect: Effect | None) -> Outcome:
@@ -255,7 +247,9 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
         return Choice(switch.describe(on=on), may(ChangeSetting(NEW, switch.setting(not on))))
 
     title = state.title or _("none")
-    yield Choice(_("name of the table: {title}").format(title=title), may(title_entry(state)))
+    yield Choice(
+        _("name of the table: {title}").format(title=title), may(Entry(asks=Asked.TITLE).filled(state.title))
+    )
     yield from (switched(PRIVATE), switched(SPECTATORS), switched(HINTS))
     if state.stage != "over":
         yield Choice(describe_policy(state.absence), may(MenuPage.ABSENCE))
@@ -351,11 +345,6 @@ def _mutes(model: TableModel, state: TableState, talk: Talk) -> Iterator[Choice]
 
 def _called(spectator: SpectatorSummary) -> str:
     return spectator_name(spectator.number, spectator.name)
-
-
-def title_entry(state: TableState) -> Entry:
-    """Return the line in which the host types the table's name."""
-    return Entry(asks=Asked.TITLE).filled(state.title)
 
 
 def swapped(seats: int, one: int, other: int) -> tuple[int, ...]:

@@ -52,7 +52,6 @@ from client.ui.texts.games import (
     describe_event,
     describe_forecast,
     describe_lay,
-    describe_place,
     describe_rematch,
     describe_standing,
     describe_turn,
@@ -64,7 +63,6 @@ from client.ui.texts.tables import (
     by_stand_in,
     describe_changes,
     describe_pause_asked,
-    describe_stand_in,
     server_stops,
 )
 from engine.errors import Fault
@@ -290,7 +288,11 @@ def suggested(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
         chosen = replace(playing, piece=command.piece, cursor=there, hovered=None)
         found = forecast(view, command.seat, command.piece, command.field)
         names = names_at(model)
-        told = [describe_place(command), *describe_forecast(found, names), describe_standing(found, names)]
+        told = [
+            _("Hint: {piece} on {field}.").format(piece=command.piece, field=command.field),
+            *describe_forecast(found, names),
+            describe_standing(found, names),
+        ]
     text = " ".join(filter(None, (*told, suggestion.reason)))
     return replace(with_game(ui, chosen), notice=Notice(text))
 
@@ -324,7 +326,9 @@ def _sentences(
 def _happened(ui: Ui, happened: Happened, model: TableModel) -> Ui:
     events = happened.events
     if happened.by == "clock" and isinstance(events[0], Placed | WolfPlaced | TileLaid):
-        ui = logged(ui, [describe_stand_in(names_at(model)[events[0].seat])])
+        ui = logged(
+            ui, [_("{name}'s time is up: a bot makes the move.").format(name=names_at(model)[events[0].seat])]
+        )
     first = happened.seq - len(events) + 1
     ui = logged(ui, _sentences(events, first, happened.stood_in, names_at(model)))
     for event in events:

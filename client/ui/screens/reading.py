@@ -30,7 +30,7 @@ from client.ui.frame import (
 )
 from client.ui.keys import Act, Action, Key, key_name
 from client.ui.screens.lobby import Lobby
-from client.ui.screens.menu import TableMenu, open_menu
+from client.ui.screens.menu import TableMenu
 from client.ui.screens.overlays import Quitting, TalkPage
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, told_of_move
@@ -188,7 +188,7 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
         case Act.COMMAND:
             return replace(ui, entry=Entry()), None
         case Act.MENU if not isinstance(ui.overlay, TableMenu):
-            return open_menu(ui, model), None
+            return (ui if model.state is None else replace(ui, overlay=TableMenu())), None
         case Act.CHAT | Act.TALK if (
             isinstance(ui.page, Lobby) and (stays := _without_lobby_chat(ui)) is not None
         ):

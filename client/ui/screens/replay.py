@@ -214,7 +214,7 @@ def _looked(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
         case Act.GO:
             return replace(ui, entry=Entry().filled("go "))
         case Act.NEXT_EYES | Act.LAST_EYES:
-            every = _every_eyes(recording)
+            every = [recording.all_eyes, *(eyes_of(Seat(seat)) for seat in recording.seats), SPECTATOR]
             by = 1 if action is Act.NEXT_EYES else -1
             return seen_by(ui, replay, every[(every.index(replay.eyes) + by) % len(every)])
         case Act.ALL_EYES:
@@ -248,10 +248,6 @@ def seen_by(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
             return with_game(there, replace(table, cursor=cursor))
         case table, _:
             return with_game(there, table)
-
-
-def _every_eyes(recording: Recording) -> list[Eyes]:
-    return [recording.all_eyes, *(eyes_of(Seat(seat)) for seat in recording.seats), SPECTATOR]
 
 
 def _at(ui: Ui, replay: Replay) -> Ui:

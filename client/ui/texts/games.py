@@ -328,10 +328,6 @@ def describe_standing(found: Forecast, names: Sequence[str]) -> str:
     return _("On {hill} that would give: {standing}.").format(hill=tile_of(found.field), standing=standing)
 
 
-def describe_place(command: Place) -> str:
-    return _("Hint: {piece} on {field}.").format(piece=command.piece, field=command.field)
-
-
 def describe_lay(command: LayTile) -> str:
     text = _("Hint: position {position}, {turned}.")
     return text.format(position=command.position, turned=turned(command.orientation))

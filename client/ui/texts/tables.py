@@ -152,7 +152,7 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
         )
     for switch in SWITCHES:
         if (on := switch.is_on(state)) != switch.is_on(before):
-            yield _sentence(switch.describe(on=on))
+            yield f"{switch.describe(on=on)[0].upper()}{switch.describe(on=on)[1:]}."
     if state.starting != before.starting and state.stage == "gathering":
         yield _("From now on: {policy}.").format(policy=describe_starting(state.starting, names))
     if state.absence != before.absence:
@@ -181,10 +181,6 @@ def _paused(state: TableState, before: TableState, names: Sequence[str]) -> Iter
 
 def describe_pause_asked(name: str) -> str:
     return _("{name} asks for a pause.").format(name=name)
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
 
 
 def describe_ended() -> str:
@@ -242,10 +238,6 @@ def _held_or_voted(was: SeatSummary, now: SeatSummary, names: Sequence[str]) -> 
     for seat in now.votes:
         if seat not in was.votes and not now.bot:
             yield _("{voter} wants a bot to play for {name}.").format(voter=names[seat], name=now.name)
-
-
-def describe_stand_in(name: str) -> str:
-    return _("{name}'s time is up: a bot makes the move.").format(name=name)
 
 
 def by_stand_in(sentence: str) -> str:
