@@ -14,7 +14,8 @@ from websockets.exceptions import WebSocketException
 from websockets.typing import Origin
 
 from client.bots.runner import BotOptions, run_bots
-from client.network.connection import ConnectFailed, Connection
+from client.network.connection import Connection
+from client.network.transport import ConnectFailed
 from protocol.codec import encode
 from protocol.limits import VERSIONS
 from protocol.messages import Hello, JoinTable, OpenTable, Resume

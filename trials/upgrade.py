@@ -27,7 +27,9 @@ from pathlib import Path
 from typing import Final
 
 from client.bots.brains import brain_named
-from client.network.connection import Closed, ConnectFailed, Connection, connected
+from client.network.connection import Connection, connected
+from client.network.transport import ConnectFailed
+from client.tables.table import Closed
 from engine.redaction import snapshot
 from protocol.messages import NEW, OpenTable, StartGame
 from protocol.moves import move_message

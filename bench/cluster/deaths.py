@@ -25,7 +25,9 @@ from bench.cluster.nodes import NodeProcess, front, running
 from bench.cluster.postgresql import Cluster
 from bench.cluster.relay import DatabaseRelay
 from client.bots.brains import at_random
-from client.network.connection import ConnectFailed, Connection, RequestRefused, connected
+from client.network.connection import Connection, connected
+from client.network.transport import ConnectFailed
+from client.network.waiting import RequestRefused
 from protocol.messages import NEW, JoinTable, OpenTable, StartGame
 from protocol.moves import move_message
 

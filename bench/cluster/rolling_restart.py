@@ -26,7 +26,10 @@ from typing import Final
 
 from bench.cluster.database import database
 from client.bots.brains import brain_named
-from client.network.connection import Closed, ConnectFailed, Connection, RequestRefused, connected
+from client.network.connection import Connection, connected
+from client.network.transport import ConnectFailed
+from client.network.waiting import RequestRefused
+from client.tables.table import Closed
 from engine.redaction import snapshot
 from protocol.limits import NAME_LENGTH
 from protocol.messages import NEW, JoinTable, Leave, OpenTable, StartGame

@@ -22,9 +22,17 @@ from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
 from client.bots.results import Results
 from client.bots.search.brain import SearchBrain, SearchFailed, searched
 from client.language import _
-from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
+from client.network.connection import Connection, connected
 from client.network.refusals import describe_refusal
-from client.network.transport import FREE_ACCESS, Access, PasswordWanted, password_wanted
+from client.network.transport import (
+    FREE_ACCESS,
+    Access,
+    ConnectFailed,
+    PasswordWanted,
+    Timeouts,
+    password_wanted,
+)
+from client.network.waiting import RequestRefused
 from client.player.seats import HeldSeat, Seats
 from client.tables.draws import describe_fault
 from client.tables.table import Closed, TableClosed
@@ -34,20 +42,11 @@ from engine.events import Command, GameEnded
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import View
+from protocol import messages
 from protocol.absence import WAIT, Absence
 from protocol.codes import Code
 from protocol.limits import NAME_LENGTH
-from protocol.messages import (
-    NEW,
-    JoinTable,
-    Leave,
-    OpenTable,
-    Rematch,
-    Resume,
-    SeatSummary,
-    StartGame,
-    TableState,
-)
+from protocol.messages import NEW
 from protocol.moves import move_message
 
 T = TypeVar("T")
@@ -166,7 +165,7 @@ async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, resul
     while options.rematch and await _played_again(bots):
         await _play_to_the_end(bots, number, results)
     for bot in bots:
-        await bot.connection.ask(Leave(NEW))
+        await bot.connection.ask(messages.Leave(NEW))
 
 
 async def _played_again(bots: list["_Bot"]) -> bool:
@@ -175,7 +174,7 @@ async def _played_again(bots: list["_Bot"]) -> bool:
         return False
     try:
         for bot in bots:
-            await bot.connection.ask(Rematch(NEW))
+            await bot.connection.ask(messages.Rematch(NEW))
             bot.keep_seat()
     except RequestRefused:  # too late
         return False
@@ -221,7 +220,7 @@ class _Bot:
     async def open(self, options: BotOptions) -> str:
         seated = await self._asked_until_stored(
             lambda: self.connection.ask(
-                OpenTable(
+                messages.OpenTable(
                     NEW,
                     options.players,
                     self._name(self._number),
@@ -241,11 +240,11 @@ class _Bot:
         """
         if (held := self._kept(table)) is not None:
             token = held.token
-            await self._asked_until_stored(lambda: self.connection.ask(Resume(NEW, table, token)))
+            await self._asked_until_stored(lambda: self.connection.ask(messages.Resume(NEW, table, token)))
             return table
         for number in range(self._number, self._number + _NAMES_TRIED):
             try:
-                message = JoinTable(NEW, table, self._name(number), program=True)
+                message = messages.JoinTable(NEW, table, self._name(number), program=True)
                 seated = await self._asked_until_stored(partial(self.connection.ask, message))
             except RequestRefused as refusal:
                 if refusal.code != Code.NAME_TAKEN:
@@ -322,7 +321,7 @@ class _Bot:
 
     async def _start(self) -> None:
         try:
-            await self._asked_until_stored(lambda: self.connection.ask(StartGame(NEW)))
+            await self._asked_until_stored(lambda: self.connection.ask(messages.StartGame(NEW)))
         except RequestRefused as refusal:
             if refusal.code not in _NOT_TO_BE_STARTED:
                 raise  # with these codes somebody left or was quicker; the table's next state will show it
@@ -389,12 +388,12 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _may_play_again(line: SeatSummary) -> bool:
+def _may_play_again(line: messages.SeatSummary) -> bool:
     """Return whether the seat's player can ask to play again, as bots of the server never do."""
     return line.here and line.level is None
 
 
-def _may_start(state: TableState | None, seat: int | None) -> bool:
+def _may_start(state: messages.TableState | None, seat: int | None) -> bool:
     if state is None or state.stage != "gathering" or state.host != seat:
         return False
     return all(line.name is not None and not line.kept for line in state.seats)

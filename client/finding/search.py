@@ -25,28 +25,14 @@ from client.finding.found import (
     named,
 )
 from client.language import N_
+from client.network import transport
 from client.network.refusals import describe_refusal
-from client.network.transport import (
-    FREE_ACCESS,
-    Access,
-    Address,
-    ConnectFailed,
-    Elsewhere,
-    PasswordWanted,
-    Timeouts,
-    elsewhere,
-    ending,
-    not_understood,
-    open_websocket,
-    received,
-    why_not,
-)
 from protocol.codec import BadMessage, encode
 from protocol.codes import Code
 from protocol.messages import AskTurn, ClientMessage, ListTables, Refused, Tables, TableSummary, Turn, Welcome
 
 _CLIENT: Final = "palatinus"
-_TIMEOUTS: Final = Timeouts(opening=3.0, answer=3.0, closing=0.2)
+_TIMEOUTS: Final = transport.Timeouts(opening=3.0, answer=3.0, closing=0.2)
 _SECONDS_BETWEEN_LISTS: Final = 3.0
 _MOST_TABLES: Final = 20  # of one server
 _MOST_MESSAGES: Final = 20  # before the one that was asked for
@@ -57,7 +43,7 @@ Said = TypeVar("Said")
 Message = TypeVar("Message")
 
 
-def answers(url: str, access: Access) -> AsyncGenerator[Answer, None]:
+def answers(url: str, access: transport.Access) -> AsyncGenerator[Answer, None]:
     """Yield the tables of the server again and again, or what it says instead, which is the last.
 
     It may be a stranger, so it is told nothing of the player.
@@ -66,7 +52,7 @@ def answers(url: str, access: Access) -> AsyncGenerator[Answer, None]:
 
 
 async def follow_seat(
-    url: str, table: str, proof: str, access: Access, show: Callable[[SeatAnswer], None]
+    url: str, table: str, proof: str, access: transport.Access, show: Callable[[SeatAnswer], None]
 ) -> None:
     """Call `show` with how the game of a seat stands, again and again until that is settled.
 
@@ -79,7 +65,7 @@ async def follow_seat(
 
 
 async def _is_settled(
-    url: str, question: AskTurn, access: Access, show: Callable[[SeatAnswer], None]
+    url: str, question: AskTurn, access: transport.Access, show: Callable[[SeatAnswer], None]
 ) -> bool:
     """Show what the servers say until they fail, or until it will not change: then return True."""
 
@@ -90,7 +76,7 @@ async def _is_settled(
 
     address = _address(url, access)
     for _ in range(_MOST_FOLLOWED):
-        moved: Elsewhere | None = None
+        moved: transport.Elsewhere | None = None
         async with contextlib.aclosing(_answers(address, asked)) as told:
             async for answer in told:
                 match answer:
@@ -99,7 +85,7 @@ async def _is_settled(
                     case Refused(Code.BAD_TOKEN | Code.NO_SUCH_TABLE):
                         show(Gone())
                         return True
-                    case Refused() if (moved := elsewhere(answer, address)) is not None:
+                    case Refused() if (moved := transport.elsewhere(answer, address)) is not None:
                         break
                     case Refused():
                         show(Silent(describe_refusal(answer)))
@@ -115,21 +101,21 @@ async def _is_settled(
     return False
 
 
-def _address(url: str, access: Access) -> Address:
+def _address(url: str, access: transport.Access) -> transport.Address:
     """Return where to ask, without the password: that is for the server that it was given for."""
-    return Address(url, _CLIENT, Access(access.tls, hosts=access.hosts))
+    return transport.Address(url, _CLIENT, transport.Access(access.tls, hosts=access.hosts))
 
 
 async def _answers(
-    address: Address, ask: Callable[[ClientConnection, Welcome, int], Awaitable[Said]]
+    address: transport.Address, ask: Callable[[ClientConnection, Welcome, int], Awaitable[Said]]
 ) -> AsyncGenerator[Said | Locked | Silent, None]:
     """Yield the answer of the server again and again, or why there is none, which is the last."""
     try:
-        websocket, welcome = await open_websocket(address, _TIMEOUTS)
-    except PasswordWanted:
+        websocket, welcome = await transport.open_websocket(address, _TIMEOUTS)
+    except transport.PasswordWanted:
         yield Locked()
         return
-    except ConnectFailed as error:
+    except transport.ConnectFailed as error:
         yield Silent(str(error))
         return
     try:
@@ -139,11 +125,11 @@ async def _answers(
             yield answer
             await asyncio.sleep(_SECONDS_BETWEEN_LISTS)
     except ConnectionClosed as error:
-        yield Silent(str(ending(error)))
+        yield Silent(str(transport.ending(error)))
     except TimeoutError as error:
-        yield Silent(str(why_not(address.url, error)))
+        yield Silent(str(transport.why_not(address.url, error)))
     except BadMessage as error:
-        yield Silent(str(not_understood(error)))
+        yield Silent(str(transport.not_understood(error)))
     finally:
         websocket.transport.abort()
 
@@ -156,7 +142,7 @@ async def _answer(websocket: ClientConnection, question: ClientMessage, *kinds: 
     """Return the answer, of one of these kinds; raises BadMessage if the server sends something else."""
     await websocket.send(encode(question))
     for _ in range(_MOST_MESSAGES):
-        message = await received(websocket)
+        message = await transport.received(websocket)
         if isinstance(message, kinds):
             return message
     raise BadMessage(N_("no answer"))
@@ -182,7 +168,7 @@ _FIRST_PAUSE: Final = 2.0  # seconds before a server that did not answer is aske
 _LONGEST_PAUSE: Final = 30.0
 
 
-async def search(show: Callable[[Found], None], access: Access = FREE_ACCESS) -> None:
+async def search(show: Callable[[Found], None], access: transport.Access = transport.FREE_ACCESS) -> None:
     """Call `show` with all that is found, whenever that changes, until cancelled."""
     from discovery.browser import listen  # noqa: PLC0415 - who types an address does not wait for the library
 
@@ -190,7 +176,9 @@ async def search(show: Callable[[Found], None], access: Access = FREE_ACCESS) ->
         await listen(_Search(show, access, tasks).hear)
 
 
-async def located(name: str, access: Access, seconds: float, code: str | None = None) -> FoundServer | None:
+async def located(
+    name: str, access: transport.Access, seconds: float, code: str | None = None
+) -> FoundServer | None:
     """Return the server of that name once it has answered; None if none is found in so many seconds.
 
     With a `code`, that is a server which lists the table, if none has the name.
@@ -225,7 +213,9 @@ async def located(name: str, access: Access, seconds: float, code: str | None = 
 class _Search:
     """Asks all servers that are heard of, each in a task of its own."""
 
-    def __init__(self, show: Callable[[Found], None], access: Access, tasks: asyncio.TaskGroup) -> None:
+    def __init__(
+        self, show: Callable[[Found], None], access: transport.Access, tasks: asyncio.TaskGroup
+    ) -> None:
         self._show = show
         self._access = access
         self._tasks = tasks

@@ -12,87 +12,17 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from client.language import _
+from client.network import transport
 from client.network.refusals import describe_refusal
-from client.network.transport import (
-    AT_ONCE,
-    FREE_ACCESS,
-    NEXT_ROUND,
-    Access,
-    Address,
-    ConnectFailed,
-    Elsewhere,
-    ServerAddresses,
-    Timeouts,
-    elsewhere,
-    ending,
-    host_told,
-    may_follow,
-    not_understood,
-    open_websocket,
-    received,
-    why_not,
-)
-from client.network.waiting import ANSWERS, Answer, NoAnswer, RequestMessage, RequestRefused, Waiting
+from client.network.waiting import ANSWERS, Answer, NoAnswer, RequestMessage, Waiting
+from client.tables import table
 from client.tables.draws import Call
-from client.tables.table import (
-    Back,
-    Closed,
-    Gap,
-    Lost,
-    Refreshed,
-    TableClosed,
-    TableModel,
-    Update,
-    news_of_server,
-)
 from engine.draws import Share, pledge_of
+from protocol import messages
 from protocol.codec import BadMessage, encode
 from protocol.codes import Code
 from protocol.limits import LARGEST_ID
-from protocol.messages import (
-    AddShare,
-    AtTable,
-    ClientMessage,
-    Done,
-    DrawBegins,
-    EnterLobby,
-    Events,
-    GetRecord,
-    InLobby,
-    JoinTable,
-    Leave,
-    ListTables,
-    Moved,
-    OpenTable,
-    Ping,
-    Pong,
-    Record,
-    Refused,
-    Rematch,
-    Resume,
-    SayInLobby,
-    Seated,
-    ServerMessage,
-    Sync,
-    Tables,
-    Watch,
-    Watching,
-    Welcome,
-)
 from protocol.text import printable
-
-__all__ = [
-    "Back",
-    "Closed",
-    "ConnectFailed",
-    "Connection",
-    "Lost",
-    "NoAnswer",
-    "RequestRefused",
-    "Timeouts",
-    "Update",
-    "connected",
-]
 
 _UPDATES_KEPT: Final = 1024
 # Refusals of a seat that is kept all the same.
@@ -108,14 +38,18 @@ _FIRST_IDS: Final = 2**30  # far enough below the largest one to count up from
 
 @contextlib.asynccontextmanager
 async def connected(
-    url: str, *, client: str = "palatinus", timeouts: Timeouts | None = None, access: Access = FREE_ACCESS
+    url: str,
+    *,
+    client: str = "palatinus",
+    timeouts: transport.Timeouts | None = None,
+    access: transport.Access = transport.FREE_ACCESS,
 ) -> AsyncIterator["Connection"]:
     """Connect to the server at `url` for the length of the context.
 
     Raises ConnectFailed if there is none. `client` tells the server about this program.
     """
-    address, timeouts = Address(url, client, access), timeouts or Timeouts()
-    websocket, welcome = await open_websocket(address, timeouts)
+    address, timeouts = transport.Address(url, client, access), timeouts or transport.Timeouts()
+    websocket, welcome = await transport.open_websocket(address, timeouts)
     connection = Connection(address, timeouts, websocket, welcome)
     # Not a TaskGroup, which would wrap the body's own exceptions in a group.
     keeper = asyncio.create_task(connection.kept(websocket), name=f"connection to {url}")
@@ -141,14 +75,18 @@ class Connection:
     """
 
     def __init__(
-        self, address: Address, timeouts: Timeouts, websocket: ClientConnection, welcome: Welcome
+        self,
+        address: transport.Address,
+        timeouts: transport.Timeouts,
+        websocket: ClientConnection,
+        welcome: messages.Welcome,
     ) -> None:
         self.address = address  # the one that was given
-        self._addresses = ServerAddresses(address)
+        self._addresses = transport.ServerAddresses(address)
         self._welcomed(welcome)
-        self.model = TableModel()
+        self.model = table.TableModel()
         self.listed_as: str | None = None
-        self.closed: Closed | None = None
+        self.closed: table.Closed | None = None
         self._timeouts = timeouts
         self._websocket: ClientConnection | None = websocket  # None while the connection is lost
         self._waiting: dict[int, Waiting] = {}
@@ -160,7 +98,7 @@ class Connection:
         self._watches_as: str | None = None
         self._syncing: int | None = None
         self._sync_due: float | None = None
-        self._updates: asyncio.Queue[Update] = asyncio.Queue(_UPDATES_KEPT)
+        self._updates: asyncio.Queue[table.Update] = asyncio.Queue(_UPDATES_KEPT)
 
     @property
     def online(self) -> bool:
@@ -175,36 +113,39 @@ class Connection:
 
     @overload
     async def ask(
-        self, message: OpenTable | JoinTable | Resume | Rematch, *, call: Call | None = None
-    ) -> Seated: ...
+        self,
+        message: messages.OpenTable | messages.JoinTable | messages.Resume | messages.Rematch,
+        *,
+        call: Call | None = None,
+    ) -> messages.Seated: ...
     @overload
-    async def ask(self, message: Watch) -> Watching: ...
+    async def ask(self, message: messages.Watch) -> messages.Watching: ...
     @overload
-    async def ask(self, message: ListTables) -> Tables: ...
+    async def ask(self, message: messages.ListTables) -> messages.Tables: ...
     @overload
-    async def ask(self, message: GetRecord) -> Record: ...
+    async def ask(self, message: messages.GetRecord) -> messages.Record: ...
     @overload
-    async def ask(self, message: Ping) -> Pong: ...
+    async def ask(self, message: messages.Ping) -> messages.Pong: ...
     @overload
-    async def ask(self, message: InLobby | AtTable) -> Done: ...
+    async def ask(self, message: messages.InLobby | messages.AtTable) -> messages.Done: ...
     async def ask(self, message: RequestMessage, *, call: Call | None = None) -> Answer:
         """Send a request under an id of its own, with a pledge where one belongs; return its answer.
 
         To resume a seat is to be told the `call` in which a share was shown there.
         """
         message = structs.replace(message, id=self._next_id())
-        if isinstance(message, OpenTable | JoinTable | Resume | Rematch):
+        if isinstance(message, messages.OpenTable | messages.JoinTable | messages.Resume | messages.Rematch):
             message = structs.replace(message, pledge=self._pledge)
-        if isinstance(message, Resume):
+        if isinstance(message, messages.Resume):
             self._tokens_sent[message.id] = message.token, call
         answer = await self._answered(message)
-        if isinstance(message, EnterLobby):
+        if isinstance(message, messages.EnterLobby):
             self.listed_as = message.name
-        elif isinstance(message, Watch):
+        elif isinstance(message, messages.Watch):
             self._watches_as = message.name
         return answer
 
-    async def updates(self) -> AsyncIterator[Update]:
+    async def updates(self) -> AsyncIterator[table.Update]:
         """Yield what changes, for one reader; the last update is Closed.
 
         A reader that falls far behind misses updates and gets Refreshed instead.
@@ -214,12 +155,14 @@ class Connection:
 
     # -- asking and being answered ------------------------------------------------------------------
 
-    def _welcomed(self, welcome: Welcome) -> None:
+    def _welcomed(self, welcome: messages.Welcome) -> None:
         self.server, self.levels = printable(welcome.server), tuple(welcome.levels)
         self.has_lobby = welcome.lobby
         self._addresses.learn(welcome.addresses)
-        told = (url for url in welcome.addresses if not may_follow(url, self.address))
-        self.unconfirmed = tuple(sorted({host for url in told if (host := host_told(url, self.address))}))
+        told = (url for url in welcome.addresses if not transport.may_follow(url, self.address))
+        self.unconfirmed = tuple(
+            sorted({host for url in told if (host := transport.host_told(url, self.address))})
+        )
 
     def _next_id(self) -> int:
         self._last_id = (self._last_id + 1) % (LARGEST_ID + 1)
@@ -231,8 +174,8 @@ class Connection:
 
     async def _answered(self, message: RequestMessage) -> Answer:
         if self.closed is not None:
-            raise ConnectFailed(self.closed.reason, final=True, code=self.closed.code)
-        kind = ANSWERS.get(type(message), Done)
+            raise transport.ConnectFailed(self.closed.reason, final=True, code=self.closed.code)
+        kind = ANSWERS.get(type(message), messages.Done)
         waiting = Waiting(message, kind, asyncio.get_running_loop().create_future())
         self._waiting[message.id] = waiting
         try:
@@ -254,53 +197,56 @@ class Connection:
         with contextlib.suppress(ConnectionClosed):
             await self._send(websocket, waiting.message)
 
-    async def _send(self, websocket: ClientConnection, message: ClientMessage) -> None:
+    async def _send(self, websocket: ClientConnection, message: messages.ClientMessage) -> None:
         try:
             async with asyncio.timeout(self._timeouts.answer):
                 await websocket.send(encode(message))
         except TimeoutError:
             websocket.transport.abort()  # it accepts nothing more: a proper close would wait too
 
-    async def _take(self, websocket: ClientConnection, message: ServerMessage) -> None:
+    async def _take(self, websocket: ClientConnection, message: messages.ServerMessage) -> None:
         """Handle one message: as an answer, as news for the model, or both."""
-        if isinstance(message, Moved) and (there := elsewhere(message, self.address)) is not None:
+        if (
+            isinstance(message, messages.Moved)
+            and (there := transport.elsewhere(message, self.address)) is not None
+        ):
             raise there
-        for news in news_of_server(message):
+        for news in table.news_of_server(message):
             self._tell(news)
-        if isinstance(message, DrawBegins):
+        if isinstance(message, messages.DrawBegins):
             await self._add_share(websocket, message)
         try:
             for update in self.model.take(message):
                 self._tell(update)
-        except Gap as gap:
+        except table.Gap as gap:
             if self._syncing is None:
                 self._syncing = self._next_id()
                 self._sync_due = asyncio.get_running_loop().time() + self._timeouts.answer
                 with contextlib.suppress(ConnectionClosed):
-                    await self._send(websocket, Sync(self._syncing, gap.after))
+                    await self._send(websocket, messages.Sync(self._syncing, gap.after))
         if (answered := getattr(message, "id", None)) is not None:
             self._answer(answered, message)
 
-    async def _add_share(self, websocket: ClientConnection, message: DrawBegins) -> None:
+    async def _add_share(self, websocket: ClientConnection, message: messages.DrawBegins) -> None:
         """Show this client's share if it is called for, and make another one for the next draw."""
         model, share = self.model, self._share
         if model.draws.share_called(message, model.state, model.seat, share):
             self._share = _new_share()
-            shown = AddShare(self._next_id(), message.commitment, share, pledge_of(self._share))
+            shown = messages.AddShare(self._next_id(), message.commitment, share, pledge_of(self._share))
             with contextlib.suppress(ConnectionClosed):
                 await self._send(websocket, shown)
 
-    def _answer(self, answered: int, message: ServerMessage) -> None:
-        if isinstance(message, Events):  # with an id, they say that a move was made
-            message = Done(answered)
+    def _answer(self, answered: int, message: messages.ServerMessage) -> None:
+        if isinstance(message, messages.Events):  # with an id, they say that a move was made
+            message = messages.Done(answered)
         if answered == self._syncing:
             self._syncing = self._sync_due = None
-            if isinstance(message, Refused):
+            if isinstance(message, messages.Refused):
                 text = _("The server did not send the missing moves: {reason}")
-                raise ConnectFailed(text.format(reason=describe_refusal(message)))
+                raise transport.ConnectFailed(text.format(reason=describe_refusal(message)))
         waiting = self._waiting.get(answered)
-        if waiting is not None and isinstance(message, Refused):
-            there = elsewhere(message, self.address)
+        if waiting is not None and isinstance(message, messages.Refused):
+            there = transport.elsewhere(message, self.address)
             now, until = asyncio.get_running_loop().time(), waiting.sent_on_until
             if there is not None and (until is None or now < until) and self._follows(waiting, message):
                 waiting.silence()
@@ -308,49 +254,49 @@ class Connection:
                 waiting.sent_on_until = now + self._timeouts.sent_on if until is None else until
                 raise there
         token, call = self._tokens_sent.pop(answered, (None, None))
-        if token is not None and isinstance(message, Seated):
+        if token is not None and isinstance(message, messages.Seated):
             self.model.token = token  # the seat is this client's also if the caller has given up meanwhile
             self.model.draws.call = self.model.draws.call or call
         if waiting is None:
             return  # the caller has given up
         waiting.silence()
-        if isinstance(message, Refused):
+        if isinstance(message, messages.Refused):
             if message.code == Code.NOT_IN_LOBBY:  # the name has been taken over
                 self.listed_as = None
             waiting.refuse(message)
         elif not isinstance(message, waiting.kind):
             raise BadMessage(f"{type(message).__name__} is not an answer to {type(waiting.message).__name__}")
         else:
-            if isinstance(waiting.message, Leave):
+            if isinstance(waiting.message, messages.Leave):
                 self.model.clear()
             waiting.settle(message)
 
-    def _follows(self, waiting: Waiting, refused: Refused) -> bool:
+    def _follows(self, waiting: Waiting, refused: messages.Refused) -> bool:
         """Return whether a request is repeated elsewhere; to play again is to take the seat kept there."""
         model = self.model
         if model.table is None:
             return True
         next_table = (refused.about or {}).get("table")
-        if not isinstance(waiting.message, Rematch) or model.token is None or next_table is None:
+        if not isinstance(waiting.message, messages.Rematch) or model.token is None or next_table is None:
             return False
-        waiting.message = Resume(waiting.message.id, next_table, model.token, 0, self._pledge)
+        waiting.message = messages.Resume(waiting.message.id, next_table, model.token, 0, self._pledge)
         self._tokens_sent[waiting.message.id] = model.token, None
         model.clear()
         return True
 
-    def _tell(self, update: Update) -> None:
+    def _tell(self, update: table.Update) -> None:
         if self._updates.full():
             # The reader has fallen behind. The model is up to date, so one update can stand for all.
             while not self._updates.empty():
                 self._updates.get_nowait()
-            self._updates.put_nowait(Refreshed())
+            self._updates.put_nowait(table.Refreshed())
         self._updates.put_nowait(update)
 
     # -- keeping the connection ---------------------------------------------------------------------
 
     async def kept(self, websocket: ClientConnection) -> None:
         """Serve `websocket` and those that replace it, until cancelled or closed for good."""
-        end = ConnectFailed(_("This client closed the connection."), final=True)
+        end = transport.ConnectFailed(_("This client closed the connection."), final=True)
         pauses = self._timeouts.pauses()
         clock = asyncio.get_running_loop().time
         try:
@@ -361,53 +307,53 @@ class Connection:
                     pauses = self._timeouts.pauses()
                     self._addresses.settled()
                 websocket = await self._restored(failure, pauses)
-        except ConnectFailed as error:
+        except transport.ConnectFailed as error:
             end = error
         finally:
             self._close(end)
 
-    async def _served(self, websocket: ClientConnection) -> ConnectFailed:
+    async def _served(self, websocket: ClientConnection) -> transport.ConnectFailed:
         """Handle what arrives on `websocket` and return why it ended."""
         try:
             while True:
                 async with asyncio.timeout_at(self._sync_due):
-                    message = await received(websocket)
+                    message = await transport.received(websocket)
                 await self._take(websocket, message)
         except ConnectionClosed as error:
-            return ending(error)
+            return transport.ending(error)
         except TimeoutError:
-            return ConnectFailed(_("The server did not send the missing moves."))
+            return transport.ConnectFailed(_("The server did not send the missing moves."))
         except BadMessage as error:
-            return not_understood(error)
-        except ConnectFailed as error:
-            if isinstance(error, Elsewhere):
+            return transport.not_understood(error)
+        except transport.ConnectFailed as error:
+            if isinstance(error, transport.Elsewhere):
                 websocket.transport.abort()  # to go on at once, not after goodbyes
             return error
         finally:
             self._websocket = self._syncing = self._sync_due = self.listed_as = None
             await websocket.close()
 
-    async def _restored(self, failure: ConnectFailed, pauses: Iterator[float]) -> ClientConnection:
+    async def _restored(self, failure: transport.ConnectFailed, pauses: Iterator[float]) -> ClientConnection:
         """Return a new websocket, to any server of the cluster; raises ConnectFailed if none answers."""
         share = self._addresses.turn(failure)
-        self._suspend_requests(all_undone=isinstance(failure, Elsewhere) and failure.all_undone)
+        self._suspend_requests(all_undone=isinstance(failure, transport.Elsewhere) and failure.all_undone)
         clock = asyncio.get_running_loop().time
         until = clock() + self._timeouts.keep_trying
         pause = 0.0
         while True:
-            if share == NEXT_ROUND:
+            if share == transport.NEXT_ROUND:
                 pause = next(pauses)
             wait = share * pause
             if clock() + wait > until:
                 gave_up = _("Gave up after {seconds} s.").format(seconds=f"{self._timeouts.keep_trying:g}")
                 text = f"{failure} {gave_up}"
-                raise ConnectFailed(text, final=True, code=failure.code)
-            if share != AT_ONCE:
-                self._tell(Lost(str(failure), wait))
+                raise transport.ConnectFailed(text, final=True, code=failure.code)
+            if share != transport.AT_ONCE:
+                self._tell(table.Lost(str(failure), wait))
                 await asyncio.sleep(wait)
             try:
                 return await self._reopened()
-            except ConnectFailed as error:
+            except transport.ConnectFailed as error:
                 failure = error
             share = self._addresses.turn(failure)
 
@@ -416,21 +362,21 @@ class Connection:
         for waiting in list(self._waiting.values()):
             waiting.silence()
             match waiting.message:
-                case OpenTable() | JoinTable() if all_undone or waiting.undone:
+                case messages.OpenTable() | messages.JoinTable() if all_undone or waiting.undone:
                     pass
-                case OpenTable() | JoinTable():
+                case messages.OpenTable() | messages.JoinTable():
                     text = _(
                         "The connection was lost before the server answered. Check the list of tables, then "
                         "try again."
                     )
                     waiting.fail(NoAnswer(text))
-                case SayInLobby():
+                case messages.SayInLobby():
                     text = _("The connection was lost: the others may not have heard what you said.")
                     waiting.fail(NoAnswer(text))
-                case Leave(id=leaving):
+                case messages.Leave(id=leaving):
                     # A client that is gone has left; reconnecting to say so would only take the seat again.
                     self.model.clear()
-                    waiting.settle(Done(leaving))
+                    waiting.settle(messages.Done(leaving))
 
     async def _reopened(self) -> ClientConnection:
         """Return a new websocket on which this client is back at its table, or else in the lobby.
@@ -438,8 +384,8 @@ class Connection:
         Raises ConnectFailed.
         """
         try:
-            websocket, welcome = await open_websocket(self._addresses.at, self._timeouts)
-        except ConnectFailed as error:
+            websocket, welcome = await transport.open_websocket(self._addresses.at, self._timeouts)
+        except transport.ConnectFailed as error:
             error.only_here = True  # it may let nobody in, speak another version or be something else
             raise
         self._welcomed(welcome)
@@ -447,7 +393,7 @@ class Connection:
             await self._return_to_table(websocket)
             self._addresses.arrived()
             self._websocket = websocket
-            self._tell(Back())
+            self._tell(table.Back())
             for waiting in list(self._waiting.values()):
                 if not waiting.answer.done():
                     await self._put(websocket, waiting)
@@ -461,38 +407,40 @@ class Connection:
         model = self.model
         if model.table is None:
             return
-        back: Resume | Watch
+        back: messages.Resume | messages.Watch
         if model.token is None:
-            back = Watch(self._next_id(), model.table, model.seq, self._watches_as)
+            back = messages.Watch(self._next_id(), model.table, model.seq, self._watches_as)
         else:
-            back = Resume(self._next_id(), model.table, model.token, model.seq, self._pledge)
+            back = messages.Resume(self._next_id(), model.table, model.token, model.seq, self._pledge)
         try:
             async with asyncio.timeout(self._timeouts.answer):
                 await websocket.send(encode(back))
                 answer = None
                 while answer != back.id:
-                    message = await received(websocket)
+                    message = await transport.received(websocket)
                     await self._take(websocket, message)
                     answer = getattr(message, "id", None)
         except ConnectionClosed as error:
-            raise ending(error) from error
+            raise transport.ending(error) from error
         except TimeoutError as error:
-            raise why_not(self._addresses.at.url, error) from error
+            raise transport.why_not(self._addresses.at.url, error) from error
         except BadMessage as error:
-            raise not_understood(error) from error
-        if isinstance(message, Refused):
-            if (there := elsewhere(message, self.address)) is not None:
+            raise transport.not_understood(error) from error
+        if isinstance(message, messages.Refused):
+            if (there := transport.elsewhere(message, self.address)) is not None:
                 raise there
             if message.code in _TRY_AGAIN:
-                raise ConnectFailed(describe_refusal(message))
+                raise transport.ConnectFailed(describe_refusal(message))
             model.clear()
-            self._tell(TableClosed(message))  # there is still the lobby
+            self._tell(table.TableClosed(message))  # there is still the lobby
             for waiting in list(self._waiting.values()):
-                if isinstance(waiting.message, AtTable | Rematch | GetRecord):  # it may have been carried out
+                if isinstance(
+                    waiting.message, messages.AtTable | messages.Rematch | messages.GetRecord
+                ):  # it may have been carried out
                     waiting.fail(NoAnswer(describe_refusal(message)))
 
-    def _close(self, end: ConnectFailed) -> None:
-        self.closed = Closed(end.code, str(end))
+    def _close(self, end: transport.ConnectFailed) -> None:
+        self.closed = table.Closed(end.code, str(end))
         for waiting in list(self._waiting.values()):
             waiting.fail(end)
         self._tell(self.closed)

@@ -8,26 +8,8 @@ from typing import Final, TypeAlias
 from client.language import _
 from client.network.refusals import describe_refusal
 from client.network.transport import ConnectFailed
+from protocol import messages
 from protocol.codes import Code
-from protocol.messages import (
-    AtTable,
-    Done,
-    GetRecord,
-    InLobby,
-    JoinTable,
-    ListTables,
-    OpenTable,
-    Ping,
-    Pong,
-    Record,
-    Refused,
-    Rematch,
-    Resume,
-    Seated,
-    Tables,
-    Watch,
-    Watching,
-)
 from protocol.text import printable
 
 
@@ -49,20 +31,31 @@ class NoAnswer(ConnectFailed):
     """The server did not answer a request: it is not known whether it was carried out."""
 
 
-Answer: TypeAlias = Done | Seated | Watching | Tables | Record | Pong
+Answer: TypeAlias = (
+    messages.Done | messages.Seated | messages.Watching | messages.Tables | messages.Record | messages.Pong
+)
 RequestMessage: TypeAlias = (
-    ListTables | InLobby | OpenTable | JoinTable | Resume | Watch | AtTable | Rematch | GetRecord | Ping
+    messages.ListTables
+    | messages.InLobby
+    | messages.OpenTable
+    | messages.JoinTable
+    | messages.Resume
+    | messages.Watch
+    | messages.AtTable
+    | messages.Rematch
+    | messages.GetRecord
+    | messages.Ping
 )
 # What answers a request, unless that is Done.
 ANSWERS: Final[Mapping[type[RequestMessage], type[Answer]]] = {
-    OpenTable: Seated,
-    JoinTable: Seated,
-    Resume: Seated,
-    Rematch: Seated,
-    Watch: Watching,
-    ListTables: Tables,
-    GetRecord: Record,
-    Ping: Pong,
+    messages.OpenTable: messages.Seated,
+    messages.JoinTable: messages.Seated,
+    messages.Resume: messages.Seated,
+    messages.Rematch: messages.Seated,
+    messages.Watch: messages.Watching,
+    messages.ListTables: messages.Tables,
+    messages.GetRecord: messages.Record,
+    messages.Ping: messages.Pong,
 }
 
 
@@ -94,7 +87,7 @@ class Waiting:
         if not self.answer.done():
             self.answer.set_exception(error)
 
-    def refuse(self, message: Refused) -> None:
+    def refuse(self, message: messages.Refused) -> None:
         """Raise the server's refusal in the caller."""
         text = describe_refusal(message)
         about = message.about or {}
@@ -105,7 +98,7 @@ class Waiting:
         self.fail(RequestRefused(message.code, text, message.rule, _retry_in(message)))
 
 
-def _retry_in(message: Refused) -> int | None:
+def _retry_in(message: messages.Refused) -> int | None:
     """Return how many seconds the server wants the client to wait, at least 1, so that it never hammers."""
     seconds = (message.about or {}).get("seconds", "")
     return max(1, int(seconds)) if seconds.isdecimal() and len(seconds) < 5 else None

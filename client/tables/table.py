@@ -31,35 +31,15 @@ from engine.events import (
 from engine.legal import Legal
 from engine.pieces import People, Piece, Seat, Wolf
 from engine.view import SPECTATOR, Phase, View, eyes_of, seat_of
+from protocol import messages
 from protocol.codec import BadMessage, readable
 from protocol.codes import SENT_AWAY
 from protocol.events import event_of, legal_of
-from protocol.messages import (
-    Announced,
-    Events,
-    LegalMoves,
-    LobbyRemark,
-    Online,
-    PersonOnline,
-    Refused,
-    Reseated,
-    Said,
-    SaidBefore,
-    SaidInLobby,
-    Seated,
-    ServerMessage,
-    Snapshot,
-    Stopping,
-    Substitute,
-    TableRemark,
-    TableState,
-    Watching,
-)
 from protocol.snapshot import view_of
 from protocol.text import printable
 
 
-def check_table(state: TableState | None, view: View | None, seat: Seat | None) -> None:
+def check_table(state: messages.TableState | None, view: View | None, seat: Seat | None) -> None:
     """Raise BadMessage if the seats cannot be those of the game, or this client's seat is not among them."""
     seats = None if view is None else view.seats
     if state is not None:
@@ -75,7 +55,7 @@ def check_table(state: TableState | None, view: View | None, seat: Seat | None) 
         raise BadMessage(N_("this client's seat is not at the table"))
 
 
-def check_speaker(seat: int | None, state: TableState | None, view: View | None) -> None:
+def check_speaker(seat: int | None, state: messages.TableState | None, view: View | None) -> None:
     """Raise BadMessage if somebody speaks from a seat that the table does not have."""
     seats = view.seats if view is not None else max(DEALS) if state is None else len(state.seats)
     if seat is not None and seat >= seats:
@@ -175,7 +155,7 @@ class Happened(Struct, frozen=True):
 
     events: tuple[SeenEvent, ...]
     seq: int
-    by: Substitute | None = None
+    by: messages.Substitute | None = None
     stood_in: tuple[int, ...] = ()
 
 
@@ -193,8 +173,8 @@ class Refreshed(Struct, frozen=True):
 class TableChanged(Struct, frozen=True):
     """The seats have changed; `before` is None for the first state of a table."""
 
-    state: TableState
-    before: TableState | None
+    state: messages.TableState
+    before: messages.TableState | None
 
 
 class Heard(Struct, frozen=True):
@@ -216,7 +196,7 @@ class Heard(Struct, frozen=True):
 class TableClosed(Struct, frozen=True):
     """The table is closed to this client, for the reason in `refused`; it is in the lobby."""
 
-    refused: Refused
+    refused: messages.Refused
 
 
 TableUpdate: TypeAlias = Happened | Refreshed | TableChanged | Heard | TableClosed
@@ -243,33 +223,33 @@ class TableModel:
     table: str | None = None
     seat: Seat | None = None
     token: str | None = field(default=None, repr=False)
-    state: TableState | None = None
+    state: messages.TableState | None = None
     view: View | None = None
     seq: int = 0
     legal: Legal | None = None
     clock: int | None = None
     draws: DrawsWitness = field(default_factory=DrawsWitness)
 
-    def take(self, message: ServerMessage) -> tuple[TableUpdate, ...]:
+    def take(self, message: messages.ServerMessage) -> tuple[TableUpdate, ...]:
         """Apply a message from the server and return what changed; answers to other requests change nothing.
 
         Raises Gap if events were missed, and BadMessage if the message makes no sense.
         """
         match message:
-            case Seated(table=table, seat=seat, token=token):
+            case messages.Seated(table=table, seat=seat, token=token):
                 held = self.token  # is valid at the next table as well, if this is a rematch
                 self._go_to(table, Seat(seat))
                 self.token = token or held
-            case Reseated(seat=seat) if self.seat is not None and self.view is None:
+            case messages.Reseated(seat=seat) if self.seat is not None and self.view is None:
                 check_table(self.state, None, Seat(seat))
                 self.seat = Seat(seat)
-            case Watching(table=table):
+            case messages.Watching(table=table):
                 self._go_to(table, None)
-            case TableState() if message.table == self.table:
+            case messages.TableState() if message.table == self.table:
                 check_table(message, self.view, self.seat)
                 before, self.state = self.state, _safe(message)
                 return (TableChanged(self.state, before),)
-            case Snapshot() if self.table is not None:
+            case messages.Snapshot() if self.table is not None:
                 view = view_of(message, self.seat)
                 self._check(view)
                 self.draws.look(view, self.state)
@@ -278,16 +258,16 @@ class TableModel:
                 self._may(message.legal)
                 self.clock = message.clock
                 return (news,)
-            case Events() if self.table is not None:
+            case messages.Events() if self.table is not None:
                 return self._fold(message)
-            case Said() if self.table is not None:
+            case messages.Said() if self.table is not None:
                 check_speaker(message.seat, self.state, self.view)
                 return (self._heard(message),)
-            case SaidBefore(remarks) if self.table is not None:
+            case messages.SaidBefore(remarks) if self.table is not None:
                 for remark in remarks:
                     check_speaker(remark.seat, self.state, self.view)
                 return tuple(map(_heard_before, remarks))
-            case Refused(code=code, id=None) if code in SENT_AWAY and self.table is not None:
+            case messages.Refused(code=code, id=None) if code in SENT_AWAY and self.table is not None:
                 self.clear()
                 return (TableClosed(message),)
         return ()
@@ -302,7 +282,7 @@ class TableModel:
             self.clear()
             self.table, self.seat = table, seat
 
-    def _fold(self, message: Events) -> tuple[TableUpdate, ...]:
+    def _fold(self, message: messages.Events) -> tuple[TableUpdate, ...]:
         last = message.seq + len(message.events) - 1
         if message.seq > self.seq + 1:
             raise Gap(self.seq)
@@ -328,7 +308,7 @@ class TableModel:
             return (Happened(events, last, message.by, tuple(message.stood_in)),)
         return () if before == (self.legal, self.clock) else (Refreshed(),)
 
-    def _heard(self, message: Said) -> Heard:
+    def _heard(self, message: messages.Said) -> Heard:
         watching = () if self.state is None else self.state.watching
         name = next((each.name for each in watching if each.number == message.spectator), None)
         seat = None if message.seat is None else Seat(message.seat)
@@ -345,18 +325,18 @@ class TableModel:
         except (LookupError, ValueError, TypeError) as error:
             raise BadMessage(f"the game makes no sense: {readable(error)}") from error
 
-    def _may(self, legal: LegalMoves | None) -> None:
+    def _may(self, legal: messages.LegalMoves | None) -> None:
         self.legal = None if legal is None or self.seat is None else legal_of(legal, self.seat)
 
 
-def _heard_before(remark: TableRemark) -> Heard:
+def _heard_before(remark: messages.TableRemark) -> Heard:
     seat = None if remark.seat is None else Seat(remark.seat)
     name = None if remark.name is None else printable(remark.name)
     spectator, player = (name, None) if seat is None else (None, name)
     return Heard(seat, printable(remark.text), spectator, remark.spectator, remark.number, player, again=True)
 
 
-def _before(view: View, message: Snapshot) -> Refreshed:
+def _before(view: View, message: messages.Snapshot) -> Refreshed:
     """Return the news of a game of which nothing was known: what was placed so far."""
     placed = tuple(
         WolfPlaced(view.owners[field], piece.people, field)
@@ -368,7 +348,7 @@ def _before(view: View, message: Snapshot) -> Refreshed:
     return Refreshed(placed, first, tuple(message.stood_in))
 
 
-def _safe(state: TableState) -> TableState:
+def _safe(state: messages.TableState) -> messages.TableState:
     """Return `state` with names that no terminal interprets, whatever the server let through."""
     seats = [seat if seat.name is None else replace(seat, name=printable(seat.name)) for seat in state.seats]
     watching = [
@@ -417,14 +397,14 @@ class ServerStops(Struct, frozen=True):
 class OnlineChanged(Struct, frozen=True):
     """Who is online, as far as the list has room, and how many more are; the names are safe to show."""
 
-    people: tuple[PersonOnline, ...]
+    people: tuple[messages.PersonOnline, ...]
     more: int
 
 
 class HeardInLobby(Struct, frozen=True):
     """What was said in the lobby, the latest last; names and texts are safe to show."""
 
-    remarks: tuple[LobbyRemark, ...]
+    remarks: tuple[messages.LobbyRemark, ...]
 
 
 Update: TypeAlias = (
@@ -432,24 +412,24 @@ Update: TypeAlias = (
 )
 
 
-def news_of_server(message: ServerMessage) -> tuple[Update, ...]:
+def news_of_server(message: messages.ServerMessage) -> tuple[Update, ...]:
     """Return what a message tells that is not about a table; all is safe to show."""
     match message:
-        case Announced(text):
+        case messages.Announced(text):
             return (Announcement(printable(text)),)
-        case Stopping(seconds):
+        case messages.Stopping(seconds):
             return (ServerStops(seconds),)
-        case Online(people, more):
+        case messages.Online(people, more):
             return (OnlineChanged(tuple(map(_safe_person, people)), more),)
-        case SaidInLobby(remarks):
+        case messages.SaidInLobby(remarks):
             return (HeardInLobby(tuple(map(_safe_remark, remarks))),)
         case _:
             return ()
 
 
-def _safe_person(person: PersonOnline) -> PersonOnline:
+def _safe_person(person: messages.PersonOnline) -> messages.PersonOnline:
     return replace(person, name=printable(person.name))
 
 
-def _safe_remark(remark: LobbyRemark) -> LobbyRemark:
+def _safe_remark(remark: messages.LobbyRemark) -> messages.LobbyRemark:
     return replace(remark, name=printable(remark.name), text=printable(remark.text))

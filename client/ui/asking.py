@@ -12,8 +12,10 @@ from msgspec import structs
 
 from client.language import N_, _, describe_reason
 from client.levels import usual_level
-from client.network.connection import ConnectFailed, Connection, RequestRefused
+from client.network.connection import Connection
 from client.network.refusals import describe_refusal
+from client.network.transport import ConnectFailed
+from client.network.waiting import RequestRefused
 from client.player.seats import HeldSeat, Seats
 from client.tables.draws import Call
 from client.tables.table import TableModel
@@ -28,26 +30,10 @@ from engine.errors import DamagedRecord
 from engine.events import LayTile, Place
 from engine.redaction import snapshot
 from engine.view import Phase
+from protocol import messages
 from protocol.codes import Code
 from protocol.limits import TOKENS_SHOWN
-from protocol.messages import (
-    NEW,
-    AtTable,
-    ChoosePeople,
-    EnterLobby,
-    GetRecord,
-    InLobby,
-    JoinTable,
-    Leave,
-    ListTables,
-    OpenTable,
-    Refused,
-    Rematch,
-    Resume,
-    SeatBot,
-    Seated,
-    Watch,
-)
+from protocol.messages import NEW
 from protocol.moves import move_message
 from protocol.text import printable
 
@@ -97,7 +83,7 @@ class SeatKeeper:
                 return self._held
         return None
 
-    def keep(self, seated: Seated, name: str, cluster: Sequence[str]) -> None:
+    def keep(self, seated: messages.Seated, name: str, cluster: Sequence[str]) -> None:
         if self._seats is None or seated.token is None:
             return
         with self._reporting(_NOT_KEPT, again=True):
@@ -174,7 +160,7 @@ class Listing:
 
     async def enter(self, name: str) -> None:
         """Enter the server's lobby under a name; raises RequestRefused or ConnectFailed."""
-        await self._connection.ask(EnterLobby(NEW, name, [self._token, *self._keeper.tokens(name)]))
+        await self._connection.ask(messages.EnterLobby(NEW, name, [self._token, *self._keeper.tokens(name)]))
         self._listed = True
         if self._shown.ui.company is None or self._shown.ui.company.fault:
             self._shown.show(replace(self._shown.ui, company=OnlineList()))
@@ -183,12 +169,12 @@ class Listing:
 def _level(levels: Sequence[str], wanted: str) -> str:
     """Return the level of the bot that is wanted: one for beginners, unless one is named."""
     if not levels:
-        raise RequestRefused(Code.NO_BOTS, describe_refusal(Refused(Code.NO_BOTS, "")))
+        raise RequestRefused(Code.NO_BOTS, describe_refusal(messages.Refused(Code.NO_BOTS, "")))
     if not wanted:
         return usual_level(tuple(levels))
     if wanted not in levels:
         about = {"level": wanted, "levels": ", ".join(levels)}
-        refused = Refused(Code.NO_SUCH_LEVEL, "", about=about)
+        refused = messages.Refused(Code.NO_SUCH_LEVEL, "", about=about)
         raise RequestRefused(refused.code, describe_refusal(refused))
     return wanted
 
@@ -227,7 +213,9 @@ class Requests:
         try:
             await self._put(request)
         except (RequestRefused, ConnectFailed) as failure:
-            if isinstance(request, ListTables):  # another request may be under way, and its line closed
+            if isinstance(
+                request, messages.ListTables
+            ):  # another request may be under way, and its line closed
                 self._shown.show(replace(self._shown.ui, notice=Notice(str(failure), refusal=True)))
                 return
             again = request.then if isinstance(request, requests.Rename) else request
@@ -243,7 +231,7 @@ class Requests:
             said = text.format(reason=_(error.text).format(**error.about))
             self._shown.show(news.refused(self._shown.ui, said))
         else:
-            if not isinstance(request, ListTables):
+            if not isinstance(request, messages.ListTables):
                 self._shown.show(replace(self._shown.ui, busy=False, sent=None))
 
     async def _put(self, request: Request) -> None:
@@ -251,34 +239,34 @@ class Requests:
         match request:
             case LayTile() | Place():
                 await connection.ask(move_message(NEW, request))
-            case ListTables():
+            case messages.ListTables():
                 await self._list()
             case requests.Open():
                 await self._open(request)
             case requests.Join(table):
                 await self._join(table)
             case requests.Watch(table):
-                await connection.ask(Watch(NEW, table, name=self._listing.name))
+                await connection.ask(messages.Watch(NEW, table, name=self._listing.name))
             case requests.WatchNext(table):
-                await connection.ask(Leave(NEW))
-                await connection.ask(Watch(NEW, table, name=self._listing.name))
+                await connection.ask(messages.Leave(NEW))
+                await connection.ask(messages.Watch(NEW, table, name=self._listing.name))
                 self._shown.show(news.at_next_table(self._shown.ui, connection.model, talk))
-            case Rematch():
+            case messages.Rematch():
                 seated = await connection.ask(request)
                 self._shown.show(news.at_next_table(self._shown.ui, connection.model, talk))
                 seated = structs.replace(seated, token=connection.model.token)
                 self._keeper.keep(seated, self._shown.ui.name, connection.cluster)
             case requests.Rename():
                 await self._rename(request)
-            case SeatBot(level=level):
-                await connection.ask(SeatBot(NEW, _level(connection.levels, level)))
+            case messages.SeatBot(level=level):
+                await connection.ask(messages.SeatBot(NEW, _level(connection.levels, level)))
             case requests.Errand() if not self._shown.ui.capabilities.saves:
                 text = _("You are playing on another computer's screen, so no files can be saved for you.")
                 self._shown.show(news.refused(self._shown.ui, text))
             case requests.Review() | requests.Errand():  # the program has carried out all other errands
                 if self._options.looking_back is not None:
                     await self._look_back(request, self._options.looking_back)
-            case Leave():
+            case messages.Leave():
                 await self.leave()
                 if self._options.bots is not None:
                     self._go_home()
@@ -286,7 +274,7 @@ class Requests:
                 left = news.gone_on(self._shown.ui, connection.model)
                 self._shown.show(replace(left, name=self._listing.name, log=()))
                 await self._list()
-            case _ if isinstance(request, InLobby | AtTable):
+            case _ if isinstance(request, messages.InLobby | messages.AtTable):
                 await connection.ask(request)
 
     async def _rename(self, request: requests.Rename) -> None:
@@ -301,7 +289,7 @@ class Requests:
 
     async def _open(self, request: requests.Open) -> None:
         name, players = self._listing.name, request.players
-        message = OpenTable(
+        message = messages.OpenTable(
             NEW,
             players,
             name,
@@ -314,12 +302,12 @@ class Requests:
         seated = await self._connection.ask(message)
         self._keeper.keep(seated, name, self._connection.cluster)
         if request.people is not None:
-            await self._connection.ask(ChoosePeople(NEW, request.people))
+            await self._connection.ask(messages.ChoosePeople(NEW, request.people))
         if self._options.bots is not None:
             self._options.bots.seat(seated.table, players - 1)
 
     async def _list(self) -> None:
-        tables = (await self._connection.ask(ListTables(NEW))).tables
+        tables = (await self._connection.ask(messages.ListTables(NEW))).tables
         kept = self._keeper.tables()  # before the state is read: what goes wrong here is logged in it
         self._shown.show_later(news.listed(self._shown.ui, tables, self._connection.model, kept))
 
@@ -339,7 +327,7 @@ class Requests:
     async def _look_back(self, request: requests.Review | requests.Errand, looking_back: LookingBack) -> None:
         """Show or save the finished game; raises DamagedRecord if the server sends no record."""
         table = self._connection.model.table
-        text = (await self._connection.ask(GetRecord(NEW))).text
+        text = (await self._connection.ask(messages.GetRecord(NEW))).text
         recording = looking_back.read_record(text)
         everything = recording.all_eyes
         match request:
@@ -356,7 +344,7 @@ class Requests:
     async def keep_record(self, table: str, keep: Callable[[str, str], None]) -> None:
         """Keep the record of the finished game at the table with `keep`; report what goes wrong."""
         try:
-            record = await self._connection.ask(GetRecord(NEW))
+            record = await self._connection.ask(messages.GetRecord(NEW))
             await asyncio.to_thread(keep, table, record.text)
         except (RequestRefused, ConnectFailed) as failure:
             self._shown.log(str(failure))
@@ -380,7 +368,7 @@ class Requests:
         # A client at a table cannot join another: the server says so below.
         while self._connection.model.table is None and (held := self._keeper.take(table, name)) is not None:
             try:
-                await self._connection.ask(Resume(NEW, table, held.token), call=held.call)
+                await self._connection.ask(messages.Resume(NEW, table, held.token), call=held.call)
             except RequestRefused as refusal:
                 if refusal.code not in {Code.BAD_TOKEN, Code.NO_SUCH_TABLE, Code.TABLE_CLOSED}:
                     self._keeper.release()
@@ -395,7 +383,7 @@ class Requests:
                 self._shown.show(replace(self._shown.ui, name=held.name))
                 self._shown.log(_("You are back in your seat, as {name}.").format(name=held.name))
                 return
-        seated = await self._connection.ask(JoinTable(NEW, table, name))
+        seated = await self._connection.ask(messages.JoinTable(NEW, table, name))
         self._keeper.keep(seated, name, self._connection.cluster)
         if seated.taken_over is not None:
             self._shown.log(_("You take over the seat of {gone}.").format(gone=printable(seated.taken_over)))
@@ -403,7 +391,7 @@ class Requests:
     async def leave(self) -> None:
         """Leave the table; the seat of a running game stays kept."""
         kept = running(self._connection.model)
-        await self._connection.ask(Leave(NEW))
+        await self._connection.ask(messages.Leave(NEW))
         if kept:
             self._keeper.release()
         else:

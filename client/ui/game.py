@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Final
 
 from client.language import _
-from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
-from client.network.transport import PasswordWanted
+from client.network.connection import Connection, connected
+from client.network.transport import ConnectFailed, PasswordWanted, Timeouts
+from client.network.waiting import RequestRefused
 from client.tables.table import HeardInLobby, OnlineChanged, TableChanged, TableClosed, TableModel
 from client.typed_text import default_name, fault_of
 from client.ui import requests

@@ -7,14 +7,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from client.language import _
-from client.player.preferences import (
-    Preferences,
-    name_of_player,
-    prefer_as_remembered,
-    preferences_file,
-    remember,
-    remembered,
-)
+from client.player import preferences
 from client.player.seats import Seats, seats_folder
 from client.typed_text import BadText
 from client.ui.game import report
@@ -50,8 +43,8 @@ def _join(arguments: argparse.Namespace) -> int:
     if arguments.watch and arguments.server is None:
         return wrong_use(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))
     access = access_of(arguments)
-    prefer_as_remembered()
-    name = name_of_player(arguments.name)
+    preferences.prefer_as_remembered()
+    name = preferences.name_of_player(arguments.name)
     if arguments.server is None:
         need_terminal()
         request = asyncio.run(chosen_server(name, access, ascii_wanted=arguments.ascii, home=False))
@@ -75,7 +68,7 @@ def _join(arguments: argparse.Namespace) -> int:
     )
     visited = asyncio.run(visit_asking(options))
     if not visited.code:
-        known = remembered(preferences_file()) or Preferences()
+        known = preferences.remembered(preferences.preferences_file()) or preferences.Preferences()
         known = structs.replace(known, name=visited.name or options.name)
-        remember(preferences_file(), known.joined(goal.url))
+        preferences.remember(preferences.preferences_file(), known.joined(goal.url))
     return report(visited)

@@ -12,13 +12,7 @@ import msgspec
 from client.bots.brains import NoSuchBrain, brain_named
 from client.language import _
 from client.levels import FOR_BEGINNERS, LEVELS
-from client.player.preferences import (
-    Preferences,
-    name_of_player,
-    prefer_as_remembered,
-    preferences_file,
-    remembered,
-)
+from client.player import preferences
 from client.typed_text import BadText, seat_to_start
 from client.ui.game import report
 from client.ui.requests import Open
@@ -71,7 +65,7 @@ def add_game(play: argparse.ArgumentParser) -> None:
 def play_here(arguments: argparse.Namespace) -> int:
     """Play against bots until the player quits; return the exit code."""
     need_terminal()
-    prefer_as_remembered()
+    preferences.prefer_as_remembered()
     try:
         game, chosen = _continued(arguments) if arguments.go_on else _new(arguments)
     except (NoSuchBrain, BadText) as error:
@@ -90,7 +84,7 @@ async def _played(
         return wrong_use(describe_host_error(error))
     if not visited.home:
         return report(visited)
-    known = remembered(preferences_file()) or Preferences()
+    known = preferences.remembered(preferences.preferences_file()) or preferences.Preferences()
     name, human_pace = arguments.name or known.name, arguments.pace == "human"
     set_up = msgspec.structs.replace(known, name=name, human_pace=human_pace, **chosen)
     return await at_home(set_up, StartLine.PLAY, arguments)
@@ -125,7 +119,7 @@ def _continued(arguments: argparse.Namespace) -> _Game:
 
 
 def _options(arguments: argparse.Namespace) -> Options:
-    return options_of("", name_of_player(arguments.name), arguments)
+    return options_of("", preferences.name_of_player(arguments.name), arguments)
 
 
 def _config(arguments: argparse.Namespace) -> Config:

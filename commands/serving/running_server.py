@@ -19,23 +19,7 @@ from client.language import _, describe_reason
 from commands.parsing import CANNOT_WRITE, WrongUse, translated_facts, using_file
 from engine.events import Event, WolvesRevealed
 from engine.record import recorded
-from protocol.admin import (
-    AskNodes,
-    CloseTables,
-    CopyFiles,
-    CopyJournal,
-    CopyReport,
-    Failure,
-    GameReport,
-    ListStored,
-    NodeAnswer,
-    NodeRequest,
-    Request,
-    RestoreTable,
-    ShowGame,
-    SnapshotReport,
-    StoredReport,
-)
+from protocol import admin
 from protocol.refusals import sentence
 from server.admin.client import ask, copied
 from server.admin.endpoint import SOCKET_NAME, NoServer, connected
@@ -63,7 +47,7 @@ def socket_in(data: Path) -> Path:
     return data / SOCKET_NAME
 
 
-def asked(path: Path, request: Request, kind: type[R]) -> R:
+def asked(path: Path, request: admin.Request, kind: type[R]) -> R:
     """Return the answer of the server that listens at `path`; raises WrongUse if it does not do that."""
     return _worded(path, lambda: ask(path, request, kind))
 
@@ -111,10 +95,10 @@ class ServedTables:
     ) -> None:
         pass
 
-    def tables(self) -> list[StoredReport]:
-        return asked(self._path, ListStored(), list[StoredReport])
+    def tables(self) -> list[admin.StoredReport]:
+        return asked(self._path, admin.ListStored(), list[admin.StoredReport])
 
-    def table(self, code: str) -> StoredReport | None:
+    def table(self, code: str) -> admin.StoredReport | None:
         """Return the table with this code, None if there is none."""
         return next((table for table in self.tables() if table.code == code), None)
 
@@ -122,12 +106,12 @@ class ServedTables:
         """Return all events of this table's game, hidden kinds included; none if it has not started."""
         return tuple(whole_events(self.with_game(code).events))
 
-    def with_game(self, code: str) -> GameReport:
-        return asked(self._path, ShowGame(code), GameReport)
+    def with_game(self, code: str) -> admin.GameReport:
+        return asked(self._path, admin.ShowGame(code), admin.GameReport)
 
     def restore(self, code: str) -> int:
         """Put a damaged table back into play at its last whole move; return that move's number."""
-        return asked(self._path, RestoreTable(code), StoredReport).moves
+        return asked(self._path, admin.RestoreTable(code), admin.StoredReport).moves
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[DataFolder]:
@@ -136,7 +120,8 @@ class ServedTables:
             folder = Path(name)
             file = folder / FILE_NAME
             report = _worded(
-                self._path, lambda: ask(self._path, CopyFiles(), SnapshotReport, _writer_into(file))
+                self._path,
+                lambda: ask(self._path, admin.CopyFiles(), admin.SnapshotReport, _writer_into(file)),
             )
             (folder / LIST_NAME).write_bytes(report.listed)
             with DataFolder(folder, kept=self._data) as opened:
@@ -144,10 +129,10 @@ class ServedTables:
 
     def remove(self, codes: Iterable[str]) -> None:
         """Remove all these tables for good; people who are there are told."""
-        asked(self._path, CloseTables(list(codes)), type(None))
+        asked(self._path, admin.CloseTables(list(codes)), type(None))
 
 
-def backed_up(path: Path, file: Path) -> CopyReport:
+def backed_up(path: Path, file: Path) -> admin.CopyReport:
     """Write a copy of the server's journal into `file`, whole or not at all; raises WrongUse."""
     if file.name.endswith(_UNFINISHED):
         text = _(
@@ -159,7 +144,9 @@ def backed_up(path: Path, file: Path) -> CopyReport:
         raise WrongUse(_("a server is using {file}: write the backup to another file").format(file=file))
     unfinished = file.with_name(f"{file.name}{_UNFINISHED}")
     try:
-        report = _worded(path, lambda: ask(path, CopyJournal(), CopyReport, _writer_into(unfinished)))
+        report = _worded(
+            path, lambda: ask(path, admin.CopyJournal(), admin.CopyReport, _writer_into(unfinished))
+        )
         _check_copy(unfinished)
         with using_file(CANNOT_WRITE, file):
             unfinished.replace(file)
@@ -181,8 +168,8 @@ def _served(file: Path) -> bool:
         return isinstance(error, JournalInUse)
 
 
-def _writer_into(file: Path) -> Callable[[CopyReport | SnapshotReport, BinaryIO], None]:
-    def write(report: CopyReport | SnapshotReport, source: BinaryIO) -> None:
+def _writer_into(file: Path) -> Callable[[admin.CopyReport | admin.SnapshotReport, BinaryIO], None]:
+    def write(report: admin.CopyReport | admin.SnapshotReport, source: BinaryIO) -> None:
         with os.fdopen(_private(file), "wb") as target:
             copied(source, target, report.bytes)
             target.flush()
@@ -217,7 +204,7 @@ class Gathered:
 
     reports: Any
     failures: Sequence[str]
-    nodes: Sequence[NodeAnswer] = ()
+    nodes: Sequence[admin.NodeAnswer] = ()
 
     def flat(self) -> "Gathered":
         """Return the lists of all servers as one, in which each says where it is."""
@@ -231,14 +218,17 @@ def add_node(command: argparse.ArgumentParser) -> None:
     command.add_argument("--node", metavar="NAME", help=meaning)
 
 
-def of_nodes(path: Path, request: NodeRequest, kind: type[R], node: str | None) -> Gathered:
+def of_nodes(path: Path, request: admin.NodeRequest, kind: type[R], node: str | None) -> Gathered:
     """Return what the servers answer, or the one that is called `node`; raises WrongUse."""
-    nodes = [_converted(answer, kind) for answer in asked(path, AskNodes(request, node), list[NodeAnswer])]
+    nodes = [
+        _converted(answer, kind)
+        for answer in asked(path, admin.AskNodes(request, node), list[admin.NodeAnswer])
+    ]
     failures = [_describe(each.error) for each in nodes if each.error is not None]
     return Gathered([each.ok for each in nodes if each.error is None], failures, nodes)
 
 
-def of_node(path: Path, request: NodeRequest, kind: type[R], node: str | None) -> R:
+def of_node(path: Path, request: admin.NodeRequest, kind: type[R], node: str | None) -> R:
     """Return what the server at `path` answers, or the one that is called `node`; raises WrongUse."""
     if node is None:
         return asked(path, request, kind)
@@ -249,7 +239,7 @@ def of_node(path: Path, request: NodeRequest, kind: type[R], node: str | None) -
     return report
 
 
-def _converted(answer: NodeAnswer, kind: type[R]) -> NodeAnswer:
+def _converted(answer: admin.NodeAnswer, kind: type[R]) -> admin.NodeAnswer:
     """Return the answer with a report of this kind, or the failure of a server that speaks otherwise."""
     if answer.error is not None:
         return answer
@@ -257,11 +247,11 @@ def _converted(answer: NodeAnswer, kind: type[R]) -> NodeAnswer:
         return replace(answer, ok=msgspec.convert(answer.ok, kind))
     except msgspec.ValidationError:
         code = FailureCode.NODE_OTHER_VERSION
-        error = Failure(code, code.text, {"node": answer.node})
+        error = admin.Failure(code, code.text, {"node": answer.node})
         return replace(answer, ok=None, error=error)
 
 
-def _describe(error: Failure) -> str:
+def _describe(error: admin.Failure) -> str:
     return describe_failure(AdminFailure(error.code, error.text, **error.about))
 
 
@@ -270,7 +260,7 @@ def add_record(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", nargs="?", metavar="FILE", help=meaning)
 
 
-def write_record(table: StoredReport, events: Sequence[Event], file: str | None) -> Path | None:
+def write_record(table: admin.StoredReport, events: Sequence[Event], file: str | None) -> Path | None:
     """Write the record of a table's game to `file`, `-` for standard output; None is CODE.txt, if it is new.
 
     Return the file that was written, if one was. Raises WrongUse.

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from client.network.connection import ConnectFailed, Connection, RequestRefused
+from client.network.connection import Connection
+from client.network.transport import ConnectFailed
+from client.network.waiting import RequestRefused
 from engine.pieces import People
 from protocol.absence import Absence
 from protocol.messages import (

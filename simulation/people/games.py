@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from client.network.connection import ConnectFailed, RequestRefused
+from client.network.transport import ConnectFailed
+from client.network.waiting import RequestRefused
 from protocol.messages import NEW, SeatBot
 from simulation.people.deeds import Company, Deeds
 from simulation.people.guest import Guest

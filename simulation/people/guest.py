@@ -8,7 +8,8 @@ from asyncio.subprocess import DEVNULL, Process
 from pathlib import Path
 from typing import Final
 
-from client.network.connection import ConnectFailed, Connection
+from client.network.connection import Connection
+from client.network.transport import ConnectFailed
 
 _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
 _SECONDS_TO_COME: Final = 15.0

@@ -9,7 +9,9 @@ from typing import Final, Literal
 from websockets.exceptions import ConnectionClosed
 
 from client.bots.brains import at_random
-from client.network.connection import ConnectFailed, Connection, RequestRefused
+from client.network.connection import Connection
+from client.network.transport import ConnectFailed
+from client.network.waiting import RequestRefused
 from client.tables.table import Closed, TableClosed
 from engine.events import Command
 from engine.legal import Legal

@@ -8,8 +8,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
 
-from client.network.connection import ConnectFailed, Connection, RequestRefused, Timeouts, connected
-from client.network.transport import Access
+from client.network.connection import Connection, connected
+from client.network.transport import Access, ConnectFailed, Timeouts
+from client.network.waiting import RequestRefused
 from client.tables.draws import Fault
 from client.tables.table import Closed, Happened, TableClosed, TableModel, TableUpdate, Update
 from engine.events import SeenEvent

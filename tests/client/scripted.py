@@ -12,7 +12,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.protocol import State
 
-from client.network.connection import Connection, Timeouts
+from client.network.connection import Connection
+from client.network.transport import Timeouts
 from client.tables.table import Update
 from protocol.codec import decode_client, encode
 from protocol.messages import ClientMessage, Hello, ServerMessage, Welcome

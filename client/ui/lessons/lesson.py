@@ -16,20 +16,7 @@ from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import AroundGame, scrolled, small_table_block
 from client.ui.frame import EMPTY, Block, Drawing, Line, beside, ends, line, wrapped
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, Key, PointAt, Way
-from client.ui.lessons.goals import (
-    BeRefused,
-    Catch,
-    Earn,
-    Goal,
-    PlaceOn,
-    PointTo,
-    Walk,
-    act_of,
-    arrived,
-    fulfilled,
-    influence_of,
-    walked,
-)
+from client.ui.lessons import goals
 from client.ui.lessons.pages import NAMES, PAGES, LessonPage, Shown
 from client.ui.requests import Request, TurnPage
 from client.ui.screens.gathering import GatheringDrawing
@@ -171,7 +158,7 @@ def open_page(number: int, name: str, model: TableModel, glyphs: GlyphSet) -> Ui
     """Return the UI state when the page opens on the moment that `model` shows."""
     page = PAGES[number]
     task = _filled(page.task, page.goal, glyphs)
-    lesson = Lesson(number, Playing(), points=isinstance(page.goal, PointTo), last=page is PAGES[-1])
+    lesson = Lesson(number, Playing(), points=isinstance(page.goal, goals.PointTo), last=page is PAGES[-1])
     if (view := model.view) is not None:
         lesson = _begun(lesson, page, view)
     ui = Ui(name=name, page=lesson, log=(f"{glyphs.pointer} {task}",))
@@ -179,8 +166,8 @@ def open_page(number: int, name: str, model: TableModel, glyphs: GlyphSet) -> Ui
 
 
 def _begun(lesson: Lesson, page: LessonPage, view: View) -> Lesson:
-    if isinstance(page.goal, Walk):
-        first, last = walked(page.goal, view)
+    if isinstance(page.goal, goals.Walk):
+        first, last = goals.walked(page.goal, view)
         return replace(lesson, table=at_step(view, first), walk=(first, last))
     if view.phase is Phase.OVER:
         return replace(lesson, table=Result())
@@ -214,14 +201,14 @@ def judged(ui: Ui, model: TableModel, glyphs: GlyphSet) -> Ui:
     if not isinstance(lesson, Lesson) or lesson.done or view is None:
         return ui
     goal = PAGES[lesson.number].goal
-    if not arrived(goal, lesson.table, view):
+    if not goals.arrived(goal, lesson.table, view):
         return ui
     return _done(ui, lesson, glyphs, _foreseen(goal, model))
 
 
-def _foreseen(goal: Goal, model: TableModel) -> str:
+def _foreseen(goal: goals.Goal, model: TableModel) -> str:
     """Return what the soldier pointed at would do if its hill were scored now; empty if there is none."""
-    act = act_of(model, goal.field) if isinstance(goal, PointTo) else None
+    act = goals.act_of(model, goal.field) if isinstance(goal, goals.PointTo) else None
     return "" if act is None else describe_soldier(act, names_at(model))
 
 
@@ -231,7 +218,7 @@ def after_move(ui: Ui, command: Command, model: TableModel, glyphs: GlyphSet) ->
     if not isinstance(lesson, Lesson):
         return None
     goal = PAGES[lesson.number].goal
-    if not fulfilled(goal, command, model):
+    if not goals.fulfilled(goal, command, model):
         return None
     if isinstance(command, Place) and isinstance(lesson.table, Playing):
         over = model.view is not None and model.view.phase is Phase.OVER
@@ -239,11 +226,11 @@ def after_move(ui: Ui, command: Command, model: TableModel, glyphs: GlyphSet) ->
         lesson = replace(lesson, table=Scoring() if over else placed)
     ui, names, told = replace(ui, busy=False), names_at(model), ""
     match goal, command:
-        case Earn(), Place(field=field):
-            if (influence := influence_of(model, field)) is not None:
+        case goals.Earn(), Place(field=field):
+            if (influence := goals.influence_of(model, field)) is not None:
                 lesson, told = replace(lesson, influence=influence), describe_influence(influence, names)
-        case Catch(), Place(field=field):
-            if (act := act_of(model, field)) is not None:
+        case goals.Catch(), Place(field=field):
+            if (act := goals.act_of(model, field)) is not None:
                 told = describe_soldier(act, names)
         case _:
             pass
@@ -262,12 +249,12 @@ def strayed(ui: Ui, command: Command, model: TableModel) -> Ui:
     return replace(ui, busy=False, notice=Notice(told))
 
 
-def _effect(goal: Goal, command: Place, model: TableModel) -> str:
+def _effect(goal: goals.Goal, command: Place, model: TableModel) -> str:
     """Return what the piece placed would give or do, if that is what the page asks for."""
     names = names_at(model)
-    if isinstance(goal, Earn) and (influence := influence_of(model, command.field)) is not None:
+    if isinstance(goal, goals.Earn) and (influence := goals.influence_of(model, command.field)) is not None:
         return describe_influence(influence, names)
-    if isinstance(goal, Catch) and (act := act_of(model, command.field)) is not None:
+    if isinstance(goal, goals.Catch) and (act := goals.act_of(model, command.field)) is not None:
         return describe_soldier(act, names)
     return ""
 
@@ -278,7 +265,7 @@ def refused(ui: Ui, error: IllegalCommand, sentence: str, command: Command, glyp
     if not isinstance(lesson := ui.page, Lesson):
         return ui
     goal = PAGES[lesson.number].goal
-    if not isinstance(goal, BeRefused) or error.fault is not goal.fault:
+    if not isinstance(goal, goals.BeRefused) or error.fault is not goal.fault:
         return ui
     there = goal.field is None or (isinstance(command, Place) and command.field == goal.field)
     return _done(ui, lesson, glyphs) if there else ui
@@ -294,13 +281,13 @@ def _done(ui: Ui, lesson: Lesson, glyphs: GlyphSet, told: str = "") -> Ui:
     return replace(ui, log=(said,))
 
 
-def _filled(text: str, goal: Goal, glyphs: GlyphSet) -> str:
+def _filled(text: str, goal: goals.Goal, glyphs: GlyphSet) -> str:
     match goal:
-        case PointTo(field) | PlaceOn(field) | BeRefused(field=field):
+        case goals.PointTo(field) | goals.PlaceOn(field) | goals.BeRefused(field=field):
             pass
         case _:
             field = None
-    least = goal.least if isinstance(goal, Earn | Catch) else ""
+    least = goal.least if isinstance(goal, goals.Earn | goals.Catch) else ""
     return _(text).format(field=field or "", least=least, spring=glyphs.spring, arrow=glyphs.arrow)
 
 
@@ -416,7 +403,7 @@ class LessonPlayingDrawing(PlayingDrawing, frozen=True):
         page = PAGES[self.lesson.number]
         match page.shown:
             case Shown.HAND:
-                counts = isinstance(page.goal, Earn | Catch)
+                counts = isinstance(page.goal, goals.Earn | goals.Catch)
                 return above(text, panel.of_hand(height - len(text), field_wanted=counts), height)
             case Shown.TILE:
                 return above(text, panel.of_tile(), height)

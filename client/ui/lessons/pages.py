@@ -2,22 +2,11 @@
 
 import enum
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from client.language import N_
-from client.ui.lessons.goals import (
-    BeRefused,
-    Catch,
-    Earn,
-    Goal,
-    Lay,
-    PlaceAny,
-    PlaceOn,
-    PlaceSoldier,
-    PointTo,
-    Read,
-    Walk,
-)
+from client.ui.lessons import goals
 from engine.board import Field, Tile
 from engine.errors import Fault
 from engine.pieces import Kind, Seat
@@ -25,75 +14,7 @@ from engine.pieces import Kind, Seat
 NAMES: Final = ("Livia", "Marco")  # the pupil's opponents, seats 1 and 2
 MOVES: Final = 42
 
-_EXAMPLE: Final = """\
-palatinus record 1
-players 3
-starts 1
-seat 0 E
-seat 1 S
-seat 2 L
-layout laid
-tile E 0 0
-1 draws A
-1 lays A 3 1
-2 draws C
-2 lays C 4 1
-0 draws D
-0 lays D 5 4
-1 draws F
-1 lays F 2 1
-2 draws B
-2 lays B 6 1
-0 draws G
-0 lays G 1 4
-laurel A Capitolinus
-laurel B Aventinus
-laurel C Esquilinus
-laurel D Caelius
-laurel E Palatinus
-laurel F Viminalis
-laurel G Quirinalis
-1 places Sf G3
-2 places Ls C4
-0 places Em B4
-1 places Ss D1
-2 places Ls D5
-0 places Em D6
-1 places Sm B3
-2 places Lf G1
-0 places Ef D4
-1 places Sf D3
-2 places Lf E1
-0 places Es G6
-1 places Sf* A3
-2 places Lm F2
-0 places Em* E5
-1 places Sf* G2
-2 places Lm E6
-0 places Ef* E2
-1 places Sf* A1
-2 places Lf* G5
-0 places Ef* F4
-1 places Ss A2
-2 places Lf* C1
-0 places Es A4
-1 places Sm C5
-2 places Lf* F5
-0 places Ef* B2
-1 places Sm* C6
-2 places Lm* C2
-0 places Em* B1
-1 places Sm* D2
-2 places Lm* E4
-0 places Em* E3
-1 places Sm* A5
-2 places Lm* B5
-0 places Ef A6
-result 0 points 18 items 9
-result 1 points 15 items 7
-result 2 points 12 items 6
-winners 0
-"""
+_EXAMPLE: Final = Path(__file__).with_name("example.txt").read_text("utf-8")  # a record
 
 
 def record_at(moves: int) -> str:
@@ -136,7 +57,7 @@ class LessonPage:
     text: tuple[str, ...]
     task: str
     moves: int
-    goal: Goal = field(default_factory=Read)
+    goal: goals.Goal = field(default_factory=goals.Read)
     done: str = ""
     shown: Shown = Shown.NOTHING
     eyes: Seat = PUPIL
@@ -177,7 +98,7 @@ PAGES: Final = (
         ),
         N_("Move the cursor to {field} with the arrow keys, or click it."),
         _LAID,
-        PointTo(Field("B3")),
+        goals.PointTo(Field("B3")),
         N_("A spring. Below the text you can read what lies beside the field under the cursor."),
         Shown.FIELD,
     ),
@@ -192,7 +113,7 @@ PAGES: Final = (
         ),
         N_("Choose a position with the arrow keys, turn the tile with r, and lay it with Enter."),
         2,
-        Lay(),
+        goals.Lay(),
         N_(
             "Laid. Once all seven tiles are there, each hill gets its laurel at random; only the 6 is always"
             " in the centre."
@@ -210,7 +131,7 @@ PAGES: Final = (
         ),
         N_("Press 1 for a merchant, go to an empty field with the arrow keys, and place it with Enter."),
         _turn(1),
-        PlaceAny(),
+        goals.PlaceAny(),
         N_(
             "Placed. S are Livia's Sabines, L Marco's Latins; they play next. The next page shows a later"
             " moment of an example game, where your piece may be on another field."
@@ -227,7 +148,7 @@ PAGES: Final = (
         ),
         N_("Place a merchant where it gives {least} or more."),
         _turn(2),
-        Earn(Kind.MERCHANT, 5),
+        goals.Earn(Kind.MERCHANT, 5),
         N_("Well placed."),
         Shown.HAND,
     ),
@@ -241,7 +162,7 @@ PAGES: Final = (
         ),
         N_("Place a farmer where it gives {least} or more."),
         _turn(3),
-        Earn(Kind.FARMER, 10),
+        goals.Earn(Kind.FARMER, 10),
         N_("Well placed."),
         Shown.HAND,
     ),
@@ -274,7 +195,7 @@ PAGES: Final = (
         ),
         N_("Move the cursor to {field} to see what the soldier there would do."),
         _turn(4),
-        PointTo(Field("D1")),
+        goals.PointTo(Field("D1")),
         N_("More merchants than farmers: it takes them all and stays on its field."),
         Shown.FIELD,
     ),
@@ -289,7 +210,7 @@ PAGES: Final = (
         ),
         N_("Move the cursor to {field} to see what the soldier there would do."),
         _turn(4),
-        PointTo(Field("D5")),
+        goals.PointTo(Field("D5")),
         N_("As many merchants as farmers: it takes nothing and leaves the game."),
         Shown.FIELD,
     ),
@@ -303,7 +224,7 @@ PAGES: Final = (
         ),
         N_("Place a soldier where it would now capture {least} of the others' pieces and none of yours."),
         _turn(4),
-        Catch(2),
+        goals.Catch(2),
         N_("Well placed, as things stand."),
         Shown.HAND,
     ),
@@ -317,7 +238,7 @@ PAGES: Final = (
         ),
         N_("Place a piece with the wolf: press 2 or 4 to pick one."),
         _turn(5),
-        PlaceAny(wolf=True),
+        goals.PlaceAny(wolf=True),
         N_("You see what it is. Turn the page to see what Livia sees."),
         Shown.HAND,
     ),
@@ -349,7 +270,7 @@ PAGES: Final = (
         ),
         N_("Try to place any piece on {field}, where there is one already."),
         _turn(6),
-        BeRefused(Fault.FIELD_TAKEN, Field("D4")),
+        goals.BeRefused(Fault.FIELD_TAKEN, Field("D4")),
         N_("Refused, for the reason below. It is still your turn: choose another field."),
         Shown.HAND,
     ),
@@ -364,7 +285,7 @@ PAGES: Final = (
         ),
         N_("Try placing another piece anyway."),
         _turn(8),
-        BeRefused(Fault.SOLDIER_DUE),
+        goals.BeRefused(Fault.SOLDIER_DUE),
         N_("It has to be the soldier. Pieces you cannot place are grey in your hand."),
         Shown.HAND,
     ),
@@ -378,7 +299,7 @@ PAGES: Final = (
         ),
         N_("Place the soldier where you like: press 5 to pick it."),
         _turn(8),
-        PlaceSoldier(),
+        goals.PlaceSoldier(),
         N_("Placed. Four turns are left, and they are for merchants and farmers alone."),
         Shown.HAND,
     ),
@@ -392,7 +313,7 @@ PAGES: Final = (
         ),
         N_("Place your last piece on {field}."),
         MOVES - 1,
-        PlaceOn(Field("A6")),
+        goals.PlaceOn(Field("A6")),
         N_("Every hand is empty. On the next page the scoring begins."),
         Shown.HAND,
     ),
@@ -407,7 +328,7 @@ PAGES: Final = (
         ),
         N_("Enter or right arrow: one step forward. Left arrow: one step back."),
         MOVES,
-        Walk(Tile("A"), influence=False),
+        goals.Walk(Tile("A"), influence=False),
         N_("A2 stays; A1, A3 and A4 are empty now. Enter: the next page."),
         Shown.SCORING,
     ),
@@ -421,7 +342,7 @@ PAGES: Final = (
         ),
         N_("Enter: one step forward, until the hill is settled."),
         MOVES,
-        Walk(Tile("A"), soldiers=False),
+        goals.Walk(Tile("A"), soldiers=False),
         N_("The farmer on A6 has half of its 8 from A1, which is empty now. Enter: the next page."),
         Shown.SCORING,
     ),
@@ -435,7 +356,7 @@ PAGES: Final = (
         ),
         N_("Enter: one step forward."),
         MOVES,
-        Walk(Tile("D")),
+        goals.Walk(Tile("D")),
         N_("The hill is settled. Enter: the next page."),
         Shown.SCORING,
     ),

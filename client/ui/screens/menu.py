@@ -43,25 +43,9 @@ from client.ui.texts.tables import (
     describe_starting,
 )
 from engine.pieces import People
+from protocol import messages
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
-from protocol.messages import (
-    NEW,
-    Arrange,
-    AskPause,
-    ChangeSeat,
-    ChangeSetting,
-    ChoosePeople,
-    Dismiss,
-    EndGame,
-    HandOver,
-    Remove,
-    SayReady,
-    SeatBot,
-    SeatSummary,
-    SpectatorSummary,
-    SubstituteNow,
-    TableState,
-)
+from protocol.messages import NEW
 from protocol.settings import AbsenceSetting, Starting
 
 POLICIES: Final[tuple[Absence, ...]] = (
@@ -189,39 +173,42 @@ def choices(page: MenuPage, model: TableModel, levels: Sequence[str], talk: Talk
             seats = (seat for seat, each in enumerate(state.seats) if each.name is not None)
             who = [None, *seats]
             return tuple(
-                Choice(describe_starting(seat, names_of(state, 0)), ChangeSetting(NEW, Starting(seat)))
+                Choice(
+                    describe_starting(seat, names_of(state, 0)), messages.ChangeSetting(NEW, Starting(seat))
+                )
                 for seat in who
             )
         case MenuPage.ABSENCE:
             return tuple(
-                Choice(describe_policy(each), ChangeSetting(NEW, AbsenceSetting(each))) for each in POLICIES
+                Choice(describe_policy(each), messages.ChangeSetting(NEW, AbsenceSetting(each)))
+                for each in POLICIES
             )
         case MenuPage.SEAT:
-            return _of_seats(state, free_seats(state), partial(ChangeSeat, NEW))
+            return _of_seats(state, free_seats(state), partial(messages.ChangeSeat, NEW))
         case MenuPage.PEOPLE:
             return tuple(_peoples(model, state))
         case MenuPage.BOT:
             return tuple(
-                Choice(describe_level(level), SeatBot(NEW, level), about=describe_temper(level))
+                Choice(describe_level(level), messages.SeatBot(NEW, level), about=describe_temper(level))
                 for level in levels
             )
         case MenuPage.SWAP:
             return tuple(
                 Choice(
                     _("seats {one} and {other}").format(one=_at(state, one), other=_at(state, other)),
-                    Arrange(NEW, swapped(len(state.seats), one, other)),
+                    messages.Arrange(NEW, swapped(len(state.seats), one, other)),
                 )
                 for one, other in combinations(range(len(state.seats)), 2)
             )
         case MenuPage.REMOVE:
-            return _of_seats(state, removable(model, state), partial(Remove, NEW))
+            return _of_seats(state, removable(model, state), partial(messages.Remove, NEW))
         case MenuPage.HAND_OVER:
-            return _of_seats(state, _others(model, state), partial(HandOver, NEW))
+            return _of_seats(state, _others(model, state), partial(messages.HandOver, NEW))
         case MenuPage.SUBSTITUTE:
-            return _of_seats(state, to_be_substituted(model, state), partial(SubstituteNow, NEW))
+            return _of_seats(state, to_be_substituted(model, state), partial(messages.SubstituteNow, NEW))
         case MenuPage.SPECTATORS:
             return tuple(
-                Choice(spectator_name(each.number, each.name), Dismiss(NEW, each.number))
+                Choice(spectator_name(each.number, each.name), messages.Dismiss(NEW, each.number))
                 for each in state.watching
             )
         case MenuPage.MUTE:
@@ -229,13 +216,13 @@ def choices(page: MenuPage, model: TableModel, levels: Sequence[str], talk: Talk
         case MenuPage.END:
             return (
                 Choice(_("no, play on"), MenuPage.MAIN),
-                Choice(_("yes: the game ends, and nobody wins"), EndGame(NEW)),
+                Choice(_("yes: the game ends, and nobody wins"), messages.EndGame(NEW)),
             )
         case _:
             assert_never(page)
 
 
-def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterator[Choice]:
+def _main(model: TableModel, state: messages.TableState, levels: Sequence[str]) -> Iterator[Choice]:
     host = model.seat == state.host
     running, gathering = state.stage == "playing", state.stage == "gathering"
 
@@ -244,7 +231,7 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
 
     def switched(switch: Switch) -> Choice:
         on = switch.is_on(state)
-        return Choice(switch.describe(on=on), may(ChangeSetting(NEW, switch.setting(not on))))
+        return Choice(switch.describe(on=on), may(messages.ChangeSetting(NEW, switch.setting(not on))))
 
     title = state.title or _("none")
     yield Choice(
@@ -259,7 +246,7 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
     if gathering and model.seat is not None:
         ready = state.seats[model.seat].ready
         words = _("say that you are not ready") if ready else _("say that you are ready")
-        yield Choice(words, SayReady(NEW, not ready))
+        yield Choice(words, messages.SayReady(NEW, not ready))
         if free_seats(state):
             yield Choice(_("move to another seat"), MenuPage.SEAT)
         yield Choice(_("choose your people"), MenuPage.PEOPLE)
@@ -273,7 +260,7 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
         yield Choice(_("seat a bot"), MenuPage.BOT)
     if gathering:
         yield Choice(_("swap two seats"), MenuPage.SWAP)
-        yield Choice(_("shuffle the seats"), Arrange(NEW, None))
+        yield Choice(_("shuffle the seats"), messages.Arrange(NEW, None))
     if running and to_be_substituted(model, state):
         yield Choice(_(SUBSTITUTE), MenuPage.SUBSTITUTE)
     if removable(model, state):
@@ -287,30 +274,30 @@ def _main(model: TableModel, state: TableState, levels: Sequence[str]) -> Iterat
         yield Choice(_(END), MenuPage.END)
 
 
-def _describe_pause(state: TableState, request: AskPause) -> str:
+def _describe_pause(state: messages.TableState, request: messages.AskPause) -> str:
     if request.on:
         return _("agree to a pause") if state.pause_asked else _("ask for a pause")
     return _("pause no longer needed") if state.paused is None else _("end the pause")
 
 
-def free_seats(state: TableState) -> list[int]:
+def free_seats(state: messages.TableState) -> list[int]:
     return [seat for seat, each in enumerate(state.seats) if each.name is None]
 
 
-def choosers(state: TableState) -> dict[People, int]:
+def choosers(state: messages.TableState) -> dict[People, int]:
     """Return the seats whose players have chosen their peoples, by these."""
     return {People(each.people): seat for seat, each in enumerate(state.seats) if each.chosen and each.people}
 
 
-def line_of_own_people(state: TableState, seat: int) -> int:
+def line_of_own_people(state: messages.TableState, seat: int) -> int:
     """Return which line of the page of peoples is about the one that the seat has."""
     return next((at for at, people in enumerate(People) if people == state.seats[seat].people), 0)
 
 
-def _peoples(model: TableModel, state: TableState) -> Iterator[Choice]:
+def _peoples(model: TableModel, state: messages.TableState) -> Iterator[Choice]:
     chosen = choosers(state)
     for people in People:
-        name, request = _(PEOPLES[people]), ChoosePeople(NEW, people)
+        name, request = _(PEOPLES[people]), messages.ChoosePeople(NEW, people)
         if (seat := chosen.get(people)) is None:
             yield Choice(name, request, people)
         elif seat == model.seat:
@@ -318,10 +305,10 @@ def _peoples(model: TableModel, state: TableState) -> Iterator[Choice]:
         else:
             words = _("{people}: chosen by {name}").format(people=name, name=names_of(state, 0)[seat])
             yield Choice(words, people=people)
-    yield Choice(_("whichever is left"), ChoosePeople(NEW, None))
+    yield Choice(_("whichever is left"), messages.ChoosePeople(NEW, None))
 
 
-def speakers(model: TableModel, state: TableState) -> list[int]:
+def speakers(model: TableModel, state: messages.TableState) -> list[int]:
     """Return the seats of the other players who could say something: the server's bots never do."""
     return [
         seat
@@ -330,7 +317,7 @@ def speakers(model: TableModel, state: TableState) -> list[int]:
     ]
 
 
-def _mutes(model: TableModel, state: TableState, talk: Talk) -> Iterator[Choice]:
+def _mutes(model: TableModel, state: messages.TableState, talk: Talk) -> Iterator[Choice]:
     """Yield for everybody else at the table whether the player hears them."""
     players = (state.seats[seat].name for seat in speakers(model, state))
     watching = map(_called, state.watching)
@@ -343,7 +330,7 @@ def _mutes(model: TableModel, state: TableState, talk: Talk) -> Iterator[Choice]
         yield Choice(form.format(name=who), Mute(name, on=talk.hears(name)))
 
 
-def _called(spectator: SpectatorSummary) -> str:
+def _called(spectator: messages.SpectatorSummary) -> str:
     return spectator_name(spectator.number, spectator.name)
 
 
@@ -353,7 +340,7 @@ def swapped(seats: int, one: int, other: int) -> tuple[int, ...]:
     return tuple(order)
 
 
-def removable(model: TableModel, state: TableState) -> list[int]:
+def removable(model: TableModel, state: messages.TableState) -> list[int]:
     """Return the seats whose players the host can remove: before the game all others, then absent ones."""
     if state.stage == "over":
         return []
@@ -365,7 +352,7 @@ def removable(model: TableModel, state: TableState) -> list[int]:
     ]
 
 
-def to_be_substituted(model: TableModel, state: TableState) -> list[int]:
+def to_be_substituted(model: TableModel, state: messages.TableState) -> list[int]:
     """Return the seats of absent players for which no bot plays yet."""
     return [
         seat
@@ -374,7 +361,7 @@ def to_be_substituted(model: TableModel, state: TableState) -> list[int]:
     ]
 
 
-def _others(model: TableModel, state: TableState) -> list[int]:
+def _others(model: TableModel, state: messages.TableState) -> list[int]:
     return [
         seat
         for seat, each in enumerate(state.seats)
@@ -382,12 +369,14 @@ def _others(model: TableModel, state: TableState) -> list[int]:
     ]
 
 
-def _of_seats(state: TableState, seats: list[int], effect: Callable[[int], Request]) -> tuple[Choice, ...]:
+def _of_seats(
+    state: messages.TableState, seats: list[int], effect: Callable[[int], Request]
+) -> tuple[Choice, ...]:
     return tuple(Choice(_at(state, seat), effect(seat)) for seat in seats)
 
 
-def _at(state: TableState, seat: int) -> str:
-    each: SeatSummary = state.seats[seat]
+def _at(state: messages.TableState, seat: int) -> str:
+    each: messages.SeatSummary = state.seats[seat]
     name = _("free") if each.name is None else each.name
     return f"{seat + 1} {name}"
 

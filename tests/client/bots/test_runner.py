@@ -18,7 +18,8 @@ from client.bots import brains, runner
 from client.bots.brains import NamedBrain, at_random
 from client.bots.results import result_line
 from client.bots.runner import BotOptions, run_bots
-from client.network.connection import Connection, Timeouts, connected
+from client.network.connection import Connection, connected
+from client.network.transport import Timeouts
 from engine.components import Laurel
 from engine.events import Command, DecidedBy, GameEnded, LayTile, Tally
 from engine.legal import Legal

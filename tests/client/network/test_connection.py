@@ -5,7 +5,9 @@ import asyncio
 import msgpack
 import pytest
 
-from client.network.connection import ConnectFailed, NoAnswer, RequestRefused, connected
+from client.network.connection import connected
+from client.network.transport import ConnectFailed
+from client.network.waiting import NoAnswer, RequestRefused
 from client.tables.table import Back, Closed, Happened, Heard, Lost, Refreshed
 from engine.board import Field
 from engine.events import Place

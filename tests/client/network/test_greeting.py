@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from client.network.connection import ConnectFailed, Timeouts, connected
-from client.network.transport import why_not
+from client.network.connection import connected
+from client.network.transport import ConnectFailed, Timeouts, why_not
 from protocol.codes import FULL
 from protocol.limits import VERSIONS
 from protocol.messages import Pong, Refused, Welcome

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from client.network.connection import Connection, NoAnswer, connected
+from client.network.connection import Connection, connected
+from client.network.waiting import NoAnswer
 from client.tables.table import Back, Closed, HeardInLobby, OnlineChanged
 from engine.events import Command
 from engine.legal import Legal
