@@ -22,7 +22,7 @@ from client.typed_text import fault_of
 from client.ui.game import visit
 from client.ui.state import Capabilities
 from client.ui.terminal.shell import describe_failure
-from client.ui.visit import LookingBack, Options, Suggest, Visit, at_table
+from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.records import recording_of
 from commands.guests import connection
@@ -48,79 +48,6 @@ class Server:
     url: str
     called: str
     access: Access
-
-
-@dataclass(frozen=True, slots=True)
-class Guest:
-    """Somebody who has come in, with the command that leads here.
-
-    `way_back`, for those whose secret word is new, is the same with that word. Whoever has come by a word has
-    no other `name` than the last one, which is kept with their seats, and is not shown the word again.
-    """
-
-    name: str
-    address: str
-    way_in: str
-    way_back: str | None = field(repr=False)
-
-
-async def play(
-    guest: Guest,
-    terminal: GuestTerminal,
-    seats: GuestSeats,
-    server: Server,
-    limits: GuestLimits,
-    *,
-    suggest: Suggest,
-) -> Visit:
-    """Show the game until the guest leaves it; return how that ended."""
-    here = terminal.environment
-    device = terminal.device(Colouring().resolved(here), Calling().resolved(here))
-    back = how_to_come_back(guest)
-    looking_back = LookingBack(recording_of, None, keep=seats.keep_game, lists=True)
-    options = Options(
-        server.url,
-        _name_for(guest.name or seats.name),
-        first=at_table(last_table(seats)),
-        suggest=suggest,
-        access=replace(server.access, headers={**server.access.headers, "X-Forwarded-For": guest.address}),
-        seats=seats,
-        looking_back=looking_back,
-        parting=back,
-        reminder=back if guest.way_back is not None else "",
-        capabilities=Capabilities(way_in=guest.way_in),
-        device=device,
-    )
-    if guest.way_back is not None:
-        terminal.say(back)  # it stays on the terminal below the game
-    tries = 0
-    while True:
-        visited = await visit(options)
-        if visited.looks_back:
-            if not await look_back(seats.games, looking_back, device=device):
-                return Visit()
-            options = replace(options, name=visited.name, first=None)
-            continue
-        if not visited.password_wanted or tries == limits.password_tries:
-            return visited
-        tries += 1
-        terminal.say(visited.sentence)
-        terminal.write(_("Password: "))
-        try:
-            async with asyncio.timeout(limits.password_seconds):
-                password = await terminal.line()
-        except (TerminalClosed, TimeoutError):
-            terminal.say("")
-            return visited
-        terminal.say("")
-        options = replace(options, access=replace(options.access, password=password))
-
-
-def how_to_come_back(guest: Guest) -> str:
-    if guest.way_back is None:
-        return _("Your seat is kept: connect again in the same way to return to it.")
-    text = _("Your way back to your seat, even from another computer; keep it secret: {command}")
-    return text.format(command=guest.way_back)
 
 
 def _name_for(wanted: str) -> str:
@@ -150,11 +77,15 @@ _FILES_EACH: Final = 4  # two connections, and the files of seats
 
 @dataclass(eq=False, slots=True)
 class _Visitor:
+    """A guest who is here; `back` says how to return to the seat, by a secret word if that is `new`."""
+
     terminal: GuestTerminal
-    line: Line
+    login: Login
     task: asyncio.Task[None]
     seats: GuestSeats
-    gone: asyncio.Event
+    back: str = field(repr=False)
+    new: bool
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
     farewell: str = ""
 
     def end(self, sentence: str) -> None:
@@ -238,7 +169,7 @@ class Door:
     def _make_room(self, networks: Networks) -> bool:
         """End a connection for a newcomer from elsewhere: one that is silent, or a guest without a seat."""
         without_seat = {
-            visitor.line: visitor
+            visitor.login.line: visitor
             for visitor in reversed(self._visitors.values())
             if not (visitor.seats.has_any or visitor.farewell)
         }
@@ -309,26 +240,25 @@ class Door:
         login.line.abort()
 
     async def _show(self, login: Login, screen: Screen, terminal: GuestTerminal) -> int:
+        found: tuple[str, str | None] | str
         if screen.wants_command:
-            terminal.say(_("There is only the game here. Connect without a command."))
-            return 1
-        if screen.term is None:
-            text = _("The game needs a terminal. In a terminal, connect with ssh -t, without a command.")
-            terminal.say(text)
-            return 1
-        if screen.term in WITHOUT_SCREEN:
+            found = _("There is only the game here. Connect without a command.")
+        elif screen.term is None:
+            found = _("The game needs a terminal. In a terminal, connect with ssh -t, without a command.")
+        elif screen.term in WITHOUT_SCREEN:
             text = _("A terminal of the type {term} cannot show the game. Use another one, or set TERM.")
-            terminal.say(text.format(term=screen.term or '""'))
-            return 1
-        found = self._recognized(login)
+            found = text.format(term=screen.term or '""')
+        else:
+            found = self._recognized(login)
         if isinstance(found, str):
             terminal.say(found)
             return 1
-        here, new_word = found
-        line, name = login.line, "" if connection.resembles_word(login.name) else login.name
-        way_back = None if new_word is None else line.way_in(new_word)
-        guest = Guest(name, _host(line), line.way_in(), way_back)
-        return await self._play(here, guest, terminal, login)
+        here, word = found
+        back = _("Your seat is kept: connect again in the same way to return to it.")
+        if word is not None:
+            text = _("Your way back to your seat, even from another computer; keep it secret: {command}")
+            back = text.format(command=login.line.way_in(word))
+        return await self._play(here, terminal, login, back, new=word is not None)
 
     def _recognized(self, login: Login) -> tuple[str, str | None] | str:
         """Return who a guest is, and the word made up for them if they need one; or why that is not clear."""
@@ -347,7 +277,7 @@ class Door:
         word = connection.new_word()
         return connection.of_word(word), word
 
-    async def _play(self, here: str, guest: Guest, terminal: GuestTerminal, login: Login) -> int:
+    async def _play(self, here: str, terminal: GuestTerminal, login: Login, back: str, *, new: bool) -> int:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - this is a coroutine
         # Two people may share a computer, and so a key; the holder of a word is one.
@@ -356,21 +286,15 @@ class Door:
         if (before := self._visitors.get(who)) is not None:
             before.end(N_("You have come back in another window."))
             await before.gone.wait()
-        seats = self._book.seats(here, self._server.called)
-        visitor = _Visitor(terminal, login.line, task, seats, asyncio.Event())
+        visitor = _Visitor(terminal, login, task, self._book.seats(here, self._server.called), back, new)
         self._visitors[who] = visitor
-
-        async def suggest(view: View, legal: Legal) -> Suggestion:
-            async with self._hints.turn(login.line.remote.counted_as):
-                return await suggested(view, legal)
-
         try:
-            visited = await play(guest, terminal, seats, self._server, self._limits, suggest=suggest)
+            visited = await self._visit(visitor)
         except asyncio.CancelledError:
             task.uncancel()
             terminal.say(_(visitor.farewell))
-            if last_table(seats) is not None:
-                terminal.say(how_to_come_back(guest))
+            if last_table(visitor.seats) is not None:
+                terminal.say(back)
             return 1
         finally:
             visitor.gone.set()
@@ -379,6 +303,55 @@ class Door:
         if visited.sentence:
             terminal.say(visited.sentence)
         return visited.code
+
+    async def _visit(self, visitor: _Visitor) -> Visit:
+        """Show the game until the guest leaves it; return how that ended."""
+        terminal, seats, login = visitor.terminal, visitor.seats, visitor.login
+        remote, access, here = login.line.remote, self._server.access, terminal.environment
+
+        async def suggest(view: View, legal: Legal) -> Suggestion:
+            async with self._hints.turn(remote.counted_as):
+                return await suggested(view, legal)
+
+        name = "" if connection.resembles_word(login.name) else login.name
+        address = remote.name if remote.address is None else str(remote.address)
+        looking_back = LookingBack(recording_of, None, keep=seats.keep_game, lists=True)
+        options = Options(
+            self._server.url,
+            _name_for(name or seats.name),  # whoever comes by a word has no other name than the last one
+            first=at_table(last_table(seats)),
+            suggest=suggest,
+            access=replace(access, headers={**access.headers, "X-Forwarded-For": address}),
+            seats=seats,
+            looking_back=looking_back,
+            parting=visitor.back,
+            reminder=visitor.back if visitor.new else "",
+            capabilities=Capabilities(way_in=login.line.way_in()),
+            device=terminal.device(Colouring().resolved(here), Calling().resolved(here)),
+        )
+        if visitor.new:
+            terminal.say(visitor.back)  # it stays on the terminal below the game
+        tries = 0
+        while True:
+            visited = await visit(options)
+            if visited.looks_back:
+                if not await look_back(seats.games, looking_back, device=options.device):
+                    return Visit()
+                options = replace(options, name=visited.name, first=None)
+                continue
+            if not visited.password_wanted or tries == self._limits.password_tries:
+                return visited
+            tries += 1
+            terminal.say(visited.sentence)
+            terminal.write(_("Password: "))
+            try:
+                async with asyncio.timeout(self._limits.password_seconds):
+                    password = await terminal.line()
+            except (TerminalClosed, TimeoutError):
+                return visited
+            finally:
+                terminal.write("\r\n")
+            options = replace(options, access=replace(options.access, password=password))
 
     # -- looking after them -------------------------------------------------------------------------
 
@@ -396,10 +369,9 @@ class Door:
             now = loop.time()
             for visitor in list(self._visitors.values()):
                 if visitor.terminal.look_after(now):
-                    log.info(
-                        "guest dropped: it reads too slowly", extra=about(address=visitor.line.remote.name)
-                    )
-                    visitor.line.abort()
+                    line = visitor.login.line
+                    log.info("guest dropped: it reads too slowly", extra=about(address=line.remote.name))
+                    line.abort()
             if now - tidied > _SECONDS_BETWEEN_TIDYINGS:
                 tidied = now
                 self._arrivals_from = {
@@ -407,7 +379,3 @@ class Door:
                 }
                 with contextlib.suppress(OSError):  # it will be tried again
                     await asyncio.to_thread(self._book.tidy)
-
-
-def _host(line: Line) -> str:
-    return line.remote.name if line.remote.address is None else str(line.remote.address)

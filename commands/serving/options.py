@@ -4,11 +4,10 @@ Parser, configuration file and documentation come from `ServeOptions`.
 """
 
 import argparse
-import enum
 import json
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -279,56 +278,36 @@ _IN_FILES: Final[Mapping[type, Any]] = {Path: str, list: list[str]}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """Where a file sets an option."""
-
-    file: Path
-    number: int
-
-    def __str__(self) -> str:
-        return _("{file}, line {line}").format(file=self.file, line=self.number)
-
-
-class Source(enum.Enum):
-    """Where a value comes from if not from a file."""
-
-    COMMAND_LINE = enum.auto()
-    DEFAULT = enum.auto()
-
-
-@dataclass(frozen=True, slots=True)
 class Setting:
     """The value of an option, None if it has none, and where it comes from."""
 
     option: Option
     value: Any
-    source: Line | Source
+    source: str
 
-    @property
-    def left_off(self) -> bool:
-        """Return whether this is a switch that stays off, as it is by default."""
-        return self.value is False and self.option.default is False
+    def excludes(self, other: "Setting") -> bool:
+        """Return whether only one of both can be in use; a switch left off, as by default, excludes none."""
+        left_off = any(each.value is False and each.option.default is False for each in (self, other))
+        return bool(self.option.only) and self.option.only == other.option.only and not left_off
 
 
 def settings(given: argparse.Namespace, file: Path | None) -> list[Setting]:
     """Return what every option is set to; raises WrongUse with every mistake in the file."""
     options = serve_options()
     chosen = {
-        option.key: Setting(option, value, Source.COMMAND_LINE)
+        option.key: Setting(option, value, _("from the command line"))
         for option in options
         if (value := getattr(given, option.name)) is not None
     }
-    in_file = [] if file is None else _read(file, options).values()
-    for setting in in_file:
-        if not any(_exclude(setting, other) for other in chosen.values()):
+    for setting in [] if file is None else _read(file, options):
+        if not any(setting.excludes(other) for other in chosen.values()):
             chosen.setdefault(setting.option.key, setting)
-    return [chosen.get(option.key) or _by_default(option, chosen.values()) for option in options]
-
-
-def _by_default(option: Option, others: Iterable[Setting]) -> Setting:
-    setting = Setting(option, option.default, Source.DEFAULT)
-    excluded = any(_exclude(setting, other) for other in others)
-    return Setting(option, None, Source.DEFAULT) if excluded else setting
+    usual = [Setting(option, option.default, _("default")) for option in options]
+    return [
+        chosen.get(setting.option.key)
+        or (replace(setting, value=None) if any(map(setting.excludes, chosen.values())) else setting)
+        for setting in usual
+    ]
 
 
 def options_in(found: Sequence[Setting]) -> ServeOptions:
@@ -344,7 +323,7 @@ def printed(found: Sequence[Setting]) -> Iterator[str]:
             continue
         if isinstance(value, Path):
             value = value.absolute()  # a relative one would be relative to the new file
-        source = _described(setting.source)
+        source = setting.source
         line = f"{key} = {_in_toml(value)}  # {source if source.isprintable() else _in_toml(source)}"
         try:
             line.encode()
@@ -353,43 +332,40 @@ def printed(found: Sequence[Setting]) -> Iterator[str]:
         yield line
 
 
-def _described(source: Line | Source) -> str:
-    match source:
-        case Source.COMMAND_LINE:
-            return _("from the command line")
-        case Source.DEFAULT:
-            return _("default")
-        case Line():
-            return str(source)
-
-
-def _read(file: Path, options: Sequence[Option]) -> dict[str, Setting]:
-    known = {option.key: option for option in options}
-    found: dict[str, Setting] = {}
+def _read(file: Path, options: Sequence[Option]) -> list[Setting]:
+    """Return what a file sets; raises WrongUse if it cannot be read or is not TOML, or with every mistake."""
+    text = _text_of(file)
+    try:
+        entries = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise WrongUse(_not_toml(file, text, error)) from error
+    known, lines = {option.key: option for option in options}, _lines_of_keys(text)
+    found: list[Setting] = []
     mistakes = []
-    for key, (value, line) in _entries_in(file).items():
+    for key, value in entries.items():
+        line = _line(file, lines[key])
         try:
-            found[key] = _setting(key, value, line, known, found.values())
+            option = _known_option(key, value, known)
+            setting = Setting(option, _converted(option, value, file.absolute().parent), line)
+            _check_alone(setting, found)
         except ValueError as error:
-            mistakes.append(labelled(str(line), str(error) if str(error).endswith("?") else f"{error}."))
+            mistakes.append(labelled(line, str(error) if str(error).endswith("?") else f"{error}."))
+        else:
+            found.append(setting)
     if mistakes:
         raise WrongUse("\n".join(mistakes))
     return found
 
 
-def _setting(
-    key: str, value: object, line: Line, known: Mapping[str, Option], others: Iterable[Setting]
-) -> Setting:
-    """Return what an entry sets; raises ValueError with a sentence if it cannot."""
-    option = known.get(key)
-    if option is None:
-        raise ValueError(_why_not_an_option(key, value, known))
-    setting = Setting(option, _converted(option, value, line.file.absolute().parent), line)
-    for other in others:
-        if _exclude(setting, other):
-            text = _("{key} and {other} exclude each other: leave out one of them")
-            raise ValueError(text.format(key=key, other=other.option.key))
-    return setting
+def _line(file: Path, number: int) -> str:
+    return _("{file}, line {line}").format(file=file, line=number)
+
+
+def _check_alone(setting: Setting, others: Iterable[Setting]) -> None:
+    """Raise ValueError with a sentence if the setting and one of the others exclude each other."""
+    for other in filter(setting.excludes, others):
+        text = _("{key} and {other} exclude each other: leave out one of them")
+        raise ValueError(text.format(key=setting.option.key, other=other.option.key))
 
 
 def _converted(option: Option, value: Any, folder: Path) -> Any:
@@ -418,37 +394,26 @@ def _read_word(option: Option, word: str, folder: Path = Path()) -> Any:
         raise ValueError(labelled(key, str(error))) from error
 
 
-def _exclude(one: Setting, other: Setting) -> bool:
-    """Return whether only one of two options can be in use; a switch left off excludes nothing."""
-    same = bool(one.option.only) and one.option.only == other.option.only
-    return same and not (one.left_off or other.left_off)
-
-
-def _why_not_an_option(key: str, value: object, known: Collection[str]) -> str:
+def _known_option(key: str, value: object, known: Mapping[str, Option]) -> Option:
+    """Return the option of that name; raises ValueError with a sentence if there is none."""
+    if (option := known.get(key)) is not None:
+        return option
     if isinstance(value, dict):
         text = _(
             "{key} is a section, but sections are not supported: write all options above it, "
             "without a heading"
         )
-        return text.format(key=key)
-    if key == "password":
-        return _(
+    elif key == "password":
+        text = _(
             "the password belongs in a file of its own: write it there, and set password-file to its path"
         )
-    if similar := get_close_matches(key.replace("_", "-"), known, 1):
-        return _("{key} is not an option. Did you mean {similar}?").format(key=key, similar=similar[0])
-    return _("{key} is not an option. See palatinus serve --help").format(key=key)
-
-
-def _entries_in(file: Path) -> Mapping[str, tuple[Any, Line]]:
-    """Return what a file says by keys, and where; raises WrongUse if it cannot be read or is not TOML."""
-    text = _text_of(file)
-    try:
-        entries = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise WrongUse(_not_toml(file, text, error)) from error
-    lines = _lines_of_keys(text)
-    return {key: (value, Line(file, lines[key])) for key, value in entries.items()}
+    elif similar := get_close_matches(key.replace("_", "-"), known, 1):
+        raise ValueError(
+            _("{key} is not an option. Did you mean {similar}?").format(key=key, similar=similar[0])
+        )
+    else:
+        text = _("{key} is not an option. See palatinus serve --help")
+    raise ValueError(text.format(key=key))
 
 
 def _in_toml(value: object) -> str:
@@ -478,7 +443,7 @@ def _not_toml(file: Path, text: str, error: Exception) -> str:
     at = _WHERE.fullmatch(str(error))
     where, reason = str(file), str(error)
     if at is not None:
-        where, reason = str(Line(file, int(at[2] or len(text.rstrip().splitlines())))), at[1]
+        where, reason = _line(file, int(at[2] or len(text.rstrip().splitlines()))), at[1]
     return _("{where}: this is not TOML: {reason}").format(where=where, reason=reason) + "."
 
 

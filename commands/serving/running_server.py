@@ -9,8 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Final, Self, TypeVar
+from typing import Any, BinaryIO, Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -86,14 +85,6 @@ class ServedTables:
     def __init__(self, path: Path, data: Path) -> None:
         self._path = path
         self._data = data
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
 
     def tables(self) -> list[admin.StoredReport]:
         return asked(self._path, admin.ListStored(), list[admin.StoredReport])
