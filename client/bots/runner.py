@@ -205,16 +205,11 @@ class _Bot:
     def __init__(
         self, connection: Connection, brain: NamedBrain, rng: random.Random, number: int, options: BotOptions
     ) -> None:
-        self.connection = connection
-        self._brain = brain
+        self.connection, self._brain, self._rng, self._number = connection, brain, rng, number
         self._choose: Brain = brain.choose
         self._known: list[str | None] = []  # the players whom the brain has learned of, by seat
-        self._rng = rng
-        self._number = number
-        self._seats = options.kept_in
-        self._cores = options.cores
-        self._human_pace = options.human_pace
-        self._keep_trying = options.timeouts.keep_trying
+        self._seats, self._cores = options.kept_in, options.cores
+        self._human_pace, self._keep_trying = options.human_pace, options.timeouts.keep_trying
         self._held: HeldSeat | None = None
 
     async def open(self, options: BotOptions) -> str:

@@ -216,9 +216,7 @@ class _Search:
     def __init__(
         self, show: Callable[[Found], None], access: transport.Access, tasks: asyncio.TaskGroup
     ) -> None:
-        self._show = show
-        self._access = access
-        self._tasks = tasks
+        self._show, self._access, self._tasks = show, access, tasks
         self._asking: dict[Heard, asyncio.Task[None]] = {}
         self._known: dict[Heard, FoundServer] = {}
         self._deaf: str | None = None

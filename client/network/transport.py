@@ -66,9 +66,7 @@ class ConnectFailed(Exception):
         self, text: str, *, final: bool = False, only_here: bool = False, code: int | None = None
     ) -> None:
         super().__init__(text)
-        self.final = final
-        self.only_here = only_here
-        self.code = code
+        self.final, self.only_here, self.code = final, only_here, code
 
 
 class Elsewhere(ConnectFailed):

@@ -22,9 +22,7 @@ class RequestRefused(Exception):
 
     def __init__(self, code: str, text: str, rule: str | None = None, retry_in: float | None = None) -> None:
         super().__init__(text)
-        self.code = code
-        self.rule = rule
-        self.retry_in = retry_in
+        self.code, self.rule, self.retry_in = code, rule, retry_in
 
 
 class NoAnswer(ConnectFailed):

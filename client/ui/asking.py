@@ -52,9 +52,7 @@ class SeatKeeper:
     """
 
     def __init__(self, seats: Seats | None, tell: Callable[[str], None], reminder: str = "") -> None:
-        self._seats = seats
-        self._tell = tell
-        self._reminder = reminder
+        self._seats, self._tell, self._reminder = seats, tell, reminder
         self._held: HeldSeat | None = None
         self._told: set[str] = set()
 
@@ -134,11 +132,8 @@ class Listing:
     def __init__(
         self, name: str, connection: Connection, shown: Session, keeper: SeatKeeper, *, wanted: bool
     ) -> None:
-        self.name = name
-        self._connection = connection
-        self._shown = shown
-        self._keeper = keeper
-        self._wanted = wanted
+        self.name, self._connection, self._shown = name, connection, shown
+        self._keeper, self._wanted = keeper, wanted
         self._token = secrets.token_urlsafe()  # after a lost connection it proves whose the name is
         self._listed = False  # at any time
 
@@ -200,13 +195,8 @@ class Requests:
         review: Callable[[Session], None],
         go_home: Callable[[], None],
     ) -> None:
-        self._options = options
-        self._connection = connection
-        self._shown = shown
-        self._keeper = keeper
-        self._listing = listing
-        self._review = review
-        self._go_home = go_home
+        self._options, self._connection, self._shown = options, connection, shown
+        self._keeper, self._listing, self._review, self._go_home = keeper, listing, review, go_home
 
     async def ask(self, request: Request) -> None:
         """Send the request, and show what the server refuses."""

@@ -157,9 +157,7 @@ class GameFailed(Exception):
 
     def __init__(self, number: int, text: str, record: str) -> None:
         super().__init__(number, text, record)
-        self.number = number
-        self.text = text
-        self.record = record
+        self.number, self.text, self.record = number, text, record
 
 
 @dataclass(slots=True)

@@ -35,9 +35,7 @@ class Ending:
 
     def __init__(self, view: View, worlds: Worlds) -> None:
         assert view.turn is not None  # noqa: S101 - in the placing phase it is somebody's turn
-        self._seat = view.turn
-        self._seats = view.seats
-        self._left = view.to_place
+        self._seat, self._seats, self._left = view.turn, view.seats, view.to_place
         self._worlds = worlds
         self._terrain = terrain_of(view.tiles, view.laurels)
         self._free = [number for number, field in enumerate(FIELDS) if field not in view.placed]
