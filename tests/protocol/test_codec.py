@@ -255,11 +255,6 @@ def test_a_refusal_has_the_id_that_could_be_read() -> None:
     assert refusal(decode_client, ping(id=-5)).id is None
 
 
-def test_terminal_sequences_do_not_pass_through_a_refusal() -> None:
-    """What a frame holds may be in the error's text, which is logged and shown."""
-    assert decoded_or_refused(decode_client, ping(**{"\x1b]0;owned\x07": 1})) is None
-
-
 def test_a_client_leaves_out_defaults() -> None:
     """A server of an earlier version, which refuses fields that it does not know, understands the rest."""
     assert msgpack.unpackb(encode(OpenTable(1, 3, "Anna"))).keys() == {"t", "id", "players", "name"}

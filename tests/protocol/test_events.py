@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.board import FIELDS, Field
+from engine.board import Field
 from engine.events import Placed, WolfPlaced
 from engine.game import Game, GameOptions, RandomChance
-from engine.legal import LegalPlaces
-from engine.pieces import NOTATIONS, People, Piece, Seat
+from engine.pieces import People, Piece, Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of, folded
 from protocol.codec import BadMessage, decode_server, encode
@@ -104,14 +103,6 @@ def test_legal_moves_come_back(game: Game) -> None:
         assert legal_of(legal_message(legal), legal.seat) == legal
 
 
-@given(st.sets(st.sampled_from(FIELDS)), st.sets(st.sampled_from(sorted(NOTATIONS))))
-def test_any_set_of_fields_comes_back(fields: set[Field], notations: set[str]) -> None:
-    """A bit a field, whichever they are."""
-    pieces = tuple(Piece(notation) for notation in notations)
-    legal = LegalPlaces(Seat(3), pieces, tuple(field for field in FIELDS if field in fields))
-    assert legal_of(legal_message(legal), Seat(3)) == legal
-
-
 @given(games())
 def test_a_snapshot_comes_back_as_the_view_it_was(game: Game) -> None:
     """For every seat and spectators: equal to the fold of what they heard, of the same types inside."""
@@ -138,28 +129,6 @@ def test_changed_event_maps_are_refused_or_sound(data: st.DataObject) -> None:
     except BadMessage:
         return
     assert event_of(event_map(event)) == event
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        {},
-        {"t": None},
-        {"t": ["placed"]},
-        {"t": {"placed": 1}},
-        {"t": "castled"},
-        {"t": "placed"},
-        {"t": "placed", "seat": True, "piece": "Em", "field": "A1"},
-        {"t": "placed", "seat": 0, "piece": "Xm", "field": "A1"},
-        {"t": "wolf", "seat": 0, "people": "X", "field": "A1"},
-        {"t": "started", "starting": 0, "peoples": [["E"]], "hands": [{"X": 1}], "soldierless_at": 4},
-        {"t": "laurels", "laurels": {"A": "Janiculum"}},
-    ],
-)
-def test_what_is_not_an_event_is_refused(content: dict[str, Any]) -> None:
-    """Unknown tags, missing fields and wrong values: BadMessage for each."""
-    with pytest.raises(BadMessage):
-        event_of(content)
 
 
 @examples(50)

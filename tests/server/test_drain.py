@@ -143,19 +143,6 @@ async def test_a_game_that_everybody_has_left_does_not_keep_the_server() -> None
         await serving
 
 
-async def test_a_drain_can_be_taken_back() -> None:
-    clock = ManualClock()
-    async with draining_server(clock) as (server, serving), game(server.port, 2) as peers:
-        server.drain.begin(600)
-        server.drain.cancel()
-        assert [await told(peers[0]), await told(peers[0])] == [600, None]
-        clock.advance(3600)
-        async with connected(server.port) as peer:
-            await peer.nothing_but_pong()
-            await peer.open(2)
-        assert not serving.done()
-
-
 @pytest.mark.parametrize(("first", "second"), [(600, 30), (30, 600)])
 async def test_the_last_drain_counts(first: int, second: int) -> None:
     clock = ManualClock()

@@ -232,21 +232,6 @@ async def test_a_client_may_begin_its_tls_handshake_at_once(certificate: Path, u
             await asyncio.to_thread(connect_at_once, server.port)
 
 
-async def test_connections_count_before_their_tls_handshake(certificate: Path) -> None:
-    """Silent connections beyond the limit of their address, and a few more, are closed immediately."""
-    key = certificate.with_name("key.pem")
-    limits = Limits(connections_per_address=4, hello_seconds=TIMEOUT * 5)
-    async with running(Config(tls_cert=certificate, tls_key=key, limits=limits)) as server:
-        streams = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(40)]
-        waiting = {asyncio.create_task(reader.read()) for reader, _ in streams}
-        async with asyncio.timeout(TIMEOUT):
-            while len(waiting) > 20:
-                _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    for _, writer in streams:
-        writer.close()
-    await asyncio.wait(waiting)
-
-
 async def test_an_unusable_certificate_is_reported_in_one_line(certificate: Path) -> None:
     """It is missing, malformed or without its key; the server never starts without TLS instead."""
     key = str(certificate.with_name("key.pem"))

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.cluster.relay import DatabaseRelay
-from protocol.text import unsafe
 from server.cluster.channel import Channel
 from server.cluster.messages import (
     MOST_BYTES,
@@ -278,19 +277,6 @@ def test_bytes_are_a_message_or_not_understood(body: bytes) -> None:
     except NotUnderstood:
         return
     assert isinstance(message, PublicTable | PersonElsewhere | RemarkElsewhere)
-
-
-@given(messages(), st.data())
-def test_a_damaged_message_is_another_one_or_not_understood(message: Message, data: st.DataObject) -> None:
-    body = bytearray(encode(message))
-    at = data.draw(st.integers(0, len(body) - 1))
-    body[at] = data.draw(st.integers(0, 255))
-    try:
-        found = decode(bytes(body))
-    except NotUnderstood:
-        return
-    if isinstance(found, RemarkElsewhere):
-        assert unsafe(found.text) is None
 
 
 @pytest.mark.parametrize(

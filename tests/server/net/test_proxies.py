@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
-from protocol.messages import Leave, OpenTable, TableState
+from protocol.messages import TableState
 from server.app import Running, running
 from server.config import Config, Limits
 from server.net.connections import address
 from server.net.connections.proxy_header import BadProxyHeader, ProxyHeader, proxy_header
 from server.net.proxies import TrustedProxies
-from tests.server.peer import TIMEOUT, UPGRADE, Peer, connected, eventually
+from tests.server.peer import TIMEOUT, UPGRADE, Peer, eventually
 
 SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 TCP4 = socket.inet_aton("203.0.113.7") + socket.inet_aton("192.0.2.1") + struct.pack("!HH", 4711, 443)
@@ -175,19 +175,6 @@ async def status_of(connecting: connect) -> int:
             return 101
     except InvalidStatus as error:
         return error.response.status_code
-
-
-async def test_connections_of_a_client_behind_a_proxy_are_counted_apart() -> None:
-    """A proxy names the address of a client and no port: what one connection does is not the other's."""
-    async with (
-        server_behind_a_proxy(tables_per_connection=1) as server,
-        connected(server.port, "192.0.2.1") as one,
-        connected(server.port, "192.0.2.1") as other,
-    ):
-        await one.open(2)
-        await other.open(2)
-        await one.done(Leave(one.next_id()))
-        assert (await one.refused(OpenTable(one.next_id(), 2, "Anna"))).code == "too-soon"
 
 
 async def test_limits_hold_for_each_client_of_a_proxy() -> None:

@@ -92,17 +92,6 @@ async def test_a_player_comes_back_though_strangers_hold_all_connections(
                         await player.nothing_but_pong()
 
 
-async def test_silent_connections_make_room_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that have not even asked for a websocket."""
-    monkeypatch.setattr(address, "_SECONDS_TO_SIT_DOWN", 0.0)
-    async with (
-        memory_server(connections_per_address=5, hello_seconds=TIMEOUT * 5) as server,
-        strangers(server.port, 100, b""),
-        connected(server.port) as newcomer,
-    ):
-        await newcomer.nothing_but_pong()
-
-
 async def test_seats_do_not_use_up_all_connections_of_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some stay for those who come back; the one who came back first makes room for the next."""
     monkeypatch.setattr(address, "_SECONDS_TO_SIT_DOWN", 0.0)

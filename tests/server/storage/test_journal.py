@@ -18,7 +18,7 @@ from protocol.events import event_map
 from protocol.messages import Done, EventMap, JoinTable, Leave, OpenTable, Resume, Say, StartGame, TableState
 from salvage.repair import repair
 from server.app import Running, running
-from server.config import Config, Limits
+from server.config import Config
 from server.errors import JournalError, TableLost
 from server.logs import describe
 from server.storage.commit_queue import CommitQueue, Health
@@ -38,7 +38,6 @@ from tests.server.peer import (
     all_caught_up,
     check_views,
     connected,
-    eventually,
     full_table,
     game,
     peer_on_turn,
@@ -172,23 +171,6 @@ async def test_a_restart_resumes_every_table(tmp_path: Path) -> None:
                 tables = {code: table_facts(table.state) for code, table in server.lobby.tables.items()}
             parties = again
     assert all(peer.view is not None and peer.view.result is not None for party in parties for peer in party)
-
-
-async def test_absent_players_lose_seats_after_a_restart_before_the_game(tmp_path: Path) -> None:
-    """The grace starts again with the server, also for players who never come back."""
-    async with running(Config(data=tmp_path)) as server, full_table(server.port, 2) as (anna, _):
-        pass
-    limits = Limits(seat_grace_seconds=0.2)
-    async with (
-        running(Config(data=tmp_path, limits=limits)) as server,
-        resumed(server.port, anna) as (again,),
-    ):
-        state = await again.until(TableState)
-        while state.seats[1].name is not None:
-            state = await again.until(TableState)
-        assert state.seats[0].here
-    async with running(Config(data=tmp_path, limits=limits)) as server:
-        await eventually(lambda: not server.lobby.tables)
 
 
 async def test_answers_survive_a_restart(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import errno
 import logging
 import os
 import random
-import re
 import resource
 import shutil
 import sys
@@ -370,22 +369,6 @@ async def test_a_crowd_that_asks_for_the_health_page_writes_little(tmp_path: Pat
             assert {status for status, _ in answers} == {200}
         seconds = asyncio.get_running_loop().time() - began
         assert log.stat().st_size - before <= (seconds + 2) * 5000
-
-
-async def test_a_client_cannot_fill_the_log_through_a_full_disk(tmp_path: Path) -> None:
-    """The first failure is logged with its reason, the others are counted until storing works again."""
-    async with serving("--data", str(tmp_path)) as server:
-        async with connected(server.port) as peer, connected(server.port) as other:
-            with full_disk(server):
-                for number in range(30):
-                    refused = await (peer, other)[number % 2].refused(OpenTable(number, 2, "Anna"))
-                    assert refused.code == Code.NOT_STORED
-            await peer.open(2)
-        server.process.terminate()
-        _, _, err = await server.ended()
-    first, last = err.splitlines()
-    assert re.search(r" ERROR not stored: failures=1 reason=.*disk", first)
-    assert last.endswith(" WARNING stored again: failures=30")
 
 
 def test_a_repeated_failure_is_logged_once_a_minute() -> None:

@@ -26,16 +26,14 @@ from protocol.messages import (
     Events,
     JoinTable,
     Leave,
-    OpenTable,
     Refused,
     Remove,
     Resume,
-    Say,
     Seated,
     Watch,
     Welcome,
 )
-from server.app import Running, running
+from server.app import running
 from server.config import Config
 from server.errors import NotStoredNow, TableLost
 from server.net.tokens import token_hash
@@ -45,7 +43,6 @@ from server.storage.postgresql import lease
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.reasons import Misfit
-from server.tables.table import Table
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
@@ -335,28 +332,6 @@ async def test_a_server_tells_where_a_table_of_another_one_is(database: str) -> 
         assert (await bruno.refused(Watch(bruno.next_id(), "XXXX"))).code == Code.NO_SUCH_TABLE
 
 
-async def test_clients_go_where_the_table_is(database: str) -> None:
-    """To join, to watch, and to come back after its server was lost; they move it nowhere by themselves."""
-    async with (
-        running(Config(database=database, node="one")) as one,
-        running(Config(database=database, node="two")) as two,
-        client_at(f"ws://127.0.0.1:{one.port}") as anna,
-        client_at(f"ws://127.0.0.1:{two.port}") as bruno,
-        client_at(f"ws://127.0.0.1:{two.port}") as carla,
-    ):
-        code = (await anna.ask(OpenTable(NEW, 2, "Anna"))).table
-        await bruno.ask(JoinTable(NEW, code, "Bruno"))
-        await carla.ask(Watch(NEW, code))
-        assert bruno.model.table == carla.model.table == code
-        assert table_at(one, code).players_here == 2
-        token = bruno.model.token
-        assert token is not None
-        async with client_at(f"ws://127.0.0.1:{two.port}") as again:
-            await again.ask(Resume(NEW, code, token))
-            assert table_at(one, code).players_here == 2
-            assert again.model.token == token  # or it would come back as a spectator
-
-
 @pytest.mark.slow
 async def test_clients_are_told_where_the_other_servers_are(database: str) -> None:
     """The advertised addresses and nothing else, beginning with the next one; a server alone tells none."""
@@ -404,23 +379,6 @@ async def test_whoever_takes_up_a_game_that_has_ended_writes_its_record(
         await eventually(lambda: any(records.glob(f"*-{code}.txt")))
 
 
-async def test_a_client_finds_its_table_when_its_server_is_gone(database: str) -> None:
-    """At the address that it was given first, where another server has the table by now."""
-    async with (
-        running(Config(database=database, node="two", lease_seconds=LONG_LEASE)) as two,
-        client_at(f"ws://127.0.0.1:{two.port}", timeouts=QUICK) as bruno,
-    ):
-        async with (
-            running(Config(database=database, node="one", lease_seconds=LONG_LEASE)) as one,
-            client_at(f"ws://127.0.0.1:{one.port}") as anna,
-        ):
-            code = (await anna.ask(OpenTable(NEW, 2, "Anna"))).table
-            await bruno.ask(JoinTable(NEW, code, "Bruno"))
-        await eventually(lambda: code in two.lobby.tables and table_at(two, code).players_here == 1)
-        await eventually(lambda: bruno.online)
-        await bruno.ask(Say(NEW, "still here"))
-
-
 @pytest.mark.slow
 async def test_a_client_is_not_sent_on_for_ever(database: str) -> None:
     """Two servers that send it to each other do not have it run in circles; and it keeps encryption."""
@@ -438,10 +396,6 @@ async def test_a_client_is_not_sent_on_for_ever(database: str) -> None:
     told = Refused(Code.TABLE_ELSEWHERE, "", about={"table": code, "address": "ws://a.example"})
     assert elsewhere(told, Address("wss://b.example", "test")) is None
     assert elsewhere(told, Address("ws://b.example", "test", Access(hosts=None))) is not None
-
-
-def table_at(server: Running, code: str) -> Table:
-    return server.lobby.tables[code]
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 from engine.record import replayed
 from server.app import Running, running
-from server.config import Config, Limits
+from server.config import Config
 from server.failures import Tasks
 from server.storage.journal import NoJournal
 from server.storage.operations import records_due
@@ -103,19 +103,6 @@ async def test_a_record_is_written_as_soon_as_there_is_room(
         assert len(list(records.iterdir())) == 1
 
 
-async def test_the_record_of_a_game_in_the_archive_is_written_too(tmp_path: Path) -> None:
-    """It was archived before there was room for its record."""
-    data, records = tmp_path / "data", tmp_path / "records"
-    async with running(Config(data=data, records=records, limits=Limits(over_seconds=0.01))) as server:
-        block(records)
-        peers = await finished_game(server.port)
-        await eventually(lambda: peers[0].code in journal_of(server).archived)
-    unblock(records)
-    async with running(Config(data=data, records=records)):
-        await eventually(lambda: bool(list(records.glob("*.txt"))))
-        check_record(records, peers)
-
-
 async def test_a_record_that_was_written_before_a_kill_is_not_written_again(tmp_path: Path) -> None:
     """The server had no time to take note of it, nor of a table that was removed in the meantime."""
     records, clock = tmp_path / "records", ManualClock()
@@ -139,17 +126,6 @@ async def test_a_record_that_was_written_before_a_kill_is_not_written_again(tmp_
     async with running(config) as server:
         await eventually(none_due)
     assert [each.stat().st_mtime_ns for each in records.iterdir()] == [before]
-
-
-async def test_games_that_ended_without_the_option_get_no_records_later(tmp_path: Path) -> None:
-    """Only those that were due."""
-    data, records = tmp_path / "data", tmp_path / "records"
-    async with running(Config(data=data)) as server:
-        await finished_game(server.port)
-    async with running(Config(data=data, records=records)) as server:
-        peers = await finished_game(server.port, seed=2)
-        await eventually(lambda: bool(list(records.glob("*.txt"))))
-        check_record(records, peers)
 
 
 async def test_a_record_that_fails_keeps_no_other_from_being_written(

@@ -117,14 +117,6 @@ async def test_before_the_game_the_seat_of_a_removed_player_is_free() -> None:
             assert (await other.join(peers[0].code, "Other")).seat == 1
 
 
-async def test_a_table_that_loses_its_only_player_is_closed() -> None:
-    async with memory_server() as server, connected(server.port) as peer:
-        code = (await peer.open(2)).table
-        assert await server.lobby.registry.table(code).remove_player(Seat(0))
-        assert (await sent_away(peer)).code == Code.REMOVED_BY_SERVER
-        assert code not in server.lobby.tables
-
-
 @pytest.mark.parametrize("absence", [Wait(), ByVote(0), GameClock(600)])
 async def test_in_a_running_game_a_bot_plays_for_a_removed_player(absence: Wait | ByVote | GameClock) -> None:
     """Under every policy and to the end; the others need not wait, and nobody has the token any more."""

@@ -136,22 +136,6 @@ async def test_a_list_of_very_many_tables_can_be_read() -> None:
             del server.lobby.tables[f"no. {number}"]
 
 
-async def test_joining_takes_the_first_free_seat_or_the_one_asked_for() -> None:
-    """A seat may be chosen by number, and each seat has its own token."""
-    async with (
-        memory_server() as server,
-        connected(server.port) as anna,
-        connected(server.port) as bruno,
-        connected(server.port) as carla,
-    ):
-        code = (await anna.open(4, "Anna")).table
-        assert (await bruno.join(code, "Bruno", seat=2)).seat == 2
-        assert (await carla.join(code, "Carla")).seat == 1
-        assert len({anna.token, bruno.token, carla.token}) == 3
-        state = await next_state_where(anna, lambda state: state.seats[1].name == "Carla")
-        assert [seat.name for seat in state.seats] == ["Anna", "Carla", "Bruno", None]
-
-
 async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
     """The lowest taken seat is host, also after another player takes the free seat."""
     async with memory_server() as server, full_table(server.port, 3) as peers, connected(server.port) as late:
@@ -164,20 +148,6 @@ async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
         assert (await late.join(second.code, "Late")).seat == 0
         await host.nothing_but_pong()
         await second.done(StartGame(second.next_id()))
-
-
-async def test_a_seat_given_up_cannot_be_resumed() -> None:
-    """The old token is refused, even when another player has the seat."""
-    async with memory_server() as server, full_table(server.port, 2) as (host, second):
-        await second.done(Leave(second.next_id()))
-        resume = Resume(second.next_id(), host.code, second.token)
-        assert (await second.refused(resume)).code == Code.BAD_TOKEN
-        old = second.token
-        await second.join(host.code, "Second")
-        await second.done(Leave(second.next_id()))
-        await second.join(host.code, "Third")
-        await second.done(Leave(second.next_id()))
-        assert (await second.refused(Resume(second.next_id(), host.code, old))).code == Code.BAD_TOKEN
 
 
 async def test_a_table_closes_when_everybody_has_left() -> None:

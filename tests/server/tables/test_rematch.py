@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from engine.game import Game
-from engine.record import names_in, replayed
 from protocol.codes import CloseCode, Code
 from protocol.messages import (
     ChoosePeople,
@@ -138,18 +137,6 @@ async def test_a_next_table_without_players_is_closed() -> None:
         assert (other.table != code, other.seat) == (True, 1)
 
 
-async def test_a_repeated_rematch_leads_to_the_same_seat() -> None:
-    """A player whose answer was lost resumes at the old table and asks again."""
-    async with memory_server() as server, finished_game(server, 2) as peers:
-        old = peers[0].code
-        first = await rematch(peers[0])
-        async with connected(server.port) as resumed:
-            await resumed.resume(old, peers[0].token)
-            second = await rematch(resumed)
-            assert (second.table, second.seat) == (first.table, first.seat)
-            assert (await peers[0].closed())[0] == CloseCode.TAKEN_OVER
-
-
 async def test_a_player_who_goes_on_sits_at_one_table_only() -> None:
     """A return to the old seat in the meantime leaves no seat without its player at the next table."""
     async with memory_server() as server, finished_game(server, 2) as peers, connected(server.port) as again:
@@ -171,29 +158,6 @@ async def test_a_player_who_goes_on_sits_at_one_table_only() -> None:
         assert later.players_here == 2
         peers[0].socket.transport.abort()
         await eventually(lambda: later.players_here == 1)
-
-
-async def test_a_restart_keeps_the_seats_of_a_rematch(tmp_path: Path) -> None:
-    """Taken and kept seats stay so, and the old table still leads to the next one."""
-    async with running(Config(data=tmp_path)) as server, finished_game(server, 3) as peers:
-        old, code = peers[0].code, (await rematch(peers[0])).table
-    async with (
-        running(Config(data=tmp_path)) as server,
-        connected(server.port) as first,
-        connected(server.port) as second,
-        connected(server.port) as third,
-    ):
-        await first.resume(code, peers[0].token)
-        state = await first.until(TableState)
-        assert [(seat.name, seat.kept) for seat in state.seats] == [
-            ("Player 0", False), ("Player 1", True), ("Player 2", True),
-        ]  # fmt: skip
-        await second.resume(old, peers[1].token)
-        assert (await second.until(TableState)).next == code
-        second.view = None
-        assert (await rematch(second)).table == code
-        await third.resume(code, peers[2].token)  # straight to the seat that is kept
-        await first.done(StartGame(first.next_id()))
 
 
 async def test_an_archived_next_table_is_restored(tmp_path: Path) -> None:
@@ -271,20 +235,6 @@ async def record_for(peer: Peer) -> str:
 def standings(state: TableState) -> list[Standing]:
     """Return the players' standings by seat."""
     return [seat.standing for seat in state.seats]
-
-
-async def test_everybody_at_the_table_gets_the_record_of_its_finished_game() -> None:
-    """It replays to the result that all have seen, with everybody's name, for a late spectator too."""
-    async with memory_server() as server, finished_game(server, 3, watched=True) as peers:
-        texts = {await record_for(peer) for peer in peers}
-        async with connected(server.port) as late:
-            await late.watch(peers[0].code)
-            texts.add(await record_for(late))
-        (text,) = texts
-        again = replayed(text)
-        assert peers[0].view is not None
-        assert again.view.result == peers[0].view.result
-        assert names_in(text) == {seat: f"Player {seat}" for seat in range(3)}
 
 
 async def test_a_finished_game_that_everybody_has_left_takes_little_memory() -> None:

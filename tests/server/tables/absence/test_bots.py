@@ -5,7 +5,6 @@ import logging
 import random
 import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -47,7 +46,7 @@ from tests.server.peer import Peer, check_views, connected, eventually, full_tab
 from tests.server.process import serving
 from tests.server.storage.test_journal import resumed, table_facts
 from tests.server.tables import hosted
-from tests.server.tables.hosted import play_to_the_end, policy_of, state_where
+from tests.server.tables.hosted import play_to_the_end, state_where
 from tests.server.thinking.brains import Waiting, cheating, ending, hanging, raising, steady
 from tests.server.thinking.test_processes import thinkers
 
@@ -230,25 +229,6 @@ async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> 
         await play_to_the_end([host])
 
 
-async def test_among_people_a_bot_takes_its_time() -> None:
-    """Between 1.5 and 4 times as long as alone with one."""
-    clock = ManualClock()
-    async with (
-        served(time=clock, brains={"quick": at_random}, pause=PAUSE) as server,
-        game(server.port, 3, bots={2: "quick"}) as (host, other),
-    ):
-        await host.done(host.random_move(random.Random(1)))
-        await other.caught_up(host.seq)
-        await other.done(other.random_move(random.Random(1)))
-        await host.caught_up(other.seq)
-        policy = policy_of(server, [host])
-        await eventually(lambda: (move := policy._substitute_move) is not None and move.command.done())
-        clock.advance(1.49 * PAUSE)
-        await host.nothing_but_pong()
-        clock.advance(2.51 * PAUSE)
-        assert (await host.until(Events)).turn == 0
-
-
 @pytest.mark.parametrize("restart", [False, True])
 async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: bool) -> None:
     """A pause stops it in mid-move, and it does not begin one; it moves when the game goes on."""
@@ -273,27 +253,6 @@ async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: boo
         while host.seq == seq:
             await host.news()
         check_views(table_of(server, [host]), [host])
-
-
-async def test_bots_wait_while_nobody_is_there() -> None:
-    """A game that everybody has left stops in mid-turn, and goes on when a player is back."""
-    clock = ManualClock()
-    async with (
-        served(time=clock, pause=PAUSE) as server,
-        game(server.port, 3, bots={1: "random", 2: "random"}) as (host,),
-    ):
-        table = table_of(server, [host])
-        await host.done(host.random_move(random.Random(1)))
-        await host.socket.close()
-        await eventually(lambda: table.players_here == 0)
-        assert table.state.game is not None
-        before = len(table.state.game.events)
-        clock.advance(100 * PAUSE)
-        assert len(table.state.game.events) == before
-        async with resumed(server.port, host) as (back,):
-            clock.advance(PAUSE)
-            await back.news()
-            assert back.seq > before
 
 
 async def test_a_restart_in_the_middle_changes_nothing(tmp_path: Path) -> None:
@@ -412,27 +371,6 @@ async def test_a_bot_that_thinks_delays_no_other_table(tmp_path: Path) -> None:
         brain.go_on()
         while host.legal is None:
             await host.news()
-
-
-async def test_bots_of_levels_that_are_no_longer_offered_play_as_ever(tmp_path: Path) -> None:
-    """Those of a journal from before; nobody seats new ones."""
-    with_former = Config(data=tmp_path, seed=1, timers=ManualClock, limits=Limits(stand_in_seconds=0))
-    async with (
-        running(replace(with_former, brains={"greedy": steady})) as server,
-        game(server.port, 2, bots={1: "greedy"}) as (host,),
-    ):
-        await play_rounds(host, 1)
-    asked: list[Seat] = []
-
-    def as_ever(view: View, legal: Legal, rng: random.Random) -> Command:
-        asked.append(legal.seat)
-        return at_random(view, legal, rng)
-
-    now = replace(with_former, brains={"new": steady}, former_brains={"greedy": as_ever})
-    async with running(now) as server, resumed(server.port, host) as (back,):
-        assert (await back.refused(SeatBot(back.next_id(), "greedy"))).code == Code.ALREADY_STARTED
-        await play_to_the_end([back])
-        assert set(asked) == {1}
 
 
 async def test_a_server_that_is_killed_leaves_no_process() -> None:

@@ -15,22 +15,10 @@ from client.bots.brains import at_random
 from engine.events import Command
 from engine.game import Game
 from engine.legal import Legal
-from engine.pieces import Seat
 from engine.view import View
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
-from protocol.messages import (
-    Events,
-    Leave,
-    Ping,
-    Pong,
-    Say,
-    SeatSummary,
-    Snapshot,
-    StartGame,
-    Sync,
-    TableState,
-)
+from protocol.messages import Events, Ping, Pong, Say, SeatSummary, Snapshot, StartGame, Sync, TableState
 from server.app import Running
 from server.config import Choose
 from server.errors import JournalError
@@ -106,25 +94,6 @@ async def test_a_player_absent_at_the_start_is_replaced() -> None:
         await disconnect(peers[1], peers[0])
         await peers[0].done(StartGame(peers[0].next_id()))
         await next_state_where(peers[0], held_by_bot(1))
-
-
-async def test_a_restart_keeps_the_seats_of_bots(tmp_path: Path) -> None:
-    """A bot keeps its seat, and newly absent players get the full time again."""
-    async with served(tmp_path) as server, game(server.port, 3, absence=ByBot(600)) as peers:
-        await disconnect(peers[1], peers[0])
-        table = table_of(server, peers)
-        policy_of(server, peers).mark_overdue(Seat(1))
-        await table._context.give_seats_to_bots()
-        assert table.state.bot_seats == {1}
-    async with served(tmp_path) as server, resumed(server.port, peers[0]) as (anna,):
-        assert server.lobby.tables[anna.code].state.bot_seats == {1}
-        state = await anna.ask(Leave(anna.next_id()))
-        await anna.resume(anna.code, anna.token, anna.seq)
-        state = await anna.until(TableState)
-        assert state.seats[1] == SeatSummary("Player 1", bot=True, removable_in=60)
-        assert state.seats[2].seconds_left == 600
-        async with resumed(server.port, peers[1]):
-            assert server.lobby.tables[anna.code].state.bot_seats == set()
 
 
 async def test_retries_do_not_multiply(tmp_path: Path) -> None:

@@ -27,17 +27,8 @@ from server.tables.state.persistent_state import PersistentState
 from tests.examples import examples
 from tests.games import begun
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, connected, eventually, full_table, game, table_of
-from tests.server.storage.test_journal import resumed
-from tests.server.tables.hosted import (
-    disconnect,
-    held_by_bot,
-    next_state_where,
-    policy_of,
-    served,
-    tally,
-    vote,
-)
+from tests.server.peer import Peer, connected, full_table, game, table_of
+from tests.server.tables.hosted import disconnect, held_by_bot, next_state_where, served, tally, vote
 
 seat_numbers = st.integers(0, 3)
 
@@ -65,24 +56,6 @@ async def test_more_than_half_of_the_others_replace_an_absent_player(tmp_path: P
             state = await next_state_where(viewer, lambda state: state.seats[3].here)
             assert state.seats[3] == SeatSummary("Player 3", here=True)
             assert table_of(server, peers).state.votes == {}
-
-
-async def test_votes_count_while_their_voters_are_present(tmp_path: Path) -> None:
-    """An absent player is not asked and has no vote, also after a restart."""
-    async with served(tmp_path) as server, game(server.port, 4, absence=ByVote(0)) as peers:
-        anna, bruno, carla, dario = peers
-        await disconnect(dario, anna)
-        await next_state_where(anna, lambda state: state.seats[3].seconds_left == 0)
-        await bruno.done(vote(bruno, 3))
-        state = await disconnect(bruno, anna)
-        assert tally(state, 3) == ([], 2)
-        await carla.done(vote(carla, 3))
-    async with served(tmp_path) as server, resumed(server.port, anna, carla) as (anna, carla):
-        await eventually(lambda: {1, 3} <= policy_of(server, [anna])._overdue)
-        assert server.lobby.tables[anna.code].state.votes == {3: {1, 2}}
-        await anna.socket.close()
-        await next_state_where(carla, held_by_bot(3))
-        assert server.lobby.tables[anna.code].state.bot_seats == {3}
 
 
 async def test_a_stopping_server_gives_no_seat_to_bots(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from engine.record import replayed
 from protocol.codes import Code
 from protocol.messages import (
     AddShare,
-    Arrange,
     ChangeSetting,
     ClientMessage,
     Done,
@@ -369,25 +368,6 @@ async def test_another_game_is_drawn_anew() -> None:
         assert len(answers) == 1
 
 
-async def test_who_changed_seats_meanwhile_is_called_in_the_new_one() -> None:
-    """Also the host, whose request it was."""
-    async with memory_server() as server, sharers(server.port, 2) as seated:
-        host, guest = (each.peer for each in seated)
-        await host.send(StartGame(host.next_id()))
-        draw = await seated[0].called()
-        await host.done(Arrange(host.next_id(), (1, 0)))
-        await host.done(seated[0].showing(draw))
-        seated[0].share = NEXT
-        await guest.until(DrawBegins)
-        await guest.done(seated[1].showing(draw))
-        seated[1].share = NEXT
-        for each in seated:
-            await each.show()
-        await begun(*(each.peer for each in seated))
-        assert (host.seat, guest.seat) == (1, 0)
-        assert draws_of(host).shares == (NEXT, NEXT)
-
-
 async def test_a_start_that_cannot_be_stored_is_refused(tmp_path: Path) -> None:
     """The draw is void, and the next one has another commitment and other shares."""
     async with running(Config(data=tmp_path)) as server, sharers(server.port, 2) as seated:
@@ -411,37 +391,6 @@ async def test_a_start_that_cannot_be_stored_is_refused(tmp_path: Path) -> None:
 
 
 # -- restarts ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("shown", [0, 1])
-async def test_a_restart_breaks_a_draw_off(tmp_path: Path, shown: int) -> None:
-    """Between commitment, shares and start: nothing of it is stored, and the next draw is another."""
-    # The server stops first, and then its clients.
-    async with contextlib.AsyncExitStack() as clients, running(Config(data=tmp_path)) as server:
-        seated = await clients.enter_async_context(sharers(server.port, 2))
-        host = seated[0].peer
-        start = StartGame(host.next_id())
-        await host.send(start)
-        first = await seated[0].called()
-        for each in seated[:shown]:
-            await each.peer.done(each.showing(first))
-        entries = table_of(server, [host]).state.entry_count
-    async with running(Config(data=tmp_path)) as server, contextlib.AsyncExitStack() as stack:
-        again = []
-        for each in seated:
-            peer = await stack.enter_async_context(connected(server.port))
-            peer.id = each.peer.id
-            message = Resume(peer.next_id(), each.peer.code, each.peer.token, pledge=pledge_of(NEXT))
-            assert isinstance(await peer.ask(message), Seated)
-            again.append(Sharer(peer, NEXT))
-        assert table_of(server, [again[0].peer]).state.entry_count == entries
-        await again[0].peer.send(start)
-        for each in again:
-            await each.show()
-        await begun(again[0].peer)
-        draws = draws_of(again[0].peer)
-        assert draws.commitment != first.commitment
-        assert draws.shares == (NEXT, NEXT)
 
 
 async def test_a_server_that_restarts_goes_on_with_the_same_draws(tmp_path: Path) -> None:

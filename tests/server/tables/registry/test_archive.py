@@ -274,10 +274,6 @@ def is_unattended(server: Running, code: str) -> bool:
     return table is None or table.unattended_since is not None
 
 
-def left_codes(left: list[list[Peer]]) -> list[str]:
-    return [peers[0].code for peers in left]
-
-
 async def test_tables_opened_at_once_archive_different_games(tmp_path: Path) -> None:
     """There is an unattended game for each of them, so none is refused."""
     openers, limits = 5, Limits(tables=5)
@@ -313,20 +309,6 @@ async def test_an_address_with_many_tables_makes_room_with_its_own(tmp_path: Pat
         table.state.opened = replace(table.state.opened, origin="elsewhere")
         await unattended_games(server, 8)
         assert server.lobby.tables[friends[0].code] is table
-
-
-async def test_games_of_one_address_do_not_displace_those_of_others(tmp_path: Path) -> None:
-    """An address beyond its share displaces its own games, also after a restart."""
-    limits = Limits(tables=1, archived_tables=6, archived_per_address=2)
-    async with running(Config(data=tmp_path, limits=limits)) as server:
-        (friends,) = await unattended_games(server, 1)
-    # After the restart, the same address has another pseudonym.
-    async with running(Config(data=tmp_path, limits=limits)) as server:
-        left = await unattended_games(server, 12)
-        archived = server.lobby._journal.archived
-        assert friends[0].code in archived
-        assert len(archived) == 6
-    assert codes_in_file(tmp_path, "archive") == {friends[0].code, *left_codes(left[6:11])}
 
 
 async def test_a_game_of_an_older_journal_shares_its_origin_with_no_other(tmp_path: Path) -> None:
