@@ -249,14 +249,14 @@ class ToldReport(Struct, frozen=True):
 class CopyReport(Struct, frozen=True):
     """How many bytes of the copy follow."""
 
-    bytes: int
+    size: int = msgspec.field(name="bytes")
 
 
 class SnapshotReport(Struct, frozen=True):
     """How many bytes of the journal follow; `listed` is the commit list of the same moment."""
 
     listed: bytes
-    bytes: int
+    size: int = msgspec.field(name="bytes")  # as an attribute, it would hide the type from Python 3.14
 
 
 class DrainReport(Struct, frozen=True):

@@ -210,7 +210,7 @@ def _seat(path: Path, code: str, player: str) -> int:
 def _backup(path: Path, arguments: argparse.Namespace) -> Any:
     report = backed_up(path, arguments.file)
     text = _("{file}: {size} bytes, complete.")
-    _say(arguments, text.format(file=arguments.file, size=report.bytes))
+    _say(arguments, text.format(file=arguments.file, size=report.size))
     return report
 
 

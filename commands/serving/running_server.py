@@ -162,7 +162,7 @@ def _served(file: Path) -> bool:
 def _writer_into(file: Path) -> Callable[[admin.CopyReport | admin.SnapshotReport, BinaryIO], None]:
     def write(report: admin.CopyReport | admin.SnapshotReport, source: BinaryIO) -> None:
         with os.fdopen(_private(file), "wb") as target:
-            copied(source, target, report.bytes)
+            copied(source, target, report.size)
             target.flush()
             os.fsync(target.fileno())
 
