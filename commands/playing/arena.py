@@ -39,6 +39,8 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
     arena.add_argument("--games", type=positive, default=100, metavar="NUMBER", help=meaning)
     meaning = _("the first brain has one seat in every game, and another brain has all the others")
     arena.add_argument("--alone", action="store_true", help=meaning)
+    meaning = _("games that the same brains play in a row, so that they can learn (default: 1)")
+    arena.add_argument("--series", type=positive, default=1, metavar="NUMBER", help=meaning)
     meaning = _("games to play at the same time, each on a core of its own (default: all cores)")
     arena.add_argument("-j", "--cores", type=positive, metavar="NUMBER", help=meaning)
     meaning = _("seed of the draws and the brains, to repeat the games (default: 1)")
@@ -77,7 +79,7 @@ def _schedule(arguments: argparse.Namespace) -> Schedule:
             brain_named(name)
         except NoSuchBrain as error:
             raise WrongUse(str(error)) from error
-    rounds = -(-arguments.games // arguments.players)
+    rounds = -(-arguments.games // (arguments.players * arguments.series))
     return Schedule(
         names,
         arguments.players,
@@ -85,6 +87,7 @@ def _schedule(arguments: argparse.Namespace) -> Schedule:
         arguments.seed,
         alone=arguments.alone,
         random_layout=arguments.random_layout,
+        series=arguments.series,
     )
 
 

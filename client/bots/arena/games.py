@@ -48,7 +48,7 @@ LEAST_ENTRANTS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """One game of the schedule: `number` counts from 1, `deal` and `rotation` from 0."""
+    """A series of games: `number` is that of the first, from 1; `deal` and `rotation` count from 0."""
 
     number: int
     deal: int
@@ -62,7 +62,8 @@ class Schedule:
 
     If the first brain is `alone`, it has one seat in every game, and another brain has all the others;
     otherwise every combination plays in which the seats are shared as evenly as possible. With a
-    `random_layout` the tiles are laid by chance, too.
+    `random_layout` the tiles are laid by chance, too. The same brains play a `series` of so many
+    games in a row, and can learn from each for the next.
     """
 
     names: tuple[str, ...]
@@ -71,6 +72,7 @@ class Schedule:
     seed: int
     alone: bool = False
     random_layout: bool = False
+    series: int = 1
 
     @property
     def combinations(self) -> list[Seating]:
@@ -84,10 +86,10 @@ class Schedule:
 
     @property
     def games(self) -> int:
-        return self.rounds * len(self.combinations) * self.players
+        return self.rounds * len(self.combinations) * self.players * self.series
 
     def pairings(self) -> Iterator[Pairing]:
-        numbers = itertools.count(1)
+        numbers = itertools.count(1, self.series)
         orders = [self._orders(combination) for combination in self.combinations]
         for deal in range(self.rounds):
             for circles in orders:
@@ -96,9 +98,9 @@ class Schedule:
                     seating = circle[rotation:] + circle[:rotation]
                     yield Pairing(next(numbers), deal, rotation, seating)
 
-    def chance(self, pairing: Pairing) -> random.Random:
-        """Return what decides the draws of the game: the same for all games of a round."""
-        return random.Random(f"{self.seed} deal {pairing.deal}")
+    def chance(self, pairing: Pairing, rematch: int = 0) -> random.Random:
+        """Return what decides the draws of a game of the series: the same for all of a round."""
+        return random.Random(f"{self.seed} deal {pairing.deal}" + f" rematch {rematch}" * (rematch > 0))
 
     def chance_of(self, pairing: Pairing, seat: int) -> random.Random:
         """Return the source of chance of the brain in a seat: the same whichever brains play, and how."""
@@ -180,9 +182,9 @@ class Player:
         return checked_command(self.name, returned)
 
 
-def begun(players: int, rng: random.Random, *, random_layout: bool = False) -> Game:
-    """Return a new game whose draws come from `rng`; the first seat starts."""
-    return Game.new(GameOptions(players, Seat(0), random_layout), RandomChance(rng))
+def begun(players: int, rng: random.Random, *, random_layout: bool = False, starting: int = 0) -> Game:
+    """Return a new game whose draws come from `rng`."""
+    return Game.new(GameOptions(players, Seat(starting), random_layout), RandomChance(rng))
 
 
 def played(game: Game, players: Sequence[Player]) -> GameEnded:
@@ -206,19 +208,40 @@ def played(game: Game, players: Sequence[Player]) -> GameEnded:
     return result
 
 
-def play(schedule: Schedule, pairing: Pairing, language: str, records: bool) -> GameOutcome:
-    """Play a game of the schedule; raises GameFailed, in this language."""
+def play(schedule: Schedule, pairing: Pairing, language: str, records: bool) -> list[GameOutcome]:
+    """Play a series of the schedule; raises GameFailed, in this language."""
     names = [schedule.names[entrant] for entrant in pairing.seating]
     players = [
         Player(name, _choice(name), schedule.chance_of(pairing, seat)) for seat, name in enumerate(names)
     ]
-    game = begun(len(players), schedule.chance(pairing), random_layout=schedule.random_layout)
+    return [
+        _play(schedule, pairing, players, rematch, language=language, records=records)
+        for rematch in range(schedule.series)
+    ]
+
+
+def _play(
+    schedule: Schedule,
+    pairing: Pairing,
+    players: Sequence[Player],
+    rematch: int,
+    *,
+    language: str,
+    records: bool,
+) -> GameOutcome:
+    """Play one game of a series, in which the next seat starts; the outcome begins with that seat."""
+    number, names = pairing.number + rematch, seat_names([player.name for player in players])
+    starting = rematch % len(players)
+    chance = schedule.chance(pairing, rematch)
+    game = begun(len(players), chance, random_layout=schedule.random_layout, starting=starting)
+    for player in players:
+        player.times = []
     with speaking(language):
         try:
             result = played(game, players)
         except BrainFailed as error:
-            raise GameFailed(pairing.number, str(error), recorded(game.events, seat_names(names))) from error
-    seats = tuple(
+            raise GameFailed(number, str(error), recorded(game.events, names)) from error
+    seats = [
         SeatOutcome(
             entrant,
             1 / len(result.winners) if seat in result.winners else 0.0,
@@ -231,8 +254,9 @@ def play(schedule: Schedule, pairing: Pairing, language: str, records: bool) -> 
         for seat, (entrant, tally, player) in enumerate(
             zip(pairing.seating, result.tallies, players, strict=True)
         )
-    )
-    return GameOutcome(pairing.number, seats, recorded(game.events, seat_names(names)) if records else None)
+    ]
+    record = recorded(game.events, names) if records else None
+    return GameOutcome(number, (*seats[starting:], *seats[:starting]), record)
 
 
 def seat_names(names: Sequence[str]) -> list[str]:
@@ -274,7 +298,7 @@ async def play_all(
     async def play_in_turn(pairings: Iterator[Pairing]) -> None:
         for pairing in pairings:
             try:
-                outcome = await in_process(
+                outcomes = await in_process(
                     play,
                     schedule,
                     pairing,
@@ -286,7 +310,8 @@ async def play_all(
             except ProcessesLost as error:
                 text = _("The process that played game {number} ended, {n} times in a row.")
                 raise GameNotPlayed(text.format(number=pairing.number, n=ATTEMPTS)) from error
-            finished(outcome)
+            for outcome in outcomes:
+                finished(outcome)
 
     try:
         async with asyncio.TaskGroup() as tasks:

@@ -160,6 +160,7 @@ def as_json(schedule: Schedule, played: int, found: Sequence[Standing], *, times
         "seed": schedule.seed,
         "alone": schedule.names[0] if schedule.alone else None,
         "random_layout": schedule.random_layout,
+        "series": schedule.series,
         "games": played,
         "planned": schedule.games,
         "brains": [_brain_json(standing, times=times) for standing in found],

@@ -1,8 +1,10 @@
 """Games of an arena: the same wherever they are played, and what happens when one fails."""
 
 import asyncio
+import itertools
 import logging
 import random
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,7 +48,8 @@ def again(_number: int) -> None:
 async def test_a_game_is_the_same_wherever_it_is_played() -> None:
     """In this process or in others, in any order; a search decides by its chance too."""
     schedule = Schedule(("greedy", "search:100"), 2, 1, seed=5, random_layout=True)
-    here = [play(schedule, pairing, "en", records=True) for pairing in schedule.pairings()]
+    pairings = schedule.pairings()
+    here = [outcome for pairing in pairings for outcome in play(schedule, pairing, "en", records=True)]
     there: list[GameOutcome] = []
     await play_all(schedule, 2, there.append, again, records=True)
     there.sort(key=lambda outcome: outcome.number)
@@ -196,6 +199,36 @@ def test_a_brain_may_name_pieces_and_fields_by_plain_strings() -> None:
     failing = Player("mine", no_such_piece, random.Random(1))
     with pytest.raises(BrainFailed, match="There is no Xm in your hand"):
         played(begun(2, random.Random(1), random_layout=True), [failing, failing])
+
+
+def test_brains_learn_from_game_to_game_of_a_series(module: Callable[[str], Path]) -> None:
+    """Another seat starts each time, and the next series is again one of strangers."""
+    written = module("").parent / "brainy.py"
+    with written.open("a", encoding="utf-8") as file:
+        file.write(LEARNER)
+    schedule = Schedule(("brainy:learner", "random"), 2, 1, seed=5, random_layout=True, series=3)
+    played_series = [play(schedule, pairing, "en", records=True) for pairing in schedule.pairings()]
+    outcomes = list(itertools.chain(*played_series))
+    assert [outcome.number for outcome in outcomes] == list(range(1, schedule.games + 1))
+    assert [outcome.seats[0].entrant for outcome in outcomes] == [0, 1, 0, 1, 0, 1]
+    learned = (written.parent / "mark").read_text(encoding="utf-8").split()
+    assert learned == ["0", "1", "2"] * 2
+    laid = {re.findall("^tile.*", outcome.record or "", re.MULTILINE)[1] for outcome in outcomes}
+    assert len(laid) == schedule.series
+
+
+LEARNER = """
+class Learner:
+    def __init__(self, games):
+        self.games = games
+    def __call__(self, view, legal, rng):
+        return next(legal.commands())
+    def game_over(self, view):
+        with MARK.open("a") as file:
+            print(self.games, file=file)
+        return Learner(self.games + 1)
+learner = Learner(0)
+"""
 
 
 def test_brains_learn_from_the_end_of_a_game() -> None:
