@@ -128,6 +128,16 @@ async def test_a_record_that_was_written_before_a_kill_is_not_written_again(tmp_
     assert [each.stat().st_mtime_ns for each in records.iterdir()] == [before]
 
 
+async def test_a_time_that_makes_no_sense_costs_one_record(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever has changed it in the database ends no server."""
+    async with Tasks() as tasks:
+        records = Records(tmp_path, None, Journal(), tasks, ManualClock())
+        records.game_over("ONCE", (), ("Anna", "Bruno"), 2**60)
+    assert "the record could not be written" in caplog.text
+
+
 async def test_a_record_that_fails_keeps_no_other_from_being_written(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
