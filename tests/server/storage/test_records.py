@@ -133,7 +133,7 @@ async def test_a_time_that_makes_no_sense_costs_one_record(
 ) -> None:
     """Whoever has changed it in the database ends no server."""
     async with Tasks() as tasks:
-        records = Records(tmp_path, None, Journal(), tasks, ManualClock())
+        records = Records(tmp_path, None, NoJournal(), tasks, ManualClock())
         records.game_over("ONCE", (), ("Anna", "Bruno"), 2**60)
     assert "the record could not be written" in caplog.text
 
