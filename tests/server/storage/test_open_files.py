@@ -364,11 +364,11 @@ async def test_a_crowd_that_asks_for_the_health_page_writes_little() -> None:
 
     async def probe() -> None:
         tried.append(None)
-        health.settled(failed=False)
+        tracked.settled(failed=False)
 
-    health = Health(probe)
+    tracked = Health(probe)
     for _ in range(2):
-        assert await asyncio.gather(*(health.answers() for _ in range(10))) == [True] * 10
+        assert await asyncio.gather(*(tracked.answers() for _ in range(10))) == [True] * 10
     assert len(tried) == 1
 
 
