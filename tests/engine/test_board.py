@@ -38,14 +38,9 @@ def test_six_turns_make_a_full_one(cell: Hex) -> None:
     assert turns[6] == cell
 
 
-def test_a_turn_leads_to_the_next_direction() -> None:
-    """R2.1: directions are listed clockwise, and a turn is clockwise too."""
-    for index, direction in enumerate(DIRECTIONS):
-        assert rotated(direction, 1) == DIRECTIONS[(index + 1) % 6]
-
-
-def test_hills_lie_where_the_rules_put_them() -> None:
-    """R2.2: the outer hills, rotations of the first one, are those that the rules list."""
+def test_directions_and_hills_follow_by_turns() -> None:
+    """R2.1, R2.2: directions are listed clockwise, and hills are where the rules list them."""
+    assert [rotated(direction, 1) for direction in DIRECTIONS] == [*DIRECTIONS[1:], DIRECTIONS[0]]
     assert HILLS[1:] == ((2, 1), (-1, 3), (-3, 2), (-2, -1), (1, -3), (3, -2))
 
 

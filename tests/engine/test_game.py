@@ -355,15 +355,6 @@ def test_a_command_is_accepted_if_and_only_if_it_is_listed(game: Game, seed: int
     assert game.view == before == fresh.view
 
 
-@given(games(), seeds)
-def test_a_random_command_is_legal(game: Game, seed: int) -> None:
-    """R3.3, R4.1: whatever the moment, the game accepts it."""
-    if (legal := game.legal()) is not None:
-        command = random_command(legal, random.Random(seed))
-        assert command in game.legal_commands()
-        game.apply(command)
-
-
 @pytest.mark.parametrize("legal", [LAYS, PLACES], ids=["lays", "places"])
 def test_every_legal_command_is_equally_likely(legal: Legal) -> None:
     """Random play prefers nothing."""

@@ -45,11 +45,8 @@ async def shown(url: str) -> list[SeatAnswer]:
 async def test_what_will_not_change_is_asked_once(answer: ServerMessage, seen: SeatAnswer) -> None:
     async with scripted(answering(answer)) as url:
         assert await shown(url) == [seen]
-
-
-async def test_a_server_that_does_not_know_the_question_is_not_asked() -> None:
     async with scripted(answering(welcome=Welcome(1, "an older one"))) as url:
-        assert await shown(url) == []
+        assert await shown(url) == []  # which does not know the question, and is not asked
 
 
 async def test_a_table_at_another_server_is_asked_for_there() -> None:

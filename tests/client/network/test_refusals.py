@@ -82,24 +82,15 @@ def test_the_engine_gives_every_fact_of_its_sentences(fault: Fault) -> None:
         assert facts_in(fault.text) <= {*refused.value.about}
 
 
-def test_an_unknown_refusal_is_shown_in_the_servers_words() -> None:
-    """A newer server may have more codes or other facts."""
+def test_what_a_strange_server_says_is_safe_to_show() -> None:
+    """A newer one may have more codes or other facts, a hostile one control characters and odd seats."""
+    assert "\x1b" not in describe_refusal(Refused(Code.TABLE_CLOSED, "", about={"table": "\x1b[2J"}))
+    assert "\x1b" not in describe_refusal(Refused(Code.TABLE_CLOSED, "\x1b[2J")) + describe_closing("\x1b[2J")
+    about = {"seat": "-1", "seconds": "x"}
+    assert describe_refusal(Refused(Code.TOO_EARLY, "", about=about)).count("-1") == 1
     speak("it")
     assert describe_refusal(Refused("too-late", "Too \x1blate.")) == "Too \\x1blate."
     assert describe_refusal(Refused("position-taken", "Not there.", about={"where": "3"})) == "Not there."
-
-
-def test_seats_that_are_not_numbers_are_left_alone() -> None:
-    """The facts come from a server that may be hostile."""
-    about = {"seat": "-1", "seconds": "x"}
-    assert describe_refusal(Refused(Code.TOO_EARLY, "", about=about)).count("-1") == 1
-
-
-def test_facts_are_safe_to_show() -> None:
-    """A hostile server cannot send control characters to the terminal."""
-    assert "\x1b" not in describe_refusal(Refused(Code.TABLE_CLOSED, "", about={"table": "\x1b[2J"}))
-    assert "\x1b" not in describe_refusal(Refused(Code.TABLE_CLOSED, "\x1b[2J"))
-    assert "\x1b" not in describe_closing("\x1b[2J")
 
 
 def test_the_client_refuses_a_name_in_the_same_words() -> None:

@@ -131,11 +131,6 @@ def test_a_snapshot_does_not_make_a_client_forget() -> None:
         assert check.fault in {Mismatch.TILES, Doubt.COMMITMENT}
 
 
-def test_a_game_that_begins_twice_is_noticed() -> None:
-    """A server cannot begin again when it has seen what is drawn."""
-    assert witnessed([*HONEST.events[:4], *HONEST.events], called()).fault is Doubt.COMMITMENT
-
-
 def start_with(**changes: object) -> Callable[[Draws], Draws]:
     return lambda draws: replace(draws, **changes)  # type: ignore[arg-type]
 
@@ -164,11 +159,17 @@ def test_what_changed_after_the_call_is_noticed(change: Callable[[Draws], Draws]
     assert note_on_draws([check]) == "draws that are wrong"
 
 
-def test_draws_that_are_not_told_of_after_a_call_are_noticed() -> None:
-    """A game that says nothing of its draws, after shares were called for."""
+def test_what_does_not_fit_the_call_is_noticed() -> None:
+    """A game that says nothing of its draws, that begins twice, or whose seed is another one or not shown."""
     events = [replace(HONEST.view.start, draws=None), *HONEST.events[1:]]
     assert witnessed(events, called()).fault is Doubt.COMMITMENT
     assert witnessed(events) == DrawsCheck()  # a server with a fixed seed, or an old one
+    assert witnessed([*HONEST.events[:4], *HONEST.events], called()).fault is Doubt.COMMITMENT
+    ended = HONEST.events[-1]
+    assert isinstance(ended, GameEnded)
+    for seed in (None, Bytes32("0" * 64)):
+        check = witnessed([*HONEST.events[:-1], replace(ended, seed=seed)], called())
+        assert check.fault is Mismatch.SEED
 
 
 @pytest.mark.parametrize(
@@ -188,14 +189,6 @@ def test_a_game_is_the_one_that_was_to_be_drawn(
     chance = SharedChance(SEED, SHARES)
     game = played_game(chance, random_layout=random_layout, starting=starting)
     assert witnessed(game.events, called(), table=table).fault is fault
-
-
-def test_a_seed_that_does_not_fit_or_is_not_shown_is_noticed() -> None:
-    ended = HONEST.events[-1]
-    assert isinstance(ended, GameEnded)
-    for seed in (None, Bytes32("0" * 64)):
-        check = witnessed([*HONEST.events[:-1], replace(ended, seed=seed)], called())
-        assert check.fault is Mismatch.SEED
 
 
 def test_missing_shares_and_broken_draws_are_told() -> None:

@@ -116,18 +116,14 @@ def test_a_file_may_be_meant_instead(
     assert run("show", "1") == run("show", "2") != latest
 
 
-def test_a_board_is_exported(run: Run, tmp_path: Path) -> None:
-    """As a picture, text or JSON, at any move."""
+def test_a_board_is_exported_and_a_game_analysed(run: Run, tmp_path: Path) -> None:
+    """As a picture, text or JSON, at any move; what is wrong is told as for a file."""
+    assert "--simulations takes" in run("analyse", "KRTB", "--simulations", "5", code=2)
+    assert "there is no game 'NONE'" in run("analyse", "NONE", code=2)
     picture = tmp_path / "board.svg"
     assert run("export", "1", "--svg", str(picture)) == ""
     assert picture.read_text(encoding="utf-8").startswith("<svg")
     assert run("export", "1", "--text", "-") != run("export", "1", "--text", "-", "--at", "0")
-
-
-def test_a_game_is_analysed(run: Run) -> None:
-    """With the options of `palatinus analyse`, and its refusals."""
-    assert "--simulations takes" in run("analyse", "KRTB", "--simulations", "5", code=2)
-    assert "there is no game 'NONE'" in run("analyse", "NONE", code=2)
 
 
 def test_standings_count_games_wins_and_points(run: Run) -> None:

@@ -64,22 +64,15 @@ def test_the_key_begins_the_analysis_once() -> None:
     assert after(stopped(analysed(ui, analysis_of(recording))), "y")[1] is None
 
 
-def test_a_program_that_cannot_analyse_offers_nothing() -> None:
-    """As for guests, whose searches would run on the host's computer."""
+def test_what_cannot_be_analysed() -> None:
+    """An unfinished game, which is said; guests are offered nothing, as the host's computer would search."""
     ui = begun(can_analyse=False)
     assert not is_offered(ui, Act.ANALYSE)
     assert after(ui, "y")[1] is None
-
-
-def test_an_unfinished_game_is_not_analysed() -> None:
-    """The page says why."""
-    game = played(GameOptions(3, random_layout=True), seed=1, commands=20)
-    recording = Recording.of(game.events, {})
-    ui = open_record(recording, 0, recording.all_eyes, can_analyse=True)
-    told, request = after(ui, "y")
+    recording = Recording.of(played(GameOptions(3, random_layout=True), seed=1, commands=20).events, {})
+    told, request = after(open_record(recording, 0, recording.all_eyes, can_analyse=True), "y")
     assert request is None
-    assert told.notice is not None
-    assert "Only a finished game" in told.notice.text
+    assert "Only a finished game" in notice_of(told)
 
 
 def test_escape_stops_the_analysis_first() -> None:
@@ -142,14 +135,10 @@ def shown(players: int, stop: int, judged: int | None = None) -> Ui:
 @pytest.mark.parametrize("size", ["80x24", "120x40"])
 @pytest.mark.parametrize("players", [2, 5])
 def test_a_record_with_chances(players: int, size: str) -> None:
-    """They are as everybody can see in tests/client/ui/screens."""
+    """As everybody can see in tests/client/ui/screens; in ASCII, digits stand for tens of per cent."""
     width, height = map(int, size.split("x"))
     ui = shown(players, 22 if players == 2 else 30)
     assert_screen(f"chances-{players}-{size}", text_of(drawn(ui, seen_in(ui), UNICODE, width, height)))
-
-
-def test_chances_in_ascii() -> None:
-    """Digits stand for tens of per cent."""
     ui = shown(3, 18, judged=20)
     assert_screen("chances-ascii", text_of(drawn(ui, seen_in(ui), ASCII, 80, 24)))
 

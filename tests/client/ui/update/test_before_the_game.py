@@ -60,6 +60,9 @@ def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
     held = replace(ui, page=Lobby(TABLES, frozenset({"ABCD"})))
     assert request_after(held, LOBBY, "down", "enter") == requests.Join("ABCD")
     assert request_after(ui, LOBBY, "j", "k", "w") == requests.Watch("KXQT")
+    clicked, request = updated(ui, ChooseLine(1), LOBBY)
+    assert (lobby_of(clicked).chosen, request) == (1, None)
+    assert updated(clicked, ChooseLine(1), LOBBY)[1] == requests.Watch("ABCD")
     vacant = Lobby((TableSummary("KXQT", "Bob", 3, 2, "playing", vacant=1),))
     assert request_after(replace(ui, page=vacant), LOBBY, "enter") == requests.Join("KXQT")
     assert after(ui, LOBBY, "down", "down", "down", "w").notice is not None
@@ -80,13 +83,6 @@ def test_the_lobby_chooses_who_starts() -> None:
     assert opened == [requests.Open(3, starting=seat) for seat in (None, Seat(0), Seat(1), Seat(2), None)]
     assert request_after(ui, LOBBY, *"ss2", "o") == requests.Open(2, starting=Seat(1))
     assert request_after(ui, LOBBY, *"sss2", "o") == requests.Open(2)
-
-
-def test_clicks_in_the_lobby() -> None:
-    """The first click chooses a line, and the second confirms it."""
-    ui, request = updated(Ui("Ann", page=Lobby(TABLES)), ChooseLine(1), LOBBY)
-    assert (lobby_of(ui).chosen, request) == (1, None)
-    assert updated(ui, ChooseLine(1), LOBBY)[1] == requests.Watch("ABCD")
 
 
 def test_the_lobby_chooses_the_absence_policy() -> None:
