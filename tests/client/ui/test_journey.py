@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from client.ui.at_table import HEX_POSITIONS, step
+from client.ui import at_table
 from client.ui.draw.board import SMALL
 from client.ui.keys import Way
 from client.ui.lessons.pages import PAGES as LESSONS
@@ -38,12 +38,12 @@ def text_on(terminal: Terminal, cell: Hex) -> str:
 
 
 def cursor(terminal: Terminal) -> Hex | None:
-    return next((cell for cell in HEX_POSITIONS if text_on(terminal, cell).startswith("▐")), None)
+    return next((cell for cell in at_table.HEX_POSITIONS if text_on(terminal, cell).startswith("▐")), None)
 
 
 def empty_hexes(terminal: Terminal) -> list[Hex]:
     """Return the hexes that show a field's name instead of a piece."""
-    return [cell for cell in HEX_POSITIONS if re.search(r"[A-G][1-6]", text_on(terminal, cell))]
+    return [cell for cell in at_table.HEX_POSITIONS if re.search(r"[A-G][1-6]", text_on(terminal, cell))]
 
 
 def way_to(start: Hex, goal: Hex) -> list[str]:
@@ -53,7 +53,7 @@ def way_to(start: Hex, goal: Hex) -> list[str]:
     while goal not in ways:
         cell = edge.popleft()
         for key, way in WAYS.items():
-            there = step(cell, way)
+            there = at_table.step(cell, way)
             if there not in ways:
                 ways[there] = [*ways[cell], key]
                 edge.append(there)
