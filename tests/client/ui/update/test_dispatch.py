@@ -186,6 +186,11 @@ def test_a_tile_is_turned_moved_among_open_positions_and_laid() -> None:
         assert request_after(ui, model, *keys) == lay
     for key in ("escape", "backspace"):
         assert after(ui, model, "r", "right", key) == ui
+    start = played(GameOptions(3), 1, 0)
+    at_first = model_of(start, start.view.turn)  # where every position is open
+    assert start.view.turn is not None
+    for key, position in (("right", 2), ("left", 6), ("down", 2), ("up", 6)):
+        assert request_after(Ui("Ann"), at_first, key, "enter") == LayTile(start.view.turn, position, 0)
     closed = next(position for position in range(1, 7) if position not in model.legal.positions)
     told = notice_of(after(ui, model, str(closed)))
     assert all(str(position) in told for position in model.legal.positions)
@@ -262,6 +267,7 @@ def test_a_piece_is_picked_and_placed() -> None:
     ui = with_cursor(ui, model.view.layout.hexes[field])
     for keys, piece in (
         (["2", "enter"], "Em*"),
+        (["tab", "tab", " "], "Em*"),
         (["tab", "tab", "s-tab", " "], "Em"),
         (["s-tab", "enter"], "Es"),
     ):
