@@ -26,6 +26,7 @@ from client.player.terminal import (
     Theme,
     choose_calling,
     choose_colouring,
+    choose_plain,
 )
 from commands.display_options import add_drawing, set_display_defaults
 from commands.parsing import (
@@ -100,6 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     speak(_language(words))
     try:
         arguments = build_parser().parse_args(words)
+        choose_plain(plain=arguments.plain)
         choose_colouring(Colouring(Theme(arguments.theme), Colours(arguments.colours)))
         notices = None if arguments.notices is None else Notices(arguments.notices)
         choose_calling(CallingOptions(arguments.bell, arguments.title, notices))

@@ -32,6 +32,8 @@ def add_drawing(command: argparse.ArgumentParser, *, playing: bool = False) -> N
     They may come before a command as well as after it: a command keeps what was given before it.
     """
     group = command.add_argument_group(_("screen"), argument_default=argparse.SUPPRESS)
+    meaning = _("print lines of text and read typed lines: for screen readers, slow lines and scripts")
+    group.add_argument("--plain", action="store_true", help=meaning)
     if playing:
         meaning = _("ask for confirmation before every move")
         group.add_argument("--confirm", action="store_true", help=meaning)
@@ -56,6 +58,7 @@ def set_display_defaults(parser: argparse.ArgumentParser) -> None:
     """Set the defaults of the options that are given neither before nor after a command."""
     parser.set_defaults(
         confirm=False,
+        plain=False,
         ascii=False,
         theme=Theme.AUTO.value,
         colours=Colours.AUTO.value,

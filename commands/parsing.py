@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from client.language import LANGUAGES, N_, _, describe_reason, yes_letters
+from client.player.terminal import plain_chosen
 from server.errors import HostError
 
 WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})  # types of terminals
@@ -119,14 +120,22 @@ def translated_facts(about: Mapping[str, object]) -> dict[str, str]:
     return {name: describe_reason(fact) if name == "reason" else str(fact) for name, fact in about.items()}
 
 
-def need_terminal() -> None:
-    """Raise WrongUse unless there is a terminal that can show the screen."""
+def need_terminal(*, pages: bool = False) -> None:
+    """Raise WrongUse unless there is a terminal that can show the screen, or lines of text will do.
+
+    They do not where the player chooses on `pages`.
+    """
+    if plain_chosen(os.environ):
+        if pages:
+            words = "palatinus play, palatinus join ADDRESS, palatinus learn, palatinus replay FILE"
+            raise WrongUse(_("in lines of text, say what you want: {words}").format(words=words))
+        return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise WrongUse(_("this needs a terminal; see palatinus --help for commands that work without one"))
+        raise WrongUse(_("this needs a terminal; without one, use --plain"))
     if (term := os.environ.get("TERM", "")) in WITHOUT_SCREEN and sys.platform != "win32":
         text = _(
             "a terminal of the type {term} cannot show the game: use another one, set TERM to what it is, "
-            "or see palatinus --help for commands that work without one"
+            "or use --plain"
         )
         raise WrongUse(text.format(term=term or '""'))
 

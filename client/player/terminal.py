@@ -75,6 +75,20 @@ def chosen_colouring() -> Colouring:
     return _chosen
 
 
+_plain = False
+
+
+def choose_plain(*, plain: bool) -> None:
+    """Show lines of text from here on, or a screen again."""
+    global _plain  # noqa: PLW0603 - a process has one terminal
+    _plain = plain
+
+
+def plain_chosen(environment: Mapping[str, str]) -> bool:
+    """Return whether lines of text are wanted, or all that the terminal can show."""
+    return _plain or environment.get("TERM") == "dumb"
+
+
 class Notices(enum.StrEnum):
     """The escape sequence for desktop notices; `AUTO` if the environment decides."""
 

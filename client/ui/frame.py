@@ -9,6 +9,7 @@ from typing import Final, Protocol, TypeAlias
 from msgspec import Struct
 from prompt_toolkit.utils import get_cwidth
 
+from client.language import labelled
 from client.ui.keys import Action
 from engine.pieces import People
 
@@ -16,6 +17,8 @@ Fragment: TypeAlias = tuple[str, str]  # a style and a text, as prompt_toolkit d
 Line: TypeAlias = tuple[Fragment, ...]
 
 EMPTY: Final[Line] = ()
+WIDE: Final = 1000  # columns: a line that wide is not wrapped, and what stands at its ends is far apart
+_FAR_APART: Final = re.compile(" {3,}")
 READ_ON: Final = "... (m)"  # for the rest of a text, where that key shows it
 
 
@@ -29,6 +32,13 @@ def width_of(content: Line) -> int:
 
 def plain(content: Line) -> str:
     return "".join(text for _, text in content)
+
+
+def spoken(lines: Iterable[Line]) -> list[str]:
+    """Return drawn lines as text to be read aloud: what stands at both ends of a line belongs together."""
+    texts = (plain(content).strip().lstrip("►> ") for content in lines)
+    parts = (_FAR_APART.split(text, maxsplit=1) for text in texts if text)
+    return [re.sub(" +", " ", labelled(*part) if len(part) > 1 else part[0]) for part in parts]
 
 
 def cut(text: str, width: int) -> str:

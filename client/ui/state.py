@@ -1,7 +1,7 @@
 """The UI state: the screen, its overlay, what was said, and what all screens share."""
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Self, TypeAlias
 
@@ -140,6 +140,10 @@ class Screen:
     def drawing(self, ui: "Ui", model: TableModel, glyphs: GlyphSet) -> Drawing:
         """Return the screen, ready to be drawn at any size."""
         raise NotImplementedError
+
+    def words(self, ui: "Ui", model: TableModel) -> Sequence[str]:
+        """Return what a player who does not see the screen is told of it; the log is told besides."""
+        return ()
 
     @property
     def game(self) -> "Screen | None":

@@ -54,17 +54,17 @@ class Panel(Struct, frozen=True):
 
     def of_game(self, height: int) -> Block:
         """Return the panel while the game runs; where `height` is short, without its empty lines."""
-        rows = [*self._players(), BLANK]
+        rows = [*self.players(), BLANK]
         if isinstance(self.model.legal, LegalLays):
             rows += self._laying(self.model.legal)
         else:
-            rows += [*self._hand(), BLANK] if self.model.seat is not None else []
-            rows += self._field()
+            rows += [*self.hand(), BLANK] if self.model.seat is not None else []
+            rows += self.field()
         if len(rows) > height:
             rows = [row for row in rows if row is not BLANK]
         if len(rows) > height and not isinstance(self.model.legal, LegalLays):
-            brief = self._field(brief=True)
-            rows = [*rows[: len(rows) - len(self._field())], *brief]
+            brief = self.field(brief=True)
+            rows = [*rows[: len(rows) - len(self.field())], *brief]
         return block_of(rows, self.width)
 
     def of_hand(self, height: int, *, field_wanted: bool) -> Block:
@@ -72,9 +72,9 @@ class Panel(Struct, frozen=True):
 
         With `field_wanted`, pieces of which none is left make room for it.
         """
-        hand, here = self._hand(), self._field(brief=True)
+        hand, here = self.hand(), self.field(brief=True)
         ways = [[*hand, BLANK, *here], [*hand, *here]]
-        ways += [[*self._hand(all_kinds=False), *here]] if field_wanted else []
+        ways += [[*self.hand(all_kinds=False), *here]] if field_wanted else []
         return block_of(next((rows for rows in ways if len(rows) <= height), hand), self.width)
 
     def of_tile(self) -> Block:
@@ -83,12 +83,12 @@ class Panel(Struct, frozen=True):
         return block_of(self._laying(legal) if isinstance(legal, LegalLays) else [], self.width)
 
     def of_field(self) -> Block:
-        return block_of(self._field(brief=True), self.width)
+        return block_of(self.field(brief=True), self.width)
 
     def _heading(self, left: str, right: str = "") -> Row:
         return heading(left, self.width, right)
 
-    def _players(self) -> list[Row]:
+    def players(self) -> list[Row]:
         """Return the players: their peoples, turn and absence, and how many pieces each has left."""
         return [
             self._heading(_("PLAYERS"), _("to place")),
@@ -106,7 +106,7 @@ class Panel(Struct, frozen=True):
         away = line(f" {note}", "class:away") if note else EMPTY
         return ends(left, beside(away, line(f" {self.view.remaining[seat]:>2}", mine)), self.width)
 
-    def _hand(self, *, all_kinds: bool = True) -> list[Row]:
+    def hand(self, *, all_kinds: bool = True) -> list[Row]:
         """Return the hand, numbered; what may not be placed now is grey, or left out if none is left."""
         pieces = at_table.hand(self.model)
         left = sum(each.count for each in pieces)
@@ -149,7 +149,7 @@ class Panel(Struct, frozen=True):
             rows.append((content, Act.CONFIRM if chosen else Pick(position)))
         return rows
 
-    def _field(self, *, brief: bool = False) -> list[Row]:
+    def field(self, *, brief: bool = False) -> list[Row]:
         """Return what is known of the hex pointed at, and what the chosen piece would do there.
 
         `brief` leaves out what the scoring of a piece already there would bring.

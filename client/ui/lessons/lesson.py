@@ -14,7 +14,7 @@ from client.ui.at_table import step
 from client.ui.draw.board import Marks
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import AroundGame, scrolled, small_table_block
-from client.ui.frame import EMPTY, Block, Drawing, Line, beside, ends, line, wrapped
+from client.ui.frame import EMPTY, WIDE, Block, Drawing, Line, beside, ends, line, spoken, wrapped
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, Key, PointAt, Way
 from client.ui.lessons import goals
 from client.ui.lessons.pages import NAMES, PAGES, LessonPage, Shown
@@ -24,7 +24,7 @@ from client.ui.screens.playing import Playing, PlayingDrawing, in_hand
 from client.ui.screens.scoring import Result, ResultDrawing, Scene, Scoring, ScoringDrawing, at_step, step_of
 from client.ui.state import Notice, Outcome, Screen, Ui, those, with_game
 from client.ui.texts.games import amounts, describe_influence, describe_soldier
-from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from client.ui.texts.people import names_at
 from engine.errors import IllegalCommand
 from engine.events import Command, Event, Influence, Place
@@ -134,6 +134,12 @@ class Lesson(Screen):
             assert isinstance(table, Scoring | Result)  # noqa: S101 - what else is there of a game that is over
             game = LessonScoringDrawing(ui, model, glyphs, step_of(table, view), view, self)
         return LessonDrawing(game, glyphs, self, ui.name, ui.log)
+
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        scored = () if isinstance(self.table, Playing) else self.table.words(ui, model)
+        hint = _("In lines of text, field B3 points at it, m A1 places a merchant, lay 1 2 lays a tile.")
+        text = spoken(lesson_text(self, glyphs_to_read(), WIDE))
+        return (*text, *((hint,) if self.number == 0 else ()), *scored)
 
     @property
     def game(self) -> Screen:

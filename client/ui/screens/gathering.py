@@ -1,6 +1,6 @@
 """A table before its game: who sits there, and what it is waiting for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,12 +10,12 @@ from client.tables.table import TableModel
 from client.typed_text import describe_found_as, loopback
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import ServerPage, short_list
-from client.ui.frame import EMPTY, Block, Drawing, Line, beside, chips, line, paragraphs
+from client.ui.frame import EMPTY, WIDE, Block, Drawing, Line, beside, chips, line, paragraphs, spoken
 from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.screens.menu import MenuPage, TableMenu, free_seats, line_of_own_people
 from client.ui.screens.overlays import Quitting
 from client.ui.state import Notice, Outcome, Screen, Ui, closed_for_good, those
-from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from client.ui.texts.people import PEOPLES, names_of, spectator_name
 from client.ui.texts.tables import HINTS, PRIVATE, SPECTATORS, describe_policy, describe_starting
 from engine.pieces import People
@@ -72,6 +72,9 @@ class Gathering(Screen):
 
     def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
         return GatheringDrawing(ui, model, glyphs)
+
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        return spoken(gathering_block(ui, model, glyphs_to_read(), WIDE).lines)
 
 
 def _said_ready(ui: Ui, model: TableModel) -> Outcome:
@@ -149,7 +152,7 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
         lines += [beside(line("    "), text) for text in paragraphs([watching], width - 6, "class:faint")]
         lines.append(EMPTY)
     lines += [beside(line("  "), text) for text in paragraphs([_waits_for(state, model)], width - 4)]
-    if special := list(_set_up(state)):
+    if special := list(set_up(state)):
         so = _("At this table: {settings}.").format(settings=parted(special))
         lines += [beside(line("  "), text) for text in paragraphs([so], width - 4, "class:faint")]
     if not ui.capabilities.private and any(each.name is None for each in state.seats):
@@ -157,7 +160,7 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
     return Block(tuple(lines))
 
 
-def _set_up(state: TableState) -> Iterator[str]:
+def set_up(state: TableState) -> Iterator[str]:
     for switch, unusual in ((PRIVATE, True), (SPECTATORS, False), (HINTS, True)):
         if switch.is_on(state) == unusual:
             yield switch.describe(on=unusual)

@@ -1,6 +1,6 @@
 """The lobby: the list of tables, the settings of a new one, who is online, and the chat."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -127,6 +127,11 @@ class Lobby(Screen):
 
     def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
         return LobbyDrawing(ui, model, glyphs, self)
+
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        if ui.capabilities.private:
+            return ()
+        return (_("You are in the lobby. Type tables for the list, join and a table's code, or open 3."),)
 
 
 def _at_line(ui: Ui, lobby: Lobby, number: int) -> Ui:

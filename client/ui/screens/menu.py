@@ -135,6 +135,11 @@ class TableMenu(Overlay):
         drawn = small_menu if small else menu_block
         return drawn(ui, self, model, glyphs, (width, height)), 0
 
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        lines = choices(self.page, model, ui.capabilities.levels, ui.talk)
+        told = (f"{number}. {each.text}" for number, each in enumerate(lines, start=1))
+        return (_(self.page.value), *told, _("Type a number, or back."))
+
 
 def may_end(model: TableModel) -> bool:
     """Return whether the player can end the game: as the host of a running one."""

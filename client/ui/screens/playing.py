@@ -1,5 +1,6 @@
 """A running game: laying a tile, placing a piece, looking at the board; and one that its host has ended."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,8 +17,9 @@ from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, K
 from client.ui.screens.gathering import GatheringDrawing
 from client.ui.screens.scoring import LEAVE, REMATCH, left_or_again, not_again
 from client.ui.state import Notice, Outcome, Screen, Ui, hints_allowed, those, with_game
-from client.ui.texts.games import describe_rematch
+from client.ui.texts.games import describe_rematch, describe_turn
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.people import names_at
 from client.ui.texts.tables import describe_ended
 from engine.board import HILLS
 from engine.events import LayTile, Place
@@ -97,6 +99,10 @@ class Playing(at_table.Selection, Screen):
         if model.view is None:
             return GatheringDrawing(ui, model, glyphs)  # its game is not known yet
         return PlayingDrawing(ui, model, glyphs, self, model.view)
+
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        turn = f"{describe_turn(model, names_at(model))}."
+        return tuple(filter(None, (turn, vote_question(model))))
 
     @property
     def game(self) -> Screen:

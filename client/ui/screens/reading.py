@@ -15,6 +15,7 @@ from client.ui.at_table import next_vote, pause_request
 from client.ui.draw.page import scrolled, scrolled_to
 from client.ui.frame import (
     EMPTY,
+    WIDE,
     Block,
     Line,
     beside,
@@ -62,7 +63,6 @@ _READING: Final = (
 
 
 _KEYS_WIDTH: Final = 22
-_UNWRAPPED: Final = 1000  # columns: the width of a page before a small window wraps its paragraphs
 _LABEL_WIDTH: Final = 32
 
 
@@ -162,9 +162,9 @@ class Reading(Overlay):
             return Block(tuple(stacked([beside(line("  "), each) for each in page], width, height))), 0
         rows: list[Line] = []
         if self.topic is Topic.COUNTS and model.view is not None:
-            page = short_counts(model.view, names_at(model), _UNWRAPPED)
+            page = short_counts(model.view, names_at(model), WIDE)
         else:
-            page = _page(ui, self, model, glyphs, (_UNWRAPPED, _UNWRAPPED))
+            page = _page(ui, self, model, glyphs, (WIDE, WIDE))
         for content in page:
             key_and_use = re.split(" {4,}", plain(content).strip(), maxsplit=1)
             words = labelled(*key_and_use) if len(key_and_use) > 1 else key_and_use[0]

@@ -132,6 +132,11 @@ class Replay(Screen):
             table = drawing_of(self.table, ui, model, glyphs, view)
         return ReplayDrawing(table, glyphs, self)
 
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        where = describe_stop(self.recording, self.stop), describe_eyes(self.recording, self.eyes)
+        scored = () if isinstance(self.table, Playing) else self.table.words(ui, model)
+        return (*(scored or ui.log[-1:]), ", ".join(where))
+
     @property
     def game(self) -> Screen:
         return self.table

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from client.language import N_, _
+from client.language import N_, _, labelled
 from client.tables.draws import describe_draws, describe_fault
 from client.tables.table import TableModel
 from client.ui import requests
@@ -16,6 +16,7 @@ from client.ui.draw.page import ServerPage, small_table_block, table_block
 from client.ui.draw.panel import BLANK, Row, heading, pointer
 from client.ui.frame import (
     EMPTY,
+    WIDE,
     Block,
     Drawing,
     Line,
@@ -28,6 +29,7 @@ from client.ui.frame import (
     line,
     paragraphs,
     people_style,
+    spoken,
     stacked,
     width_of,
     wrapped,
@@ -45,7 +47,7 @@ from client.ui.texts.games import (
     describe_standings,
     sum_of,
 )
-from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from client.ui.texts.people import names_at
 from engine.board import Field, Tile
 from engine.components import LAUREL_WORTH
@@ -126,6 +128,14 @@ class _Walk(Screen):
         if model.view is None:
             return GatheringDrawing(ui, model, glyphs)  # its game is not known yet
         return drawing_of(self, ui, model, glyphs, model.view)
+
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        assert isinstance(self, Scoring | Result)  # noqa: S101 - there is no other step
+        if (view := model.view) is None:
+            return ()
+        if isinstance(self, Result) and view.result is not None:
+            return ResultDrawing(ui, model, glyphs_to_read(), view.result, view).words()
+        return (sentence(view, step_of(self, view), names_at(model)),)
 
     @property
     def game(self) -> Screen:
@@ -456,6 +466,14 @@ class ResultDrawing(ServerPage, frozen=True):
         """Return who plays again; empty if nobody does."""
         return "" if self.model.state is None else describe_rematch(self.model.state, self.model.seat)
 
+    def words(self) -> list[str]:
+        """Return the result as sentences, without the table of points."""
+        names, tallies = names_at(self.model), self.ended.tallies
+        lines = spoken(self.lines(WIDE))
+        at = lines.index(describe_result(self.ended, names)) + 1
+        rows = (labelled(names[seat], _amounts_in_words(tallies[seat])) for seat in in_order(self.ended))
+        return [*lines[:at], *rows, *lines[at + 1 + len(tallies) :]]
+
     def small_body(self, width: int, height: int) -> Block:
         names = names_at(self.model)
         points = short_points(self.view, self.ended, names, width)
@@ -521,6 +539,11 @@ def amounts_of(tally: Tally) -> list[str]:
         _sum([LAUREL_WORTH[laurel] for laurel in tally.laurels]),
         str(tally.points),
     ]
+
+
+def _amounts_in_words(tally: Tally) -> str:
+    named = zip(COLUMNS, amounts_of(tally), strict=True)
+    return ", ".join(f"{_(word)} {amount}" for (word, _room), amount in named)
 
 
 def _sum(terms: Sequence[int]) -> str:

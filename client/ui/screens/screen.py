@@ -106,7 +106,7 @@ def _hint(key: Key, ui: Ui, glyphs: GlyphSet) -> Line:
 
 
 def typed_line(ui: Ui, entry: Entry, model: TableModel, width: int) -> Line:
-    prompt = line(f" {_prompt(entry)} ", "class:key")
+    prompt = line(f" {prompt_of(entry)} ", "class:key")
     before, at, after = entry.text[: entry.at], entry.text[entry.at :][:1], entry.text[entry.at + 1 :]
     while before and width_of(line(prompt[0][1] + before)) > width - 2:
         before = before[1:]
@@ -117,7 +117,7 @@ def typed_line(ui: Ui, entry: Entry, model: TableModel, width: int) -> Line:
     return fitted(beside(typed, line("   " + "  ".join(ways), "class:faint")), width)
 
 
-def _prompt(entry: Entry) -> str:
+def prompt_of(entry: Entry) -> str:
     match entry.asks:
         case Asked.NAME:
             return _("your name:")

@@ -9,7 +9,7 @@ from typing import Final
 from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
 
-from client.player.terminal import Calling, Colouring, chosen_calling, chosen_colouring
+from client.player.terminal import Calling, Colouring, chosen_calling, chosen_colouring, plain_chosen
 from client.ui.texts.glyphs import GlyphSet, glyphs_for
 
 PLAIN_LOCALES: Final = frozenset({"C", "POSIX"})  # in which text is ASCII
@@ -34,13 +34,17 @@ class Remote:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A terminal, described by `environment`; without `remote`, it is this program's own."""
+    """A terminal, described by `environment`; without `remote`, it is this program's own.
+
+    With `plain`, it shows lines of text, and no screen.
+    """
 
     environment: Mapping[str, str]
     encoding: str
     colouring: Colouring
     calling: Calling
     remote: Remote | None = None
+    plain: bool = False
 
     def glyphs(self, *, ascii_wanted: bool) -> GlyphSet:
         return glyphs_for(self.encoding, self.environment.get("TERM", ""), ascii_wanted=ascii_wanted)
@@ -58,5 +62,9 @@ def own_device() -> Device:
         named.pop("LC_CTYPE", None)  # Python has put UTF-8 there in place of the plain locale (PEP 538)
     encoding = "ascii" if locale_of(named) in PLAIN_LOCALES else sys.stdout.encoding or "ascii"
     return Device(
-        os.environ, encoding, chosen_colouring().resolved(os.environ), chosen_calling().resolved(os.environ)
+        os.environ,
+        encoding,
+        chosen_colouring().resolved(os.environ),
+        chosen_calling().resolved(os.environ),
+        plain=plain_chosen(os.environ),
     )

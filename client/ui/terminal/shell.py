@@ -217,7 +217,7 @@ class Shell:
         """
         by_player = False
         own = self._remote is None  # signals are about this program, which may have others to serve
-        signals = _on_stop_signals(self._stop) if own else contextlib.nullcontext()
+        signals = on_stop_signals(self._stop) if own else contextlib.nullcontext()
         with signals, contextlib.suppress(EOFError, OSError):  # the terminal may be gone
             try:
                 by_player = await self._application.run_async(set_exception_handler=False, handle_sigint=own)
@@ -342,7 +342,7 @@ def describe_failure(error: BaseException) -> str:
 
 
 @contextlib.contextmanager
-def _on_stop_signals(stop: Callable[[], None]) -> Iterator[None]:
+def on_stop_signals(stop: Callable[[], None]) -> Iterator[None]:
     """Call `stop` on signals that would end the program without restoring the terminal."""
     loop = asyncio.get_running_loop()
     # Windows lacks SIGHUP, and its event loop takes no handlers.

@@ -1,8 +1,10 @@
 """The signs used on screens, in texts and in exports, with and without Unicode."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
+
+from client.language import _
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +54,8 @@ def speaks_unicode(encoding: str) -> bool:
 def glyphs_for(encoding: str, term: str, *, ascii_wanted: bool) -> GlyphSet:
     """Return the glyphs that a terminal can show; the Linux console lacks heavy lines."""
     return UNICODE if speaks_unicode(encoding) and term != "linux" and not ascii_wanted else ASCII
+
+
+def glyphs_to_read() -> GlyphSet:
+    """Return what is put in place of the signs in texts that are read aloud."""
+    return replace(ASCII, spring=f" ({_('a spring')})", pointer="", times="")

@@ -1,0 +1,277 @@
+"""What a player can ask for in words: all that a screen shows, in lines to be read aloud."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from client.language import N_, _, labelled, listed
+from client.tables.table import TableModel
+from client.ui.draw.board import notation
+from client.ui.draw.news_lines import countdown, pause_question, remark_rows, vote_question
+from client.ui.draw.panel import Panel
+from client.ui.frame import WIDE, spoken
+from client.ui.screens.gathering import gathering_block, set_up
+from client.ui.screens.lobby import Lobby, lobby_block
+from client.ui.screens.playing import Playing
+from client.ui.screens.reading import COMMANDS, HOST_COMMANDS, REPLAY_COMMANDS, rules_page, short_counts
+from client.ui.screens.replay import Replay, told_of_move
+from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
+from client.ui.state import Ui
+from client.ui.texts.games import bounds_text, describe_standings, describe_turn, turned
+from client.ui.texts.glyphs import glyphs_to_read
+from client.ui.texts.people import describe_online, names_at, spectator_name
+from client.ui.texts.rules import RULES
+from engine.board import (
+    FIELDS,
+    ORIENTATIONS,
+    TILES,
+    Field,
+    Hex,
+    LaidTile,
+    Tile,
+    fields_of,
+    has_spring,
+    layout_of,
+)
+from engine.components import LAUREL_WORTH
+from engine.knowledge import hill_influence
+from engine.legal import LegalLays, LegalPlaces
+from engine.pieces import Piece
+from engine.view import View
+
+_LOG_LINES: Final = 10
+
+QUESTIONS: Final = (
+    ("hand", N_("the pieces in your hand")),
+    ("hill D", N_("a hill: its laurel, the influence there, its pieces")),
+    ("field D4", N_("a field: its piece, and what is beside it")),
+    ("if Em D4", N_("what a piece would do on a field")),
+    ("if 4 2", N_("what the fields of the tile would be beside, at position 4, turned twice")),
+    ("board", N_("all hills with their pieces")),
+    ("tiles", N_("where the tiles lie")),
+    ("moves", N_("what you may do now")),
+    ("turn", N_("whose turn it is, and what is asked of you")),
+    ("players", N_("the players, their clocks, and how much they have left to place")),
+    ("leaders", N_("who leads on each hill")),
+    ("counts", N_("what everybody may still hold")),
+    ("points", N_("the points so far, or the result")),
+    ("chances", N_("everybody's chances, in a record that is being analysed")),
+    ("table", N_("the table: who sits there, how it is set up")),
+    ("tables", N_("the tables in the lobby")),
+    ("talk", N_("what was said, and who is online")),
+    ("log", N_("what happened last")),
+)
+
+_WORDS: Final = (
+    ("next, back", N_("one step on or back in the scoring, a record or a lesson; an empty line: on")),
+    ("next hill, result", N_("on to the next hill that is scored, or to the result")),
+    ("next page, last page", N_("turn the page of a lesson; in a record: a round on or back")),
+    ("analyse, decisive", N_("in a record: everybody's chances, the next decisive move")),
+    ("hint", N_("suggest a move, where the table allows hints")),
+    ("menu", N_("the table's menu; choose by number")),
+    ("wait", N_("wait for your turn, before the next line is read")),
+)
+
+
+def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
+    """Return what is known in answer to a question like `hill D`; None if the text is no question."""
+    view = model.view
+    match text.lower().split():
+        case ["help" | "?"]:
+            commands = REPLAY_COMMANDS if isinstance(ui.page, Replay) else (*COMMANDS, *HOST_COMMANDS)
+            rows = (*QUESTIONS, *_WORDS, *commands)
+            return [labelled(command, _(meaning)) for command, meaning in rows]
+        case ["rules"]:
+            return [text for number in range(len(RULES)) for text in spoken(rules_page(number, WIDE))]
+        case ["tables"] if isinstance(ui.page, Lobby):
+            told = spoken(lobby_block(ui, ui.page, glyphs_to_read(), WIDE, WIDE).lines)
+            return told[: told.index(_("A new table"))]  # without the keys that set one up
+        case ["talk"]:
+            said = [row for remark in ui.talk.remarks for row in remark_rows(remark, WIDE)]
+            told = spoken(said) or [_("Nobody has said anything.")]
+            company = ui.company
+            return told if company is None else [*told, describe_online(company.people, company.more)]
+        case ["log"]:
+            return list(ui.log[-_LOG_LINES:])
+        case ["table"]:
+            return _table(ui, model)
+        case ["turn"]:
+            return _turn(ui, model)
+        case [word, *_rest] if view is None:
+            known = {question.split()[0] for question, _meaning in QUESTIONS}
+            return [_("No game is running here.")] if word in known else None
+        case words if view is not None:
+            return _of_game(words, ui, model, view)
+    return None
+
+
+def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[str] | None:
+    board = view
+    if isinstance(page := ui.page.game, Scoring):  # which takes pieces off the board step by step
+        board = scene(view, step_of(page, view), names_at(model)).board
+    match words:
+        case ["hand"] | ["my", "hand"]:
+            return spoken(row for row, _action in _panel(ui, model, view).hand())
+        case ["hill", letter] if letter.upper() in TILES:
+            return _hill(Tile(letter.upper()), ui, model, board)
+        case ["field", name] | [name] if name.upper() in FIELDS:
+            return _field(Field(name.upper()), ui, model, board)
+        case ["what", "if", piece, name] | ["if", piece, name] if name.upper() in FIELDS:
+            return _foreseen(piece, Field(name.upper()), ui, model, view)
+        case ["if", position, turns] if (
+            f"{position}{turns}".isdecimal() and (drawn := view.drawn) is not None
+        ):
+            return list(_laid(int(position), LaidTile(drawn, int(turns) % len(ORIENTATIONS)), model, view))
+        case ["board"]:
+            return [_of_hill(tile, board) for tile in sorted(view.layout.hills)]
+        case ["tiles"]:
+            return list(_tiles(view))
+        case ["moves"]:
+            return _moves(model)
+        case ["players"]:
+            return spoken(row for row, _action in _panel(ui, model, view).players())
+        case ["leaders"] | ["who", "leads"]:
+            return list(_leaders(model, view))
+        case ["counts"]:
+            return spoken(short_counts(view, names_at(model), WIDE))
+        case ["points"]:
+            return _points(ui, model, view)
+        case ["chances"]:
+            return _chances(ui)
+    return None
+
+
+def _panel(
+    ui: Ui, model: TableModel, view: View, cell: Hex | None = None, piece: Piece | None = None
+) -> Panel:
+    """Return the panel beside a board on which the player points at `cell`, with this piece chosen."""
+    chosen = Playing(piece=piece) if cell is None else Playing(cursor=cell, piece=piece)
+    return Panel(ui, chosen, model, view, glyphs_to_read(), WIDE, _("YOUR HAND"), foresees=piece is not None)
+
+
+def _field(field: Field, ui: Ui, model: TableModel, view: View) -> list[str]:
+    if (cell := view.layout.hexes.get(field)) is None:
+        return [_("NO TILE YET")]
+    return spoken(row for row, _action in _panel(ui, model, view, cell).field())
+
+
+def _hill(tile: Tile, ui: Ui, model: TableModel, view: View) -> list[str]:
+    if (cell := view.layout.hills.get(tile)) is None:
+        return [_("NO TILE YET")]
+    rows = [row for row, _action in _panel(ui, model, view, cell).field()]
+    return [*spoken(rows[1:-1]), _of_hill(tile, view)]  # the last row says that a hill holds no pieces
+
+
+def _of_hill(tile: Tile, view: View) -> str:
+    """Return in one line what stands on the fields around a hill."""
+    laurel = view.laurels.get(tile)
+    heading = _("HILL {hill}").format(hill=tile)
+    fields = ", ".join(_on(field, view) for field in fields_of(tile))
+    worth = "" if laurel is None else f", {laurel.value} {LAUREL_WORTH[laurel]}"
+    return labelled(f"{heading}{worth}", fields)
+
+
+def _on(field: Field, view: View) -> str:
+    piece = view.board.get(field)
+    return f"{_in_words(field)} {_('empty') if piece is None else notation(piece)}"
+
+
+def _in_words(field: Field) -> str:
+    return _("{field} with a spring").format(field=field) if has_spring(field) else field
+
+
+def _foreseen(text: str, field: Field, ui: Ui, model: TableModel, view: View) -> list[str]:
+    hand = view.hands.get(model.seat, {}) if model.seat is not None else {}
+    wanted = text.casefold()
+    piece = next((each for each in hand if wanted in {each.casefold(), each[1:].casefold()}), None)
+    cell = view.layout.hexes.get(field)
+    if piece is None or not hand[piece] or cell is None:
+        return [_("There is no {piece} left in your hand.").format(piece=text)]
+    return spoken(row for row, _action in _panel(ui, model, view, cell, piece).field())
+
+
+def _laid(position: int, laid: LaidTile, model: TableModel, view: View) -> Iterator[str]:
+    """Yield what would be beside the fields of a tile that is laid like this."""
+    if not isinstance(model.legal, LegalLays) or position not in model.legal.positions:
+        yield from _moves(model)
+        return
+    layout = layout_of((*view.tiles[:position], laid, *view.tiles[position + 1 :]))
+    for field in fields_of(laid.tile):
+        beside = listed(layout.adjacent(field)) or _("none")
+        yield labelled(_in_words(field), _("Beside it: {around}.").format(around=beside))
+
+
+def _tiles(view: View) -> Iterator[str]:
+    for position, laid in enumerate(view.tiles):
+        where = _("position {position}").format(position=position) if position else _("the centre")
+        what = _("NO TILE YET") if laid is None else f"{laid.tile}, {turned(laid.orientation)}"
+        yield labelled(where, what)
+
+
+def _moves(model: TableModel) -> list[str]:
+    match model.legal:
+        case LegalPlaces(pieces=pieces, fields=fields):
+            told = _("You may place {pieces} on {fields}.")
+            return [told.format(pieces=", ".join(pieces), fields=", ".join(fields))]
+        case LegalLays(positions=positions):
+            told = _("You may lay the tile at position {positions}, turned 0 to 5 times.")
+            return [told.format(positions=", ".join(map(str, positions)))]
+    return [_("It is not your turn.")]
+
+
+def _turn(ui: Ui, model: TableModel) -> list[str]:
+    asked = (pause_question(ui, model), vote_question(model), countdown(ui))
+    return [f"{describe_turn(model, names_at(model))}.", *filter(None, asked)]
+
+
+def _leaders(model: TableModel, view: View) -> Iterator[str]:
+    names: Sequence[str] = names_at(model)
+    for tile in sorted(view.layout.hills):
+        seats = hill_influence(view, tile).seats
+        amounts = [
+            f"{name} {bounds_text(bounds)}" for name, bounds in zip(names, seats, strict=False) if bounds.most
+        ]
+        most = max((bounds.least for bounds in seats), default=0)
+        leads = [
+            name for name, bounds in zip(names, seats, strict=False) if bounds.most and bounds.most >= most
+        ]
+        told = labelled(_("HILL {hill}").format(hill=tile), listed(leads) or _("none"))
+        yield f"{told} ({', '.join(amounts)})" if amounts else told
+
+
+def _points(ui: Ui, model: TableModel, view: View) -> list[str]:
+    standings = "" if model.state is None else describe_standings(model.state)
+    match ui.page.game:
+        case Result() as page:
+            return list(page.words(ui, model))
+        case Scoring() as page:
+            return list(_points_so_far(step_of(page, view), model, view))
+    return [standings or _("Nothing has been scored yet.")]
+
+
+def _points_so_far(step: int, model: TableModel, view: View) -> Iterator[str]:
+    names = names_at(model)
+    so_far = scene(view, step, names)
+    number = _("step {number} of {last}").format(number=step + 1, last=last_step(view) + 1)
+    yield labelled(_("SO FAR"), number)
+    for seat, points in enumerate(so_far.points):
+        influence = sum(each.amount for each in so_far.counted if each.seat == seat)
+        yield labelled(names[seat], f"{_('influence')} {influence}, {_('points')} {points}")
+
+
+def _chances(ui: Ui) -> list[str]:
+    if isinstance(ui.page, Replay) and ui.page.analysis is not None:
+        return list(told_of_move(ui.page, ui.page.analysis))
+    return [_("No record is being analysed here.")]
+
+
+def _table(ui: Ui, model: TableModel) -> list[str]:
+    state = model.state
+    if state is None or state.stage == "gathering":
+        return spoken(gathering_block(replace(ui, log=()), model, glyphs_to_read(), WIDE).lines)
+    heading = _("Table {table}").format(table=state.table)
+    lines = [labelled(heading, state.title) if state.title else heading, *set_up(state)]
+    if state.watching:
+        named = listed(spectator_name(each.number, each.name) for each in state.watching)
+        lines.append(_("spectators: {names}").format(names=named))
+    return lines

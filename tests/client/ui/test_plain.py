@@ -1,0 +1,121 @@
+"""The client in lines of text: what a screen shows can be asked for, and whole visits can be typed."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from client.tables.table import TableModel
+from client.ui.facts import QUESTIONS, answer
+from client.ui.frame import plain
+from client.ui.screens.screen import drawn
+from client.ui.state import Ui
+from client.ui.texts.glyphs import ASCII
+from engine.board import FIELDS, OUTER_POSITIONS, TILES
+from engine.game import Game
+from engine.pieces import Seat
+from tests.client.ui.seen import after, model_of, ui_of
+from tests.games import games
+
+_WORD = re.compile(r"[ESLMA]\?\*|[ESLMA][mfs]\*?|\w+")
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    """Return the words, pieces, fields and numbers in the texts."""
+    return {word.casefold() for text in texts for word in _WORD.findall(re.sub(r"\bx(?=\d)", "", text))}
+
+
+@given(games(), st.data())
+def test_whatever_the_screen_of_a_game_shows_can_be_asked_for(game: Game, data: st.DataObject) -> None:
+    seat = data.draw(st.sampled_from([None, *map(Seat, range(game.view.seats))]))
+    model = model_of(game, seat)
+    ui = ui_of(game, model)
+    seen = _on_screen(ui, model) | (_on_screen(after(ui, model, "c"), model) if not game.over else set())
+    questions = [question for question, _meaning in QUESTIONS if " " not in question]
+    questions += [f"if {position} 0" for position in OUTER_POSITIONS]
+    questions += [f"hill {tile}" for tile in TILES] + [f"field {field}" for field in FIELDS]
+    told = [text for question in questions for text in answer(question, ui, model) or ()]
+    known = _words([*told, *ui.page.words(ui, model), *ui.log])
+    assert seen <= known
+
+
+def _on_screen(ui: Ui, model: TableModel) -> set[str]:
+    frame = drawn(ui, model, ASCII, 120, 40)
+    return _words(plain(content) for content in frame.lines[1:-1])
+
+
+class Visit:
+    """A program of its own whose input and output are lines of text."""
+
+    def __init__(self, home: Path, *words: str, term: str = "xterm") -> None:
+        environment = {**os.environ, "HOME": str(home), "XDG_DATA_HOME": str(home), "TERM": term}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "palatinus", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            text=True,
+            encoding="utf-8",
+        )
+        self.told: list[str] = []
+
+    def type(self, *lines: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.writelines(f"{line}\n" for line in lines)
+        self._process.stdin.flush()
+
+    def until(self, pattern: str) -> re.Match[str]:
+        """Read up to a line with the pattern."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.told.append(line.rstrip("\n"))
+            if (found := re.search(pattern, line)) is not None:
+                return found
+        raise AssertionError(self.told[-20:])
+
+    def end(self) -> int:
+        self.told += self._process.communicate(timeout=30)[0].splitlines()
+        assert not any("\x1b" in line for line in self.told)
+        return self._process.returncode
+
+
+def test_a_game_and_its_scoring_are_played_line_by_line(tmp_path: Path) -> None:
+    game = ("--players", "2", "--brain", "random", "--seed", "1", "--random-layout", "--name", "Ann")
+    visit = Visit(tmp_path, "play", "--plain", *game)
+    visit.type("wait", "moves")
+    while (move := visit.until(r"You may place (\S+?),? .*on (\w\d)|The scoring begins"))[1] is not None:
+        visit.type(f"if {move[1]} {move[2]}", f"{move[1]} {move[2]}", "wait", "moves")
+        visit.until(f"FIELD {move[2]}")
+    visit.type("", "points", "result", "review")
+    assert visit.until(r"step (\d+) of").group(1) == "2"
+    visit.until(r"wins|share")
+    visit.until("everything shown")
+    visit.type("go 3", "quit", "quit")
+    assert visit.end() == 0
+    assert any(line.startswith("move 3 of") for line in visit.told)
+
+
+def test_questions_are_asked_before_anything_is_lost(tmp_path: Path) -> None:
+    visit = Visit(tmp_path, "play", "--players", "2", "--seed", "1", "--random-layout", term="dumb")
+    visit.type("wait", "m Z9", "end game", "1", "quit", "no", "turn", "quit", "yes")
+    visit.until("no field Z9")
+    visit.until("2. yes: the game ends")
+    visit.until(r"Quit\?")
+    visit.until("Your turn")
+    assert visit.end() == 0
+    assert any("palatinus play --continue" in line for line in visit.told)
+
+
+def test_a_lesson_is_taken_line_by_line(tmp_path: Path) -> None:
+    visit = Visit(tmp_path, "learn", "--plain")
+    visit.type("next", "field B3", "next")
+    visit.until("2/21")
+    visit.until("FIELD B3")
+    visit.until("3/21")
+    visit.type("quit")
+    assert visit.end() == 0
