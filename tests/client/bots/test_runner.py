@@ -158,21 +158,6 @@ async def test_results_for_programs() -> None:
         assert re.findall(r"`(\w+)`", row[1]) == keys
 
 
-async def test_a_person_at_the_bots_table() -> None:
-    """The bots' host starts the game once the last seat is taken, and they play to the end."""
-    async with running(Config()) as server:
-        out = AwaitableOutput()
-        chosen = options(server, players=3, seats=2)
-        async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
-            bots = tasks.create_task(run_bots(chosen, out))
-            await out.flushed.wait()
-            async with connected(chosen.url, timeouts=FAST_RETRIES) as person:
-                await person.ask(JoinTable(NEW, out.getvalue().split()[1], "ann"))
-                await play_randomly(person, random.Random(1))
-        assert bots.result() == 0
-        assert "ann" in out.getvalue().splitlines()[-1]
-
-
 async def test_bots_join_a_table() -> None:
     """Bots of several runs join one table under different names."""
     async with running(Config()) as server:
@@ -340,6 +325,7 @@ async def test_bots_play_again_when_a_person_does() -> None:
         assert bots.result() == 0
         assert len(tables) == 3
         assert out.getvalue().count("Game 1") == 3
+        assert "ann" in out.getvalue().splitlines()[-1]
         assert not any(table.summary().stage == "playing" for table in server.lobby.tables.values())
 
 

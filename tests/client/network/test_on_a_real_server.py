@@ -34,7 +34,7 @@ from protocol.messages import (
 from protocol.moves import move_message
 from server.app import Running, running
 from server.config import Config
-from tests.client.network.seated import greet_and_wait
+from tests.client.network.seated import TOKEN, greet_and_wait, joined, seat_joiner, seat_returner
 from tests.client.scripted import FAST_RETRIES, TIMEOUT, Peer, next_update, scripted
 
 
@@ -105,31 +105,25 @@ async def test_an_unanswered_rematch_is_asked_for_again() -> None:
     asked: list[int] = []
 
     async def first(peer: Peer) -> None:
-        await peer.welcome()
-        join = await peer.receive(JoinTable)
-        await peer.send(Seated(join.id, "KXQT", 1, "secret"))
+        await seat_joiner(peer)
         asked.append((await peer.receive(Rematch)).id)
         peer.drop()
 
     async def second(peer: Peer) -> None:
-        await peer.welcome()
-        resume = await peer.receive(Resume)
-        assert (resume.table, resume.token) == ("KXQT", "secret")
-        await peer.send(Seated(resume.id, "KXQT", 1))
+        await seat_returner(peer)
         asked.append((await peer.receive(Rematch)).id)
-        await peer.send(Seated(asked[-1], "ABCD", 1))
+        await peer.send(Seated(asked[-1], "KXQT", 0))
         peer.drop()
 
     async def third(peer: Peer) -> None:
         await peer.welcome()
         resume = await peer.receive(Resume)
-        assert (resume.table, resume.token) == ("ABCD", "secret")  # it holds the new seat as well
-        await peer.send(Seated(resume.id, "ABCD", 1))
+        assert (resume.table, resume.token) == ("KXQT", TOKEN)  # it holds the new seat as well
+        await peer.send(Seated(resume.id, "KXQT", 0))
 
-    async with scripted(first, second, third) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(JoinTable(NEW, "KXQT", "Ann"))
+    async with joined(first, second, third) as connection:
         seated = await connection.ask(Rematch(NEW))
-        assert (seated.table, connection.model.table) == ("ABCD", "ABCD")
+        assert (seated.table, connection.model.table) == ("KXQT", "KXQT")
         await next_update(connection, Back)
         await next_update(connection, Back)
     assert asked[0] == asked[1]

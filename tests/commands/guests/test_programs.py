@@ -108,22 +108,8 @@ async def test_a_door_of_its_own_outlives_the_server(tmp_path: Path) -> None:
     """Guests who come while the server is away learn so."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         nobody = free.getsockname()[1]
-    door = await asyncio.create_subprocess_exec(
-        *(
-            sys.executable,
-            str(PROGRAM),
-            "guests",
-            "--host",
-            "127.0.0.1",
-            "--ssh",
-            "0",
-            "--data",
-            str(tmp_path),
-        ),
-        *("--server", f"ws://127.0.0.1:{nobody}"),
-        stdout=PIPE,
-        stderr=PIPE,
-    )
+    words = f"guests --host 127.0.0.1 --ssh 0 --data {tmp_path} --server ws://127.0.0.1:{nobody}".split()
+    door = await asyncio.create_subprocess_exec(sys.executable, PROGRAM, *words, stdout=PIPE, stderr=PIPE)
     assert door.stdout is not None
     try:
         async with asyncio.timeout(TIMEOUT):

@@ -1,6 +1,5 @@
 """Games of an arena: the same wherever they are played, and what happens when one fails."""
 
-import asyncio
 import itertools
 import logging
 import random
@@ -10,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 
 from client.bots.arena.games import (
@@ -33,7 +31,6 @@ from engine.pieces import Piece, Seat
 from engine.record import replayed
 from engine.redaction import snapshot
 from engine.view import View, eyes_of
-from tests.server.peer import eventually
 
 
 def without_times(outcome: GameOutcome) -> GameOutcome:
@@ -101,18 +98,6 @@ async def test_a_process_that_ends_again_and_again_ends_the_arena(module: Callab
     with pytest.raises(GameNotPlayed, match="game 1 ended, 3 times in a row"):
         await play_all(BRAINY, 1, lambda _: None, lost.append)
     assert lost == [1, 1]
-
-
-@pytest.mark.slow
-async def test_an_arena_that_is_cancelled_leaves_no_process(module: Callable[[str], Path]) -> None:
-    """Though a brain thinks for ever."""
-    mark = module("with MARK.open('a') as file:\n    file.write(f'{os.getpid()}\\n')\ntime.sleep(600)")
-    arena = asyncio.create_task(play_all(BRAINY, 2, lambda _: None, again))
-    await eventually(lambda: mark.exists() and mark.read_text().count("\n") == 2)
-    arena.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await arena
-    assert not any(map(psutil.pid_exists, map(int, mark.read_text().split())))
 
 
 def test_processes_end_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
