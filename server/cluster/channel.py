@@ -175,13 +175,9 @@ class Channel:
         while True:
             since = self._loop.time()
             try:
-                connection = await self._database.connect()
-                try:
+                async with self._database.connection() as connection:
                     await self._begin(connection)
                     await self._serve(connection)
-                finally:
-                    self.hears = False
-                    connection.terminate()
             except (*FAILED, ValueError) as error:
                 if (failures := self._failures.failed()) > 0:
                     reason = reason_of(error)
@@ -189,6 +185,8 @@ class Channel:
                         "nothing is heard from the other servers",
                         extra=about(failures=failures, reason=reason),
                     )
+            finally:
+                self.hears = False
             if self._loop.time() - since > _LONGEST_PAUSE:  # else it breaks as soon as it is there
                 pause = _FIRST_PAUSE
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))

@@ -1,12 +1,13 @@
 """Where the database is, and how to connect to it: every wait has a time-out, and no password is shown."""
 
 import asyncio
+import contextlib
 import enum
 import errno
 import hashlib
 import re
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -116,6 +117,15 @@ class Database:
                 return await asyncpg.connect(self.url, timeout=CONNECT_SECONDS, server_settings=settings)
             except ValueError as error:  # whose text may hold a part of the password
                 raise WrongUrl(senseless()) from error
+
+    @contextlib.asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Connect until the context ends; raises one of FAILED."""
+        connection = await self.connect()
+        try:
+            yield connection
+        finally:
+            connection.terminate()
 
     def unusable(self, error: Exception) -> JournalError:
         """Return the error for a database that cannot be used at the start: what is wrong, and what to do."""

@@ -166,12 +166,8 @@ def _with(database: Database, work: Callable[[Connection], Awaitable[T]]) -> T:
     """Do something in a database; raises JournalError."""
 
     async def run() -> T:
-        connection = await database.connect()
-        try:
-            async with asyncio.timeout(_SECONDS_FOR_ALL):
-                return await work(connection)
-        finally:
-            connection.terminate()
+        async with database.connection() as connection, asyncio.timeout(_SECONDS_FOR_ALL):
+            return await work(connection)
 
     try:
         return asyncio.run(run())

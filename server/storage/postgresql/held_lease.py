@@ -106,14 +106,10 @@ class HeldLease:
 
     async def begin(self) -> None:
         """Begin the first lease; raises one of FAILED, ValueError or Fenced."""
-        connection = await self._database.connect()
-        try:
-            async with asyncio.timeout(_SECONDS_TO_TAKE_UP):
-                await prepare(connection, self._database)
-                while not await self._begun(connection):
-                    log.warning("the lease ran out while it began", extra=about(term=self.term))
-        finally:
-            connection.terminate()
+        async with self._database.connection() as connection, asyncio.timeout(_SECONDS_TO_TAKE_UP):
+            await prepare(connection, self._database)
+            while not await self._begun(connection):
+                log.warning("the lease ran out while it began", extra=about(term=self.term))
 
     async def _begun(self, connection: Connection) -> bool:
         """Begin a lease; return False if that has taken longer than the lease.
@@ -132,39 +128,39 @@ class HeldLease:
     async def keep(self, holder: TableHolder) -> None:
         """Renew the lease, and take up tables that are nobody's, as long as the server runs."""
         self._holder = holder
-        connection: Connection = None
-        try:
-            while True:
-                self._wake.clear()
-                wanted = tuple(self._wanted)
-                try:
-                    if connection is None:
-                        connection = await self._database.connect()
-                        async with asyncio.timeout(self._seconds):
-                            await listen(connection, self._database, Signal.TABLES_WAIT, self._look_soon)
-                    if self.lapsed or self._loop.time() >= self._renewal_due:
-                        self._renewal_due = self._loop.time() + self._seconds / _RENEWALS
-                        if not await self._kept(connection, holder):
-                            return
-                    if not self._leaves and await self._tables_wait(connection):
-                        await self._taken_up(connection, holder)
-                    pause = self._renewal_due - self._loop.time()
-                except (*FAILED, JournalError, ValueError, Fenced) as error:
-                    self._failed(error)
-                    self._wake.clear()  # what failed at once is not tried again at once
-                    pause, self._renewal_due = _SECONDS_BETWEEN_TRIALS, -math.inf
-                    if connection is not None:
-                        connection.terminate()
-                        connection = None
-                else:
-                    self._failures.works()
-                    self._answer(wanted)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(pause):
-                        await self._wake.wait()
-        finally:
-            if connection is not None:
-                connection.terminate()
+        while True:
+            try:
+                async with self._database.connection() as connection:
+                    async with asyncio.timeout(self._seconds):
+                        await listen(connection, self._database, Signal.TABLES_WAIT, self._look_soon)
+                    while await self._look(connection, holder):
+                        await self._pause(self._renewal_due - self._loop.time())
+            except (*FAILED, JournalError, ValueError, Fenced) as error:
+                self._failed(error)
+                self._renewal_due = -math.inf
+                self._wake.clear()  # what failed at once is not tried again at once
+            else:
+                return
+            await self._pause(_SECONDS_BETWEEN_TRIALS)
+
+    async def _look(self, connection: Connection, holder: TableHolder) -> bool:
+        """Renew the lease if that is due, and take up tables; return False if this server keeps none."""
+        self._wake.clear()
+        wanted = tuple(self._wanted)
+        if self.lapsed or self._loop.time() >= self._renewal_due:
+            self._renewal_due = self._loop.time() + self._seconds / _RENEWALS
+            if not await self._kept(connection, holder):
+                return False
+        if not self._leaves and await self._tables_wait(connection):
+            await self._taken_up(connection, holder)
+        self._failures.works()
+        self._answer(wanted)
+        return True
+
+    async def _pause(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
 
     def _look_soon(self, _payload: str) -> None:
         self._wake.set()
@@ -214,12 +210,8 @@ class HeldLease:
         if not self.held:
             return
         try:
-            connection = await self._database.connect()
-            try:
-                async with asyncio.timeout(self._seconds):
-                    await lease.give_up(connection, self.term)
-            finally:
-                connection.terminate()
+            async with self._database.connection() as connection, asyncio.timeout(self._seconds):
+                await lease.give_up(connection, self.term)
         except FAILED as error:
             log.warning("the lease is left to expire", extra=about(reason=reason_of(error)))
 

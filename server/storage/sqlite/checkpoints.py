@@ -75,9 +75,6 @@ def checkpoint(database: sqlite3.Connection, files: OpenFiles) -> tuple[int, int
 
     Raises sqlite3.Error.
     """
-    files.begin_checkpoint()
-    try:
+    with files.changing():
         _, pages, moved = database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    finally:
-        files.end_checkpoint()
     return pages, moved

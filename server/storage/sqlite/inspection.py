@@ -19,7 +19,7 @@ from server.storage.owner import Condition, Verdict, table_faults
 from server.storage.reasons import Misfit, reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import KnownCommits, known_commits
-from server.storage.sqlite.journal_file import FILE_NAME
+from server.storage.sqlite.journal_file import FILE_NAME, unusable
 from server.storage.sqlite.journal_file import in_use as journal_in_use
 from server.storage.sqlite.ledger import carry_out, commits, is_copy
 from server.storage.sqlite.schema import SCHEMA_VERSION, checked_version, upgrade
@@ -197,11 +197,7 @@ def inspected(data: Path, *, closely: bool = False) -> Findings:
             archive = {table.code: table for table in unpacked}
             return Findings(view, known, faults, _verdicts(view, known, archive), unlisted)
     except OSError as error:
-        raise JournalError(
-            "cannot use the journal {file}: {reason}. Choose another --data",
-            file=path,
-            reason=reason_of(error),
-        ) from error
+        raise unusable(path, error) from error
     except (sqlite3.Error, ValueError, TypeError) as error:
         raise JournalError(
             "the journal {file} is malformed: {reason}. Nothing was changed. Run palatinus tables salvage "

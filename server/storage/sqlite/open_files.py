@@ -8,6 +8,7 @@ import contextlib
 import logging
 import os
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -50,9 +51,8 @@ class OpenFiles:
         self._file = _identity(os.fstat(self._descriptor))
         self._log = _identity(self._log_path.stat())
         self._being_written = 0  # by so many checkpoints: at other times the file does not change
-        self._header = b""
-        self._known: tuple[int, ...] = ()  # nothing if the last look failed
-        self._take_note()
+        # What the last look has shown, nothing if it failed.
+        self._header, self._known = self._read()
 
     @property
     def log_is_gone(self) -> bool:
@@ -97,21 +97,19 @@ class OpenFiles:
         )
         return (seen == self._known and self.fault is None) or self._look_closely()
 
-    def begin_checkpoint(self) -> None:
-        """Record that from now on the main file changes."""
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
+        """Let a checkpoint change the main file; record it afterwards, or else at the next look."""
         with self._lock:
             self._being_written += 1
-
-    def end_checkpoint(self) -> None:
-        """Record the main file as a checkpoint has left it, or else at the next look."""
-        with self._lock:
-            self._being_written -= 1
-            self._known = ()
-            with contextlib.suppress(OSError):
-                self._take_note()
-
-    def _take_note(self) -> None:
-        self._header, self._known = self._read()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._being_written -= 1
+                self._known = ()
+                with contextlib.suppress(OSError):
+                    self._header, self._known = self._read()
 
     def _read(self) -> tuple[bytes, tuple[int, ...]]:
         """Return what shows whether the main file has changed; raises OSError."""

@@ -261,12 +261,11 @@ async def test_commits_go_on_during_a_checkpoint(tmp_path: Path) -> None:
     """The main file changes in the meantime, and that is not taken for another program's doing."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
         journal = journal_of(server)
-        journal._files.begin_checkpoint()
-        with (tmp_path / FILE_NAME).open("r+b") as file:
-            file.seek(24)
-            file.write(b"\0\0\0\1")
-        await play_on(peers, random.Random(1), moves=2)
-        journal._files.end_checkpoint()
+        with journal._files.changing():
+            with (tmp_path / FILE_NAME).open("r+b") as file:
+                file.seek(24)
+                file.write(b"\0\0\0\1")
+            await play_on(peers, random.Random(1), moves=2)
         await play_on(peers, random.Random(1), moves=2)
         await all_caught_up(peers, peers[0].seq)
         assert await journal.storing()
