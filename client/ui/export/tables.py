@@ -15,23 +15,19 @@ from protocol.messages import Stage, Standing
 from protocol.text import printable
 
 
+def _table(heading: Sequence[str], rows: Sequence[Sequence[object]], none: str) -> list[str]:
+    """Return a heading and a line for each row, or one line that says that there are none."""
+    return columns([heading, *([str(cell) for cell in row] for row in rows)]) if rows else [none]
+
+
 def listing(tables: Iterable[StoredReport]) -> list[str]:
-    """Return a heading and a line for each table, or one line that says that there are none."""
+    """Return the tables that a server keeps."""
     rows = [
-        (
-            table.code,
-            _stored_stage(table),
-            str(table.moves),
-            _moment(table.opened),
-            _moment(table.changed),
-            ", ".join(_names(table)),
-        )
-        for table in tables
+        (each.code, _stored_stage(each), each.moves, *map(_moment, (each.opened, each.changed)), _names(each))
+        for each in tables
     ]
-    if not rows:
-        return [_("There are no tables.")]
     heading = (_("TABLE"), _("STAGE"), _("MOVES"), _("OPENED"), _("CHANGED"), _("PLAYERS"))
-    return columns([heading, *rows])
+    return _table(heading, rows, _("There are no tables."))
 
 
 def summary(table: StoredReport) -> list[str]:
@@ -58,8 +54,8 @@ def progress(recording: Recording, eyes: Eyes) -> str:
     return form.format(n=view.to_place)
 
 
-def _names(table: StoredReport) -> list[str]:
-    return [printable(name) or _("(free)") for name in table.names]
+def _names(table: StoredReport) -> str:
+    return ", ".join(printable(name) or _("(free)") for name in table.names)
 
 
 def _stored_stage(table: StoredReport) -> str:
@@ -76,27 +72,19 @@ def _moment(seconds: int | None) -> str:
 
 
 def games_listing(games: Sequence[PastGame]) -> list[str]:
-    """Return a heading and a numbered line for each game, or one line that says that there are none."""
-    if not games:
-        return [_("No finished games are kept here.")]
+    """Return finished games, numbered."""
+    rows = [
+        (number, local_time(game.ended), game.table, describe_points(game))
+        for number, game in enumerate(games, start=1)
+    ]
     heading = ("#", _("ENDED"), _("TABLE"), _("PLAYERS AND POINTS"))
-    return columns(
-        [
-            heading,
-            *(
-                (str(number), local_time(game.ended), game.table, describe_points(game))
-                for number, game in enumerate(games, start=1)
-            ),
-        ]
-    )
+    return _table(heading, rows, _("No finished games are kept here."))
 
 
 def standings_listing(standings: Iterable[tuple[str, Standing]]) -> list[str]:
-    """Return a heading and a line for each player, or one line that says that there are none."""
-    rows = [(name, str(each.games), str(each.wins), str(each.points)) for name, each in standings]
-    if not rows:
-        return [_("No finished games are kept here.")]
-    return columns([(_("PLAYER"), _("GAMES"), _("WINS"), _("POINTS")), *rows])
+    rows = [(name, each.games, each.wins, each.points) for name, each in standings]
+    heading = (_("PLAYER"), _("GAMES"), _("WINS"), _("POINTS"))
+    return _table(heading, rows, _("No finished games are kept here."))
 
 
 _KIB = 1024
@@ -186,46 +174,40 @@ def _state(status: StatusReport) -> str:
 
 
 def table_lines(found: Sequence[TableReport]) -> list[str]:
-    """Return a heading and a line for each table, or one line that says that there are none."""
+    """Return the tables of a running server."""
     rows = [
         (
-            table.table,
-            _stage(table.stage),
-            str(table.moves),
-            str(table.spectators),
+            *(table.table, _stage(table.stage), table.moves, table.spectators),
             "" if table.left is None else clock_time(table.left),
             ", ".join(map(_seat, table.seats)),
         )
         for table in found
     ]
     heading = (_("TABLE"), _("STAGE"), _("MOVES"), _("WATCHING"), _("EMPTY FOR"), _("SEATS"))
-    return columns(_with_nodes(heading, rows, found)) if rows else [_("There are no tables.")]
+    return _table(*_with_nodes(heading, rows, found), _("There are no tables."))
 
 
 def client_lines(found: Sequence[ClientReport]) -> list[str]:
-    """Return a heading and a line for each client, or one line that says that there are none."""
+    """Return the clients of a running server."""
     rows = [
         (
-            client.address,
-            clock_time(client.seconds),
-            client.table or _("the lobby"),
-            _where(client),
-            printable(client.program),
+            *(client.address, clock_time(client.seconds), client.table or _("the lobby")),
+            *(_where(client), printable(client.program)),
         )
         for client in found
     ]
     heading = (_("ADDRESS"), _("FOR"), _("TABLE"), _("SEAT"), _("PROGRAM"))
-    return columns(_with_nodes(heading, rows, found)) if rows else [_("There are no clients.")]
+    return _table(*_with_nodes(heading, rows, found), _("There are no clients."))
 
 
 def _with_nodes(
-    heading: Sequence[str], rows: Sequence[Sequence[str]], found: Sequence[TableReport | ClientReport]
-) -> list[Sequence[str]]:
+    heading: Sequence[str], rows: Sequence[Sequence[object]], found: Sequence[TableReport | ClientReport]
+) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
     """Return the heading and the rows, each after which of several servers it is about."""
     if not any(each.node for each in found):
-        return [heading, *rows]
+        return heading, rows
     named = [(printable(each.node), *row) for each, row in zip(found, rows, strict=True)]
-    return [(_("NODE"), *heading), *named]
+    return (_("NODE"), *heading), named
 
 
 def _stage(stage: str) -> str:

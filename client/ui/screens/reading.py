@@ -127,15 +127,7 @@ class Reading(Overlay):
 
     @property
     def pages(self) -> int:
-        match self.topic:
-            case Topic.HELP:
-                return _HELP_PAGES
-            case Topic.RULES:
-                return len(RULES)
-            case Topic.COUNTS | Topic.WHOLE:
-                return 1
-            case _:
-                assert_never(self.topic)
+        return {Topic.HELP: _HELP_PAGES, Topic.RULES: len(RULES)}.get(self.topic, 1)
 
     own_keys = _READING
 
@@ -176,12 +168,8 @@ class Reading(Overlay):
 def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
     """Return what opens over any page; None if the action opens nothing."""
     match action:
-        case Act.HELP:
-            return replace(ui, overlay=Reading(Topic.HELP)), None
-        case Act.RULES:
-            return replace(ui, overlay=Reading(Topic.RULES)), None
-        case Act.COUNTS:
-            return replace(ui, overlay=Reading(Topic.COUNTS)), None
+        case Act.HELP | Act.RULES | Act.COUNTS:
+            return replace(ui, overlay=Reading(Topic[action.name])), None
         case Act.WHOLE:
             told = "" if ui.notice is None else ui.notice.text
             return replace(ui, overlay=Reading(Topic.WHOLE, told=told), notice=None), None

@@ -401,15 +401,12 @@ class ScoringDrawing(ServerPage, frozen=True):
     def body(self, width: int, height: int) -> Block:
         scene = self._scene()
 
-        def panel(columns: int, rows: int) -> Block:
-            return self.panel_block(scene, columns, rows)
-
         return table_block(
             self.ui,
             (scene.board, scene.marks),
             self.glyphs,
             (width, height),
-            panel=panel,
+            panel=lambda columns, rows: self.panel_block(scene, columns, rows),
             sentence=scene.sentence,
         )
 

@@ -48,14 +48,23 @@ _AS_USUAL: Final = Calling()
 
 
 class StartLine(enum.Enum):
-    """A choice on the start screen, other than the servers joined before."""
+    """A choice on the start screen, other than the servers joined before: its title, and what it means."""
 
-    CONTINUE = enum.auto()
-    LEARN = enum.auto()
-    PLAY = enum.auto()
-    HOST = enum.auto()
-    JOIN = enum.auto()
-    HISTORY = enum.auto()
+    CONTINUE = N_("Continue"), ""
+    LEARN = N_("Learn the game"), N_("a guided first game; takes a few minutes")
+    PLAY = N_("Play against bots"), N_("right away, with nothing to set up")
+    HOST = N_("Host a game"), N_("on this computer, for others on your network")
+    JOIN = N_("Join a game"), N_("found on your network, or at an address")
+    HISTORY = N_("Past games"), N_("look through the games you have played or hosted")
+
+
+_ERRANDS: Final = {
+    StartLine.CONTINUE: requests.Errand.CONTINUE,
+    StartLine.LEARN: requests.Errand.LEARN,
+    StartLine.HOST: requests.Errand.HOST,
+    StartLine.JOIN: requests.Errand.SEARCH,
+    StartLine.HISTORY: requests.Errand.LOOK_BACK,
+}
 
 
 class LeftGame(Struct, frozen=True):
@@ -150,20 +159,11 @@ def _at_line(ui: Ui, start: Start, chosen: StartLine | str) -> Ui:
 
 def _chosen(ui: Ui, start: Start) -> Outcome:
     match start.chosen:
-        case StartLine.CONTINUE:
-            return ui, requests.Errand.CONTINUE
-        case StartLine.LEARN:
-            return ui, requests.Errand.LEARN
         case StartLine.PLAY:
-            level = start.levels[start.level]
-            table = ui.new_table
+            level, table = start.levels[start.level], ui.new_table
             return ui, requests.PlayBots(table.players, level, table.random_layout, table.people)
-        case StartLine.HOST:
-            return ui, requests.Errand.HOST
-        case StartLine.HISTORY:
-            return ui, requests.Errand.LOOK_BACK
-        case StartLine.JOIN:
-            return ui, requests.Errand.SEARCH
+        case StartLine() as chosen:
+            return ui, _ERRANDS[chosen]
         case server:
             return ui, requests.GoTo(server)
 
@@ -222,21 +222,12 @@ def start_block(ui: Ui, start: Start, glyphs: GlyphSet, width: int, height: int)
 
 
 def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
-    match chosen:
-        case StartLine.CONTINUE:
-            return _("Continue"), "" if start.left is None else _describe_left(start.left)
-        case StartLine.LEARN:
-            return _("Learn the game"), _("a guided first game; takes a few minutes")
-        case StartLine.PLAY:
-            return _("Play against bots"), _("right away, with nothing to set up")
-        case StartLine.HOST:
-            return _("Host a game"), _("on this computer, for others on your network")
-        case StartLine.JOIN:
-            return _("Join a game"), _("found on your network, or at an address")
-        case StartLine.HISTORY:
-            return _("Past games"), _("look through the games you have played or hosted")
-        case server:
-            return _("Join again"), server
+    if not isinstance(chosen, StartLine):
+        return _("Join again"), chosen
+    title, words = chosen.value
+    if chosen is StartLine.CONTINUE and start.left is not None:
+        return _(title), _describe_left(start.left)
+    return _(title), _(words)
 
 
 def _describe_left(left: LeftGame) -> str:
