@@ -143,7 +143,6 @@ class JudgedMove:
 
     @property
     def swing(self) -> float:
-        """Return how much of the chances changed hands."""
         return swing(self.before, self.after)
 
 

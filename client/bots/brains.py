@@ -28,8 +28,6 @@ class NoSuchBrain(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class NamedBrain:
-    """A brain as the command line and its help know it."""
-
     name: str
     choose: Brain
     description: str

@@ -1,38 +1,28 @@
-"""The levels: five opponents for people, the weakest first, each with a temper of its own.
+"""The levels: five opponents for people, the weakest first, each with its temper; and hints by one of them.
 
 Each beats the one before; `docs/measuring-bots.md` shows how often, and with which command that was measured.
 """
 
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
 from anyio.lowlevel import RunVar
+
 from client.bots.brain import Brain
-from client.bots.greedy import best_lay
-from client.bots.greedy import best_place
-from client.bots.greedy import greedy
-from client.bots.search.brain import SearchBrain
-from client.bots.search.brain import SearchFailed
-from client.bots.search.brain import searched
-from client.language import _
-from client.language import counted
+from client.bots.greedy import best_lay, best_place, greedy
+from client.bots.search.brain import SearchBrain, SearchFailed, searched
+from client.language import _, counted
 from client.levels import LEVELS as TOLD
 from client.levels import LevelText
 from client.tables.table import Suggestion
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from engine.events import Command
-from engine.events import LayTile
-from engine.events import Place
-from engine.legal import Legal
-from engine.legal import LegalLays
-from engine.legal import LegalPlaces
-from engine.legal import random_command
-from engine.pieces import Kind
-from engine.pieces import Piece
+from engine.events import Command, LayTile, Place
+from engine.legal import Legal, LegalLays, LegalPlaces, random_command
+from engine.pieces import Kind, Piece
 from engine.view import View
-from types import MappingProxyType
-from typing import Final
-import asyncio
-import random
 
 _OVERLOOKED: Final = 0.75  # the share of the fields that a plebeian does not look at
 

@@ -48,7 +48,6 @@ class WinShares:
             self.points[name] = self.points.get(name, 0) + tally.points
 
     def totals(self) -> list[Total]:
-        """Return what each player has reached, the best first."""
         best_first = sorted(self.wins, key=lambda each: (-self.wins[each], -self.points[each]))
         return [self._total(name) for name in best_first]
 

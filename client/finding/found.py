@@ -29,8 +29,6 @@ class Locked(Struct, frozen=True):
 
 
 class Silent(Struct, frozen=True):
-    """The server does not answer, for the reason in the sentence."""
-
     reason: str
 
 

@@ -140,7 +140,6 @@ class Address:
     access: Access = FREE_ACCESS
 
     def at(self, url: str) -> "Address":
-        """Return the address of another server of the same cluster."""
         headers = {name: each for name, each in self.access.headers.items() if name != "Authorization"}
         return replace(self, url=url, access=replace(self.access, headers=headers))
 

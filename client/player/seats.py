@@ -183,7 +183,6 @@ class Seats:
             held.hold()
 
     def forget(self, held: HeldSeat) -> None:
-        """Remove a seat that is lost or no longer needed."""
         with self._alone():
             held.release()  # first: Windows removes no open file
             held.path.unlink(missing_ok=True)

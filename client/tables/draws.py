@@ -191,7 +191,6 @@ _FAULTS: Final[dict[Fault, str]] = {
 
 
 def describe_fault(fault: Fault) -> str:
-    """Return what is wrong with a game's draws, for people to notice."""
     return _("DO NOT TRUST THE DRAWS OF THIS GAME: {reason}.").format(reason=_(_FAULTS[fault]))
 
 

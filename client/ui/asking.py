@@ -103,7 +103,6 @@ class SeatKeeper:
             self._held = None
 
     def forget(self) -> None:
-        """Stop keeping the seat, which is lost or no longer needed."""
         if self._held is not None and self._seats is not None:
             with self._reporting(_NOT_READ):
                 self._seats.forget(self._held)
@@ -199,7 +198,6 @@ class Requests:
         self._keeper, self._listing, self._review, self._go_home = keeper, listing, review, go_home
 
     async def ask(self, request: Request) -> None:
-        """Send the request, and show what the server refuses."""
         try:
             await self._put(request)
         except (RequestRefused, ConnectFailed) as failure:
@@ -268,7 +266,6 @@ class Requests:
                 await connection.ask(request)
 
     async def _rename(self, request: requests.Rename) -> None:
-        """Take another name, and ask again what was refused under the old one."""
         connection = self._connection
         if request.then is None and connection.has_lobby and connection.model.table is None:
             await self._listing.enter(request.name)

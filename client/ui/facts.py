@@ -19,8 +19,8 @@ from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
 from client.ui.state import Ui
 from client.ui.texts.games import bounds_text, describe_standings, describe_turn, turned
 from client.ui.texts.glyphs import glyphs_to_read
-from client.ui.texts.people import describe_online, names_at, spectator_name
 from client.ui.texts.rules import RULES
+from client.ui.texts.tables import describe_online, names_at, spectator_name
 from engine.board import (
     FIELDS,
     ORIENTATIONS,

@@ -39,7 +39,6 @@ async def run(options: Options) -> int:
 
 
 def report(visited: Visit) -> int:
-    """Print the outcome of a visit, and return its exit code."""
     with contextlib.suppress(OSError):  # the terminal may be gone
         if visited.code:
             sys.stderr.write(f"palatinus: {visited.sentence}\n")
@@ -181,7 +180,6 @@ class Client(Session):
                 self._begin(self._requests.ask(StartGame(NEW)))
 
     def _keep_record(self, model: TableModel) -> None:
-        """Keep the finished game at the table, once, if the player played it."""
         looking_back = self._options.looking_back
         if looking_back is None or looking_back.keep is None or model.seat is None or model.table is None:
             return

@@ -117,7 +117,6 @@ class Program:
         self.changed_later = self._shell.redraw_later
 
     async def run(self) -> None:
-        """Run until the last session is over, or the terminal is closed."""
         first = self._stack[0]
         async with self._group:
             self.begin(self._tick())

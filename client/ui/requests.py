@@ -107,8 +107,6 @@ class RemoveGame(_Request, frozen=True):
 
 
 class TurnPage(_Request, frozen=True):
-    """Turn this many pages of the lessons, backwards if negative."""
-
     pages: int
 
 

@@ -12,7 +12,7 @@ from client.ui.frame import Block, Drawing
 from client.ui.keys import Act, Action, Key, spectators_keys
 from client.ui.requests import Join, Open, Request, Watch
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.people import names_at, spectator_name, watching_name
+from client.ui.texts.tables import names_at, spectator_name, watching_name
 from engine.events import LayTile, Place
 from engine.pieces import People
 from protocol.messages import LobbyRemark, PersonOnline
@@ -217,8 +217,6 @@ _NOWHERE: Final = Nowhere()
 
 
 class Notice(Struct, frozen=True):
-    """One sentence that the player should read now."""
-
     text: str
     refusal: bool = False
 
@@ -318,7 +316,6 @@ class Ui:
 
 
 def closed_for_good(ui: Ui) -> bool:
-    """Return whether the connection to the server is not coming back."""
     return ui.lost is not None and ui.lost.until is None
 
 

@@ -28,7 +28,6 @@ _MOST_BYTES: Final = 64 * 1024  # of a record; what is longer is none
 
 
 def records_folder() -> Path:
-    """Return where games are kept that are played or hosted on this computer."""
     return data_folder() / "records"
 
 

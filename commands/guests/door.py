@@ -13,7 +13,7 @@ from typing import Final
 
 import asyncssh
 
-from client.bots.hints import suggested
+from client.bots.levels import suggested
 from client.language import N_, _, speaking
 from client.network.transport import Access
 from client.player.terminal import Calling, Colouring
@@ -361,7 +361,6 @@ class Door:
         return self._limits.cpu / max(self._limits.least_share, len(networks) * networks[network])
 
     async def _watch(self) -> None:
-        """Drop guests whose terminals do not read, and tidy up."""
         loop = asyncio.get_running_loop()
         tidied = loop.time()
         while True:

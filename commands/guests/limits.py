@@ -89,7 +89,6 @@ class Turns:
         self._seconds += (seconds - self._seconds) * _WEIGHT_OF_LAST
 
     def wait(self) -> float:
-        """Return after how many seconds one more screen may be drawn."""
         now = self._clock()
         self._next = max(now, self._next) + _TURN * self._seconds
         return self._next - now

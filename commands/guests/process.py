@@ -84,7 +84,6 @@ class DoorProcess:
         self._watching.start()
 
     def close(self) -> None:
-        """End the process, which first says goodbye to its guests."""
         self._closing.set()
         if self._process is not None:
             _end(self._process)

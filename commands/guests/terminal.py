@@ -12,12 +12,11 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from typing import Any, Final, TextIO, cast
 
 import asyncssh
 from prompt_toolkit.data_structures import Size
-from prompt_toolkit.input import Input
+from prompt_toolkit.input import DummyInput
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyPress
@@ -160,7 +159,7 @@ class GuestTerminal:
         self._redraw: Callable[[], None] | None = None
         self._stalled_since: float | None = None
         self._size = _USUAL_SIZE
-        self._keyboard: Input | None = None
+        self._keyboard: DummyInput | None = None
         self.closed = False
 
     # -- what comes from the guest ------------------------------------------------------------------
@@ -322,19 +321,13 @@ class GuestTerminal:
         return max(1 / self._limits.frames_per_second, self._budget.spend(cpu))
 
 
-class _Keyboard(Input):
-    """prompt_toolkit's input from a guest's terminal."""
+class _Keyboard(DummyInput):
+    """The keys of a guest; the library's input for no terminal leaves its modes alone."""
 
     def __init__(self, terminal: GuestTerminal) -> None:
         self._terminal = terminal
         self._pressed: list[KeyPress] = []
         self._reader = KeyReader(self._pressed.append)
-
-    def fileno(self) -> int:
-        raise NotImplementedError  # there is none; the library asks only to run other programs
-
-    def typeahead_hash(self) -> str:
-        return f"guest {id(self)}"
 
     def read_keys(self) -> list[KeyPress]:
         keys, self._pressed[:] = list(self._pressed), []
@@ -348,12 +341,6 @@ class _Keyboard(Input):
     def closed(self) -> bool:
         return self._terminal.closed
 
-    def raw_mode(self) -> AbstractContextManager[None]:
-        return contextlib.nullcontext()
-
-    def cooked_mode(self) -> AbstractContextManager[None]:
-        return contextlib.nullcontext()
-
     @contextlib.contextmanager
     def attach(self, input_ready_callback: Callable[[], None]) -> Iterator[None]:
         def hear(text: str) -> None:
@@ -362,9 +349,6 @@ class _Keyboard(Input):
 
         with self._terminal.hearing(hear, input_ready_callback):
             yield
-
-    def detach(self) -> AbstractContextManager[None]:
-        return contextlib.nullcontext()
 
 
 class _Screen:

@@ -54,7 +54,6 @@ async def against_bots(options: Options, brains: tuple[str, ...], opening: Open,
 
 
 async def going_on(options: Options, game: KeptGame, config: Config) -> Visit:
-    """Continue a kept game against bots."""
     try:
         with continued(game):
             return await _at_game(replace(options, first=at_table(game.table)), game, config)

@@ -204,7 +204,6 @@ class Gathered:
 
 
 def add_node(command: argparse.ArgumentParser) -> None:
-    """Add the option that says which of several servers is meant."""
     meaning = _("name of the server to ask, among those sharing the database")
     command.add_argument("--node", metavar="NAME", help=meaning)
 

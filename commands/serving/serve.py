@@ -47,7 +47,6 @@ from server.process import Renewal, serve
 
 
 def check(chosen: ServeOptions) -> None:
-    """Raise WrongUse for options that make no sense together."""
     if chosen.password_file is None and (os.environ.get(PASSWORD_VARIABLE) == ""):
         text = _("{variable} is empty: put the password in it, or unset it")
         raise WrongUse(text.format(variable=PASSWORD_VARIABLE))
@@ -283,7 +282,6 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _waiting(before: Sequence[Setting], now: Sequence[Setting]) -> tuple[str, ...]:
-    """Return the names of options that have changed but wait for a restart."""
     return tuple(
         new.option.key
         for old, new in zip(before, now, strict=True)

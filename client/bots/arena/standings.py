@@ -92,7 +92,6 @@ class Standing:
 
     @property
     def mean_seconds(self) -> float:
-        """Return how long a move took on average."""
         return self.seconds / self.moves
 
 

@@ -254,8 +254,6 @@ def _canvas(
 
 
 class _Drawing:
-    """A board being drawn, cell by cell."""
-
     def __init__(self, view: View, marks: Marks, glyphs: GlyphSet, scale: Scale) -> None:
         self._view, self._marks, self._glyphs, self._scale = view, marks, glyphs, scale
         self._tiles = list(view.tiles)

@@ -23,8 +23,7 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.state import Outage, Remark, Ui
-from client.ui.texts.people import names_of
-from client.ui.texts.tables import clock_time
+from client.ui.texts.tables import clock_time, names_of
 from engine.pieces import Seat
 from protocol.messages import SeatSummary
 

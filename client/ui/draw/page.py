@@ -32,7 +32,7 @@ from client.ui.keys import Act, Action, ChooseLine, PointAt, Way
 from client.ui.state import Ui
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.people import names_at
+from client.ui.texts.tables import names_at
 from engine.board import HILLS, Hex
 from engine.view import View
 
@@ -201,7 +201,6 @@ def scrolled(rows: Sequence[Line], top: int, width: int, height: int) -> tuple[B
 
 
 def scrolled_to(action: Action, top: int, last_top: int) -> int:
-    """Return the first line of a text after a key that scrolls it."""
     if action is Act.PAGE_DOWN:
         return min(top + _LINES, last_top)
     return max(min(top, last_top) - _LINES, 0) if action is Act.PAGE_UP else top

@@ -15,7 +15,7 @@ from client.ui.keys import Act, Action, Hold, Pick
 from client.ui.state import Ui
 from client.ui.texts.games import bounds_text, describe_forecast, turned
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.people import kind_words, names_at, piece_words
+from client.ui.texts.tables import kind_words, names_at, piece_words
 from engine.board import Field, Tile, has_spring, tile_of
 from engine.knowledge import beside as around
 from engine.knowledge import hill_influence
@@ -78,7 +78,6 @@ class Panel(Struct, frozen=True):
         return block_of(next((rows for rows in ways if len(rows) <= height), hand), self.width)
 
     def of_tile(self) -> Block:
-        """Return the drawn tile, if this seat must lay one."""
         legal = self.model.legal
         return block_of(self._laying(legal) if isinstance(legal, LegalLays) else [], self.width)
 
@@ -199,7 +198,6 @@ class Panel(Struct, frozen=True):
         return text.format(merchants=found.merchants, farmers=found.farmers, wolves=found.wolves)
 
     def _age(self, field: Field) -> str:
-        """Return how long ago the piece on a field was placed."""
         later = len(self.view.placed) - list(self.view.placed).index(field) - 1
         if not later:
             return _("The last piece placed.")

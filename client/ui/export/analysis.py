@@ -11,16 +11,7 @@ from client.records import Analysis, Better, Chances, JudgedMove, Recording
 from client.ui.export.picture import TEXT_STYLE, document, draw_chip, draw_path, finished, group_at, write
 from client.ui.frame import wrapped
 from client.ui.terminal.painter import PEOPLE_COLOURS
-from client.ui.texts.games import (
-    describe_chances,
-    describe_change,
-    describe_move,
-    describe_progress,
-    describe_result,
-    explain,
-    percent,
-    reasons,
-)
+from client.ui.texts import games
 from engine.events import Place
 from engine.pieces import People, Seat
 from engine.view import SPECTATOR, View
@@ -37,7 +28,7 @@ def _lines(recording: Recording, analysis: Analysis, width: int) -> Iterator[str
     names = analysis.names
     result = recording.view(recording.end, SPECTATOR).result
     if result is not None:
-        yield from wrapped(describe_result(result, names), width)
+        yield from wrapped(games.describe_result(result, names), width)
     yield from wrapped(
         _(
             "Chances of winning are estimated with every piece revealed; better moves, by what "
@@ -47,11 +38,11 @@ def _lines(recording: Recording, analysis: Analysis, width: int) -> Iterator[str
     )
     yield ""
     if analysis.start is not None:
-        yield from _under(_("Before the first piece:"), describe_chances(analysis.start, names), width)
+        yield from _under(_("Before the first piece:"), games.describe_chances(analysis.start, names), width)
     for move in analysis.moves:
-        change = describe_change(move.before, move.after, names)
-        yield from _under(describe_move(move, names), change, width)
-        for sentence in explain(recording, move):
+        change = games.describe_change(move.before, move.after, names)
+        yield from _under(games.describe_move(move, names), change, width)
+        for sentence in games.explain(recording, move):
             yield from _indented(sentence, width)
     yield ""
     yield from _ending(analysis, width)
@@ -59,14 +50,16 @@ def _lines(recording: Recording, analysis: Analysis, width: int) -> Iterator[str
 
 def _ending(analysis: Analysis, width: int) -> Iterator[str]:
     if not analysis.complete:
-        yield from wrapped(_("Stopped: {progress}.").format(progress=describe_progress(analysis)), width)
+        yield from wrapped(
+            _("Stopped: {progress}.").format(progress=games.describe_progress(analysis)), width
+        )
     if not analysis.deciding:
         yield from wrapped(_("No single move decided the game."), width)
         return
     yield _("The moves that decided most:")
     for move in analysis.deciding:
-        change = describe_change(move.before, move.after, analysis.names)
-        yield from _under(f"  {describe_move(move, analysis.names)}", change, width)
+        change = games.describe_change(move.before, move.after, analysis.names)
+        yield from _under(f"  {games.describe_move(move, analysis.names)}", change, width)
 
 
 def _under(head: str, told: str, width: int) -> list[str]:
@@ -104,7 +97,7 @@ def _move_json(recording: Recording, judged: JudgedMove) -> dict[str, object]:
         "before": _rounded(judged.before),
         "after": _rounded(judged.after),
         "swing": round(judged.swing, _DIGITS),
-        "reasons": reasons(recording, judged, judged.move),
+        "reasons": games.reasons(recording, judged, judged.move),
         "better": None if judged.better is None else _better_json(recording, judged, judged.better),
     }
 
@@ -116,7 +109,7 @@ def _better_json(recording: Recording, judged: JudgedMove, better: Better) -> di
         "field": move.field,
         "chance": round(better.chance, _DIGITS),
         "instead_of": round(better.instead_of, _DIGITS),
-        "reasons": reasons(recording, judged, move),
+        "reasons": games.reasons(recording, judged, move),
     }
 
 
@@ -152,9 +145,9 @@ def analysis_svg(recording: Recording, analysis: Analysis) -> str:
     root = document(f"Palatinus: {heading}", _STYLE, _WIDTH)
     write(root, _LEFT, 36, 22, heading, classes="b")
     if view.result is not None:
-        write(root, _LEFT, 58, 13, describe_result(view.result, recording.names))
+        write(root, _LEFT, 58, 13, games.describe_result(view.result, recording.names))
     if not analysis.complete:
-        progress = _("Stopped: {progress}.").format(progress=describe_progress(analysis))
+        progress = _("Stopped: {progress}.").format(progress=games.describe_progress(analysis))
         write(root, _RIGHT, 58, 13, progress, classes="e")
     _draw_grid(root, analysis)
     peoples = [(Seat(seat), view.start.peoples[seat][0]) for seat in recording.seats]
@@ -175,7 +168,7 @@ def _draw_grid(root: ET.Element, analysis: Analysis) -> None:
     for chance in _GRID:
         _x, y = _place(analysis, 0, chance)
         _line(root, (_LEFT, y), (_RIGHT, y), "grid")
-        write(root, _LEFT - 8, y + 4, 12, percent(chance), classes="e faint")
+        write(root, _LEFT - 8, y + 4, 12, games.percent(chance), classes="e faint")
     for moment in range(0, analysis.wanted + 1, _CHIPS_EVERY):
         x, _y = _place(analysis, moment, 0.0)
         write(root, x, _BOTTOM + 18, 12, str(analysis.first + moment), classes="c faint")
@@ -217,7 +210,7 @@ def _draw_names(root: ET.Element, analysis: Analysis, view: View) -> None:
         start = _NAMES + 22 * len(view.start.peoples[Seat(seat)])
         write(root, start, y + 5, 14, analysis.names[seat])
         if analysis.curve:
-            write(root, _WIDTH - 16, y + 5, 14, percent(last[seat]), classes="e b")
+            write(root, _WIDTH - 16, y + 5, 14, games.percent(last[seat]), classes="e b")
 
 
 def _written(root: ET.Element, recording: Recording, analysis: Analysis) -> float:
@@ -228,8 +221,11 @@ def _written(root: ET.Element, recording: Recording, analysis: Analysis) -> floa
     )
     write(root, _LEFT, y, 14, heading, classes="b")
     for move in analysis.deciding:
-        change = describe_change(move.before, move.after, recording.names)
-        sentences = [f"{describe_move(move, recording.names)} {change}", *explain(recording, move)[:1]]
+        change = games.describe_change(move.before, move.after, recording.names)
+        sentences = [
+            f"{games.describe_move(move, recording.names)} {change}",
+            *games.explain(recording, move)[:1],
+        ]
         y = _paragraphs(root, y + 6, sentences)
     return y
 

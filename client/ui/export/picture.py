@@ -14,7 +14,7 @@ from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import NOBODY, Marks, notation
 from client.ui.frame import wrapped
 from client.ui.terminal.painter import PEOPLE_COLOURS
-from client.ui.texts.people import KINDS, piece_words
+from client.ui.texts.tables import KINDS, piece_words
 from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours
 from engine.components import LAUREL_WORTH
 from engine.events import Tally
@@ -67,7 +67,6 @@ def draw_path(parent: ET.Element, shape: str, classes: str) -> ET.Element:
 
 
 def draw_chip(parent: ET.Element, people: People, radius: float) -> None:
-    """Draw a people's letter on its colour around the parent's origin."""
     colours = PEOPLE_COLOURS[Colours.TRUE][people]
     ET.SubElement(parent, "circle", {"r": f"{radius:g}", "class": "piece", "fill": colours.background})
     letter = write(parent, 0, radius * 0.45, radius * 1.3, people.value, classes="c b")
@@ -222,7 +221,6 @@ class _BoardDrawing:
             hexagon.set("fill", _CENTRE_TILE if position == CENTRE else _ROUND_THE_CENTRE[position % 2])
 
     def _draw_edges(self, parent: ET.Element, cell: Hex, position: int) -> None:
-        """Draw the outer sides of every laid tile, each once."""
         corners = _corners(*_middle(cell), _SIZE)
         for side, beside in enumerate(neighbours(cell)):
             other = HEX_POSITIONS.get(beside)

@@ -73,7 +73,6 @@ class Course(Session):
         self.show(lesson.open_page(page, self._name, self.model, self._glyphs))
 
     def _set_up(self) -> None:
-        """Set up the page's game at its moment of the example."""
         self._practice = self._replayed(record_at(PAGES[self._page].moves))
         self.model = lesson.seen(self._practice, PAGES[self._page], self._name)
 

@@ -25,7 +25,7 @@ from client.ui.screens.scoring import Result, ResultDrawing, Scene, Scoring, Sco
 from client.ui.state import Notice, Outcome, Screen, Ui, those, with_game
 from client.ui.texts.games import amounts, describe_influence, describe_soldier
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
-from client.ui.texts.people import names_at
+from client.ui.texts.tables import names_at
 from engine.errors import IllegalCommand
 from engine.events import Command, Event, Influence, Place
 from engine.legal import Legal
@@ -78,7 +78,6 @@ class Lesson(Screen):
     log_style = "class:info"  # it says what to do
 
     def reads(self, ui: Ui) -> bool:
-        """Return whether the text is shown in place of the board."""
         return self.top < ui.last_top
 
     def keys(self, model: TableModel) -> tuple[Key, ...]:
@@ -335,7 +334,6 @@ def _walking(
 
 
 def _looking(ui: Ui, playing: Playing, action: Action) -> Outcome:
-    """Look around on a page that is done, or turn it."""
     match action:
         case Way():
             return with_game(ui, replace(playing, cursor=step(playing.cursor, action))), None
@@ -419,7 +417,6 @@ class LessonPlayingDrawing(PlayingDrawing, frozen=True):
                 return Block(tuple(text))
 
     def marks(self) -> Marks:
-        """Return the board's marks, and what each field gives the piece just placed."""
         marks = PlayingDrawing.marks(self)
         if self.lesson.influence is None or marks.preview is not None:
             return marks

@@ -34,8 +34,6 @@ _LAID: Final = 6  # the moves that lay the land; the pupil, of three players, pl
 
 
 class Shown(enum.Enum):
-    """The part of the panel below the text."""
-
     NOTHING = enum.auto()
     FIELD = enum.auto()
     HAND = enum.auto()

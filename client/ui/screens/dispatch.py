@@ -20,7 +20,7 @@ from client.ui.screens.scoring import Result, Scoring, at_step, sentence, step_o
 from client.ui.screens.typed_commands import Go, Read, See, completions, meaning, replay_meaning, shared_start
 from client.ui.state import Asked, Entry, Mute, Notice, Outage, Outcome, Ui, with_game
 from client.ui.texts.games import confirmation
-from client.ui.texts.people import names_at
+from client.ui.texts.tables import names_at
 from engine.board import Hex
 from engine.events import LayTile, Place
 from engine.view import Phase
@@ -182,7 +182,6 @@ def ticked(ui: Ui, model: TableModel) -> Ui:
 
 
 def counting(ui: Ui, model: TableModel) -> bool:
-    """Return whether anything on the screen changes with time."""
     if ui.ticks_left is not None or ui.stops_at is not None:
         return True
     if ui.lost is not None and ui.lost.until is not None:
@@ -205,7 +204,6 @@ def _ended(ui: Ui) -> bool:
 
 
 def _ticks_for(ui: Ui, model: TableModel) -> int:
-    """Return how long it takes to read the sentence of this step."""
     told = ui.log[-1] if ui.log else ""
     page = ui.page.game
     if model.view is not None and isinstance(page, Scoring | Result):

@@ -16,8 +16,16 @@ from client.ui.screens.menu import MenuPage, TableMenu, free_seats, line_of_own_
 from client.ui.screens.overlays import Quitting
 from client.ui.state import Notice, Outcome, Screen, Ui, closed_for_good, those
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
-from client.ui.texts.people import PEOPLES, names_of, spectator_name
-from client.ui.texts.tables import HINTS, PRIVATE, SPECTATORS, describe_policy, describe_starting
+from client.ui.texts.tables import (
+    HINTS,
+    PEOPLES,
+    PRIVATE,
+    SPECTATORS,
+    describe_policy,
+    describe_starting,
+    names_of,
+    spectator_name,
+)
 from engine.pieces import People
 from protocol.absence import WAIT
 from protocol.messages import NEW, Leave, SayReady, SeatBot, StartGame, TableState
@@ -118,7 +126,6 @@ class GatheringDrawing(ServerPage, frozen=True):
 
 
 def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
-    """Return who sits at the table, and what it is still waiting for."""
     state = model.state
     if state is None:
         return Block(tuple(paragraphs(["", "  " + _("Taking a seat.")], width)))

@@ -30,8 +30,16 @@ from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, ChooseLine, Key,
 from client.ui.requests import Open, Request
 from client.ui.state import Asked, Entry, Notice, OnlineList, Outcome, Screen, Talk, Ui, those
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.people import describe_more, describe_online, describe_person
-from client.ui.texts.tables import HINTS, PRIVATE, SPECTATORS, describe_policy, describe_stage
+from client.ui.texts.tables import (
+    HINTS,
+    PRIVATE,
+    SPECTATORS,
+    describe_more,
+    describe_online,
+    describe_person,
+    describe_policy,
+    describe_stage,
+)
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from protocol.messages import NEW, ListTables, TableSummary
@@ -264,7 +272,6 @@ def company_column(ui: Ui, company: OnlineList, width: int, height: int) -> list
 
 
 def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int) -> Block:
-    """Return the list of tables, with a last line for a new one."""
     words = (_("TABLE"), _("HOST"), _("SEATS"))
     heading = "".join(padded(word, cells) for word, cells in zip(words, _COLUMNS, strict=True))
     others = _how_to_join(ui)

@@ -32,15 +32,18 @@ from client.ui.keys import HELP, Act, Action, ChooseLine, Key, Way
 from client.ui.requests import Request
 from client.ui.state import Asked, Entry, Mute, Notice, Outcome, Overlay, Talk, Ui
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.people import PEOPLES, describe_mute, names_of, spectator_name
 from client.ui.texts.tables import (
     HINTS,
+    PEOPLES,
     PRIVATE,
     QUIET,
     SPECTATORS,
     Switch,
+    describe_mute,
     describe_policy,
     describe_starting,
+    names_of,
+    spectator_name,
 )
 from engine.pieces import People
 from protocol import messages
@@ -358,7 +361,6 @@ def removable(model: TableModel, state: messages.TableState) -> list[int]:
 
 
 def to_be_substituted(model: TableModel, state: messages.TableState) -> list[int]:
-    """Return the seats of absent players for which no bot plays yet."""
     return [
         seat
         for seat, each in enumerate(state.seats)

@@ -48,21 +48,14 @@ from client.ui.state import (
     with_lobby_remarks,
     with_remark,
 )
-from client.ui.texts.games import (
-    describe_event,
-    describe_forecast,
-    describe_lay,
-    describe_rematch,
-    describe_standing,
-    describe_turn,
-)
-from client.ui.texts.people import names_at
+from client.ui.texts import games
 from client.ui.texts.tables import (
     PresenceLine,
     announcement,
     by_stand_in,
     describe_changes,
     describe_pause_asked,
+    names_at,
     server_stops,
 )
 from engine.errors import Fault
@@ -282,7 +275,7 @@ def suggested(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
         return ui
     if isinstance(command, LayTile):
         chosen = replace(playing, position=command.position, orientation=command.orientation)
-        told = [describe_lay(command)]
+        told = [games.describe_lay(command)]
     else:
         there = view.layout.hexes[command.field]
         chosen = replace(playing, piece=command.piece, cursor=there, hovered=None)
@@ -290,8 +283,8 @@ def suggested(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
         names = names_at(model)
         told = [
             _("Hint: {piece} on {field}.").format(piece=command.piece, field=command.field),
-            *describe_forecast(found, names),
-            describe_standing(found, names),
+            *games.describe_forecast(found, names),
+            games.describe_standing(found, names),
         ]
     text = " ".join(filter(None, (*told, suggestion.reason)))
     return replace(with_game(ui, chosen), notice=Notice(text))
@@ -317,7 +310,9 @@ def _sentences(
 ) -> list[str]:
     """Return what happened from event `first` on, without the scoring: the log would give the end away."""
     return [
-        by_stand_in(describe_event(event, names)) if number in stood_in else describe_event(event, names)
+        by_stand_in(games.describe_event(event, names))
+        if number in stood_in
+        else games.describe_event(event, names)
         for number, event in enumerate(events, start=first)
         if not isinstance(event, _SCORED)
     ]
@@ -383,12 +378,12 @@ def _reasons(model: TableModel) -> Iterator[tuple[str, str]]:
         return
     if view.phase is Phase.OVER:
         if state.seats and any(each.again for each in state.seats) and not _plays_again(model):
-            yield "again", describe_rematch(state, model.seat)
+            yield "again", games.describe_rematch(state, model.seat)
         yield "over", _("All pieces are placed: the scoring begins.")
         return
     if view.turn == model.seat:
         laid = sum(tile is not None for tile in view.tiles)
-        yield f"turn {laid} {len(view.placed)}", describe_turn(model, names_at(model))
+        yield f"turn {laid} {len(view.placed)}", games.describe_turn(model, names_at(model))
     if (vote := next_vote(model)) is not None and vote.agree:
         name = names_at(model)[vote.seat]
         yield f"vote {vote.seat}", _("{name} is away: vote whether a bot plays.").format(name=name)

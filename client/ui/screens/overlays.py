@@ -13,7 +13,7 @@ from client.ui.requests import Errand
 from client.ui.screens.lobby import Lobby
 from client.ui.state import Outcome, Overlay, Ui, those
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.people import describe_online
+from client.ui.texts.tables import describe_online
 from protocol.messages import Leave
 
 _QUITTING: Final = (

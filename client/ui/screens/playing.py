@@ -19,8 +19,7 @@ from client.ui.screens.scoring import LEAVE, REMATCH, left_or_again, not_again
 from client.ui.state import Notice, Outcome, Screen, Ui, hints_allowed, those, with_game
 from client.ui.texts.games import describe_rematch, describe_turn
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.people import names_at
-from client.ui.texts.tables import describe_ended
+from client.ui.texts.tables import describe_ended, names_at
 from engine.board import HILLS
 from engine.events import LayTile, Place
 from engine.legal import LegalLays
@@ -133,7 +132,6 @@ _LOG_LINES: Final = 2  # no more than the smallest window shows, or some would n
 
 
 def _scrolled(ui: Ui, by: int) -> Ui:
-    """Show older or newer lines of the log."""
     return replace(ui, scroll=min(max(ui.scroll + by, 0), max(len(ui.log) - 1, 0)))
 
 

@@ -27,23 +27,13 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key, Pick, PointAt
-from client.ui.screens import news
+from client.ui.screens import news, scoring
 from client.ui.screens.gathering import GatheringDrawing
 from client.ui.screens.playing import Playing, PlayingDrawing
-from client.ui.screens.scoring import (
-    Result,
-    Scoring,
-    at_step,
-    drawing_of,
-    hill_of,
-    next_hill_step,
-    step_of,
-    steps,
-)
 from client.ui.state import Entry, Notice, Outcome, Screen, Ui, those, with_game
 from client.ui.texts.games import describe_deciding, describe_progress, describe_turn, explain, percent
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.people import names_at
+from client.ui.texts.tables import names_at
 from engine.board import HILLS, Hex
 from engine.events import Placed, SeenEvent, TileLaid, WolfPlaced
 from engine.pieces import Seat
@@ -129,7 +119,7 @@ class Replay(Screen):
         if isinstance(self.table, Playing):
             table = ReplayedDrawing(ui, model, glyphs, self.table, view, self)
         else:
-            table = drawing_of(self.table, ui, model, glyphs, view)
+            table = scoring.drawing_of(self.table, ui, model, glyphs, view)
         return ReplayDrawing(table, glyphs, self)
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
@@ -194,7 +184,7 @@ def _looked(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             return with_game(ui, replace(table, cursor=cell))
         case Playing(), Act.NEXT:
             return gone(ui, replay, replay.stop + 1)
-        case Playing() | Scoring(0), Act.BACK:
+        case Playing() | scoring.Scoring(0), Act.BACK:
             return gone(ui, replay, replay.stop - 1)
         case Playing(), Act.PAGE_DOWN:
             # The last round leads to the last move first: the board is complete there, and not yet scored.
@@ -202,10 +192,12 @@ def _looked(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             return gone(ui, replay, min(replay.stop + view.seats, last))
         case Playing(), Act.PAGE_UP:
             return gone(ui, replay, replay.stop - view.seats)
-        case Scoring(0), Act.PAGE_UP:
+        case scoring.Scoring(0), Act.PAGE_UP:
             return gone(ui, replay, replay.stop - 1)
-        case (Scoring() | Result()) as table, _ if (step := _step_after(table, action, view)) is not None:
-            return with_game(ui, at_step(view, step))
+        case (scoring.Scoring() | scoring.Result()) as table, _ if (
+            step := _step_after(table, action, view)
+        ) is not None:
+            return with_game(ui, scoring.at_step(view, step))
     match action:
         case Act.FIRST:
             return gone(ui, replay, 0)
@@ -242,11 +234,10 @@ def ended(ui: Ui, replay: Replay) -> Ui:
     """Return the UI state at the very end: the result, if the game came to one."""
     ui = gone(ui, replay, replay.recording.end)
     view = replay.recording.view(replay.recording.end, replay.eyes)
-    return with_game(ui, Result()) if view.phase is Phase.OVER else ui
+    return with_game(ui, scoring.Result()) if view.phase is Phase.OVER else ui
 
 
 def seen_by(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
-    """Return the UI state at the same stop, as other eyes see it."""
     there = _at(ui, replace(replay, eyes=eyes))
     match replay.table, there.page.game:
         case Playing(cursor=cursor), Playing() as table:
@@ -259,7 +250,7 @@ def _at(ui: Ui, replay: Replay) -> Ui:
     seen = replay.recording.seen(replay.stop, replay.eyes)
     model = _model(replay)
     over = model.view is not None and model.view.phase is Phase.OVER
-    there = replace(replay, table=Scoring() if over else Playing())
+    there = replace(replay, table=scoring.Scoring() if over else Playing())
     after = news.heard(replace(ui, page=there, log=(), scroll=0), Happened(seen, len(seen)), model)
     if isinstance(table := after.page.game, Playing):
         return with_game(after, replace(table, cursor=_latest(replay, seen)))
@@ -276,16 +267,16 @@ def _latest(replay: Replay, seen: tuple[SeenEvent, ...]) -> Hex:
     return HILLS[0]
 
 
-def _step_after(table: Scoring | Result, action: Action, view: View) -> int | None:
+def _step_after(table: scoring.Scoring | scoring.Result, action: Action, view: View) -> int | None:
     """Return the step of the scoring that an action leads to, None if it leads to none."""
-    step = step_of(table, view)
+    step = scoring.step_of(table, view)
     match action:
         case Act.NEXT | PointAt():
             return step + 1
         case Act.BACK:
             return step - 1
         case Act.PAGE_DOWN:
-            return next_hill_step(view, step)
+            return scoring.next_hill_step(view, step)
         case Act.PAGE_UP:
             return _hill_before(view, step)
         case _:
@@ -294,7 +285,7 @@ def _step_after(table: Scoring | Result, action: Action, view: View) -> int | No
 
 def _hill_before(view: View, step: int) -> int:
     """Return the first step of this hill or, from there, of the one before."""
-    hills = [hill_of(view.scoring[each.event]) for each in steps(view)]
+    hills = [scoring.hill_of(view.scoring[each.event]) for each in scoring.steps(view)]
     return hills.index(hills[step - 1])
 
 
@@ -467,7 +458,6 @@ def _player(replay: Replay, analysis: Analysis, seat: Seat, who: Line, width: in
 
 
 def _told(replay: Replay, analysis: Analysis, width: int, height: int) -> list[Row]:
-    """Return in words what is known of the last move."""
     rows = [row for sentence in told_of_move(replay, analysis) for row in wrapped(sentence, width - 1)]
     return [BLANK, *((line(row), None) for row in begun(rows, height - 1, width, READ_ON))]
 

@@ -38,17 +38,9 @@ from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key, PointAt
 from client.ui.screens.gathering import GatheringDrawing
 from client.ui.screens.history import not_here
 from client.ui.state import Notice, Outcome, Screen, Ui, those
-from client.ui.texts.games import (
-    amounts,
-    describe_event,
-    describe_influence,
-    describe_rematch,
-    describe_result,
-    describe_standings,
-    sum_of,
-)
+from client.ui.texts import games
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
-from client.ui.texts.people import names_at
+from client.ui.texts.tables import names_at
 from engine.board import Field, Tile
 from engine.components import LAUREL_WORTH
 from engine.events import (
@@ -197,7 +189,6 @@ def hill_of(event: ScoringEvent) -> Tile | None:
 
 
 def last_step(view: View) -> int:
-    """Return the number of the walk-through's last step, which is the result."""
     return len(steps(view)) - 1
 
 
@@ -221,8 +212,8 @@ def sentence(view: View, number: int, names: Sequence[str]) -> str:
     step = steps(view)[number]
     event = view.scoring[step.event]
     if isinstance(event, HillScored) and step.part is not None:
-        return describe_influence(event.pieces[step.part], names)
-    return describe_event(event, names)
+        return games.describe_influence(event.pieces[step.part], names)
+    return games.describe_event(event, names)
 
 
 class Scene(Struct, frozen=True):
@@ -294,7 +285,7 @@ def _marks(view: View, event: ScoringEvent, step: Step, finished: Sequence[Scori
             return replace(marks, cursor=hexes[event.field], captives=captives)
         case HillScored() if step.part is not None:
             piece = event.pieces[step.part]
-            notes = {field: f"+{amount}" for field, amount in amounts(piece).items()}
+            notes = {field: f"+{amount}" for field, amount in games.amounts(piece).items()}
             return replace(marks, cursor=hexes[piece.field], notes=notes)
         case HillScored():
             return replace(marks, cursor=view.layout.hills[event.hill])
@@ -371,7 +362,7 @@ class ScoringPanel(Struct, frozen=True):
         left = beside(
             pointer(self.glyphs, shown=current), line(f"{piece.field} "), self._piece_on(piece.field)
         )
-        return ends(left, line(f" {sum_of(piece)}", "class:mine" if current else ""), self.width)
+        return ends(left, line(f" {games.sum_of(piece)}", "class:mine" if current else ""), self.width)
 
     def _points(self, seat: Seat) -> Line:
         scene = self.scene
@@ -461,13 +452,13 @@ class ResultDrawing(ServerPage, frozen=True):
 
     def _again(self) -> str:
         """Return who plays again; empty if nobody does."""
-        return "" if self.model.state is None else describe_rematch(self.model.state, self.model.seat)
+        return "" if self.model.state is None else games.describe_rematch(self.model.state, self.model.seat)
 
     def words(self) -> list[str]:
         """Return the result as sentences, without the table of points."""
         names, tallies = names_at(self.model), self.ended.tallies
         lines = spoken(self.lines(WIDE))
-        at = lines.index(describe_result(self.ended, names)) + 1
+        at = lines.index(games.describe_result(self.ended, names)) + 1
         rows = (labelled(names[seat], _amounts_in_words(tallies[seat])) for seat in in_order(self.ended))
         return [*lines[:at], *rows, *lines[at + 1 + len(tallies) :]]
 
@@ -479,7 +470,7 @@ class ResultDrawing(ServerPage, frozen=True):
         check = self.model.draws.check()
         fault = None if check is None else check.fault
         warning = begun(wrapped(describe_fault(fault), width), room, width) if fault is not None else []
-        won = begun(wrapped(describe_result(self.ended, names), width), room - len(warning), width)
+        won = begun(wrapped(games.describe_result(self.ended, names), width), room - len(warning), width)
         lines = [
             *(line(row, "class:refusal") for row in warning),
             *(line(row, "class:heading") for row in won),
@@ -490,7 +481,7 @@ class ResultDrawing(ServerPage, frozen=True):
 
     def lines(self, width: int) -> list[Line]:
         lines = result_lines(self.view, self.ended, names_at(self.model), self.glyphs, width)
-        if standings := "" if self.model.state is None else describe_standings(self.model.state):
+        if standings := "" if self.model.state is None else games.describe_standings(self.model.state):
             lines += [EMPTY, *_indented(standings, width)]
         if (check := self.model.draws.check()) is None:
             return lines
@@ -503,8 +494,7 @@ class ResultDrawing(ServerPage, frozen=True):
 def result_lines(
     view: View, ended: GameEnded, names: Sequence[str], glyphs: GlyphSet, width: int
 ) -> list[Line]:
-    """Return the table of points and what decided the game."""
-    lines = [EMPTY, *_indented(describe_result(ended, names), width, "class:heading"), EMPTY]
+    lines = [EMPTY, *_indented(games.describe_result(ended, names), width, "class:heading"), EMPTY]
     lines.append(_row(EMPTY, [_(word) for word, _width in COLUMNS], "class:faint"))
     order = in_order(ended)
     for seat in order:

@@ -32,7 +32,7 @@ from client.ui.screens.news import followed
 from client.ui.state import Asked, Entry, Ui, closed_for_good
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.people import names_at
+from client.ui.texts.tables import names_at
 
 _LASTING: Final = (Act.HELP, Act.QUIT)  # which the function bar shows however narrow it is
 

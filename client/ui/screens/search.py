@@ -88,7 +88,6 @@ class Search(Screen):
 
 
 def spots(server: FoundServer) -> tuple[Spot, ...]:
-    """Return what can be chosen of a server: itself, and its open tables."""
     tables = server.answer.tables if isinstance(server.answer, Listed) else ()
     return ((server.url, ""), *((server.url, table.table) for table in tables))
 

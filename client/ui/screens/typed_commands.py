@@ -27,8 +27,6 @@ _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
 
 class Read(Struct, frozen=True):
-    """The line asks for help, for the rules, or to quit."""
-
     page: str
 
 

@@ -63,7 +63,6 @@ class Caller:
             self._write("\x1b]2;", self._clean(title), _END)
 
     def call(self, title: str, sentence: str) -> None:
-        """Ring, and show a desktop notice."""
         if not self._taken:
             return
         title, sentence = self._clean(title), self._clean(sentence)
@@ -334,7 +333,6 @@ class Shell:
 
 
 def describe_failure(error: BaseException) -> str:
-    """Return the sentence that reports the program's failure to the player."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     text = _("The client crashed: {error}. Please report this with what palatinus doctor prints.")

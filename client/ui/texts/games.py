@@ -6,32 +6,10 @@ from typing import Final, assert_never
 from client.language import N_, _, counted, listed, parted
 from client.records import Analysis, Better, Chances, JudgedMove, PastGame, Recording, best_first
 from client.tables.table import TableModel
-from client.ui.texts.people import PEOPLES, kind_sentence
-from client.ui.texts.tables import describe_stage
+from client.ui.texts.tables import PEOPLES, describe_stage, kind_sentence
+from engine import events
 from engine.board import Field, tile_of
 from engine.components import LAUREL_WORTH
-from engine.events import (
-    Captured,
-    CentreTurned,
-    DecidedBy,
-    GameEnded,
-    GameStarted,
-    HillScored,
-    Influence,
-    LaurelsDealt,
-    LayoutDrawn,
-    LayTile,
-    Place,
-    Placed,
-    SeenEvent,
-    SoldierFled,
-    Term,
-    TileDrawn,
-    TileLaid,
-    Why,
-    WolfPlaced,
-    WolvesRevealed,
-)
 from engine.forecast import GROUPS, Forecast, Outcome, SoldierBeside, forecast
 from engine.knowledge import Bounds
 from engine.legal import LegalPlaces
@@ -45,7 +23,7 @@ def bounds_text(bounds: Bounds) -> str:
     return str(bounds.least) if bounds.known else f"{bounds.least}-{bounds.most}"
 
 
-def describe_soldier(event: SoldierFled | Captured, names: Sequence[str]) -> str:
+def describe_soldier(event: events.SoldierFled | events.Captured, names: Sequence[str]) -> str:
     """Return what a soldier found next to it, and what it did (R5)."""
     merchants, farmers = len(event.merchants), len(event.farmers)
     found = _("{name}'s soldier on {field} has {merchants} and {farmers} beside it").format(
@@ -54,7 +32,7 @@ def describe_soldier(event: SoldierFled | Captured, names: Sequence[str]) -> str
         merchants=counted("{n} merchant", "{n} merchants", merchants).format(n=merchants),
         farmers=counted("{n} farmer", "{n} farmers", farmers).format(n=farmers),
     )
-    if isinstance(event, SoldierFled):
+    if isinstance(event, events.SoldierFled):
         return _("{found}: it flees.").format(found=found)
     taken = (*event.taken, *event.shared)
     form = (
@@ -82,12 +60,12 @@ def describe_soldier(event: SoldierFled | Captured, names: Sequence[str]) -> str
 
 
 _TERMS: Final = {
-    Why.MERCHANT: N_("{amount} for a merchant on {field}"),
-    Why.FARMER: N_("{amount} for a farmer on {field}"),
-    Why.SOLDIER: N_("{amount} for a soldier on {field}"),
-    Why.EMPTY: N_("{amount} for an empty field on {field}"),
-    Why.SPRING: N_("{amount} for a spring on {field}"),
-    Why.OWN_SPRING: N_("{amount} for its own spring"),
+    events.Why.MERCHANT: N_("{amount} for a merchant on {field}"),
+    events.Why.FARMER: N_("{amount} for a farmer on {field}"),
+    events.Why.SOLDIER: N_("{amount} for a soldier on {field}"),
+    events.Why.EMPTY: N_("{amount} for an empty field on {field}"),
+    events.Why.SPRING: N_("{amount} for a spring on {field}"),
+    events.Why.OWN_SPRING: N_("{amount} for its own spring"),
 }
 _OWNERS: Final = {
     Kind.MERCHANT: N_("{name}'s merchant on {field}"),
@@ -96,7 +74,7 @@ _OWNERS: Final = {
 }
 
 
-def describe_influence(influence: Influence, names: Sequence[str]) -> str:
+def describe_influence(influence: events.Influence, names: Sequence[str]) -> str:
     """Return one piece's influence as a sentence (R6.2, R6.3)."""
     piece = _(_OWNERS[influence.kind]).format(name=names[influence.seat], field=influence.field)
     if not influence.terms:
@@ -106,24 +84,24 @@ def describe_influence(influence: Influence, names: Sequence[str]) -> str:
     )
 
 
-def describe_term(term: Term) -> str:
+def describe_term(term: events.Term) -> str:
     return _(_TERMS[term.why]).format(amount=term.amount, field=term.field)
 
 
-def sum_of(influence: Influence) -> str:
+def sum_of(influence: events.Influence) -> str:
     """Return one piece's influence as arithmetic: `1+2+2 = 5`."""
     terms = "+".join(str(term.amount) for term in influence.terms)
     return f"{terms} = {influence.amount}" if len(influence.terms) > 1 else str(influence.amount)
 
 
-def amounts(influence: Influence) -> dict[Field, int]:
+def amounts(influence: events.Influence) -> dict[Field, int]:
     added: dict[Field, int] = {}
     for term in influence.terms:
         added[term.field] = added.get(term.field, 0) + term.amount
     return added
 
 
-def describe_hill(event: HillScored, names: Sequence[str]) -> str:
+def describe_hill(event: events.HillScored, names: Sequence[str]) -> str:
     """Return who controls a hill (R6.5)."""
     match event.leaders:
         case ():
@@ -144,25 +122,25 @@ def describe_hill(event: HillScored, names: Sequence[str]) -> str:
     )
 
 
-def describe_result(event: GameEnded, names: Sequence[str]) -> str:
+def describe_result(event: events.GameEnded, names: Sequence[str]) -> str:
     """Return who won and what decided it (R7)."""
     tally = event.tallies[event.winners[0]]
     match event.decided_by:
-        case DecidedBy.POINTS:
+        case events.DecidedBy.POINTS:
             form = counted("{winners} wins with {n} point.", "{winners} wins with {n} points.", tally.points)
-        case DecidedBy.ITEMS if len(event.winners) == 1:
+        case events.DecidedBy.ITEMS if len(event.winners) == 1:
             form = counted(
                 "{winners} wins the tie: {n} point each, but more captives, discs and laurels ({items}).",
                 "{winners} wins the tie: {n} points each, but more captives, discs and laurels ({items}).",
                 tally.points,
             )
-        case DecidedBy.ITEMS:
+        case events.DecidedBy.ITEMS:
             form = counted(
                 "{winners} share the victory: {n} point each, and the most captives, discs and laurels.",
                 "{winners} share the victory: {n} points each, and the most captives, discs and laurels.",
                 tally.points,
             )
-        case DecidedBy.NOTHING:
+        case events.DecidedBy.NOTHING:
             form = counted(
                 "{winners} share the victory with {n} point each: nothing separates them.",
                 "{winners} share the victory with {n} points each: nothing separates them.",
@@ -216,45 +194,45 @@ def describe_points(game: PastGame, names: Sequence[str] | None = None) -> str:
     )
 
 
-def describe_event(event: SeenEvent, names: Sequence[str]) -> str:
+def describe_event(event: events.SeenEvent, names: Sequence[str]) -> str:
     match event:
-        case GameStarted():
+        case events.GameStarted():
             who = listed(
                 f"{names[seat]} ({listed(_(PEOPLES[people]) for people in peoples)})"
                 for seat, peoples in enumerate(event.peoples)
             )
             text = _("The game starts: {players}. {name} begins.")
             return text.format(players=who, name=names[event.starting])
-        case CentreTurned():
+        case events.CentreTurned():
             return _("Tile {tile} lies in the centre.").format(tile=event.tile)
-        case TileDrawn():
+        case events.TileDrawn():
             return _("{name} draws tile {tile}.").format(name=names[event.seat], tile=event.tile)
-        case TileLaid():
+        case events.TileLaid():
             return _describe_laid(event, names)
-        case LayoutDrawn():
+        case events.LayoutDrawn():
             return _("The tiles were laid at random.")
-        case LaurelsDealt():
+        case events.LaurelsDealt():
             return _("Every hill has its laurel.")
-        case Placed():
+        case events.Placed():
             return _("{name} places {piece} on {field}: {kind}.").format(
                 name=names[event.seat], piece=event.piece, field=event.field, kind=kind_sentence(event.piece)
             )
-        case WolfPlaced():
+        case events.WolfPlaced():
             text = _("{name} places {piece} on {field}: a wolf, face down.")
             return text.format(name=names[event.seat], piece=f"{event.people}?*", field=event.field)
-        case WolvesRevealed():
+        case events.WolvesRevealed():
             return _("All wolf pieces are turned up. The scoring begins.")
-        case SoldierFled() | Captured():
+        case events.SoldierFled() | events.Captured():
             return describe_soldier(event, names)
-        case HillScored():
+        case events.HillScored():
             return describe_hill(event, names)
-        case GameEnded():
+        case events.GameEnded():
             return describe_result(event, names)
         case _:
             assert_never(event)
 
 
-def _describe_laid(event: TileLaid, names: Sequence[str]) -> str:
+def _describe_laid(event: events.TileLaid, names: Sequence[str]) -> str:
     form = (
         counted(
             "{name} lays tile {tile} at position {position}, turned once.",
@@ -275,8 +253,8 @@ def turned(turns: int) -> str:
     return counted("turned once", "turned {turns} times", turns).format(turns=turns)
 
 
-def confirmation(move: LayTile | Place) -> str:
-    if isinstance(move, Place):
+def confirmation(move: events.LayTile | events.Place) -> str:
+    if isinstance(move, events.Place):
         form = _("Place {piece} on {field}? Enter: yes, Esc: no")
         return form.format(piece=move.piece, field=move.field)
     form = _("Lay the tile at position {position}, {turned}? Enter: yes, Esc: no")
@@ -328,7 +306,7 @@ def describe_standing(found: Forecast, names: Sequence[str]) -> str:
     return _("On {hill} that would give: {standing}.").format(hill=tile_of(found.field), standing=standing)
 
 
-def describe_lay(command: LayTile) -> str:
+def describe_lay(command: events.LayTile) -> str:
     text = _("Hint: position {position}, {turned}.")
     return text.format(position=command.position, turned=turned(command.orientation))
 
@@ -418,7 +396,7 @@ def describe_better(better: Better, name: str) -> str:
     return text.format(name=name, piece=better.move.piece, field=better.move.field, gain=percent(better.gain))
 
 
-def reasons(recording: Recording, judged: JudgedMove, move: Place) -> list[str]:
+def reasons(recording: Recording, judged: JudgedMove, move: events.Place) -> list[str]:
     """Return a move's benefits, as its player could see them before `judged` was played."""
     view = recording.view(judged.number - 1, eyes_of(judged.seat))
     return describe_forecast(forecast(view, judged.seat, move.piece, move.field), recording.names)

@@ -1,39 +1,18 @@
 """Who is at a table, how it is set up, and its changes in the words of the log; times and lengths of time."""
 
-from client.language import N_
-from client.language import _
-from client.language import counted
-from client.language import listed
-from client.tables.table import TableModel
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from engine.pieces import Kind
-from engine.pieces import People
-from engine.pieces import Piece
-from engine.pieces import Wolf
+import time
+from collections.abc import Callable, Iterator, Sequence
 from math import ceil
 from operator import attrgetter
-from protocol.absence import Absence
-from protocol.absence import ByBot
-from protocol.absence import ByVote
-from protocol.absence import GameClock
-from protocol.absence import MoveClock
-from protocol.absence import Wait
-from protocol.messages import PersonOnline
-from protocol.messages import SeatSummary
-from protocol.messages import Stage
-from protocol.messages import TableState
-from protocol.messages import TableSummary
-from protocol.settings import Hints
-from protocol.settings import Private
-from protocol.settings import Quiet
-from protocol.settings import Setting
-from protocol.settings import Spectators
-from typing import Final
-from typing import NamedTuple
-from typing import Self
-import time
+from typing import Final, NamedTuple, Self
+
+from client.language import N_, _, counted, listed
+from client.tables.table import TableModel
+from engine.pieces import Kind, People, Piece, Wolf
+from protocol.absence import Absence, ByBot, ByVote, GameClock, MoveClock, Wait
+from protocol.messages import PersonOnline, SeatSummary, Stage, TableState, TableSummary
+from protocol.settings import Hints, Private, Quiet, Setting, Spectators
+
 
 def names_of(state: TableState | None, seats: int) -> tuple[str, ...]:
     named = [None] * seats if state is None else [summary.name for summary in state.seats]
@@ -227,7 +206,6 @@ def describe_stage(stage: Stage, *, full: bool = False) -> str:
 
 
 def describe_policy(policy: Absence) -> str:
-    """Return what happens at a table when a player is away or slow."""
     match policy:
         case Wait():
             return _("the game waits for anyone who is away")

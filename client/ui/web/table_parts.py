@@ -15,8 +15,7 @@ from client.ui.draw.board import Marks
 from client.ui.export.picture import BOARD_VIEW, board_parts
 from client.ui.screens.scoring import COLUMNS, Scene, amounts_of, in_order, last_step, scene
 from client.ui.texts.games import describe_event, describe_influence, describe_turn
-from client.ui.texts.people import PEOPLES, names_of, piece_words
-from client.ui.texts.tables import describe_ended, describe_stage
+from client.ui.texts.tables import PEOPLES, describe_ended, describe_stage, names_of, piece_words
 from engine.board import Field, Tile, has_spring
 from engine.components import LAUREL_WORTH
 from engine.events import SeenEvent

@@ -7,10 +7,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from client.bots import hints
 from client.bots.greedy import greedy
-from client.bots.hints import reason_for, suggested
-from client.bots.levels import LEVELS
+from client.bots.levels import LEVELS, reason_for, suggested
 from client.bots.search.brain import SearchBrain, SearchFailed
 from engine.events import Command, LayTile, Place
 from engine.game import Game, GameOptions
@@ -26,7 +24,7 @@ SEARCH = SearchBrain(100, 600.0)
 @pytest.fixture
 def quick_senator(monkeypatch: pytest.MonkeyPatch) -> None:
     """A senator who thinks for a moment."""
-    monkeypatch.setattr(hints, "LEVELS", {"senator": replace(LEVELS["senator"], choose=SEARCH)})
+    monkeypatch.setattr("client.bots.levels.LEVELS", {"senator": replace(LEVELS["senator"], choose=SEARCH)})
 
 
 def on_turn(commands: int) -> tuple[View, Legal]:
@@ -85,6 +83,6 @@ async def test_without_a_process_a_simpler_move_is_suggested(monkeypatch: pytest
     async def lost(*_arguments: object) -> Command:
         raise SearchFailed
 
-    monkeypatch.setattr(hints, "searched", lost)
+    monkeypatch.setattr("client.bots.levels.searched", lost)
     view, legal = on_turn(10)
     assert (await suggested(view, legal)).command in list(legal.commands())

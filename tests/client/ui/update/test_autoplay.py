@@ -13,7 +13,7 @@ from client.ui.screens.scoring import Result, last_step, scene, steps
 from client.ui.screens.screen import drawn
 from client.ui.state import Ui
 from client.ui.texts.glyphs import UNICODE
-from client.ui.texts.people import names_at
+from client.ui.texts.tables import names_at
 from engine.events import Captured, HillScored, SoldierFled
 from engine.game import Game, GameOptions
 from tests.client.ui.seen import NAMES, after, at_scoring_step, model_of, shown_step, text_of, ui_of
