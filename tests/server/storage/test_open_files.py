@@ -340,8 +340,11 @@ async def test_the_host_and_the_metrics_see_that_a_disk_is_free_again(tmp_path: 
         assert "palatinus_storing 1.0" in (await http_get(server.port, "/metrics"))[1]
 
 
-async def test_a_server_that_starts_on_a_full_disk_says_so_at_once(tmp_path: Path) -> None:
+async def test_a_server_that_starts_on_a_full_disk_says_so_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first answer of the health page is right."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # or it leaves truncated files for all who come later
     async with serving("--data", str(tmp_path)) as server, game(server.port, 2):
         pass
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
