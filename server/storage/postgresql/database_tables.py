@@ -50,10 +50,7 @@ class DatabaseTables(OwnersTables):
         return self._database
 
     def everything(self, *, alone: bool = False) -> Everything:
-        """Return all that the database holds; raises JournalError if it is in use, unless that may be.
-
-        It may not if `alone`.
-        """
+        """Return all that the database holds; raises JournalError if `alone` and servers use it."""
 
         async def read(connection: Connection) -> Everything:
             if alone:

@@ -7,7 +7,6 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 from server.errors import JournalError
@@ -47,9 +46,7 @@ class DataFolder(OwnersTables):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._open.close()
 
     def everything(self) -> Everything:
