@@ -256,11 +256,7 @@ async def received(websocket: ClientConnection) -> ServerMessage:
 
 def not_understood(error: BadMessage) -> ConnectFailed:
     text = _("The server sent something this client does not understand: {reason}.")
-    return ConnectFailed(
-        text.format(reason=describe_reason(error)),
-        final=True,
-        only_here=True,
-    )
+    return ConnectFailed(text.format(reason=describe_reason(error)), final=True, only_here=True)
 
 
 def ending(error: ConnectionClosed) -> ConnectFailed:
@@ -294,10 +290,7 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
                 "the file and pass it with --tls-ca."
             )
             form = _(_CERTIFICATE_FAULTS.get(error.verify_code, error.verify_message))
-            return ConnectFailed(
-                text.format(url=url, reason=form),
-                final=True,
-            )
+            return ConnectFailed(text.format(url=url, reason=form), final=True)
         case ssl.SSLError():
             text = _("{url} does not speak TLS. Try ws:// instead of wss://.")
             return ConnectFailed(text.format(url=url), final=True)

@@ -408,9 +408,8 @@ def _known_option(key: str, value: object, known: Mapping[str, Option]) -> Optio
             "the password belongs in a file of its own: write it there, and set password-file to its path"
         )
     elif similar := get_close_matches(key.replace("_", "-"), known, 1):
-        raise ValueError(
-            _("{key} is not an option. Did you mean {similar}?").format(key=key, similar=similar[0])
-        )
+        form = _("{key} is not an option. Did you mean {similar}?")
+        raise ValueError(form.format(key=key, similar=similar[0]))
     else:
         text = _("{key} is not an option. See palatinus serve --help")
     raise ValueError(text.format(key=key))

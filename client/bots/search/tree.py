@@ -197,11 +197,7 @@ class Search:
     """
 
     def __init__(
-        self,
-        view: View,
-        rng: random.Random,
-        wins: list[float] | None = None,
-        beliefs: Sequence[Beliefs] = (),
+        self, view: View, rng: random.Random, wins: list[float] | None = None, beliefs: Sequence[Beliefs] = ()
     ) -> None:
         self._wins = wins
         turn = 0 if view.turn is None else view.turn

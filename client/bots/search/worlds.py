@@ -170,10 +170,7 @@ class Worlds:
     """
 
     def __init__(
-        self,
-        view: View,
-        gains: Mapping[int, float] = _NOTHING_TOLD,
-        beliefs: Sequence[Beliefs] = (),
+        self, view: View, gains: Mapping[int, float] = _NOTHING_TOLD, beliefs: Sequence[Beliefs] = ()
     ) -> None:
         self.board = [EMPTY] * len(FIELDS)
         wolves: dict[People, list[int]] = {}
@@ -260,11 +257,7 @@ def _known_counts(view: View, seat: Seat) -> list[int]:
 
 
 def _groups(
-    view: View,
-    seat: Seat,
-    wolves: Mapping[People, list[int]],
-    gains: Mapping[int, float],
-    beliefs: Beliefs,
+    view: View, seat: Seat, wolves: Mapping[People, list[int]], gains: Mapping[int, float], beliefs: Beliefs
 ) -> Iterator[Group]:
     """Yield the seat's groups; what the wolves of one suggest of its motives counts for the other."""
     peoples = view.start.peoples[seat]

@@ -53,9 +53,8 @@ class Course(Session):
             case LayTile() | Place():
                 self._try(request)
             case _:
-                self.show(
-                    replace(self.ui, busy=False, notice=Notice(_("These are lessons: nobody else is here.")))
-                )
+                text = _("These are lessons: nobody else is here.")
+                self.show(replace(self.ui, busy=False, notice=Notice(text)))
 
     def _part(self, parting: LessonExit) -> None:
         self.parting = parting

@@ -234,8 +234,8 @@ def _main(model: TableModel, state: messages.TableState, levels: Sequence[str]) 
     host = model.seat == state.host
     running, gathering = state.stage == "playing", state.stage == "gathering"
 
-    def may(effect: Effect, *, when: bool = True) -> Effect | None:
-        return effect if host and when else None
+    def may(effect: Effect) -> Effect | None:
+        return effect if host else None
 
     def switched(switch: Switch) -> Choice:
         on = switch.is_on(state)

@@ -321,9 +321,8 @@ def _sentences(
 def _happened(ui: Ui, happened: Happened, model: TableModel) -> Ui:
     events = happened.events
     if happened.by == "clock" and isinstance(events[0], Placed | WolfPlaced | TileLaid):
-        ui = logged(
-            ui, [_("{name}'s time is up: a bot makes the move.").format(name=names_at(model)[events[0].seat])]
-        )
+        text = _("{name}'s time is up: a bot makes the move.")
+        ui = logged(ui, [text.format(name=names_at(model)[events[0].seat])])
     first = happened.seq - len(events) + 1
     ui = logged(ui, _sentences(events, first, happened.stood_in, names_at(model)))
     for event in events:
