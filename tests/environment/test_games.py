@@ -2,7 +2,7 @@
 
 import copy
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -17,7 +17,6 @@ from engine.view import eyes_of
 from environment.actions import action_of, command_of
 from environment.agents import PalatinusEnvironment
 from environment.observation import observed
-from tests.environment.rollout import legal_actions, played_on
 from tests.examples import examples
 from tests.games import games, seeds
 
@@ -183,3 +182,18 @@ def test_hidden_kinds_change_nothing_that_another_agent_gets(players: int, *, ra
     game, twin, changed = game_and_twin(players, players - 2, seed=1, random_layout=random_layout)
     assert game == twin
     assert changed
+
+
+def legal_actions(env: PalatinusEnvironment) -> list[int]:
+    """Return the actions that the mask of the agent on turn allows."""
+    return [int(action) for action in np.flatnonzero(env.observe(env.agent_selection)["action_mask"])]
+
+
+def played_on(env: PalatinusEnvironment, seed: int) -> Iterator[tuple[int, int]]:
+    """Play a new game to its end; yield each seat and its action before it is played."""
+    env.reset(seed=seed)
+    chooser = random.Random(seed + 1)
+    while not any(env.terminations.values()):
+        action = chooser.choice(legal_actions(env))
+        yield env.possible_agents.index(env.agent_selection), action
+        env.step(action)

@@ -21,7 +21,7 @@ from environment.planes import planes_of
 from protocol.codec import decode_server, encode
 from protocol.messages import Snapshot
 from protocol.snapshot import snapshot_message, view_of
-from tests.environment.rollout import legal_actions
+from tests.environment.test_games import legal_actions
 from tests.examples import examples
 from tests.games import begun, games
 
