@@ -40,6 +40,15 @@ from server.networks import Networks, shares, who_gives_way
 from server.rate_limits import PerMinuteLimit, RateLimiter
 from server.thinking.turns import InTurn
 
+log = logging.getLogger(__name__)
+
+_BACKLOG: Final = 256
+_SECONDS_TO_SAY_GOODBYE: Final = 1.0
+_SECONDS_BETWEEN_LOOKS: Final = 0.5
+_SECONDS_BETWEEN_TIDYINGS: Final = 600.0
+_FEW_ARRIVALS: Final = 3  # from one address, which come in however many come from others
+_FILES_EACH: Final = 4  # two connections, and the files of seats
+
 
 @dataclass(frozen=True, slots=True)
 class Server:
@@ -63,16 +72,6 @@ def last_table(seats: GuestSeats) -> str | None:
     except OSError:
         return None  # the client will say what is wrong with the folder
     return None if held is None else held.table
-
-
-log = logging.getLogger(__name__)
-
-_BACKLOG: Final = 256
-_SECONDS_TO_SAY_GOODBYE: Final = 1.0
-_SECONDS_BETWEEN_LOOKS: Final = 0.5
-_SECONDS_BETWEEN_TIDYINGS: Final = 600.0
-_FEW_ARRIVALS: Final = 3  # from one address, which come in however many come from others
-_FILES_EACH: Final = 4  # two connections, and the files of seats
 
 
 @dataclass(eq=False, slots=True)

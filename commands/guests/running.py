@@ -30,6 +30,8 @@ from server.event_loop import new_loop
 from server.logs import about, log_to
 from server.net.listener import listening_socket
 
+log = logging.getLogger(__name__)
+
 
 def host_key(path: Path) -> asyncssh.SSHKey:
     """Return the key in the file, which is made at the first start; raises WrongUse if that cannot be."""
@@ -64,9 +66,6 @@ def _create(path: Path) -> None:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-
-
-log = logging.getLogger(__name__)
 
 
 def let_guests_in(arguments: argparse.Namespace) -> int:
