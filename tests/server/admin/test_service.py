@@ -191,14 +191,14 @@ async def test_moves_are_stored_while_a_backup_runs(tmp_path: Path) -> None:
         database.executemany("INSERT INTO ballast VALUES (?)", [(bytes(4000),) for _ in range(3000)])
         database.commit()
         steps = 0
-        done = journal._done
+        done = journal._queue.do
 
         async def counted(work: object, *more: object) -> object:
             nonlocal steps
             steps += 1
             return await done(work, *more)
 
-        journal._done = counted
+        journal._queue.do = counted
         copying = asyncio.create_task(backup_bytes(tmp_path))
         moves = 0
         while not copying.done() and moves < 60:
