@@ -96,6 +96,8 @@ class Ending:
 
 
 _TRIED: Final = 0.01  # the share of the best move's visits from which a lie's own mean says enough
+_LAST_PLACEMENTS: Final = 3  # for these, every brain makes at least so many simulations: they are short
+_LAST_SIMULATIONS: Final = 6000
 _INFERENCE: Final = 4  # before an ending, one simulation in so many tells how likely the worlds are
 
 
@@ -128,9 +130,11 @@ class SearchBrain:
         until = time.monotonic() + self.seconds
         search = Search(view, random.Random(seed), beliefs=self.beliefs)
         ending = Ending(view, search.worlds)
-        if ending.boards > self.simulations:
-            return search.run(self.simulations, self.seconds)
-        sampled = search.run(self.simulations // _INFERENCE, self.seconds) if search.worlds.hidden else {}
+        least = _LAST_SIMULATIONS if view.to_place <= _LAST_PLACEMENTS else 0
+        simulations = max(self.simulations, least)
+        if ending.boards > simulations:
+            return search.run(simulations, self.seconds)
+        sampled = search.run(simulations // _INFERENCE, self.seconds) if search.worlds.hidden else {}
         exact = ending.values(until if sampled else math.inf)
         return sampled if exact is None else {move: Visited(1, value) for move, value in exact.items()}
 

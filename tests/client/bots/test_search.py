@@ -426,9 +426,11 @@ def test_an_ending_begins_when_nobody_has_two_pieces(players: int) -> None:
 def test_a_brain_plays_an_ending_exactly_if_it_may_try_enough_boards() -> None:
     """It counts boards as simulations; with fewer, or if the time is up, it samples."""
     _, _, view = ending(2, 1, seed=1)
-    boards = int(Ending(view, Worlds(view)).boards)
-    exact = SearchBrain(boards, 600.0).visits(view, 1)
+    exact = SearchBrain(100, 600.0).visits(view, 1)
     assert {visits for visits, _ in exact.values()} == {1}
-    assert exact == SearchBrain(boards, 600.0).visits(view, 1)
-    for sampled in (SearchBrain(boards - 1, 600.0), SearchBrain(boards, 0.0)):
-        assert max(visits for visits, _ in sampled.visits(view, 1).values()) > 1
+    assert exact == SearchBrain(100, 600.0).visits(view, 1)
+    assert max(visits for visits, _ in SearchBrain(100, 0.0).visits(view, 1).values()) > 1
+    for left, least, most in ((4, 0, 100), (3, 1_000, 10_000)):
+        _, _, view = ending(4, left, seed=1)
+        assert Ending(view, Worlds(view)).boards > most
+        assert least < sum(visits for visits, _ in SearchBrain(100, 600.0).visits(view, 1).values()) <= most
