@@ -163,7 +163,8 @@ def _licences(packages: Path) -> str:
         about = HeaderParser().parsestr(file.read_text(encoding="utf-8"))
         classified = (each for each in about.get_all("Classifier", ()) if each.startswith("License"))
         licence = about["License-Expression"] or about["License"] or next(classified, "none yet")
-        lines.append(f"{about['Name']} {about['Version']}: {licence.splitlines()[0]}; {file.parent.name}")
+        licence = licence.splitlines()[0].rpartition(" :: ")[2]
+        lines.append(f"{about['Name']} {about['Version']}: {licence}; {file.parent.name}")
     lines.append("The texts of the GPL and the LGPL are in /usr/share/common-licenses/GPL-2 and LGPL-2.1.")
     return "\n".join(lines) + "\n"
 
