@@ -242,7 +242,7 @@ async def test_what_is_wrong_with_a_url_is_told_precisely(url: str, told: str) -
     "url",
     [
         "postgresql:///games",
-        "postgres://db1:5433,[::1]:5434,[fe80::1]/games?target_session_attrs=primary&sslmode=verify-full",
+        "postgres://[::1]:5434,[fe80::1],db1:5433/games?target_session_attrs=primary&sslmode=verify-full",
         "postgresql://me:%40%2F%3A@db/games?port=5432",
         "postgresql://me@/games?host=/run/a:b",
         "postgresql://%2Frun%2Fpg/games",
