@@ -1,9 +1,10 @@
 """Events and legal moves as the maps that messages carry, and back."""
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from types import NoneType, UnionType
-from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Any, Final, TypeAlias, assert_never, get_args, get_origin, get_type_hints
 
 from msgspec import convert, to_builtins
 
@@ -13,12 +14,15 @@ from engine.draws import BYTES32, MISSING, NO_SHARE, Bytes32, Share
 from engine.events import (
     Captured,
     CentreTurned,
+    Command,
     GameEnded,
     GameStarted,
     HillScored,
     Influence,
     LaurelsDealt,
     LayoutDrawn,
+    LayTile,
+    Place,
     Placed,
     SeenEvent,
     SoldierFled,
@@ -31,7 +35,7 @@ from engine.events import (
 from engine.legal import Legal, LegalLays, LegalPlaces
 from engine.pieces import Piece, Seat
 from protocol.codec import BadMessage, readable
-from protocol.messages import EventMap, Lays, LegalMoves, Places
+from protocol.messages import EventMap, Lay, Lays, LegalMoves, PlacePiece, Places
 
 EVENT_TAGS: Final[dict[str, type[SeenEvent]]] = {
     "started": GameStarted,
@@ -52,6 +56,7 @@ _TAG_OF: Final = {kind: tag for tag, kind in EVENT_TAGS.items()}
 Check: TypeAlias = Callable[[Any], bool]
 
 _BIT: Final = {field: 1 << index for index, field in enumerate(FIELDS)}
+MoveMessage: TypeAlias = Lay | PlacePiece
 
 
 def event_map(event: SeenEvent) -> EventMap:
@@ -148,3 +153,25 @@ def legal_of(message: LegalMoves, seat: Seat) -> Legal:
         case Places():
             fields = tuple(field for field in FIELDS if message.fields & _BIT[field])
             return LegalPlaces(seat, tuple(Piece(piece) for piece in message.pieces), fields)
+
+
+def move_message(id: int, command: Command) -> MoveMessage:  # noqa: A002 - the wire's own word
+    """Return the message that asks for `command`."""
+    match command:
+        case LayTile(_, position, orientation):
+            return Lay(id, position, orientation)
+        case Place(_, piece, field):
+            return PlacePiece(id, str(piece), field)
+        case _:
+            assert_never(command)
+
+
+def command_of(seat: Seat, message: MoveMessage) -> Command:
+    """Return the command that `message` contains."""
+    match message:
+        case Lay(_, position, orientation):
+            return LayTile(seat, position, orientation)
+        case PlacePiece(_, piece, field):
+            return Place(seat, Piece(piece), Field(sys.intern(field)))  # all games share its text
+        case _:
+            assert_never(message)

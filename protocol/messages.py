@@ -46,9 +46,15 @@ def hiding_secrets(struct: Struct) -> str:
 class FromClient(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True, omit_defaults=True):
     """What a client sends: an older server refuses fields that it does not know, so defaults are left out."""
 
+    def __repr__(self) -> str:
+        return hiding_secrets(self)
+
 
 class FromServer(Struct, frozen=True, tag_field="t", omit_defaults=True):
     """A message from a server: unknown fields are ignored, so that a newer server can add some."""
+
+    def __repr__(self) -> str:
+        return hiding_secrets(self)
 
 
 # The types of the messages' fields.
@@ -79,7 +85,7 @@ FieldSet: TypeAlias = Annotated[int, Meta(ge=0, lt=2**42)]  # bit i: field i of 
 Stage: TypeAlias = Literal["gathering", "playing", "over"]  # of a table
 Whereabouts: TypeAlias = Literal["lobby", "playing", "watching"]
 
-SCHEMA_NAMES: Final = "#/$defs/{name}"  # where JSON Schema finds a class: see `protocol.schema`
+SCHEMA_NAMES: Final = "#/$defs/{name}"  # where JSON Schema finds a class: see build_schema.py
 EVENT_SCHEMA: Final = "Event"
 # An event's own map; `protocol.events` checks it.
 EventMap: TypeAlias = Annotated[
@@ -99,9 +105,6 @@ class Hello(FromClient, frozen=True, tag="hello"):
     versions: Annotated[list[int], Meta(min_length=1, max_length=VERSIONS_OFFERED)]
     client: Annotated[str, Meta(max_length=CLIENT_NAME_LENGTH)]
     password: Annotated[str, Meta(max_length=PASSWORD_LENGTH)] | None = None
-
-    def __repr__(self) -> str:
-        return hiding_secrets(self)
 
 
 class Ping(FromClient, frozen=True, tag="ping"):
@@ -192,9 +195,6 @@ class EnterLobby(FromClient, frozen=True, tag="lobby"):
     id: CommandId
     name: Name | None = None
     tokens: Annotated[list[Token], Meta(max_length=TOKENS_SHOWN)] = []
-
-    def __repr__(self) -> str:
-        return hiding_secrets(self)
 
 
 class SayInLobby(FromClient, frozen=True, tag="lobby-say"):
@@ -317,9 +317,6 @@ class Resume(FromClient, frozen=True, tag="resume"):
     after: Seq = 0
     pledge: Hex32 | None = None
 
-    def __repr__(self) -> str:
-        return hiding_secrets(self)
-
 
 class AskTurn(FromClient, frozen=True, tag="turn"):
     """Ask for the state of the game at a table where you have a seat, without going there; answered by Turn.
@@ -330,9 +327,6 @@ class AskTurn(FromClient, frozen=True, tag="turn"):
     id: CommandId
     table: TableCode
     proof: Hex32
-
-    def __repr__(self) -> str:
-        return hiding_secrets(self)
 
 
 class Watch(FromClient, frozen=True, tag="watch"):
@@ -368,9 +362,6 @@ class Seated(FromServer, frozen=True, tag="seated"):
     seat: SeatNumber
     token: Token | None = None
     taken_over: str | None = None
-
-    def __repr__(self) -> str:
-        return hiding_secrets(self)
 
 
 class Turn(FromServer, frozen=True, tag="turn"):
@@ -666,9 +657,6 @@ class AddShare(FromClient, frozen=True, tag="share"):
     commitment: Hex32
     share: Hex32
     pledge: Hex32
-
-    def __repr__(self) -> str:
-        return hiding_secrets(self)
 
 
 class Lay(FromClient, frozen=True, tag="lay"):

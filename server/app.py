@@ -16,13 +16,13 @@ from server.errors import StartError, in_the_way
 from server.failures import Tasks
 from server.net.access import Access
 from server.net.addresses import reachable
-from server.net.clients import Clients
 from server.net.listener import listening_socket, websocket_server
+from server.net.session import Clients
 from server.parts import ServerParts
 from server.storage.journal import Journal, NoJournal
 from server.storage.records import prepare_folder
 from server.tables.lobby import Lobby
-from server.tables.registry.folding import chances, kept_tables
+from server.tables.registry.table_registry import chances, kept_tables
 from server.version import install_command
 
 if TYPE_CHECKING:

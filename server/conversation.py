@@ -9,7 +9,7 @@ from typing import Final
 from websockets.exceptions import ConnectionClosed
 
 from protocol.codec import BadMessage, decode_client, tables_frame
-from protocol.codes import CloseCode, CloseReason, Code
+from protocol.codes import REFUSAL_TEXTS, CloseCode, CloseReason, Code, sentence
 from protocol.limits import VERSIONS
 from protocol.messages import (
     AskTurn,
@@ -31,15 +31,13 @@ from protocol.messages import (
     Watch,
     Welcome,
 )
-from protocol.refusals import REFUSAL_TEXTS, sentence
 from protocol.text import printable
 from server.config import Limits
 from server.errors import JournalError, TableLost
 from server.logs import about
 from server.net.access import Access
-from server.net.clients import Clients
 from server.net.connections.limited_connection import LimitedConnection
-from server.net.session import AttendedTable, Session, in_frame
+from server.net.session import AttendedTable, Clients, Session, in_frame
 from server.net.tokens import password_fits
 from server.refusal import Refusal, not_stored
 from server.tables.lobby import Lobby

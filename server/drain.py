@@ -8,7 +8,7 @@ from typing import Final
 from protocol.messages import Stopping
 from server.config import Timer, Timers
 from server.logs import about
-from server.net.clients import Clients
+from server.net.session import Clients
 
 log = logging.getLogger(__name__)
 

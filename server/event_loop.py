@@ -1,9 +1,11 @@
-"""The event loop of `palatinus serve`."""
+"""The event loop of `palatinus serve`, and how many files may be open: each connection is one."""
 
 import asyncio
+import contextlib
 import errno
 import logging
 import math
+import sys
 from typing import Any, Final
 
 from server.logs import about
@@ -12,6 +14,7 @@ log = logging.getLogger(__name__)
 
 _OUT_OF_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _SECONDS_BETWEEN_LINES: Final = 60.0
+_BESIDE_CONNECTIONS: Final = 128  # the journal, records, and connections about to be refused
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
@@ -45,3 +48,34 @@ class _ErrorLog:
         elif loop.time() >= self._last + _SECONDS_BETWEEN_LINES:
             self._last = loop.time()
             log.error("no more connections can be accepted", extra=about(reason=str(error.strerror)))
+
+
+def make_room_for(connections: int) -> None:
+    """Raise the limit to so many open connections; log it if the system does not allow that."""
+    if sys.platform == "win32":  # which counts no sockets
+        return
+    import resource  # noqa: PLC0415 - Windows has none
+
+    needed = connections + _BESIDE_CONNECTIONS
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if _enough(allowed, needed):
+        return
+    wanted = needed if _enough(most, needed) else most
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+        allowed = wanted
+    if not _enough(allowed, needed):
+        log.info("the limit on open files is too low", extra=about(files=allowed, needed=needed))
+
+
+def is_last_file(number: int) -> bool:
+    """Return whether no more files may be open than are now: the system gives each the lowest free number."""
+    if sys.platform == "win32":
+        return False
+    import resource  # noqa: PLC0415 - Windows has none
+
+    return number + 1 == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def _enough(limit: int, needed: int) -> bool:
+    return limit >= needed or limit == -1  # RLIM_INFINITY

@@ -15,16 +15,14 @@ from server.conversation import Conversation
 from server.counts import Counts
 from server.drain import Drain
 from server.failures import Tasks
-from server.leaving import Leaving
+from server.leaving import Leaving, SharedTables
 from server.net.access import Access
-from server.net.clients import Clients
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection
-from server.net.session import Session
+from server.net.session import Clients, Session
 from server.storage.journal import Journal
 from server.storage.records import Records
 from server.tables.lobby import Lobby
-from server.tables.shared_tables import SharedTables
 
 if TYPE_CHECKING:
     from server.admin.endpoint import Endpoint
@@ -167,7 +165,7 @@ class ServerParts:
         if self._config.gateway is None:
             yield ()
             return
-        from server.net.gateway import open_gateway  # noqa: PLC0415 - few servers have one
+        from server.net.listener import open_gateway  # noqa: PLC0415 - few servers have one
 
         async with open_gateway(self._config.limits, self.connections, self.converse) as gateway:
             self._config.gateway(gateway.url, gateway.token)

@@ -16,12 +16,11 @@ from typing import Final, TypeVar, cast
 from server.app import Running, serve_until
 from server.config import Config
 from server.errors import HostError
-from server.event_loop import new_loop
+from server.event_loop import make_room_for, new_loop
 from server.failures import Tasks
 from server.logs import about, set_verbose
 from server.net.access import Access
 from server.net.addresses import reachable
-from server.net.connections.open_files import make_room_for
 from server.tracing import traced_as_asked
 
 log = logging.getLogger(__name__)

@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from protocol.codes import Code
+from protocol.codes import Code, refusal_template, sentence
 from protocol.messages import Refused
-from protocol.refusals import refusal_template, sentence
 from server.errors import JournalError, NotStoredNow
 
 _SECONDS_UNTIL_STORED: Final = 2  # before another attempt, where the journal is expected back

@@ -14,7 +14,7 @@ from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Final
 
-from server.tables.seats.confusables import read_list
+from server.tables.seats.names import read_list
 from simulation.loop import Trace
 from simulation.plan import Choice, plan_of
 from simulation.world import Outcome, World

@@ -37,7 +37,7 @@ from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import known_commits
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
-from server.tables.registry.folding import chances, kept_tables
+from server.tables.registry.table_registry import chances, kept_tables
 from tests.server.peer import connected, game, play_on
 
 LOG_NAME: Final = f"{FILE_NAME}-wal"

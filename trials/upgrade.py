@@ -31,8 +31,8 @@ from client.network.connection import Connection, connected
 from client.network.transport import ConnectFailed
 from client.tables.table import Closed
 from engine.redaction import snapshot
+from protocol.events import move_message
 from protocol.messages import NEW, OpenTable, StartGame
-from protocol.moves import move_message
 
 PREVIOUS: Final = "176e03e4"  # the version before today's
 TODAY: Final = Path(__file__).parents[1]

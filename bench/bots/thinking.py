@@ -13,7 +13,7 @@ from engine.game import Game, GameOptions, RandomChance
 from engine.redaction import snapshot
 from engine.view import eyes_of
 from server.thinking.messages import Question, framed
-from server.thinking.worker_process import WorkerProcess
+from server.thinking.processes import WorkerProcess
 
 _MIB = 2**20
 

@@ -28,8 +28,8 @@ from client.bots.brains import at_random
 from client.network.connection import Connection, connected
 from client.network.transport import ConnectFailed
 from client.network.waiting import RequestRefused
+from protocol.events import move_message
 from protocol.messages import NEW, JoinTable, OpenTable, StartGame
-from protocol.moves import move_message
 
 _BETWEEN_MOVES: Final = 1.0
 _BEFORE_THE_DEATH: Final = 4.0

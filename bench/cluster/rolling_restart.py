@@ -31,9 +31,9 @@ from client.network.transport import ConnectFailed
 from client.network.waiting import RequestRefused
 from client.tables.table import Closed
 from engine.redaction import snapshot
+from protocol.events import move_message
 from protocol.limits import NAME_LENGTH
 from protocol.messages import NEW, JoinTable, Leave, OpenTable, StartGame
-from protocol.moves import move_message
 
 _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
 _NODES: Final = ("first", "second", "third")

@@ -45,9 +45,9 @@ from engine.view import View
 from protocol import messages
 from protocol.absence import WAIT, Absence
 from protocol.codes import Code
+from protocol.events import move_message
 from protocol.limits import NAME_LENGTH
 from protocol.messages import NEW
-from protocol.moves import move_message
 
 T = TypeVar("T")
 

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 from client.language import _, describe_reason
-from protocol.codes import CloseReason
+from protocol.codes import CloseReason, refusal_template, sentence
 from protocol.messages import Refused
-from protocol.refusals import refusal_template, sentence
 from protocol.text import Unsafe, printable
 
 

@@ -32,9 +32,9 @@ from engine.redaction import snapshot
 from engine.view import Phase
 from protocol import messages
 from protocol.codes import Code
+from protocol.events import move_message
 from protocol.limits import TOKENS_SHOWN
 from protocol.messages import NEW
-from protocol.moves import move_message
 from protocol.text import printable
 
 # Why a client was sent away from its table for good; after other reasons its seat may be there again.

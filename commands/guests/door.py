@@ -34,8 +34,8 @@ from commands.parsing import WITHOUT_SCREEN
 from engine.legal import Legal
 from engine.view import View
 from protocol.limits import NAME_LENGTH
+from server.event_loop import make_room_for
 from server.logs import about
-from server.net.connections.open_files import make_room_for
 from server.networks import Networks, shares, who_gives_way
 from server.rate_limits import PerMinuteLimit, RateLimiter
 from server.thinking.turns import InTurn

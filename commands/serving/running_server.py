@@ -19,7 +19,7 @@ from commands.parsing import CANNOT_WRITE, WrongUse, translated_facts, using_fil
 from engine.events import Event, WolvesRevealed
 from engine.record import recorded
 from protocol import admin
-from protocol.refusals import sentence
+from protocol.codes import sentence
 from server.admin.client import ask, copied
 from server.admin.endpoint import SOCKET_NAME, NoServer, connected
 from server.admin.failures import AdminFailure, FailureCode

@@ -11,7 +11,7 @@ import msgspec
 
 from protocol.admin import LINE_BYTES, VERSION, Failure, Request, line_with, request_in
 from protocol.codec import readable
-from protocol.refusals import REFUSAL_TEXTS
+from protocol.codes import REFUSAL_TEXTS
 from server.admin.endpoint import Endpoint
 from server.admin.failures import AdminFailure, FailureCode, failure
 from server.errors import JournalError

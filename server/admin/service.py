@@ -49,9 +49,8 @@ from server.admin.listener import Answer
 from server.config import Config
 from server.drain import Drain
 from server.logs import about
-from server.net.clients import Clients
 from server.net.connections.connection_limits import ConnectionLimits
-from server.net.session import Session
+from server.net.session import Clients, Session
 from server.refusal import Refusal
 from server.storage.journal import Journal
 from server.storage.owner import describe_archived, describe_stored, replayed_game

@@ -1,10 +1,14 @@
-"""Listening: the socket, and websockets with limits on everything a client could exhaust."""
+"""Listening, with limits on everything a client could exhaust, and the gateway for a local program."""
 
 import contextlib
+import hmac
 import http
+import ipaddress
 import logging
+import secrets
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -17,6 +21,7 @@ from server.net.access import Access
 from server.net.connections.accepting import AcceptedConnection
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection
+from server.net.proxies import TrustedProxies
 from server.thinking.fair_thread import FairThread
 
 _BACKLOG: Final = 1024
@@ -31,6 +36,8 @@ _NO_WRITE_LIMIT: Final = (
 wire_log: Final = logging.getLogger("palatinus.wire")
 # Below that it would log whole frames: hidden pieces, tokens.
 wire_log.setLevel(max(wire_log.level, logging.INFO))
+
+_HOST: Final = "127.0.0.1"
 
 
 def listening_socket(config: Config) -> socket.socket:
@@ -107,3 +114,38 @@ async def websocket_server(
         async with serving as server:
             listener.listen(_BACKLOG)
             yield server
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A listening gateway; whoever shows its `token` is believed where clients are."""
+
+    server: Server
+    url: str
+    token: str = field(repr=False)
+
+
+@contextlib.asynccontextmanager
+async def open_gateway(
+    limits: Limits,
+    connection_limits: ConnectionLimits,
+    converse: Callable[[LimitedConnection], Awaitable[None]],
+) -> AsyncIterator[Gateway]:
+    """Serve on a port of this computer until the context ends; raises StartError.
+
+    X-Forwarded-For is believed there, so every program of this computer could make up addresses: requests
+    without the token (`Authorization: Bearer`) are answered with 401.
+    """
+    token = secrets.token_urlsafe(32)
+    access = Access(None, None, TrustedProxies((ipaddress.ip_network(_HOST),)))
+
+    def admits(request: Request) -> bool:
+        shown = request.headers.get_all("Authorization")
+        return len(shown) == 1 and hmac.compare_digest(shown[0].encode(), f"Bearer {token}".encode())
+
+    with listening_socket(Config(host=_HOST)) as listener:
+        url = f"ws://{_HOST}:{listener.getsockname()[1]}"
+        async with websocket_server(
+            listener, access, limits, connection_limits, converse, admits=admits
+        ) as server:
+            yield Gateway(server, url, token)

@@ -1,9 +1,9 @@
-"""One connected client: its outgoing frames, and where it sits."""
+"""The connected clients: each one's outgoing frames and where it sits, and what all of them are told."""
 
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
 from websockets.frames import Frame, Opcode
@@ -150,3 +150,33 @@ class Session:
     def close(self, code: CloseCode, reason: CloseReason) -> None:
         """Start the closing handshake without waiting for it."""
         self._tasks.start(self.connection.close(code, reason), "closing a connection")
+
+
+class Clients:
+    """Everybody who has been welcomed; `news` is what a newcomer has to know at once, if anything."""
+
+    def __init__(self, news: Callable[[], ServerMessage | None]) -> None:
+        self._news = news
+        self._sessions: dict[Session, None] = {}  # in the order of their coming
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(list(self._sessions))
+
+    def welcomed(self, session: Session) -> None:
+        """Take in a client that has just been welcomed."""
+        self._sessions[session] = None
+        if (news := self._news()) is not None:
+            session.send(news)
+
+    def gone(self, session: Session) -> None:
+        """Record that a client's connection has ended, or never got as far as a welcome."""
+        self._sessions.pop(session, None)
+
+    def broadcast(self, message: ServerMessage) -> None:
+        """Send everybody the same message."""
+        frame = framed(message)
+        for session in self:
+            session.post(frame)

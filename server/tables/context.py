@@ -18,8 +18,7 @@ from server.storage.journal import Journal
 from server.tables.absence.deadlines import AwayTooLong, Deadlines, StateDue
 from server.tables.absence.policy import AbsencePolicy, ActingPolicy, absence_policy
 from server.tables.absence.stand_in import StandIn
-from server.tables.audience import Audience, catch_up
-from server.tables.chat import Talk
+from server.tables.audience import Audience, Talk, catch_up
 from server.tables.owner import TableOwner
 from server.tables.rates import Rates
 from server.tables.state.live_entries import live_entries

@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from engine.game import Game, RandomChance
 from engine.pieces import Seat
 from protocol.codes import Code
@@ -21,7 +23,7 @@ from protocol.messages import (
     Turn,
     Watch,
 )
-from protocol.settings import Hints, Private
+from protocol.settings import Hints, Private, Quiet, Setting, Spectators, Title
 from server.config import Config
 from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
@@ -31,21 +33,20 @@ from server.net.session import Session
 from server.net.tokens import hash_fits, new_token, token_hash
 from server.networks import Networks
 from server.refusal import Refusal
-from server.storage.entries import Changed, Entry, Opened, Taken
+from server.storage.entries import BotSeated, Changed, Entry, Hosted, Kept, Opened, PeopleChosen, Taken
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.rates import Rates
 from server.tables.registry.public_tables import PublicTables
 from server.tables.registry.table_registry import TableRegistry
-from server.tables.rematch import entries_to_play_again, options_to_play_again
-from server.tables.seats.confusables import read_list
-from server.tables.seats.names import check_name
+from server.tables.seats.names import check_name, read_list
 from server.tables.state.persistent_state import PersistentState
 from server.tables.table import Table
 
 if TYPE_CHECKING:
     from server.cluster.channel import Channel
+
 
 # Refusals that say whether there is a table with a code, to somebody who has no seat there.
 _OF_CODES: Final = {Code.NO_SUCH_TABLE, Code.BAD_TOKEN, Code.TABLE_DAMAGED}
@@ -366,3 +367,41 @@ class Lobby:
         if self._stopped:
             table.stop()
         return table
+
+
+def options_to_play_again(state: PersistentState) -> Opened:
+    """Return the options of a table for another game: all as it was, but the next player clockwise starts."""
+    assert state.game is not None  # noqa: S101 - a game that is over was begun
+    starting = Seat((state.game.view.start.starting + 1) % len(state.players))
+    return replace(state.opened, starting=starting, absence=state.absence)
+
+
+def entries_to_play_again(state: PersistentState) -> list[Entry]:
+    """Return the seats and settings of a rematch's table: bots come along immediately.
+
+    Players who were not removed have their seats kept, with the peoples that they chose.
+    """
+    seats: list[Entry] = []
+    for seat, player in enumerate(state.players):
+        if player is None:
+            continue
+        standing = state.standing(Seat(seat))
+        if player.level is not None:
+            seats.append(BotSeated(seat, player.level, player.name, standing))
+        elif player.token_hash:
+            seats.append(Kept(seat, player.name, player.token_hash, player.program, standing))
+            if player.people is not None:
+                seats.append(PeopleChosen(seat, player.people))
+    settings: list[Setting] = []
+    if state.title:
+        settings.append(Title(state.title))
+    if state.private:
+        settings.append(Private(on=True))
+    if state.no_spectators:
+        settings.append(Spectators(allowed=False))
+    if state.hints:
+        settings.append(Hints(on=True))
+    if state.quiet:
+        settings.append(Quiet(on=True))
+    host = [] if state.host is None else [Hosted(state.host)]
+    return [*seats, *host, *map(Changed, settings)]

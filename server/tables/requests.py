@@ -39,7 +39,7 @@ from server.tables.game.pauses import Pauses
 from server.tables.host_powers import HostPowers
 from server.tables.preparation import Preparation
 from server.tables.seats.seat_admission import SeatAdmission
-from server.tables.state.answers import Answer
+from server.tables.state.persistent_state import Answer
 
 
 class Requests:

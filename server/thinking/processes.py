@@ -1,19 +1,24 @@
 """Processes that think for the server: started with the first question, replaced when they fail."""
 
 import asyncio
+import contextlib
 import logging
 import math
+import pickle
+import subprocess
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from server.failures import Tasks
 from server.logs import about
 from server.rate_limits import RateLimiter
-from server.thinking.messages import Thought
+from server.thinking.messages import FRAME_HEAD, MOST_BYTES, Thought
 from server.thinking.turns import Turns
-from server.thinking.worker_process import WorkerProcess
+from server.version import module_process
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +26,53 @@ _ATTEMPTS: Final = 2  # to answer a question, each in another process
 _IDLE_SECONDS: Final = 300.0  # after which a process without questions ends
 _SAVED_SECONDS: Final = 60.0  # unused share of this long may be used in one go
 _SECONDS_BETWEEN_LINES: Final = 60.0
+
+
+class WorkerProcess:
+    """Answers questions, one at a time."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def started(cls) -> "WorkerProcess":
+        """Start a process; raises OSError if the system does not let it."""
+        # In a group of its own: Ctrl-C in the terminal is the server's, with which this process ends.
+        group: dict[str, Any] = {"start_new_session": True}
+        if sys.platform == "win32":
+            flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.BELOW_NORMAL_PRIORITY_CLASS
+            group = {"creationflags": flags}
+        command, environment = module_process("server.thinking.worker")
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment, **group
+        )
+        return cls(process)
+
+    @property
+    def pid(self) -> int:
+        """Return the system's number of the process."""
+        return self._process.pid
+
+    async def answer(self, question: bytes) -> Thought:
+        """Return the answer to a question in a frame; raises whatever shows that the process is lost."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None  # noqa: S101 - both are pipes
+        assert stdout is not None  # noqa: S101
+        stdin.write(question)
+        await stdin.drain()
+        length = int.from_bytes(await stdout.readexactly(FRAME_HEAD))
+        if length > MOST_BYTES:
+            raise ValueError(f"an answer of {length} bytes")
+        answer = pickle.loads(await stdout.readexactly(length))  # noqa: S301 - of the host's own brain
+        if not (isinstance(answer, Thought) and isinstance(answer.seconds, float)):
+            raise TypeError(f"a {type(answer).__name__} is no thought")
+        return answer
+
+    async def end(self) -> None:
+        """End the process, whatever it does."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
 
 
 class NoAnswer(Exception):

@@ -21,9 +21,9 @@ from server.failures import Tasks
 from server.logs import about
 from server.net.access import Access
 from server.net.addresses import Remote
-from server.net.clients import Clients
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.plain_http import Page, PageRequest
+from server.net.session import Clients
 from server.networks import Networks
 from server.rate_limits import PerMinuteLimit
 from server.refusal import Refusal
@@ -40,8 +40,7 @@ from server.web.asked import (
     table_asked,
     way_home,
 )
-from server.web.live_page import LivePage
-from server.web.page_session import PageSession, Parts, page_frame
+from server.web.live_page import LivePage, PageSession, Parts, page_frame
 from server.web.subjects import TableList, WatchedTable
 
 log = logging.getLogger(__name__)

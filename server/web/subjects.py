@@ -7,8 +7,7 @@ from engine.view import SPECTATOR
 from protocol.messages import PauseSummary, SeatSummary, TableState
 from server.config import Pages
 from server.tables.registry.public_tables import PublicTables
-from server.web.live_page import Drawn, Sight
-from server.web.page_session import MOVED
+from server.web.live_page import MOVED, Drawn, Sight
 
 _EVENTS: Final = 8  # the last ones are told
 _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the list, and at the table where the players go on

@@ -8,8 +8,7 @@ from server.net.session import Session
 from server.tables.lobby import Lobby
 from server.tables.seats import seat_admission
 from server.tables.seats.seat_admission import SeatAdmission
-from server.tables.state.answers import Answers
-from server.tables.state.persistent_state import PersistentState
+from server.tables.state.persistent_state import Answers, PersistentState
 from simulation.broken.making import exchange, mistake
 
 

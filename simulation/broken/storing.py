@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from engine.events import Event
 from engine.pieces import Seat
 from protocol.absence import ByBot, GameClock
+from protocol.events import command_of
 from protocol.messages import StartGame
-from protocol.moves import command_of
 from server.storage import stored_tables
 from server.storage.entries import Entry, Played, StoodIn, events_in
 from server.storage.records import Records

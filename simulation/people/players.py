@@ -19,8 +19,8 @@ from engine.pieces import Seat
 from protocol.absence import Absence, ByVote, MoveClock, Wait
 from protocol.codec import encode
 from protocol.codes import Code
+from protocol.events import move_message
 from protocol.messages import NEW, GetRecord, JoinTable, Leave, OpenTable, Rematch, Resume, StartGame, Vote
-from protocol.moves import move_message
 from simulation.people.deeds import Deeds
 from simulation.people.visitors import (
     NO_TABLE,

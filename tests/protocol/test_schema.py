@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from build_schema import schema, schema_text
 from protocol.codec import BadMessage, decode_client, encode
 from protocol.messages import (
     AskPause,
@@ -25,7 +26,6 @@ from protocol.messages import (
     StartGame,
     Sync,
 )
-from protocol.schema import schema, schema_text
 from tests.protocol.messages import FROM_CLIENT, anything, messages_of, texts
 from tests.server.peer import connected, game, memory_server, play_on
 

@@ -23,6 +23,7 @@ from protocol.messages import (
     Sync,
     Tables,
 )
+from server import leaving
 from server.app import Running, running
 from server.config import Config
 from server.failures import Tasks
@@ -30,7 +31,7 @@ from server.logs import describe
 from server.storage.entries import Entry, Opened, Taken
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.sqlite.journal import SqliteJournal
-from server.tables import lobby, shared_tables
+from server.tables import lobby
 from server.tables.absence.deadlines import Unattended
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.priority_lock import PriorityLock
@@ -284,7 +285,7 @@ async def test_a_table_taken_up_just_when_the_lease_is_lost_is_not_here(
             return new_table(code, state)
 
         one.lobby.registry._new_table = noted
-        await lose_the_lease_after(monkeypatch, journal, shared_tables, "folded")
+        await lose_the_lease_after(monkeypatch, journal, leaving, "folded")
         async with journal_at(database, "gone") as gone:
             await gone.append("ONCE", 0, ENTRIES)
         await eventually(lambda: list(one.lobby.tables) == ["ONCE"])

@@ -9,13 +9,12 @@ from functools import partial
 from typing import Final, cast
 
 from server.config import Limits
+from server.event_loop import is_last_file
 from server.net.addresses import Remote, remote_of
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.limited_connection import LimitedConnection, drop_traceback
-from server.net.connections.open_files import is_last_file
-from server.net.connections.proxy_header import BadProxyHeader, proxy_header
 from server.net.connections.tls import Tls
-from server.net.proxies import TrustedProxies
+from server.net.proxies import BadProxyHeader, TrustedProxies, proxy_header
 from server.thinking.fair_thread import FairThread
 
 _STEPS: Final = 16  # of a handshake; most have two, and no more than there are packets

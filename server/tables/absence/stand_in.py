@@ -5,25 +5,61 @@ import logging
 import random
 from typing import Final
 
+from engine.board import FIELDS
 from engine.events import Command, LayTile, Place
 from engine.game import Game
 from engine.legal import Legal, random_command
 from engine.redaction import snapshot
-from engine.view import View, eyes_of
+from engine.view import Phase, View, eyes_of
 from server.config import Brain, Choose, Config, InProcess
 from server.failures import Tasks
 from server.logs import about
 from server.networks import networks_in
-from server.tables.absence.pace import Pace
 from server.thinking.fair_thread import FairThread
 from server.thinking.messages import Question, framed
 from server.thinking.processes import NoAnswer, ThinkingProcesses
 
 log = logging.getLogger(__name__)
 
+
+# Of the time that a stand-in takes: people would call such a move considered, not slow.
+_LEAST: Final = 1.5
+_MOST_TO_LAY: Final = 3.0
+_MOST_TO_PLACE: Final = 4.0  # on an empty board; the fewer fields are left, the less there is to choose from
 _ILLEGAL: Final = "chose what is not legal"
 _WHOLE_PROCESSOR: Final = 1.0
 _ATTEMPTS_IN_TIME: Final = 3  # that a process may be given up and there is still time for another
+
+
+class Pace:
+    """Draws how long a move takes, so that the time reveals neither the hand nor the thinking.
+
+    Among people a `human` bot takes its time; otherwise it takes exactly this many `seconds`.
+    """
+
+    def __init__(self, seconds: float, seed: int | None, *, human: bool) -> None:
+        self._seconds = seconds
+        self._human = human
+        self._rng = random.SystemRandom() if seed is None else random.Random(f"{seed} pace")
+
+    def pause(self, view: View, *, among_people: bool) -> float:
+        """Return how many seconds a bot's move takes; only public parts of the view may affect this."""
+        if not (self._human and among_people):
+            return self._seconds
+        return self._draw(view)
+
+    def pause_when_late(self, view: View, *, among_people: bool) -> float:
+        """Return how many seconds to wait before making a move that was not chosen in time.
+
+        Making it immediately would reveal when it was chosen.
+        """
+        return self._draw(view) if self._human and among_people else 0.0
+
+    def _draw(self, view: View) -> float:
+        if view.phase is Phase.LAYING:
+            return self._seconds * self._rng.uniform(_LEAST, _MOST_TO_LAY)
+        free = 1.0 - len(view.placed) / len(FIELDS)
+        return self._seconds * self._rng.uniform(_LEAST, _LEAST + (_MOST_TO_PLACE - _LEAST) * free)
 
 
 class StandIn:

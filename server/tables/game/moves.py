@@ -11,9 +11,8 @@ from engine.events import Event, GameEnded
 from engine.game import Game
 from engine.pieces import Seat
 from protocol.codes import Code
-from protocol.events import event_map
+from protocol.events import command_of, event_map
 from protocol.messages import Lay, PlacePiece, Substitute, Vote
-from protocol.moves import command_of
 from server.errors import JournalError
 from server.logs import about
 from server.net.session import Session

@@ -17,8 +17,7 @@ from server.failures import Tasks
 from server.net.session import Session, framed
 from server.net.tokens import token_hash
 from server.refusal import Refusal
-from server.tables.online.people import PeopleOnline, Person, Place
-from server.tables.online.people_elsewhere import PeopleElsewhere
+from server.tables.online.people import PeopleElsewhere, PeopleOnline, Person, Place
 from server.tables.online.remarks import Remarks
 from server.tables.rates import Rates
 from server.tables.seats.names import check_name, looks

@@ -8,7 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -18,9 +18,11 @@ from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
 from engine.peoples import peoples_by_seat
 from engine.pieces import People, Seat
 from protocol.absence import WAIT, Absence, kept
+from protocol.codes import Code
 from protocol.events import event_map
-from protocol.messages import NEWCOMER, Done, EventMap, Stage, Standing, StartGame
+from protocol.messages import NEWCOMER, AtTable, Done, EventMap, Refused, Stage, Standing, StartGame
 from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Setting, Spectators, Starting, Title
+from server.refusal import Refusal
 from server.storage.entries import (
     BotSeated,
     Changed,
@@ -47,8 +49,43 @@ from server.storage.entries import (
     events_in,
     whole_events,
 )
-from server.tables.state.answers import Answers
 from server.tables.state.clocks import Clocks
+
+_KEPT: Final = 64  # more than the moves of any seat in a game
+
+Answer: TypeAlias = Done | Refused
+_EVENTS: Final = msgspec.json.Decoder(list[EventMap])
+_NOTHING_TO_DRAW: Final[Chance] = RandomChance(random.Random(0))  # in a finished game
+
+
+class Answers:
+    """The latest messages of a player, as their hashes, and those that were refused, by message id."""
+
+    def __init__(self) -> None:
+        self._asked: dict[int, int] = {}
+        self._refused: dict[int, Refused] = {}
+
+    def remember(self, message: AtTable, answer: Answer) -> None:
+        self._asked[message.id] = hash(message)
+        if isinstance(answer, Refused):
+            self._refused[message.id] = answer
+        else:
+            self._refused.pop(message.id, None)  # a game that was drawn for may begin after all
+        if len(self._asked) > _KEPT:
+            oldest = next(iter(self._asked))
+            del self._asked[oldest]
+            self._refused.pop(oldest, None)
+
+    def known(self, message: AtTable) -> Answer | None:
+        """Return the earlier answer to the message, None if it is new.
+
+        Raises Refusal if its id was another message's.
+        """
+        if (asked := self._asked.get(message.id)) is None:
+            return None
+        if asked != hash(message):
+            raise Refusal(Code.ID_REUSED, id=message.id)
+        return self._refused.get(message.id, Done(message.id))
 
 
 @dataclass(slots=True)
@@ -71,10 +108,6 @@ class Player:
     level: str | None = None
     people: People | None = None
     answers: Answers = field(default_factory=Answers)
-
-
-_EVENTS: Final = msgspec.json.Decoder(list[EventMap])
-_NOTHING_TO_DRAW: Final[Chance] = RandomChance(random.Random(0))  # in a finished game
 
 
 class PersistentState:

@@ -27,6 +27,7 @@ from engine.pieces import Piece, Seat
 from engine.view import View
 from protocol.absence import MoveClock
 from protocol.codes import Code
+from protocol.events import move_message
 from protocol.messages import (
     NEW,
     AskPause,
@@ -40,7 +41,6 @@ from protocol.messages import (
     StartGame,
     TableState,
 )
-from protocol.moves import move_message
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import NotStoredNow

@@ -21,6 +21,7 @@ from engine.pieces import Piece, Seat
 from engine.redaction import snapshot
 from engine.view import eyes_of
 from protocol.codes import Code
+from protocol.events import move_message
 from protocol.messages import (
     NEW,
     Done,
@@ -42,7 +43,6 @@ from protocol.messages import (
     Watch,
     Watching,
 )
-from protocol.moves import move_message
 from server.app import running
 from server.config import Config
 from tests.client.network.seated import (

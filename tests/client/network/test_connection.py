@@ -20,6 +20,7 @@ from engine.pieces import Piece, Seat
 from engine.redaction import snapshot
 from engine.view import eyes_of
 from protocol.codes import Code
+from protocol.events import move_message
 from protocol.messages import (
     NEW,
     Done,
@@ -47,7 +48,6 @@ from protocol.messages import (
     TableSummary,
     Watch,
 )
-from protocol.moves import move_message
 from server.app import Running, running
 from server.config import Config
 from tests.client.network.seated import (

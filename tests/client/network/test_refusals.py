@@ -10,9 +10,8 @@ from client.language import LANGUAGES, speak
 from client.network.refusals import describe_closing, describe_refusal
 from client.typed_text import fault_of
 from engine.errors import Fault, IllegalCommand
-from protocol.codes import CloseReason, Code
+from protocol.codes import REFUSAL_TEXTS, CloseReason, Code
 from protocol.messages import Refused
-from protocol.refusals import REFUSAL_TEXTS
 from protocol.text import TextFault
 from tests.engine.test_game import REFUSALS
 

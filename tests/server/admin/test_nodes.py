@@ -13,7 +13,7 @@ import pytest
 from bench.cluster.relay import DatabaseRelay
 from palatinus import main
 from protocol.messages import Announced, Refused, Stopping
-from server.admin import cluster_service, other_nodes
+from server.admin import cluster_service
 from server.admin.endpoint import SOCKET_NAME
 from server.admin.failures import FailureCode
 from server.app import Running, running
@@ -78,7 +78,7 @@ async def test_the_host_of_one_server_sees_all(database: str, tmp_path: Path) ->
         tables = await asked_all(tmp_path, "tables")
         assert [each["ok"][0]["table"] for each in tables] == [here[0].code, there[0].code]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(other_nodes, "ANSWER_BYTES", 40)
+            patch.setattr(cluster_service, "ANSWER_BYTES", 40)
             clients = await asked_all(tmp_path, "who", "second")
         assert [[client["seat"] for client in each["ok"]] for each in clients] == [[0, 1], [0, 1, 2]]
         assert [each["ok"] for each in await asked_all(tmp_path, "announce", text="soon")] == [
@@ -132,9 +132,9 @@ async def test_a_node_that_is_gone_at_once_has_stopped(
         async with cluster.node("stranger") as channel:
             gone = asyncio.Event()
             channel.on_message(NodeQuestion, lambda *_: gone.set())
-            monkeypatch.setattr(other_nodes, "SECONDS", 0.2)
+            monkeypatch.setattr(cluster_service, "SECONDS", 0.2)
             await eventually_known(tmp_path / "first", 2)
-            monkeypatch.setattr(other_nodes, "SECONDS", 3.0)
+            monkeypatch.setattr(cluster_service, "SECONDS", 3.0)
             gone.clear()
             ask = {"do": "drain", "seconds": 100}
             draining = asyncio.create_task(answer(tmp_path / "first", "of-nodes", ask=ask, node="stranger"))
@@ -179,8 +179,8 @@ async def test_who_does_not_answer_is_named(
     database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or answers what this version does not understand; what others say is shown all the same."""
-    usual = other_nodes.SECONDS
-    monkeypatch.setattr(other_nodes, "SECONDS", 0.2)
+    usual = cluster_service.SECONDS
+    monkeypatch.setattr(cluster_service, "SECONDS", 0.2)
     first = tmp_path / "first"
     async with node(database, tmp_path, "first") as server, full_table(server.port, 2) as peers:
         async with shared_cluster(database) as cluster:
@@ -197,11 +197,11 @@ async def test_who_does_not_answer_is_named(
                 _, err = await told(capsys, first, "drain", "--node", "stranger", code=2)
                 assert "the node stranger does not answer." in err[0]
             async with stranger(cluster, b'{"v":1,"ok":{"news":1}}\n'):
-                monkeypatch.setattr(other_nodes, "SECONDS", 0.5)
+                monkeypatch.setattr(cluster_service, "SECONDS", 0.5)
                 async with asyncio.timeout(TIMEOUT):
                     while "node-silent" in str(await asked_all(tmp_path, "status")):
                         pass
-                monkeypatch.setattr(other_nodes, "SECONDS", usual)
+                monkeypatch.setattr(cluster_service, "SECONDS", usual)
                 out, err = await told(capsys, first, "announce", "soon", code=1)
                 assert out == ["2 clients were told."]
                 assert err == ["palatinus admin: the node stranger runs another version of Palatinus"]
@@ -222,7 +222,7 @@ async def test_while_the_database_is_gone_nobody_is_said_not_to_answer(
 ) -> None:
     """They are not asked; and of one whose lease has run out, that is told."""
     first = tmp_path / "first"
-    monkeypatch.setattr(other_nodes, "SECONDS", 0.2)
+    monkeypatch.setattr(cluster_service, "SECONDS", 0.2)
     async with (
         DatabaseRelay(database, socket_folder).running() as relay,
         node(relay.url, tmp_path, "first"),
@@ -238,7 +238,7 @@ async def test_while_the_database_is_gone_nobody_is_said_not_to_answer(
         out, err = await told(capsys, first, "nodes", code=1)
         assert "not asked" in out[2]
         assert err[0].startswith("palatinus admin: the node other cannot be asked, because the database does")
-    others = other_nodes.OtherNodes(Mock(hears=True), Mock(), Mock())
+    others = cluster_service.OtherNodes(Mock(hears=True), Mock(), Mock())
     assert others.why_silent(Node(1, "other", "", False, False)) == FailureCode.NODE_EXPIRED
 
 

@@ -34,8 +34,8 @@ from server.cluster.messages import PublicTable
 from server.config import Config, Limits
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.postgresql.telling import Node
-from server.tables.registry import table_registry, tables_elsewhere
-from server.tables.registry.tables_elsewhere import TablesElsewhere
+from server.tables.registry import public_tables, table_registry
+from server.tables.registry.public_tables import TablesElsewhere
 from tests.server.cluster.messages import table as public_table
 from tests.server.cluster.running_cluster import cluster
 from tests.server.peer import Peer, connected, eventually, game, play_on, rematch, table_of
@@ -222,7 +222,7 @@ async def test_two_servers_that_draw_the_same_code_open_two_tables(
 
 def test_times_of_tables_that_are_gone_are_forgotten_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of tables that are there are not, however many they are."""
-    monkeypatch.setattr(tables_elsewhere, "_MOST_TIMES", 2)
+    monkeypatch.setattr(public_tables, "_MOST_TIMES", 2)
     told: list[PublicTable] = []
     channel = Mock(holding=lambda _: [(Node(1, "other", "ws://other", True, False), each) for each in told])
     elsewhere = TablesElsewhere(Mock())

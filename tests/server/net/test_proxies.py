@@ -21,8 +21,7 @@ from protocol.messages import TableState
 from server.app import Running, running
 from server.config import Config, Limits
 from server.net.connections import address
-from server.net.connections.proxy_header import BadProxyHeader, ProxyHeader, proxy_header
-from server.net.proxies import TrustedProxies
+from server.net.proxies import BadProxyHeader, ProxyHeader, TrustedProxies, proxy_header
 from tests.server.peer import TIMEOUT, UPGRADE, Peer, eventually
 
 SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"

@@ -2,7 +2,7 @@
 
 from protocol.messages import EndGame, Said, SaidBefore, Say, StartGame, Sync
 from protocol.settings import Quiet
-from server.tables.chat import Talk
+from server.tables.audience import Talk
 from tests.server.peer import Peer, all_caught_up, connected, full_table, game, memory_server
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import changed, play_to_the_end, state_where

@@ -14,7 +14,7 @@ from engine.view import SPECTATOR
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import Done, Events, Leave, PlacePiece, Refused, SeatSummary, Sync, TableState
-from server.tables.absence.pace import Pace
+from server.tables.absence.stand_in import Pace
 from server.tables.state.clocks import Clocks
 from tests.games import games, played, seeds
 from tests.server.manual_clock import ManualClock

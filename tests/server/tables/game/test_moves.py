@@ -22,7 +22,7 @@ from protocol.messages import (
 )
 from server.app import Running
 from server.storage.entries import Entry
-from server.tables.state.answers import Answers
+from server.tables.state.persistent_state import Answers
 from tests.server.peer import (
     Peer,
     all_caught_up,

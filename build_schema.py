@@ -1,6 +1,6 @@
 """The messages as JSON Schema (draft 2020-12), for programs in any language: docs/protocol.schema.json.
 
-    python -m protocol.schema > docs/protocol.schema.json
+    python build_schema.py > docs/protocol.schema.json
 
 Messages are msgpack on the wire; the schema describes the maps that are packed.
 """
@@ -56,7 +56,7 @@ def schema() -> Json:
         "$schema": _DIALECT,
         "title": f"The messages of Palatinus, protocol version {VERSIONS[-1]}",
         "description": (
-            "Made by `python -m protocol.schema`. docs/protocol.md describes the messages. "
+            "Made by `python build_schema.py`. docs/protocol.md describes the messages. "
             "FromClient is what a client sends, with no other fields. FromServer is what a server sends, to "
             "which newer servers may add fields and messages."
         ),
