@@ -118,44 +118,34 @@ async def test_a_brain_that_fails_ends_the_arena(module: Callable[[str], Path]) 
     assert len(replayed(failed.value.record).view.placed) == 7
 
 
-def no_command(_view: View, _legal: Legal, _rng: random.Random) -> Command:
-    return None  # type: ignore[return-value]
-
-
-def all_commands(_view: View, legal: Legal, _rng: random.Random) -> Command:
-    return list(legal.commands())  # type: ignore[return-value]
-
-
-def unspeakable(_view: View, _legal: Legal, _rng: random.Random) -> Command:
-    class Unspeakable:
-        def __repr__(self) -> str:
-            raise ValueError("not even printed")
-
-    return Unspeakable()  # type: ignore[return-value]
-
-
-def unhashable(_view: View, legal: Legal, _rng: random.Random) -> Command:
-    return Place(legal.seat, [], {})  # type: ignore[arg-type]
+class Unspeakable:
+    def __repr__(self) -> str:
+        raise ValueError("not even printed")
 
 
 def no_such_piece(_view: View, legal: Legal, _rng: random.Random) -> Command:
     return LayTile(legal.seat, "1", 0) if isinstance(legal, LegalLays) else Place(legal.seat, "Xm", "A1")  # type: ignore[arg-type]
 
 
-def no_such_place(_view: View, legal: Legal, _rng: random.Random) -> Command:
-    return LayTile(legal.seat, 7, 0)
-
-
 @pytest.mark.parametrize(
     ("brain", "told"),
     [
-        (no_command, "The brain mine returned None instead of a command."),
-        (all_commands, r"The brain mine returned \[LayTile.{,300}\] instead of a command."),
-        (unspeakable, "The brain mine returned <Unspeakable instance at .*> instead of a command."),
-        (unhashable, "The brain mine returned Place.* instead of a command."),
+        (lambda *_: None, "The brain mine returned None instead of a command."),
+        (
+            lambda _view, legal, _rng: list(legal.commands()),
+            r"The brain mine returned \[LayTile.{,300}\] instead of a command.",
+        ),
+        (
+            lambda *_: Unspeakable(),
+            "The brain mine returned <Unspeakable instance at .*> instead of a command.",
+        ),
+        (
+            lambda _view, legal, _rng: Place(legal.seat, [], {}),  # type: ignore[arg-type]
+            "The brain mine returned Place.* instead of a command.",
+        ),
         (no_such_piece, "The brain mine returned LayTile.* instead of a command."),
         (
-            no_such_place,
+            lambda _view, legal, _rng: LayTile(legal.seat, 7, 0),
             "The brain mine chose .*position=7.*, which is not allowed: 7 is not an outer position",
         ),
     ],

@@ -49,10 +49,15 @@ def placing(players: int = 4) -> tuple[Ui, TableModel]:
     return after(ui_of(game, model), model, "tab", "l", "j"), model
 
 
+def then(page: Callable[[], tuple[Ui, TableModel]], *keys: str) -> tuple[Ui, TableModel]:
+    """Return a page after these keys."""
+    ui, model = page()
+    return after(ui, model, *keys), model
+
+
 def counting(players: int) -> tuple[Ui, TableModel]:
     """Return the page about hidden hands and influence."""
-    ui, model = placing(players)
-    return after(ui, model, "c"), model
+    return then(lambda: placing(players), "c")
 
 
 def foreseeing() -> tuple[Ui, TableModel]:
@@ -177,12 +182,6 @@ def talking() -> tuple[Ui, TableModel]:
     return ui, model
 
 
-def read() -> tuple[Ui, TableModel]:
-    """Return all that was said there."""
-    ui, model = talking()
-    return after(ui, model, "T"), model
-
-
 def ended() -> tuple[Ui, TableModel]:
     """Return a game that its host has ended."""
     ui, model = placing(3)
@@ -213,18 +212,6 @@ def menu_of_bots() -> tuple[Ui, TableModel]:
     return replace(ui, overlay=TableMenu(MenuPage.BOT, chosen=1)), model
 
 
-def menu_of_peoples() -> tuple[Ui, TableModel]:
-    """Return the page of the menu with the peoples, of which another player has chosen one."""
-    ui, model = waiting()
-    return after(ui, model, "p", "down"), model
-
-
-def quitting() -> tuple[Ui, TableModel]:
-    """Return the question whether to quit, over a running game."""
-    ui, model = placing()
-    return after(ui, model, "q"), model
-
-
 PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "lobby": lambda: (Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1)), TableModel()),
     "lobby-empty": lambda: (Ui("Ann", ADDRESS), TableModel()),
@@ -233,8 +220,8 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "gathering-bot": waiting_for_nobody,
     "menu": menu,
     "menu-bots": menu_of_bots,
-    "menu-peoples": menu_of_peoples,
-    "quitting": quitting,
+    "menu-peoples": lambda: then(waiting, "p", "down"),
+    "quitting": lambda: then(placing, "q"),
     "ended": ended,
     "laying": laying,
     "placing": placing,
@@ -257,5 +244,5 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "stopping": stopping,
     "announcement": announced,
     "talking": talking,
-    "talk": read,
+    "talk": lambda: then(talking, "T"),
 }
