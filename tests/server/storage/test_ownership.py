@@ -71,6 +71,10 @@ async def node(database: str, name: str) -> AsyncIterator[Serving]:
         yield server
 
 
+# Whoever waits for the end of a commit before it ends a lease.
+ENDING = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DELETE FROM node%'"
+
+
 async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> None:
     """Whoever ends it waits for a commit under way, and finds what that has stored."""
     async with journal_at(database, "one") as one, journal_at(database, "two"):
@@ -83,8 +87,10 @@ async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> No
                 while not await rows(database, BUSY):  # noqa: ASYNC110 - it does not announce this
                     await asyncio.sleep(0.01)
             successor = asyncio.create_task(PostgresJournal(Database(database), "one").open())
-            await asyncio.sleep(0.2)
-            assert not successor.done()
+            async with asyncio.timeout(TIMEOUT):
+                while not await rows(database, ENDING):
+                    assert not successor.done()
+                    await asyncio.sleep(0.01)
             await blocker.execute("COMMIT")
         finally:
             await blocker.close()

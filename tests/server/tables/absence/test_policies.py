@@ -38,6 +38,7 @@ from tests.server.peer import (
 )
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import (
+    LONG_PAUSE,
     disconnect,
     held_by_bot,
     next_state_where,
@@ -74,6 +75,22 @@ async def test_a_bot_plays_for_an_absent_player(tmp_path: Path) -> None:
         assert (await late.until(Snapshot)).stood_in == numbers
         async with resumed(server.port, peers[1]) as (again,):
             assert [each.stood_in for each in again.received if isinstance(each, Events)] == [numbers]
+
+
+async def test_a_player_who_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
+    """If the player returns during the bot's pause, the player moves and the bot does not."""
+    async with served(pause=LONG_PAUSE) as server, game(server.port, 2, absence=ByBot(0)) as peers:
+        await disconnect(peers[0], peers[1])
+        await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
+        async with connected(server.port) as again:
+            await again.resume(peers[0].code, peers[0].token)
+            assert isinstance(await again.news(), Snapshot)
+            assert again.legal is not None
+            assert policy_of(server, peers)._substitute_move is None
+            await again.done(again.random_move(random.Random(1)))
+            events = await peers[1].until(Events)
+            assert events.by is None
+            assert table_of(server, peers).state.bot_seats == set()
 
 
 async def test_bots_do_not_play_among_themselves() -> None:
