@@ -15,7 +15,7 @@ from client.bots.bluffer import Bluffer
 from client.bots.brain import Brain, describe_failure
 from client.bots.greedy import greedy
 from client.bots.levels import LEVELS
-from client.bots.search.brain import SearchBrain
+from client.bots.search.brain import ALWAYS, MIXED, SearchBrain
 from client.language import N_, _
 from engine.events import Command
 from engine.legal import Legal, random_command
@@ -39,7 +39,7 @@ def at_random(_view: View, legal: Legal, rng: random.Random) -> Command:
 
 _SEARCH: Final = "search"
 _LIAR: Final = "liar"
-_PRICE_OF_LIES: Final = 0.05  # in utility
+_LIES: Final = {_SEARCH: MIXED, _LIAR: ALWAYS}
 _SIMULATIONS: Final = range(100, 1_000_001)
 _MOST_SECONDS: Final = 60.0  # for a move with a number of simulations that the user chose
 _IMPORTING: Final = "<frozen importlib"  # the file of the frames of an import
@@ -54,10 +54,12 @@ BRAINS: Final[Mapping[str, NamedBrain]] = MappingProxyType(
             NamedBrain("greedy", greedy, N_("looks one move ahead, using what it can see")),
             NamedBrain("bluffer", Bluffer(1.0), N_("like greedy, but pays a point to mislead with a wolf")),
             NamedBrain("gambler", Bluffer(math.inf), N_("like bluffer, but at any price")),
-            NamedBrain(_SEARCH, SearchBrain(), N_("tries its moves in thousands of simulated games")),
+            NamedBrain(
+                _SEARCH, SearchBrain(lies=MIXED), N_("tries its moves in thousands of simulated games")
+            ),
             NamedBrain(
                 _LIAR,
-                SearchBrain(price_of_lies=_PRICE_OF_LIES),
+                SearchBrain(lies=ALWAYS),
                 N_("like search, but prefers the wolf that misleads"),
             ),
         )
@@ -125,5 +127,5 @@ def _search_of(name: str, simulations: int) -> NamedBrain:
     if simulations not in _SIMULATIONS:
         text = _("A search makes {least} to {most} simulations a move, not {n}.")
         raise NoSuchBrain(text.format(n=simulations, least=_SIMULATIONS[0], most=_SIMULATIONS[-1]))
-    price = _PRICE_OF_LIES if name == _LIAR else 0.0
-    return NamedBrain(name, SearchBrain(simulations, _MOST_SECONDS, price), BRAINS[name].description)
+    brain = SearchBrain(simulations, _MOST_SECONDS, _LIES[name])
+    return NamedBrain(name, brain, BRAINS[name].description)

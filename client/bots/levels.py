@@ -6,7 +6,7 @@ Each beats the one before; `docs/measuring-bots.md` shows how often, and with wh
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -14,7 +14,7 @@ from anyio.lowlevel import RunVar
 
 from client.bots.brain import Brain
 from client.bots.greedy import best_lay, best_place, greedy
-from client.bots.search.brain import SearchBrain, SearchFailed, searched
+from client.bots.search.brain import HONEST, MIXED, SearchBrain, SearchFailed, searched
 from client.language import _, counted
 from client.levels import LEVELS as TOLD
 from client.levels import LevelText
@@ -84,8 +84,8 @@ _BRAINS: Final[Mapping[str, Brain]] = MappingProxyType(
         "slave": slave,
         "plebeian": plebeian,
         "citizen": citizen,
-        "senator": SearchBrain(1_000, 2.0),
-        "consul": SearchBrain(30_000, 5.0),
+        "senator": SearchBrain(1_000, 2.0, MIXED),
+        "consul": SearchBrain(30_000, 5.0, MIXED),
     }
 )
 LEVELS: Final[Mapping[str, Level]] = MappingProxyType(
@@ -113,7 +113,7 @@ async def _senators_move(view: View, legal: Legal) -> Command:
     brain, rng = LEVELS["senator"].choose, random.Random()
     try:
         if isinstance(brain, SearchBrain):
-            return await searched(brain, view, legal, rng)
+            return await searched(replace(brain, lies=HONEST), view, legal, rng)
     except SearchFailed:  # a simpler move is better than none
         brain = greedy
     return await asyncio.to_thread(brain, view, legal, rng)

@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from anyio import CapacityLimiter
 
@@ -95,10 +95,22 @@ class Ending:
         return best
 
 
-_TRIED: Final = 0.01  # the share of the best move's visits from which a lie's own mean says enough
+_TRIED: Final = 0.3  # the share of the best move's visits that a lie needs: means of fewer are too uncertain
 _LAST_PLACEMENTS: Final = 3  # for these, every brain makes at least so many simulations: they are short
 _LAST_SIMULATIONS: Final = 6000
 _INFERENCE: Final = 4  # before an ending, one simulation in so many tells how likely the worlds are
+
+
+class Lies(NamedTuple):
+    """At a share of its moves a brain gives up so much utility at most for a wolf that misleads."""
+
+    share: float
+    price: float
+
+
+HONEST: Final = Lies(0.0, 0.0)
+MIXED: Final = Lies(0.5, 0.02)  # so that nobody who knows this can turn its wolves around
+ALWAYS: Final = Lies(1.0, 0.05)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +118,12 @@ class SearchBrain:
     """A brain that searches: for so many simulations a move, and no longer than so many seconds.
 
     The same view, number and `rng` lead to the same command, unless the time is up first. Tiles are laid as
-    the greedy brain lays them: how a search would lay them better is an open question. At a share `lying` of
-    its moves it gives up at most `price_of_lies` in utility to place a wolf that misleads the others.
+    the greedy brain lays them: how a search would lay them better is an open question.
     """
 
     simulations: int = 20_000
     seconds: float = 5.0
-    price_of_lies: float = 0.0
-    lying: float = 1.0
+    lies: Lies = HONEST
     beliefs: tuple[Beliefs, ...] = ()
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
@@ -149,7 +159,8 @@ class SearchBrain:
             for move, (visits, utility) in search.items():
                 totals[move] = Visited(totals[move].visits + visits, totals[move].utility + utility)
         best = max(totals, key=totals.__getitem__)
-        if self.price_of_lies and rng.random() < self.lying:
+        # In an ending nobody has a later choice that a lie could mislead.
+        if self.lies.share and view.to_place > view.seats and rng.random() < self.lies.share:
             best = self._lie(view, legal, totals, best)
         pieces = [piece for piece in legal.pieces if piece.kind is best.kind]
         wolves = [piece for piece in pieces if piece.wolf]
@@ -158,7 +169,7 @@ class SearchBrain:
 
     def _lie(self, view: View, legal: LegalPlaces, totals: Mapping[Move, Visited], best: Move) -> Move:
         """Return the wolf's placement that misleads most, of those that are nearly as good as the best."""
-        least = totals[best].utility / totals[best].visits - self.price_of_lies
+        least = totals[best].utility / totals[best].visits - self.lies.price
         often = totals[best].visits * _TRIED
         wolves = {piece.kind for piece in legal.pieces if piece.wolf}
         gain = gain_of_next(view, legal.seat)

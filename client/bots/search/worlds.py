@@ -43,7 +43,7 @@ MOTIVES: Final = (
     ((3.61, 0.07), (2.99, 0.12), (0.57, 0.21), (0.24, 0.21)),  # of those who bluff one move ahead
     ((1.53, 1.14), (1.37, 1.22), (0.61, 0.75), (0.75, 0.65)),  # of those with no such motive
 )
-PRIOR: Final[Beliefs] = (0.4, 0.22, 0.18, 0.15, 0.05)  # of a player of whom nothing is known
+PRIOR: Final[Beliefs] = (0.36, 0.2, 0.24, 0.15, 0.05)  # of a player of whom nothing is known
 FORGOTTEN: Final = 0.05  # how much the prior counts after a game
 CLEAR_GAIN: Final = 1 / 3  # from here on a wolf is taken for that kind when its owner's later ones are judged
 INFERENCE: Final = 10.0  # gains in utility, as the search has found them so far

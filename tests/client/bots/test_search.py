@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 
 from client.bots.brains import brain_named
-from client.bots.search.brain import Ending, SearchBrain, SearchFailed, searched
+from client.bots.search.brain import ALWAYS, HONEST, Ending, SearchBrain, SearchFailed, searched
 from client.bots.search.tree import Move, Search, Visited, utilities
 from client.bots.search.worlds import MOST_INFERRED, PRIOR, World, Worlds, gain_of_next, gains, learned
 from engine.board import FIELDS, Field
@@ -140,14 +140,14 @@ def test_a_liar_places_the_wolf_that_misleads_if_it_costs_little() -> None:
     honest, lie = sorted((gain(field), NUMBERS[field]) for field in legal.fields)[:: len(legal.fields) - 1]
     assert honest[0] < 0.0 < lie[0]
     best, misleading = Move(Kind.MERCHANT, honest[1]), Move(Kind.MERCHANT, lie[1])
-    for visits, utility, price, expected in (
-        (20, 0.48, 0.05, misleading),
-        (20, 0.48, 0.0, best),
-        (20, 0.44, 0.05, best),
-        (1, 0.48, 0.05, best),  # too seldom to know
+    for visits, utility, lies, expected in (
+        (80, 0.48, ALWAYS, misleading),
+        (80, 0.48, HONEST, best),
+        (80, 0.44, ALWAYS, best),
+        (20, 0.48, ALWAYS, best),  # too seldom to know
     ):
         searched = {best: Visited(200, 100.0), misleading: Visited(visits, visits * utility)}
-        place = SearchBrain(price_of_lies=price).chosen(view, legal, [searched], random.Random(1))
+        place = SearchBrain(lies=lies).chosen(view, legal, [searched], random.Random(1))
         assert (place.piece.wolf, place.field) == (True, FIELDS[expected.field])
 
 
@@ -434,3 +434,13 @@ def test_a_brain_plays_an_ending_exactly_if_it_may_try_enough_boards() -> None:
         _, _, view = ending(4, left, seed=1)
         assert Ending(view, Worlds(view)).boards > most
         assert least < sum(visits for visits, _ in SearchBrain(100, 600.0).visits(view, 1).values()) <= most
+
+
+def test_a_liar_does_not_lie_in_an_ending() -> None:
+    """Nobody has a later choice that it could mislead."""
+    _, legal, view = ending(2, 2, seed=1)
+    kind = legal.pieces[0].kind
+    first, *others = (Move(kind, NUMBERS[field]) for field in legal.fields)
+    searched = {first: Visited(200, 100.0), **dict.fromkeys(others, Visited(100, 50.0))}
+    place = SearchBrain(lies=ALWAYS).chosen(view, legal, [searched], random.Random(1))
+    assert NUMBERS[place.field] == first.field
