@@ -8,7 +8,6 @@ from client.ui import requests
 from client.ui.export.moment import as_svg, not_saved, saved, saved_as
 from client.ui.program import choose
 from client.ui.program import run as run_replay
-from client.ui.requests import Request
 from client.ui.screens.history import History
 from client.ui.state import Capabilities, Notice, Ui
 from client.ui.terminal.device import Device
@@ -38,8 +37,30 @@ async def look_back(
             return request is requests.Errand.GO_HOME
         if isinstance(ui.page, History):
             chosen = ui.page.chosen
+        notice = None
         try:
-            notice = await _done(request, folder, looking_back, ascii_wanted=ascii_wanted, device=device)
+            match request:
+                case requests.ShowGame(file, analysed):
+                    recording = looking_back.read_record(_text_of(folder / file))
+                    await run_replay(
+                        recording,
+                        0,
+                        recording.all_eyes,
+                        ascii_wanted=ascii_wanted,
+                        analyse=looking_back.analyse,
+                        analysed=analysed,
+                        device=device,
+                    )
+                case requests.SaveGame(file, picture) if looking_back.folder is not None:
+                    text, path = _text_of(folder / file), looking_back.folder / f"palatinus-{file}"
+                    if picture:
+                        recording = looking_back.read_record(text)
+                        text = as_svg(recording, recording.end, recording.all_eyes)
+                        path = path.with_suffix(".svg")
+                    notice = Notice(saved_as(saved(path, text)))
+                case requests.RemoveGame(file):
+                    (folder / file).unlink(missing_ok=True)
+                    notice = Notice(_("The game is removed."))
         except OSError as error:
             notice = _failed(folder, error, device)
         except DamagedRecord as error:
@@ -48,37 +69,8 @@ async def look_back(
             notice = Notice(text.format(number=error.line, reason=reason), refusal=True)
 
 
-async def _done(
-    request: Request, folder: Path, looking_back: LookingBack, *, ascii_wanted: bool, device: Device | None
-) -> Notice | None:
-    """Do what the player asks for, and return what there is to say; raises OSError or DamagedRecord."""
-    match request:
-        case requests.ShowGame(file, analysed):
-            text = (folder / file).read_text(encoding="utf-8", errors="replace")
-            recording = looking_back.read_record(text)
-            await run_replay(
-                recording,
-                0,
-                recording.all_eyes,
-                ascii_wanted=ascii_wanted,
-                analyse=looking_back.analyse,
-                analysed=analysed,
-                device=device,
-            )
-            return None
-        case requests.SaveGame(file, picture) if looking_back.folder is not None:
-            text = (folder / file).read_text(encoding="utf-8", errors="replace")
-            path = looking_back.folder / f"palatinus-{file}"
-            if not picture:
-                return Notice(saved_as(saved(path, text)))
-            recording = looking_back.read_record(text)
-            drawing = as_svg(recording, recording.end, recording.all_eyes)
-            return Notice(saved_as(saved(path.with_suffix(".svg"), drawing)))
-        case requests.RemoveGame(file):
-            (folder / file).unlink(missing_ok=True)
-            return Notice(_("The game is removed."))
-        case _:
-            return None
+def _text_of(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
 
 
 def _failed(folder: Path, error: OSError, device: Device | None) -> Notice:
