@@ -16,7 +16,7 @@ from server.rate_limits import RateLimiter
 from server.storage.entries import Clocked, Entry, GivenToBot, SaidReady
 from server.storage.journal import Journal
 from server.tables.absence.deadlines import AwayTooLong, Deadlines, StateDue
-from server.tables.absence.policy import AbsencePolicy, ActingPolicy, absence_policy
+from server.tables.absence.policy import AbsencePolicy
 from server.tables.absence.stand_in import StandIn
 from server.tables.audience import Audience, Talk, catch_up
 from server.tables.owner import TableOwner
@@ -47,7 +47,7 @@ class TableContext:
     shares_draws: bool  # whether games draw from what the clients add, so that all can check it
     audience: Audience = field(default_factory=Audience)
     talk: Talk = field(default_factory=Talk)
-    policy: AbsencePolicy = field(default_factory=AbsencePolicy)
+    policy: AbsencePolicy = field(init=False)
     pause_asked: list[Seat] = field(default_factory=list)  # first the seat that asked
     paused_at: float = 0.0
     removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
@@ -58,13 +58,17 @@ class TableContext:
 
     def __post_init__(self) -> None:
         self._states = RateLimiter(self.limits.states_at_once, _STATES_PER_SECOND)
+        self.policy = self._new_policy()
 
     def begin_policy(self) -> None:
         """Start the absence policy: with a game, after a restart, or because it was changed."""
         self.policy.stop()
-        self.policy = absence_policy(self.state, self.audience.seated, self.stand_in, self.deadlines)
+        self.policy = self._new_policy()
         if self._stopped:  # a game may begin even now, and its players are told how long they have
             self.policy.stop()
+
+    def _new_policy(self) -> AbsencePolicy:
+        return AbsencePolicy(self.state, self.audience.seated, self.stand_in, self.deadlines)
 
     def stop(self) -> None:
         """Cancel everything that would fall due."""
@@ -196,7 +200,7 @@ class TableContext:
 
     def bot_was_seated(self) -> None:
         """Make the stand-in play for another seat, which a policy that only waits cannot do."""
-        if not isinstance(self.policy, ActingPolicy):
+        if self.policy.waits:
             self.begin_policy()
         else:
             self.policy.reconsider()

@@ -29,8 +29,10 @@ def table_summary(code: str, state: PersistentState, *, deserted: bool) -> Table
     )
 
 
-def table_state(code: str, state: PersistentState, audience: Audience, policy: AbsencePolicy) -> TableState:
-    """Return who sits where and who is here."""
+def table_state(
+    code: str, state: PersistentState, audience: Audience, policy: AbsencePolicy | None = None
+) -> TableState:
+    """Return who sits where and who is here, with what the policy adds for absent players."""
     seats = []
     peoples = state.peoples if state.stage == "gathering" else [None] * len(state.players)
     for number, player in enumerate(state.players):
@@ -51,7 +53,7 @@ def table_state(code: str, state: PersistentState, audience: Audience, policy: A
             people=peoples[seat],
             chosen=state.stage == "gathering" and player.people is not None,
         )
-        seats.append(policy.summary(seat, summary))
+        seats.append(summary if policy is None else policy.summary(seat, summary))
     return TableState(
         code,
         state.stage,

@@ -94,19 +94,18 @@ class Table:
         self._why_closed = Code.TABLE_CLOSED
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
         deadlines = Deadlines(timers, tasks, self._fall_due)
-        self._context = TableContext(
-            code, state, journal, limits, counts, stand_in, rates, deadlines, owner, shares_draws
-        )
-        self._audience = self._context.audience
         try:
+            self._context = TableContext(
+                code, state, journal, limits, counts, stand_in, rates, deadlines, owner, shares_draws
+            )
+            self._audience = self._context.audience
             self._begin()
         except BaseException:
             deadlines.stop()  # nobody will know the table
             raise
 
     def _begin(self) -> None:
-        """Set up the table's parts and its absence policy; raises whatever its unchecked state causes."""
-        self._context.begin_policy()
+        """Set up the table's parts; raises whatever its unchecked state causes."""
         self._admission = SeatAdmission(self, self._context)
         self._pauses = Pauses(self._context)
         self._moves = Moves(self._context)

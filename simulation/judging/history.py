@@ -19,7 +19,6 @@ from protocol.messages import PauseSummary, TableState
 from protocol.settings import Spectators
 from server.net.tokens import hash_fits, token_hash
 from server.storage.entries import Changed, Clocked, Entry, Paused, Played, StoodIn, Unpaused
-from server.tables.absence.policy import AbsencePolicy
 from server.tables.audience import Audience
 from server.tables.state.clocks import Clocks
 from server.tables.state.persistent_state import PersistentState
@@ -71,7 +70,7 @@ class History:
 
     def _take_note(self, number: int) -> None:
         state = self.state
-        told = table_state(self._table, state, Audience(), AbsencePolicy())
+        told = table_state(self._table, state, Audience())
         if state.stage == "playing" and state.paused is not None:
             told = replace(told, paused=PauseSummary(state.paused, 0, 0))
         self._told[encode(_lasting(told))].append(number)

@@ -20,106 +20,6 @@ from server.tables.absence.stand_in import StandIn
 from server.tables.state.persistent_state import PersistentState
 
 
-class AbsencePolicy:
-    """The default policy for players who are away or slow: the table waits, and nobody is replaced.
-
-    The table calls the policy when something happens; deadlines come back to the table as internal messages.
-    `PausedPolicy` and `ActingPolicy` do more.
-    """
-
-    def turn_began(self) -> None:
-        """Start the clock of the seat whose turn it is."""
-
-    def player_came(self, seat: Seat) -> None:
-        """Record that the seat's player is here: a bot that played for it stops, even in mid-move."""
-
-    def player_went(self, seat: Seat) -> None:
-        """Record that the seat's player may have left."""
-
-    def mark_overdue(self, seat: Seat) -> None:
-        """Record that the seat's player has been away for as long as the policy allows."""
-
-    def turn_timed_out(self, events: int) -> None:
-        """Make the stand-in move for the turn after this many events, whose clock has run out."""
-
-    def reconsider(self) -> None:
-        """Make the stand-in move if it plays for the seat whose turn it is."""
-
-    def stop(self) -> None:
-        """Stop acting automatically."""
-
-    def seats_for_bots(self) -> list[Seat]:
-        """Return the seats that bots take over now."""
-        return []
-
-    def plays_for(self, seat: Seat) -> bool:  # noqa: ARG002 - other policies read it
-        """Return whether the stand-in plays for the seat while its player is away."""
-        return False
-
-    def substitute_move(self, events: int) -> "SubstituteMove | None":  # noqa: ARG002 - other policies read it
-        """Return the stand-in's move for the turn after this many events, if it is still due.
-
-        If the move has not been chosen yet, `MoveDue` is sent again once it has.
-        """
-        return None
-
-    def time_taken(self) -> int:
-        """Return how many milliseconds of its clock the turn has taken; 0 without a clock."""
-        return 0
-
-    def time_left(self) -> int | None:
-        """Return how many milliseconds the seat whose turn it is has left; None without a clock."""
-        return None
-
-    def check_time(self, seat: Seat) -> None:
-        """Raise Refusal if it is the seat's turn and its time is up by now."""
-
-    def check_vote(self, voter: Seat, seat: Seat) -> None:  # noqa: ARG002 - other policies read them
-        """Raise Refusal unless the voter may have a say on the seat."""
-        raise Refusal(Code.NO_VOTE)
-
-    def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:  # noqa: ARG002 - other policies read it
-        """Return the seat's summary with the policy's additions."""
-        return summary
-
-
-class PausedPolicy(AbsencePolicy):
-    """The policy of a paused game: all clocks stop, and the stand-in plays for nobody."""
-
-    def __init__(self, state: PersistentState, seated: Mapping[Seat, Session]) -> None:
-        self._state = state
-        self._seated = seated
-
-    def plays_for(self, seat: Seat) -> bool:
-        return seat not in self._seated and (seat in self._state.bot_seats or seat in self._state.programs)
-
-    def time_left(self) -> int | None:
-        if (game := self._state.game) is None or (seat := _on_turn(game)) in self._state.bots:
-            return None
-        return self._state.clocks.allowance(seat)
-
-    def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
-        if summary.level is not None:
-            return summary
-        clocks = self._state.clocks
-        return replace(summary, bot=clocks.used_up(seat) or self.plays_for(seat), clock=clocks.left(seat))
-
-
-def absence_policy(
-    state: PersistentState,
-    seated: Mapping[Seat, Session],
-    stand_in: StandIn,
-    deadlines: Deadlines,
-) -> AbsencePolicy:
-    """Return the policy for the table's game; without a running game, or during a pause, it only waits."""
-    if state.stage == "playing" and state.paused is not None:
-        return PausedPolicy(state, seated)
-    waits = isinstance(state.absence, Wait) and not (state.clocks.runs or state.programs or state.bot_seats)
-    if state.stage == "playing" and not waits:
-        return ActingPolicy(state, seated, stand_in, deadlines)
-    return AbsencePolicy()
-
-
 def votes_needed(voters: int) -> int:
     """Return how many of the people who are here must agree that a bot plays for a seat: more than half."""
     return voters // 2 + 1
@@ -134,11 +34,13 @@ class SubstituteMove:
     command: asyncio.Future[Command]
 
 
-class ActingPolicy(AbsencePolicy):
-    """The policy of a running game that does more than wait.
+class AbsencePolicy:
+    """How a table treats players who are away or slow: absent people as the host chose.
 
-    It treats absent people as the host chose; for absent programs the stand-in plays immediately. The
-    server's bots move in the same way: they count as never present, and have no clock.
+    For absent programs the stand-in plays immediately. The server's bots move in the same way: they count as
+    never present, and have no clock. Before and after a game nothing is done; during a pause all clocks stop,
+    and nobody moves. The table calls the policy when something happens, and makes a new one when a game
+    begins, pauses or goes on; deadlines come back to the table as internal messages.
     """
 
     def __init__(
@@ -158,6 +60,10 @@ class ActingPolicy(AbsencePolicy):
         self._turn_start = deadlines.time()
         self._allowance: int | None = None
         self._stopped = False
+        # Nobody is replaced or has a clock, so nothing is done at any move.
+        self.waits = isinstance(state.absence, Wait) and not (
+            state.clocks.runs or state.programs or state.bot_seats
+        )
         for seat in range(len(state.players)):
             self._count_time_away(Seat(seat))
         self.turn_began()
@@ -165,8 +71,11 @@ class ActingPolicy(AbsencePolicy):
     # -- what happens at the table -----------------------------------------------------------------------
 
     def turn_began(self) -> None:
+        """Start the clock of the seat whose turn it is."""
+        if self.waits:
+            return
         self._stop_turn()
-        if (game := self._game) is None:
+        if self._state.stage != "playing" or (game := self._state.game) is None:
             self.stop()
             return
         self._turn_start = self._deadlines.time()
@@ -176,6 +85,7 @@ class ActingPolicy(AbsencePolicy):
         self.reconsider()
 
     def player_came(self, seat: Seat) -> None:
+        """Record that the seat's player is here: a bot that played for it stops, even in mid-move."""
         self._overdue.discard(seat)
         self._away.pop(seat, None)
         self._deadlines.cancel(AwayTooLong, seat)
@@ -183,18 +93,22 @@ class ActingPolicy(AbsencePolicy):
         self.reconsider()
 
     def player_went(self, seat: Seat) -> None:
+        """Record that the seat's player may have left."""
         self._count_time_away(seat)
         self.reconsider()
 
     def mark_overdue(self, seat: Seat) -> None:
+        """Record that the seat's player has been away for as long as the policy allows."""
         if seat in self._away:
             self._overdue.add(seat)
 
     def turn_timed_out(self, events: int) -> None:
+        """Make the stand-in move for the turn after this many events, whose clock has run out."""
         if self._game is not None and len(self._game.events) == events and self._substitute_move is None:
             self._prepare_move(self._game, "clock")
 
     def reconsider(self) -> None:
+        """Make the stand-in move if it plays for the seat whose turn it is."""
         by = self._substitute()
         if self._stopped:
             return
@@ -202,6 +116,7 @@ class ActingPolicy(AbsencePolicy):
             self._prepare_move(self._game, by)
 
     def stop(self) -> None:
+        """Stop acting automatically."""
         self._stopped = True
         self._stop_turn()
         for seat in self._away:
@@ -212,16 +127,22 @@ class ActingPolicy(AbsencePolicy):
     # -- what the table asks ------------------------------------------------------------------------
 
     def seats_for_bots(self) -> list[Seat]:
+        """Return the seats that bots take over now."""
         free = sorted(self._overdue - self._state.bot_seats)
         if isinstance(self._state.absence, ByBot):
             return free
         return [seat for seat in free if len(self._votes(seat)) >= votes_needed(len(self._people_here))]
 
     def plays_for(self, seat: Seat) -> bool:
-        away = self._game is not None and seat not in self._seated
+        """Return whether the stand-in plays for the seat while its player is away."""
+        away = not self.waits and seat not in self._seated and self._state.stage == "playing"
         return away and (seat in self._state.bot_seats or seat in self._state.programs)
 
     def substitute_move(self, events: int) -> SubstituteMove | None:
+        """Return the stand-in's move for the turn after this many events, if it is still due.
+
+        If the move has not been chosen yet, `MoveDue` is sent again once it has.
+        """
         move = self._substitute_move
         if move is None or move.events != events:
             return None
@@ -232,20 +153,28 @@ class ActingPolicy(AbsencePolicy):
         return None
 
     def time_taken(self) -> int:
+        """Return how many milliseconds of its clock the turn has taken; 0 without a clock."""
         return 0 if self._allowance is None else self._allowance - (self.time_left() or 0)
 
     def time_left(self) -> int | None:
-        if self._allowance is None or self._game is None:
+        """Return how many milliseconds the seat whose turn it is has left; None without a clock."""
+        if self._allowance is None or self._state.stage != "playing":
             return None
+        if self._state.paused is not None:
+            return self._allowance
         if self._substitute_move is not None and self._substitute_move.by == "clock":
             return 0
         return max(0, self._allowance - int((self._deadlines.time() - self._turn_start) * 1000))
 
     def check_time(self, seat: Seat) -> None:
+        """Raise Refusal if it is the seat's turn and its time is up by now."""
+        if self._allowance is None:
+            return
         if self._game is not None and self._game.view.turn == seat and self.time_left() == 0:
             raise Refusal(Code.TIME_UP)
 
     def check_vote(self, voter: Seat, seat: Seat) -> None:
+        """Raise Refusal unless the voter may have a say on the seat."""
         if self._game is None or not isinstance(self._state.absence, ByVote):
             raise Refusal(Code.NO_VOTE)
         if voter in self._state.programs:
@@ -258,18 +187,20 @@ class ActingPolicy(AbsencePolicy):
             raise Refusal(Code.TOO_EARLY, seat=seat, seconds=self._seconds_left(seat))
 
     def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
-        if self._game is None or summary.level is not None:
+        """Return the seat's summary with the policy's additions."""
+        state = self._state
+        if state.game is None or state.stage != "playing" or summary.level is not None:
             return summary
-        clocks = self._state.clocks
+        clocks = state.clocks
         clock = clocks.left(seat)
         if clock is not None:
-            clock = self.time_left() if self._game.view.turn == seat else clock
+            clock = self.time_left() if state.game.view.turn == seat else clock
             return replace(summary, bot=clocks.used_up(seat) or self.plays_for(seat), clock=clock)
         if self.plays_for(seat):
             return replace(summary, bot=True)
         if seat not in self._away:
             return summary
-        if seat not in self._overdue or isinstance(self._state.absence, ByBot):
+        if seat not in self._overdue or isinstance(state.absence, ByBot):
             return replace(summary, seconds_left=self._seconds_left(seat))
         needed = votes_needed(len(self._people_here))
         return replace(summary, seconds_left=0, votes=sorted(self._votes(seat)), votes_needed=needed)
@@ -278,8 +209,9 @@ class ActingPolicy(AbsencePolicy):
 
     @property
     def _game(self) -> Game | None:
-        """Return the game while it runs."""
-        return self._state.game if self._state.stage == "playing" else None
+        """Return the game while it runs and is not paused."""
+        state = self._state
+        return state.game if state.stage == "playing" and state.paused is None else None
 
     @property
     def _people_here(self) -> set[Seat]:

@@ -11,7 +11,7 @@ from protocol.messages import ChangeSetting, Events, TableState, Vote
 from protocol.settings import Setting
 from server.app import Running, running
 from server.config import Choose, Config, Limits
-from server.tables.absence.policy import ActingPolicy
+from server.tables.absence.policy import AbsencePolicy
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_caught_up, peer_on_turn, table_of
 
@@ -87,10 +87,8 @@ def held_by_bot(seat: int) -> Callable[[TableState], bool]:
     return lambda state: state.seats[seat].bot
 
 
-def policy_of(server: Running, peers: Sequence[Peer]) -> ActingPolicy:
-    policy = table_of(server, peers)._context.policy
-    assert isinstance(policy, ActingPolicy)
-    return policy
+def policy_of(server: Running, peers: Sequence[Peer]) -> AbsencePolicy:
+    return table_of(server, peers)._context.policy
 
 
 def vote(peer: Peer, seat: int, *, agree: bool = True) -> Vote:

@@ -21,7 +21,7 @@ from server.failures import Tasks
 from server.net.session import Session
 from server.storage.entries import Entry, GivenToBot, Opened, Played, Returned, Taken, Voted
 from server.tables.absence.deadlines import Deadlines, InternalMessage
-from server.tables.absence.policy import ActingPolicy, votes_needed
+from server.tables.absence.policy import AbsencePolicy, votes_needed
 from server.tables.absence.stand_in import StandIn
 from server.tables.state.persistent_state import PersistentState
 from tests.examples import examples
@@ -150,7 +150,7 @@ def test_any_sequence_of_absences_and_votes(
         tasks = Tasks()
         stand_in = StandIn(Config(stand_in=at_random), tasks)
         deadlines = Deadlines(asyncio.get_running_loop(), tasks, fail_if_due)
-        policy = ActingPolicy(state, here, stand_in, deadlines)
+        policy = AbsencePolicy(state, here, stand_in, deadlines)
         overdue: set[int] = set()
         for what, number, *on in steps:
             seat = Seat(number)
