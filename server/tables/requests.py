@@ -1,8 +1,10 @@
 """Requests from sessions at a table: who may make which, which part of the table handles it, the answers."""
 
 from dataclasses import replace
+from typing import assert_never
 
 from engine.errors import IllegalCommand
+from engine.pieces import People, Seat
 from engine.record import recorded
 from protocol.codes import Code
 from protocol.messages import (
@@ -31,13 +33,12 @@ from protocol.messages import (
 from protocol.text import unsafe
 from server.net.session import AttendedTable, Session
 from server.refusal import Refusal
-from server.storage.entries import Continued
+from server.storage.entries import Continued, PeopleChosen, SaidReady
 from server.tables.context import TableContext
 from server.tables.game.game_start import GameStart
 from server.tables.game.moves import Moves
 from server.tables.game.pauses import Pauses
 from server.tables.host_powers import HostPowers
-from server.tables.preparation import Preparation
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state.persistent_state import Answer
 
@@ -61,7 +62,6 @@ class Requests:
         self._game_start = game_start
         self._moves = moves
         self._pauses = pauses
-        self._preparation = Preparation(context, admission)
         self._host_powers = HostPowers(context, admission)
         self._record: list[str] | None = None  # of the finished game, once somebody has asked for it
 
@@ -153,7 +153,7 @@ class Requests:
             case AskPause():
                 await self._pauses.ask(session, message)
             case SayReady() | ChangeSeat() | ChoosePeople():
-                await self._preparation.settle(session, message)
+                await self._prepare(session.player_seat(), message)
             case _:
                 await self._host_powers.use(session, message)
 
@@ -173,3 +173,54 @@ class Requests:
             context.audience.broadcast(said)
         else:
             context.audience.broadcast_to_spectators(said)
+
+    # -- what players decide before the game: who is ready, where they sit, which people they play --------
+
+    async def _prepare(self, own: Seat, request: PlayerRequest) -> None:
+        if self._context.state.game is not None:
+            raise Refusal(Code.ALREADY_STARTED)
+        match request:
+            case SayReady(_, on):
+                await self._say_ready(own, on=on)
+            case ChangeSeat(_, seat):
+                await self._change_seat(own, seat)
+            case ChoosePeople(_, people):
+                await self._choose_people(own, None if people is None else People(people))
+            case _:
+                assert_never(request)
+
+    async def _say_ready(self, own: Seat, *, on: bool) -> None:
+        state = self._context.state
+        if own not in state.programs and (own in state.ready) != on:
+            await self._context.store(SaidReady(own, on))
+            self._context.broadcast_state()
+
+    async def _change_seat(self, own: Seat, wanted: int) -> None:
+        players = self._context.state.players
+        if wanted >= len(players):
+            raise Refusal(Code.NO_SUCH_SEAT, seat=wanted, last_seat=len(players) - 1)
+        if wanted == own:
+            raise Refusal(Code.NOT_YOURSELF)
+        free = [seat for seat, player in enumerate(players) if player is None]
+        if not free:
+            raise Refusal(Code.NO_FREE_SEAT)
+        if wanted not in free:
+            raise Refusal(Code.SEAT_TAKEN, seat=wanted, free_seats=", ".join(map(str, free)))
+        order = [Seat(seat) for seat in range(len(players))]
+        order[own], order[wanted] = Seat(wanted), own
+        await self._admission.rearrange(order)
+
+    async def _choose_people(self, own: Seat, wanted: People | None) -> None:
+        """Give the player a people that nobody else has chosen, or any that is left."""
+        players = self._context.state.players
+        chosen = {
+            player.people: player.name
+            for seat, player in enumerate(players)
+            if seat != own and player is not None and player.people is not None
+        }
+        if wanted in chosen:
+            free = ", ".join(people for people in People if people not in chosen)
+            raise Refusal(Code.PEOPLE_TAKEN, people=wanted, name=chosen[wanted], free_peoples=free)
+        if (player := players[own]) is not None and player.people != wanted:
+            await self._context.store(PeopleChosen(own, wanted))
+            self._context.broadcast_state()

@@ -21,6 +21,7 @@ from protocol.messages import (
     Rematch,
     Resume,
     Seated,
+    Stage,
     TableState,
     TableSummary,
     Turn,
@@ -33,6 +34,7 @@ from server.failures import Tasks
 from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
+from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Forgotten
 from server.storage.journal import Journal
 from server.tables.absence.deadlines import (
@@ -46,7 +48,6 @@ from server.tables.absence.deadlines import (
     Unattended,
 )
 from server.tables.absence.stand_in import StandIn
-from server.tables.attendance import Attendance
 from server.tables.context import TableContext
 from server.tables.game.game_start import GameStart
 from server.tables.game.moves import Moves
@@ -91,6 +92,8 @@ class Table:
         self._ended = False
         self._lost = False
         self._moved_to: str | None = None  # the address of another server
+        self.unattended_since: float | None = None  # by the table's clock; None if somebody is here
+        self._left_at: Stage | None = None  # the stage at which everybody left
         self._why_closed = Code.TABLE_CLOSED
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
         deadlines = Deadlines(timers, tasks, self._fall_due)
@@ -118,7 +121,6 @@ class Table:
             moves=self._moves,
             pauses=self._pauses,
         )
-        self._attendance = Attendance(self._context)
         self._look_who_is_here()
         self.summary()  # the list of all tables must not fail because of this one
 
@@ -196,12 +198,8 @@ class Table:
 
     def seconds_unattended(self) -> int | None:
         """Return how many seconds nobody has been here, None if somebody is."""
-        return None if self._ended else self._attendance.seconds_unattended()
-
-    @property
-    def unattended_since(self) -> float | None:
-        """Return when the last one here has left, by the table's clock; None if somebody is here."""
-        return None if self._ended else self._attendance.unattended_since
+        since = self.unattended_since
+        return None if since is None else int(self._context.deadlines.time() - since)
 
     def seat_opener(self, session: Session, id: int, token: str) -> None:  # noqa: A002 - the wire's own word
         """Give seat 0 to the session that has just opened the table; raises Refusal."""
@@ -336,12 +334,43 @@ class Table:
             self._requests.forget_record()
             if self.state.stage == "over":
                 self._context.talk.clear()
-        self._attendance.look()
+        self._await_return()
+
+    def _await_return(self) -> None:
+        """Start or stop the time after which the table is archived or forgotten, by who is here now."""
+        context, state = self._context, self.state
+        stage = None if self._audience else state.stage
+        if stage == self._left_at:
+            return
+        self._left_at = stage
+        context.deadlines.cancel(Unattended)
+        self.unattended_since = None
+        if stage is not None:
+            self.unattended_since = context.deadlines.time()
+            brief = stage == "over" or not state.people  # no person is going to come back
+            limits = context.limits
+            context.deadlines.set(Unattended(), limits.over_seconds if brief else limits.unattended_seconds)
 
     async def _archive(self, *, attended: bool) -> None:
+        """Archive a game so that its players can come back to it, or forget a table without a game.
+
+        Do nothing if somebody is here, unless `attended`.
+        """
+        context, state = self._context, self.state
         if attended:
-            await self._context.stop_clock()
-        self.archived = await self._attendance.archive(attended=attended)
+            await context.stop_clock()
+        elif self._audience:
+            return
+        try:
+            if state.stage == "gathering":
+                await context.store(Forgotten())
+                return
+            origin = state.opened.origin or self.code  # in journals of before, nobody's but its own
+            await context.journal.archive(self.code, ArchivedGame(origin, state.played))
+            self.archived = True
+        except JournalError as error:
+            context.counts.journal_failed(error)
+            self._left_at = None  # try again
 
     async def _hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
         await self._context.stop_clock()
@@ -364,6 +393,7 @@ class Table:
         """Send everybody away, and remove the table from the lobby."""
         self.stop()
         self._ended = True
+        self.unattended_since = None
         for session in list(self._audience):
             self._audience.remove(session)
             if self._moved_to is not None:
@@ -375,7 +405,7 @@ class Table:
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
         del self._context, self._admission, self._pauses, self._moves, self._game_start
-        del self._requests, self._attendance
+        del self._requests
 
     @property
     def _is_over(self) -> bool:
