@@ -334,18 +334,6 @@ async def test_a_move_that_is_stored_is_played(tmp_path: Path) -> None:
         assert table_facts(table_of(server, again).state) == before
 
 
-async def test_a_table_that_is_archived_can_be_brought_back(tmp_path: Path) -> None:
-    """The archive knows it, though the task that archived it was cancelled."""
-    config = Config(data=tmp_path, durable="full")
-    async with running(config) as server, game(server.port, 2) as peers:
-        for peer in peers:
-            await peer.done(Leave(peer.next_id()))
-        table = table_of(server, peers)
-        await cancelled_while_stored(server, table.archive(attended=False))
-        assert peers[0].code in server.lobby.archived
-        await peers[0].resume(peers[0].code, peers[0].token)
-
-
 # -- the lock of a table ---------------------------------------------------------------------------------
 
 
