@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import logging
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final
 
 from server.config import Announce
@@ -19,25 +20,28 @@ _SECONDS_BETWEEN_LOOKS: Final = 10.0  # at the interfaces of this computer: netw
 _NO_NETWORK: Final = "there is no network"
 
 
+@dataclass(eq=False, repr=False)
 class Announcing:
     """Announces the server on the interfaces at which it is reached, `host`, between `begin` and `end`.
 
     All of it happens in a task of its own. What fails is logged in one line, and tried again later.
     """
 
-    def __init__(self, announce: Announce, tasks: Tasks, *, host: str, port: int, tls: bool) -> None:
-        self._announce = announce
-        self._tasks = tasks
-        self._host = host
-        self._port = port
-        self._tls = tls
+    announce: Announce
+    tasks: Tasks
+    _: KW_ONLY
+    host: str
+    port: int
+    tls: bool
+
+    def __post_init__(self) -> None:
         self._task: asyncio.Task[None] | None = None
         self._failure: str | None = None  # the last one that was logged
 
     def begin(self) -> None:
         """Announce the server from now on."""
         if self._task is None:
-            self._task = self._tasks.keep(self._run, "being found")
+            self._task = self.tasks.keep(self._run, "being found")
 
     def end(self) -> None:
         """Say goodbye to those who have heard of it, and announce it no more."""
@@ -51,9 +55,9 @@ class Announcing:
         from discovery.interfaces import listened_on, own_interfaces  # noqa: PLC0415 - loaded above
         from discovery.service import Service  # noqa: PLC0415
 
-        service = Service(self._announce.name, self._port, self._tls)
+        service = Service(self.announce.name, self.port, self.tls)
         while True:
-            interfaces = listened_on(self._host, own_interfaces())
+            interfaces = listened_on(self.host, own_interfaces())
             try:
                 await self._announced(service, interfaces)
             except Exception as error:  # noqa: BLE001 - no packet of a stranger may end the games
@@ -78,11 +82,11 @@ class Announcing:
 
         async with announced(service, interfaces, failed) as name:
             log.info("can be found on the network", extra=about(name=name, interfaces=len(interfaces)))
-            self._announce.told(name)
+            self.announce.told(name)
             self._failure = None
             while True:
                 await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
-                if listened_on(self._host, own_interfaces()) != interfaces:
+                if listened_on(self.host, own_interfaces()) != interfaces:
                     return
 
     def _is_news(self, reason: str) -> bool:

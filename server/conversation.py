@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
 from websockets.exceptions import ConnectionClosed
@@ -57,53 +58,45 @@ class CloseConnection(Exception):
         self.reason = reason
 
 
+@dataclass(eq=False, repr=False)
 class Conversation:
     """What one client sends and receives, until its connection ends."""
 
-    def __init__(
-        self,
-        connection: LimitedConnection,
-        session: Session,
-        lobby: Lobby,
-        clients: Clients,
-        *,
-        access: Access,
-        limits: Limits,
-        levels: Sequence[str],
-        other_addresses: Callable[[], list[str]],
-    ) -> None:
-        self._connection = connection
-        self._session = session
-        self._lobby = lobby
-        self._clients = clients
-        self._access = access
-        self._limits = limits
-        self._levels = levels  # of the bots that the server seats
-        self._other_addresses = other_addresses  # of the servers that share the journal
+    connection: LimitedConnection
+    session: Session
+    lobby: Lobby
+    clients: Clients
+    _: KW_ONLY
+    access: Access
+    limits: Limits
+    levels: Sequence[str]  # of the bots that the server seats
+    other_addresses: Callable[[], list[str]]  # of the servers that share the journal
+
+    def __post_init__(self) -> None:
         self._bad_messages = 0
 
     async def run(self) -> None:
         """Serve the client until it leaves or its connection is closed."""
-        log.info("connected", extra=about(address=self._session.name))
+        log.info("connected", extra=about(address=self.session.name))
         try:
             await self._greet()
             while True:
                 await self._answer_next()
         except CloseConnection as close:
-            log.info("closed", extra=about(address=self._session.name, reason=close.reason))
-            await self._connection.close(close.code, close.reason)
+            log.info("closed", extra=about(address=self.session.name, reason=close.reason))
+            await self.connection.close(close.code, close.reason)
         except ConnectionClosed:
             pass
         finally:
-            log.info("disconnected", extra=about(address=self._session.name))
-            self._clients.gone(self._session)
-            self._lobby.chat.leave(self._session)
-            if self._session.table is not None:
-                await self._session.table.disconnected(self._session)
+            log.info("disconnected", extra=about(address=self.session.name))
+            self.clients.gone(self.session)
+            self.lobby.chat.leave(self.session)
+            if self.session.table is not None:
+                await self.session.table.disconnected(self.session)
 
     async def _greet(self) -> None:
         try:
-            async with asyncio.timeout(self._limits.hello_seconds):
+            async with asyncio.timeout(self.limits.hello_seconds):
                 message = await self._received()
         except TimeoutError:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_HELLO) from None
@@ -118,24 +111,24 @@ class Conversation:
             facts = {"versions": ", ".join(map(str, VERSIONS))}
             text = sentence(REFUSAL_TEXTS[Code.NO_COMMON_VERSION], facts)
             versions = list(VERSIONS)
-            self._session.send(Refused(Code.NO_COMMON_VERSION, text, versions=versions, about=facts))
+            self.session.send(Refused(Code.NO_COMMON_VERSION, text, versions=versions, about=facts))
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_COMMON_VERSION)
         await self._check_password(message.password)
-        self._session.client = printable(message.client)
-        self._session.send(
+        self.session.client = printable(message.client)
+        self.session.send(
             Welcome(
                 max(common),
                 SERVER_NAME,
-                list(self._levels),
-                self._lobby.chat.is_open,
-                self._other_addresses(),
+                list(self.levels),
+                self.lobby.chat.is_open,
+                self.other_addresses(),
                 turns=True,
             )
         )
-        self._clients.welcomed(self._session)
+        self.clients.welcomed(self.session)
 
     async def _check_password(self, password: str | None) -> None:
-        wanted = self._access.password
+        wanted = self.access.password
         if wanted is None:
             return
         if password is None:
@@ -143,8 +136,8 @@ class Conversation:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.NO_PASSWORD)
         if not password_fits(password, wanted):
             with contextlib.suppress(TimeoutError):  # unless it has gone, it gets its answer late
-                async with asyncio.timeout(self._limits.wrong_password_seconds):
-                    await self._connection.wait_closed()
+                async with asyncio.timeout(self.limits.wrong_password_seconds):
+                    await self.connection.wait_closed()
             self._refuse(Refusal(Code.BAD_PASSWORD))
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.WRONG_PASSWORD)
 
@@ -156,11 +149,11 @@ class Conversation:
             self._refuse(_not_understood(error), error.id)
             self._count_bad_messages(1, CloseReason.TOO_MANY_BAD_MESSAGES)
             return
-        if self._session.moved:
+        if self.session.moved:
             return
-        self._session.counts.messages += 1
+        self.session.counts.messages += 1
         id = getattr(message, "id", None)  # noqa: A001 - the wire's own word
-        self._session.answering = True
+        self.session.answering = True
         try:
             await self._answer(message)
         except Refusal as refusal:
@@ -170,27 +163,27 @@ class Conversation:
         except TableLost:
             raise CloseConnection(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED) from None
         except JournalError as error:
-            self._session.counts.journal_failed(error)
+            self.session.counts.journal_failed(error)
             self._refuse(not_stored(error), id)
         finally:
-            self._session.answering = False
-        self._session.move_from_lobby()
+            self.session.answering = False
+        self.session.move_from_lobby()
 
     def _refuse(self, refusal: Refusal, id: int | None = None) -> None:  # noqa: A002 - the wire's own word
-        self._session.send(refusal.message(id))
+        self.session.send(refusal.message(id))
 
     def _count_bad_messages(self, weight: int, reason: CloseReason) -> None:
         self._bad_messages += weight
-        if self._bad_messages >= self._limits.bad_messages:
+        if self._bad_messages >= self.limits.bad_messages:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, reason)
 
     async def _received(self) -> ClientMessage:
-        if self._session.table is not None:
-            frame = await self._connection.recv()
+        if self.session.table is not None:
+            frame = await self.connection.recv()
         else:
             try:
-                async with asyncio.timeout(self._limits.lobby_idle_seconds):
-                    frame = await self._connection.recv()
+                async with asyncio.timeout(self.limits.lobby_idle_seconds):
+                    frame = await self.connection.recv()
             except TimeoutError:
                 raise CloseConnection(CloseCode.NORMAL, CloseReason.IDLE) from None
         if isinstance(frame, str):
@@ -198,7 +191,7 @@ class Conversation:
         return decode_client(frame)
 
     async def _answer(self, message: ClientMessage) -> None:
-        session = self._session
+        session = self.session
         match message:
             case Lay() | PlacePiece():  # first, because most messages are moves
                 await self._table().handle(session, message)
@@ -211,23 +204,23 @@ class Conversation:
             case Ping():
                 session.send(Pong(message.id))
             case ListTables():
-                session.post(in_frame(tables_frame(message.id, self._lobby.public.encoded())))
+                session.post(in_frame(tables_frame(message.id, self.lobby.public.encoded())))
             case EnterLobby() | SayInLobby():
-                self._lobby.talk(session, message)
+                self.lobby.talk(session, message)
             case OpenTable():
                 self._check_in_lobby()
                 self._check_seats_left()
-                await self._lobby.open(session, message)
+                await self.lobby.open(session, message)
             case JoinTable() | Watch():
                 self._check_in_lobby()
                 if isinstance(message, JoinTable):
                     self._check_seats_left()
-                await self._lobby.enter(session, message)
+                await self.lobby.enter(session, message)
             case Resume():
                 self._check_in_lobby()
-                await self._lobby.resume(session, message)
+                await self.lobby.resume(session, message)
             case AskTurn():
-                await self._lobby.tell_turn(session, message)
+                await self.lobby.tell_turn(session, message)
             case Rematch():
                 await self._table().play_again(session, message)
             case GetRecord():
@@ -236,17 +229,17 @@ class Conversation:
                 await self._table().handle(session, message)
 
     def _check_in_lobby(self) -> None:
-        if self._session.table is not None:
+        if self.session.table is not None:
             raise Refusal(Code.AT_A_TABLE)
 
     def _check_seats_left(self) -> None:
-        if not self._connection.may_take_seat:
+        if not self.connection.may_take_seat:
             raise Refusal(Code.TOO_MANY_SEATS)
 
     def _table(self) -> AttendedTable:
-        if self._session.table is None:
+        if self.session.table is None:
             raise Refusal(Code.NOT_AT_A_TABLE)
-        return self._session.table
+        return self.session.table
 
 
 def _not_understood(error: BadMessage) -> Refusal:

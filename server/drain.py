@@ -3,6 +3,7 @@
 import logging
 import math
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
 from protocol.messages import Stopping
@@ -17,6 +18,7 @@ _SECONDS_AFTER_THE_LAST_GAME: Final = 10.0  # for people who look at its result,
 _SECONDS_BETWEEN_LOOKS: Final = 1.0
 
 
+@dataclass(eq=False, repr=False)
 class Drain:
     """The time that is left to this server, from `begin` on.
 
@@ -25,20 +27,14 @@ class Drain:
     cancelled.
     """
 
-    def __init__(
-        self,
-        timers: Timers,
-        *,
-        clients: Clients,
-        games_run: Callable[[], bool],
-        stop: Callable[[], None],
-        changed: Callable[[], None],
-    ) -> None:
-        self._timers = timers
-        self._clients = clients
-        self._games_run = games_run
-        self._stop = stop
-        self._changed = changed
+    timers: Timers
+    _: KW_ONLY
+    clients: Clients
+    games_run: Callable[[], bool]
+    stop: Callable[[], None]
+    changed: Callable[[], None]
+
+    def __post_init__(self) -> None:
         self._due: float | None = None
         self._told = 0  # seconds left when everybody was last told
         self._timer: Timer | None = None
@@ -48,7 +44,7 @@ class Drain:
         if self._due is None:
             return None
         # Rounded first: a sum of floats may be a little more than the seconds that were asked for.
-        return max(0, math.ceil(round(self._due - self._timers.time(), 3)))
+        return max(0, math.ceil(round(self._due - self.timers.time(), 3)))
 
     def news(self) -> Stopping | None:
         """Return what a newcomer has to know of it."""
@@ -57,9 +53,9 @@ class Drain:
 
     def begin(self, seconds: float) -> None:
         """Stop in so many seconds, or sooner when no game runs any more."""
-        self._due = self._timers.time() + seconds
+        self._due = self.timers.time() + seconds
         log.warning("draining", extra=about(seconds=math.ceil(seconds)))
-        self._changed()
+        self.changed()
         self._bring_forward()
         self._remind()
         self._look_again(0.0)
@@ -69,8 +65,8 @@ class Drain:
         if (left := self.seconds_left()) is not None:
             self.close()
             log.warning("no longer draining", extra=about(seconds=left))
-            self._changed()
-            self._clients.broadcast(Stopping())
+            self.changed()
+            self.clients.broadcast(Stopping())
 
     def close(self) -> None:
         """Cancel all timers."""
@@ -84,7 +80,7 @@ class Drain:
             self._remind()
         left = self.seconds_left()
         if left == 0:
-            self._stop()
+            self.stop()
             return
         if left is not None and any(left <= moment < self._told for moment in REMINDERS):
             self._remind()
@@ -93,16 +89,16 @@ class Drain:
     def _look_again(self, seconds: float = _SECONDS_BETWEEN_LOOKS) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._timers.call_later(seconds, self._look)
+        self._timer = self.timers.call_later(seconds, self._look)
 
     def _bring_forward(self) -> bool:
         """Make the end come sooner if nobody plays any more; return whether it does."""
-        soon = self._timers.time() + (_SECONDS_AFTER_THE_LAST_GAME if self._clients else 0.0)
-        if self._due is None or self._due <= soon or self._games_run():
+        soon = self.timers.time() + (_SECONDS_AFTER_THE_LAST_GAME if self.clients else 0.0)
+        if self._due is None or self._due <= soon or self.games_run():
             return False
         self._due = soon
         return True
 
     def _remind(self) -> None:
         left = self._told = self.seconds_left() or 0
-        self._clients.broadcast(Stopping(left))
+        self.clients.broadcast(Stopping(left))

@@ -11,7 +11,7 @@ import platform
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Final, get_args
@@ -120,32 +120,25 @@ def _rounded_up(size: int) -> int:
     return math.ceil(size / _MIB) * _MIB
 
 
+@dataclass(eq=False, repr=False)
 class Gauges(Collector):
     """The metrics of a server, read at each request."""
 
-    def __init__(
-        self,
-        counts: Counts,
-        journal: Journal,
-        connections: ConnectionLimits,
-        lobby: Lobby,
-        *,
-        access: Access,
-        drain: Drain,
-        takes_tables: Callable[[], bool],
-        data: Path | None,
-    ) -> None:
-        self._access = access
-        self._drain = drain
-        self._takes_tables = takes_tables
-        self._disk = None if data is None else Disk(data)
+    counts: Counts
+    journal: Journal
+    connections: ConnectionLimits
+    lobby: Lobby
+    _: KW_ONLY
+    access: Access
+    drain: Drain
+    takes_tables: Callable[[], bool]
+    data: Path | None
+
+    def __post_init__(self) -> None:
+        self._disk = None if self.data is None else Disk(self.data)
         self._disk_use: DiskUse | None = None
         self._storing = True
         self._process = Process()
-        self._counts = counts
-        self._journal = journal
-        self._connections = connections
-        self._lobby = lobby
         self._loop_lag = 0.0
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -160,13 +153,13 @@ class Gauges(Collector):
 
     async def health(self) -> Page:
         """Return whether moves can be accepted."""
-        if not await self._journal.storing():
+        if not await self.journal.storing():
             return Page(http.HTTPStatus.SERVICE_UNAVAILABLE, _PLAIN, "the journal cannot be written\n")
         return Page(http.HTTPStatus.OK, _PLAIN, "ok\n")
 
     async def ready(self) -> Page:
         """Return whether newcomers should come here: moves can be accepted, and the server runs on."""
-        if not self._takes_tables():
+        if not self.takes_tables():
             return Page(http.HTTPStatus.SERVICE_UNAVAILABLE, _PLAIN, "the server stops soon\n")
         return await self.health()
 
@@ -177,7 +170,7 @@ class Gauges(Collector):
     async def metrics(self) -> Page:
         """Return every metric in Prometheus' text format."""
         self._disk_use = None if self._disk is None else await self._disk.look()
-        self._storing = await self._journal.storing()
+        self._storing = await self.journal.storing()
         return Page(http.HTTPStatus.OK, _METRICS, generate_latest(self._registry).decode())
 
     def describe(self) -> list[Metric]:
@@ -189,30 +182,30 @@ class Gauges(Collector):
         yield from self._so_far()
         yield from self._process.metrics()
         yield build()
-        if (node := self._journal.node) is not None:
+        if (node := self.journal.node) is not None:
             yield from node_metrics(node)
         if self._disk_use is not None:
             yield from disk_metrics(self._disk_use)
-        if (certificate := self._access.certificate) is not None and certificate.ends is not None:
+        if (certificate := self.access.certificate) is not None and certificate.ends is not None:
             ends = "certificate_expires_timestamp_seconds", "When the certificate ends.", certificate.ends
             yield from _gauges(ends)
         yield HistogramMetricFamily(
             "palatinus_commit_seconds",
             "How long commits to the journal took.",
-            buckets=list(zip(_BOUNDS, accumulate(self._journal.commits.counts), strict=True)),
-            sum_value=self._journal.commits.seconds,
+            buckets=list(zip(_BOUNDS, accumulate(self.journal.commits.counts), strict=True)),
+            sum_value=self.journal.commits.seconds,
         )
 
     def _now(self) -> Iterator[Metric]:
-        tables = self._lobby.tables.values()
+        tables = self.lobby.tables.values()
         stages = Counter(table.state.stage for table in tables)
         by_stage = GaugeMetricFamily("palatinus_tables", "Tables by stage.", labels=["stage"])
         for stage in get_args(Stage):
             by_stage.add_metric([stage], stages[stage])
         yield by_stage
-        journal, draining = self._journal, self._drain.seconds_left() is not None
+        journal, draining = self.journal, self.drain.seconds_left() is not None
         yield from _gauges(
-            ("connections", "Open connections.", len(self._connections)),
+            ("connections", "Open connections.", len(self.connections)),
             ("players", "Players who are at their tables.", sum(table.players_here for table in tables)),
             ("spectators", "Spectators.", sum(table.spectators_here for table in tables)),
             ("event_loop_lag_seconds", "How late the event loop was when last measured.", self._loop_lag),
@@ -225,15 +218,15 @@ class Gauges(Collector):
             yield from _gauges(("last_commit_timestamp_seconds", "When a commit last succeeded.", last))
 
     def _so_far(self) -> Iterator[Metric]:
-        counts = self._counts
+        counts = self.counts
         yield from _counters(
             ("messages", "Messages received.", counts.messages),
             ("moves", "Moves accepted.", counts.moves),
             ("games", "Games finished.", counts.games),
             ("resumes", "Returns to a seat.", counts.resumes),
             ("slow_readers", "Connections dropped because they did not read.", counts.slow_readers),
-            ("delayed_messages", "Messages read later than they came.", self._connections.delayed),
-            ("not_stored", "Commits that failed.", self._journal.not_stored),
+            ("delayed_messages", "Messages read later than they came.", self.connections.delayed),
+            ("not_stored", "Commits that failed.", self.journal.not_stored),
         )
         refusals = CounterMetricFamily("palatinus_refusals", "Refusals by code.", labels=["code"])
         for code, number in sorted(counts.refusals.items()):
@@ -243,7 +236,7 @@ class Gauges(Collector):
             "palatinus_refused_connections", "Connections refused or cut, by reason.", labels=["reason"]
         )
         for reason in RefusedFor:
-            refused.add_metric([reason], self._connections.refused[reason])
+            refused.add_metric([reason], self.connections.refused[reason])
         yield refused
 
 

@@ -118,20 +118,16 @@ class _Viewer:
     has: Parts
 
 
+@dataclass(eq=False, repr=False)
 class LivePage:
     """A page that goes on as its subject does, as long as there is somebody to see it."""
 
-    def __init__(
-        self,
-        name: str,
-        subject: Subject,
-        draw: Callable[[Callable[[], Drawn]], Awaitable[Drawn]],
-        gone: Callable[[str], Parts],
-    ) -> None:
-        self._name = name  # in the log
-        self._subject = subject
-        self._draw = draw
-        self._gone = gone
+    name: str  # in the log
+    subject: Subject
+    draw: Callable[[Callable[[], Drawn]], Awaitable[Drawn]]
+    gone: Callable[[str], Parts]
+
+    def __post_init__(self) -> None:
         self._viewers: dict[PageSession, _Viewer] = {}
         self._changed = asyncio.Event()
         self._key: object = None
@@ -159,7 +155,7 @@ class LivePage:
             try:
                 all_sent = await self._show()
             except Exception:  # an error in one drawing must not stop the server
-                log.exception("page not drawn", extra=about(page=self._name))
+                log.exception("page not drawn", extra=about(page=self.name))
                 self._send_away(CloseCode.INTERNAL_ERROR)
                 all_sent = True
             await asyncio.sleep(_SECONDS_BETWEEN_DRAWINGS)
@@ -176,11 +172,11 @@ class LivePage:
                 await self._changed.wait()
         if self._step_due is not None and now() >= self._step_due:
             self._step_due = None
-            self._subject.advance()
+            self.subject.advance()
 
     async def _show(self) -> bool:
         """Draw what has changed and send it; return whether everybody has it now."""
-        sight = self._subject.sight()
+        sight = self.subject.sight()
         if sight is None:
             self._send_away(CloseCode.NORMAL_CLOSURE)
             return True
@@ -189,7 +185,7 @@ class LivePage:
             self._key = sight.key
         drawn = self._drawn
         for language in {viewer.language for viewer in self._viewers.values()} - drawn.keys():
-            drawn[language] = await self._draw(partial(sight.draw, language))
+            drawn[language] = await self.draw(partial(sight.draw, language))
         if sight.step != self._step and drawn:
             self._step = sight.step
             _parts, seconds = next(iter(drawn.values()))
@@ -227,5 +223,5 @@ class LivePage:
         if session.closing:  # it was told where to go, or to come again
             return
         if code is CloseCode.NORMAL_CLOSURE:
-            session.show(page_frame(self._gone(viewer.language)))
+            session.show(page_frame(self.gone(viewer.language)))
         session.end(code)

@@ -5,7 +5,7 @@ import contextlib
 import http
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -62,35 +62,28 @@ class _Shared:
     users: int = 0
 
 
+@dataclass(eq=False, repr=False)
 class Site:
     """What browsers are shown of a server; `pages` draws it, in a thread of its own."""
 
-    def __init__(
-        self,
-        pages: Pages,
-        lobby: Lobby,
-        clients: Clients,
-        *,
-        access: Access,
-        limits: Limits,
-        tasks: Tasks,
-        counts: Counts,
-    ) -> None:
-        self._pages = pages
-        self._lobby = lobby
-        self._clients = clients
-        self._access = access
-        self._limits = limits
-        self._tasks = tasks
-        self._counts = counts
-        self._thread: FairThread[Any] = FairThread("pages", limits.pages_cpu)
-        self._asked_by_address = PerMinuteLimit(limits.pages_per_address)
+    pages: Pages
+    lobby: Lobby
+    clients: Clients
+    _: KW_ONLY
+    access: Access
+    limits: Limits
+    tasks: Tasks
+    counts: Counts
+
+    def __post_init__(self) -> None:
+        self._thread: FairThread[Any] = FairThread("pages", self.limits.pages_cpu)
+        self._asked_by_address = PerMinuteLimit(self.limits.pages_per_address)
         self._live: dict[str | None, _Shared] = {}  # by table codes; the list's code is None
-        self._list = TableList(lobby.public, pages)
+        self._list = TableList(self.lobby.public, self.pages)
         self._listed: dict[str, Parts] = {}  # by language, of the list with that version
         self._list_version = -1
-        self._headers: Final = {
-            "Content-Security-Policy": pages.security_policy,
+        self._headers = {
+            "Content-Security-Policy": self.pages.security_policy,
             "X-Content-Type-Options": "nosniff",
             "X-Frame-Options": "DENY",
             "Referrer-Policy": "no-referrer",
@@ -110,22 +103,22 @@ class Site:
         if (wait := self._count_request(asked)) > 0:
             later = {"Retry-After": str(wait)}
             return Page(http.HTTPStatus.TOO_MANY_REQUESTS, _PLAIN, _SLOW_DOWN, later)
-        language = self._pages.language(languages(asked.query, asked.headers))
+        language = self.pages.language(languages(asked.query, asked.headers))
         address, code = address_asked(asked), table_asked(asked.path)
-        locked = self._access.password is not None
+        locked = self.access.password is not None
         if asked.path == FRONT:
             parts = None if locked else await self._tables(language, asked.counted_as)
-            return await self._drawn_page(asked, partial(self._pages.front, language, address, parts))
-        if code is not None and not locked and self._lobby.public.open_to_all(code) is not None:
-            return await self._drawn_page(asked, partial(self._pages.watch, language, address, code))
+            return await self._drawn_page(asked, partial(self.pages.front, language, address, parts))
+        if code is not None and not locked and self.lobby.public.open_to_all(code) is not None:
+            return await self._drawn_page(asked, partial(self.pages.watch, language, address, code))
         if code is not None and not locked:
             with contextlib.suppress(Refusal):  # the page says nothing either way
-                self._lobby.count_code(asked.counted_as, code)
-        if code is not None and not locked and (there := self._lobby.public.address_of(code)) is not None:
+                self.lobby.count_code(asked.counted_as, code)
+        if code is not None and not locked and (there := self.lobby.public.address_of(code)) is not None:
             location = {"Location": page_at(there, asked.path, asked.query)}
             return Page(http.HTTPStatus.TEMPORARY_REDIRECT, _PLAIN, "", location)
         refused = locked and code is not None
-        absent = partial(self._pages.absent, language, way_home(asked.path), password=refused)
+        absent = partial(self.pages.absent, language, way_home(asked.path), password=refused)
         status = http.HTTPStatus.FORBIDDEN if refused else http.HTTPStatus.NOT_FOUND
         return await self._drawn_page(asked, absent, status)
 
@@ -134,7 +127,7 @@ class Site:
         return (
             (asked.path == TABLES or table_asked(asked.path) is not None)
             and from_own_page(asked)
-            and self._access.password is None
+            and self.access.password is None
             and self._count_request(asked) == 0
         )
 
@@ -144,19 +137,19 @@ class Site:
         assert request is not None  # noqa: S101 - it has been answered
         path, _, query = request.path.partition("?")
         query, again = asked_again(query)
-        language = self._pages.language(languages(query, request.headers))
+        language = self.pages.language(languages(query, request.headers))
         with self._live_page(code := table_asked(path)) as page:
             session = PageSession(
                 connection,
                 remote,
-                tasks=self._tasks,
-                most_bytes=self._limits.outgoing_bytes,
-                counts=self._counts,
+                tasks=self.tasks,
+                most_bytes=self.limits.outgoing_bytes,
+                counts=self.counts,
                 changed=page.changed,
                 page_at=lambda address: page_at(address, FRONT if code is None else path, query),
             )
             log.info("connected", extra=about(address=session.name))
-            self._clients.welcomed(session)
+            self.clients.welcomed(session)
             try:
                 if code is None or await self._let_in(session, code, language, again=again):
                     page.add(session, language)
@@ -167,7 +160,7 @@ class Site:
             finally:
                 log.info("disconnected", extra=about(address=session.name))
                 page.remove(session)
-                self._clients.gone(session)
+                self.clients.gone(session)
                 if session.table is not None:
                     await session.table.disconnected(session)
 
@@ -178,25 +171,25 @@ class Site:
         codes that nobody lists, so it says nothing of private tables.
         """
         try:
-            if self._lobby.public.open_to_all(code) is not None:
-                await self._lobby.enter(session, Watch(0, code))
+            if self.lobby.public.open_to_all(code) is not None:
+                await self.lobby.enter(session, Watch(0, code))
                 return True
-            if (there := self._lobby.public.address_of(code)) is not None:
+            if (there := self.lobby.public.address_of(code)) is not None:
                 session.move(there)
                 return False
         except Refusal as refusal:
             if refusal.code is Code.SPECTATORS_FULL:
-                session.show(page_frame(self._pages.full(language)))
+                session.show(page_frame(self.pages.full(language)))
                 session.end(CloseCode.TRY_AGAIN_LATER)
                 return False
         except JournalError as error:  # another server may have the table
-            self._counts.journal_failed(error)
+            self.counts.journal_failed(error)
             session.end(CloseCode.TRY_AGAIN_LATER)
             return False
-        if again and self._lobby.public.shared:
+        if again and self.lobby.public.shared:
             session.end(CloseCode.TRY_AGAIN_LATER)
             return False
-        session.show(page_frame(self._pages.gone(language)))
+        session.show(page_frame(self.pages.gone(language)))
         session.end(CloseCode.NORMAL_CLOSURE)
         return False
 
@@ -204,10 +197,10 @@ class Site:
     def _live_page(self, code: str | None) -> Iterator[LivePage]:
         """Keep a live page, of a table or of the list, up to date until the context ends."""
         if (shared := self._live.get(code)) is None:
-            subject = self._list if code is None else WatchedTable(code, self._lobby.public, self._pages)
+            subject = self._list if code is None else WatchedTable(code, self.lobby.public, self.pages)
             name = TABLES if code is None else f"{TABLES}/{code}"
-            page = LivePage(name, subject, partial(self._draw, asker=(name,)), self._pages.gone)
-            shared = self._live[code] = _Shared(page, self._tasks.keep(page.run, "drawing a page"))
+            page = LivePage(name, subject, partial(self._draw, asker=(name,)), self.pages.gone)
+            shared = self._live[code] = _Shared(page, self.tasks.keep(page.run, "drawing a page"))
         shared.users += 1
         try:
             yield shared.page
@@ -226,7 +219,7 @@ class Site:
         """Return the parts of the current list."""
         sight = self._list.sight()
         if sight.key != self._list_version:
-            self._listed, self._list_version = {}, self._lobby.public.version
+            self._listed, self._list_version = {}, self.lobby.public.version
         listed = self._listed
         if language not in listed:
             listed[language], _seconds = await self._draw(partial(sight.draw, language), asker)

@@ -277,14 +277,14 @@ async def test_a_table_taken_up_just_when_the_lease_is_lost_is_not_here(
         journal = one.lobby._journal
         assert isinstance(journal, PostgresJournal)
         begun: list[str] = []
-        new_table = one.lobby.registry._new_table
+        new_table = one.lobby.registry.new_table
 
         def noted(code: str, state: Any) -> Table:
             assert journal.holds(code)
             begun.append(code)
             return new_table(code, state)
 
-        one.lobby.registry._new_table = noted
+        one.lobby.registry.new_table = noted
         await lose_the_lease_after(monkeypatch, journal, leaving, "folded")
         async with journal_at(database, "gone") as gone:
             await gone.append("ONCE", 0, ENTRIES)

@@ -5,6 +5,7 @@ import errno
 import os
 import socket
 import ssl
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Final, cast
 
@@ -20,28 +21,22 @@ from server.thinking.fair_thread import FairThread
 _STEPS: Final = 16  # of a handshake; most have two, and no more than there are packets
 
 
+@dataclass(eq=False, repr=False)
 class AcceptedConnection(asyncio.Protocol):
     """Reads for `connection` until that can; it is counted before TLS, which takes memory and time.
 
     Handshakes are calculated in the thread `handshakes`, by turns.
     """
 
-    def __init__(
-        self,
-        connection: LimitedConnection,
-        connection_limits: ConnectionLimits,
-        *,
-        tls: ssl.SSLContext | None,
-        handshakes: FairThread[bool],
-        proxies: TrustedProxies,
-        limits: Limits,
-    ) -> None:
-        self._connection = connection
-        self._connection_limits = connection_limits
-        self._context = tls
-        self._handshakes = handshakes
-        self._proxies = proxies
-        self._limits = limits
+    connection: LimitedConnection
+    connection_limits: ConnectionLimits
+    _: KW_ONLY
+    tls: ssl.SSLContext | None
+    handshakes: FairThread[bool]
+    proxies: TrustedProxies
+    limits: Limits
+
+    def __post_init__(self) -> None:
         self._early = bytearray()  # has come and is not read
         self._deadline: asyncio.TimerHandle | None = None
         self._header_awaited = False
@@ -62,24 +57,24 @@ class AcceptedConnection(asyncio.Protocol):
             what = {"message": "no more connections can be accepted", "exception": error}
             asyncio.get_running_loop().call_exception_handler(what)
         self._transport, self._loop = transport, asyncio.get_running_loop()
-        if not self._connection_limits.opened(self._connection, transport, self._proxies):
+        if not self.connection_limits.opened(self.connection, transport, self.proxies):
             transport.abort()
             return
-        self._header_awaited = self._proxies.header and self._proxies.trusts(remote_of(transport).address)
-        if self._header_awaited or self._context is not None:
-            self._deadline = self._loop.call_later(self._limits.hello_seconds, transport.abort)
+        self._header_awaited = self.proxies.header and self.proxies.trusts(remote_of(transport).address)
+        if self._header_awaited or self.tls is not None:
+            self._deadline = self._loop.call_later(self.limits.hello_seconds, transport.abort)
         else:
             self._hand_over()
 
     def data_received(self, data: bytes) -> None:
         self._early += data
-        if len(self._early) > self._limits.incoming_bytes:
+        if len(self._early) > self.limits.incoming_bytes:
             self._transport.abort()
         elif not self._header_awaited:
             self._shake_hands()
         elif not self._header_in_line:
             self._header_in_line = True
-            self._connection_limits.read_in_turn(self._connection, self._read_header)
+            self.connection_limits.read_in_turn(self.connection, self._read_header)
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
@@ -88,9 +83,9 @@ class AcceptedConnection(asyncio.Protocol):
         if self._deadline is None:
             return  # it was refused
         self._deadline.cancel()
-        self._connection_limits.closed(self._connection)
+        self.connection_limits.closed(self.connection)
         if not self._header_awaited:
-            self._connection_limits.refused[RefusedFor.TLS] += 1
+            self.connection_limits.refused[RefusedFor.TLS] += 1
 
     def _read_header(self) -> None:
         """Go on if the PROXY header is there."""
@@ -100,19 +95,19 @@ class AcceptedConnection(asyncio.Protocol):
         try:
             header = proxy_header(bytes(self._early))
         except BadProxyHeader:
-            self._connection_limits.no_proxy_header(self._connection)
+            self.connection_limits.no_proxy_header(self.connection)
             self._transport.abort()
             return
         if header is None:
             return
         if header.source is not None:
             remote = Remote.at(*header.source)
-            if not self._connection_limits.forwarded(self._connection, remote):
+            if not self.connection_limits.forwarded(self.connection, remote):
                 self._transport.abort()
                 return
         self._header_awaited = False
         del self._early[: header.size]
-        if self._context is None:
+        if self.tls is None:
             self._hand_over()
         else:
             self._shake_hands()
@@ -127,15 +122,15 @@ class AcceptedConnection(asyncio.Protocol):
             return
         data = bytes(self._early)
         self._early.clear()
-        remote = self._connection_limits.remote(self._connection)
-        self._step = self._handshakes.do(partial(self._stepped, data), remote.counted_as)
+        remote = self.connection_limits.remote(self.connection)
+        self._step = self.handshakes.do(partial(self._stepped, data), remote.counted_as)
         self._step.add_done_callback(self._go_on)
 
     def _stepped(self, data: bytes) -> bool:
         """Do a step of the handshake, in the thread for that; return whether it is complete."""
         if self._tls is None:
-            assert self._context is not None  # noqa: S101 - it is TLS that is spoken
-            self._tls = Tls(self._context, self._transport, self._limits, self._loop)
+            assert self.tls is not None  # noqa: S101 - it is TLS that is spoken
+            self._tls = Tls(self.tls, self._transport, self.limits, self._loop)
         return self._tls.shake_hands(data)
 
     def _go_on(self, step: "asyncio.Future[bool]") -> None:
@@ -156,9 +151,9 @@ class AcceptedConnection(asyncio.Protocol):
             self._deadline.cancel()
             self._deadline = None
         if tls is not None:
-            tls.begin(self._connection, bytes(self._early))
+            tls.begin(self.connection, bytes(self._early))
             return
-        self._transport.set_protocol(self._connection)
-        self._connection.connection_made(self._transport)
+        self._transport.set_protocol(self.connection)
+        self.connection.connection_made(self._transport)
         if self._early:
-            self._connection.data_received(bytes(self._early))
+            self.connection.data_received(bytes(self._early))

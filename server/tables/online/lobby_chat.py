@@ -6,6 +6,7 @@ round pauses to let other work run, and the more people listen, the longer the w
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final
 
 from protocol.codes import Code
@@ -31,6 +32,7 @@ _LATER: Final = 0.001  # seconds by which who takes a name over comes later, wha
 _GROUP: Final = 16  # listeners who are served between two pauses of a round
 
 
+@dataclass(eq=False, repr=False)
 class LobbyChat:
     """The people who are online, and the chat of those in the lobby.
 
@@ -38,27 +40,20 @@ class LobbyChat:
     like that of a publicly visible seat that is not the session's and whose token has none of these hashes.
     """
 
-    def __init__(
-        self,
-        rates: Rates,
-        timers: Timers,
-        tasks: Tasks,
-        *,
-        place_of: Callable[[Session], Place],
-        name_held: Callable[[Session, str, Collection[str]], bool],
-        seed: int | None,
-        most_remarks: int,
-        is_open: bool,
-    ) -> None:
-        self.is_open = is_open
-        self._timers = timers
-        self._tasks = tasks
-        self._place_of = place_of
-        self._name_held = name_held
-        self._rates = rates
+    rates: Rates
+    timers: Timers
+    tasks: Tasks
+    _: KW_ONLY
+    place_of: Callable[[Session], Place]
+    name_held: Callable[[Session, str, Collection[str]], bool]
+    seed: int | None
+    most_remarks: int
+    is_open: bool
+
+    def __post_init__(self) -> None:
         self._people = PeopleOnline()
         self._elsewhere = PeopleElsewhere()
-        self._remarks = Remarks(timers.time, seed, most_remarks)
+        self._remarks = Remarks(self.timers.time, self.seed, self.most_remarks)
         self._tell_others: Callable[[], None] | None = None
         self._list = framed(Online([]))
         self._list_number = 1  # another one for another list
@@ -77,11 +72,11 @@ class LobbyChat:
         if person is not None and person.name == name:
             return
         check_name(name)
-        self._rates.count_name(session)
+        self.rates.count_name(session)
         proofs = frozenset(map(token_hash, tokens))
         holders = self._people.holders(name, session, proofs)
         self._elsewhere.check_name(name, proofs)
-        if self._name_held(session, name, proofs):
+        if self.name_held(session, name, proofs):
             raise Refusal(Code.NAME_IN_USE)
         for holder in holders:
             self.leave(holder.session)
@@ -94,7 +89,7 @@ class LobbyChat:
             session.on_move = lambda: self._note_move(session)
         person.since = max(person.since, self._elsewhere.last_to_take(name) + _LATER)
         self._begin_soon()
-        if self._not_before > self._timers.time():  # else the round begins immediately
+        if self._not_before > self.timers.time():  # else the round begins immediately
             self._tell(person)
 
     def leave(self, session: Session) -> None:
@@ -112,7 +107,7 @@ class LobbyChat:
             raise Refusal(Code.AT_A_TABLE)
         if (reason := unsafe(text)) is not None:
             raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
-        self._rates.count_remark_in_lobby(session)
+        self.rates.count_remark_in_lobby(session)
         self._remarks.say(person.name, text)
         self._begin_soon()
 
@@ -154,12 +149,12 @@ class LobbyChat:
         if self._tell_others is not None:
             self._tell_others()
         if self._next_round is None and not self._in_round and not self._closed:
-            wait = max(0.0, self._not_before - self._timers.time())
-            self._next_round = self._timers.call_later(wait, self._begin)
+            wait = max(0.0, self._not_before - self.timers.time())
+            self._next_round = self.timers.call_later(wait, self._begin)
 
     def _begin(self) -> None:
         self._next_round, self._in_round = None, True
-        self._tasks.start(self._round(), "telling the lobby")
+        self.tasks.start(self._round(), "telling the lobby")
 
     async def _round(self) -> None:
         """Send everybody in the lobby what has changed."""
@@ -174,7 +169,7 @@ class LobbyChat:
                     await asyncio.sleep(0)
         finally:  # even if it fails: there will be other rounds
             self._in_round = False
-            self._not_before = self._timers.time() + max(_LEAST_PAUSE, _PAUSE_FOR_EACH * len(listeners))
+            self._not_before = self.timers.time() + max(_LEAST_PAUSE, _PAUSE_FOR_EACH * len(listeners))
         if self._changed_since:
             self._begin_soon()
 
@@ -196,7 +191,7 @@ class LobbyChat:
         """Rebuild the list of who is online; nobody is sent the same one again."""
         self._list_outdated = False
         frame = framed(
-            self._people.listed(self._place_of, self._elsewhere.people) if self.is_open else Online([])
+            self._people.listed(self.place_of, self._elsewhere.people) if self.is_open else Online([])
         )
         if frame != self._list:
             self._list, self._list_number = frame, self._list_number + 1
@@ -214,7 +209,7 @@ class LobbyChat:
             return {}
         return {
             person.session.id: PersonElsewhere(
-                person.name, person.since, *self._place_of(person.session), sorted(person.proofs)
+                person.name, person.since, *self.place_of(person.session), sorted(person.proofs)
             )
             for person in self._people
         }

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
@@ -86,6 +87,7 @@ def folded_as_far_as_possible(entries: Sequence[Entry], chance: RandomChance) ->
     return state, len(entries)
 
 
+@dataclass(eq=False, repr=False)
 class TableRegistry:
     """The tables of a server.
 
@@ -94,25 +96,17 @@ class TableRegistry:
     else None.
     """
 
-    def __init__(
-        self,
-        most_tables: int,
-        journal: Journal,
-        rates: Rates,
-        *,
-        chances: Iterator[RandomChance],
-        new_table: Callable[[str, PersistentState], Table],
-        changed: Callable[[str], None],
-        stopping: Callable[[], Mapping[str, object] | None],
-    ) -> None:
+    most_tables: int
+    journal: Journal
+    rates: Rates
+    _: KW_ONLY
+    chances: Iterator[RandomChance]
+    new_table: Callable[[str, PersistentState], Table]
+    changed: Callable[[str], None]
+    stopping: Callable[[], Mapping[str, object] | None]
+
+    def __post_init__(self) -> None:
         self.tables: dict[str, Table] = {}
-        self._most_tables = most_tables
-        self._journal = journal
-        self._chances = chances
-        self._new_table = new_table
-        self._changed = changed
-        self._stopping = stopping
-        self._rates = rates
         self._origins = Origins()
         self._failed: set[str] = set()  # codes whose entries wait for the next start
         self._moving: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by table codes
@@ -133,7 +127,7 @@ class TableRegistry:
 
     def table(self, code: str) -> Table:
         """Return the table with a code; raises Refusal if there is none."""
-        if code in self._journal.codes_set_aside:
+        if code in self.journal.codes_set_aside:
             raise Refusal(Code.TABLE_DAMAGED, table=code)
         if (table := self.tables.get(code)) is None:
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
@@ -147,12 +141,12 @@ class TableRegistry:
         Raises Refusal or JournalError and changes nothing.
         """
         self._check_not_stopping(continues=before is not None)
-        self._rates.count_opening(session)
+        self.rates.count_opening(session)
         await self._make_room(self._origins.of(session.address))
         entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *others]
         while (code := await self._store(entries, before)) is None:
             pass
-        return await self._add(code, PersistentState(entries, next(self._chances)))
+        return await self._add(code, PersistentState(entries, next(self.chances)))
 
     async def _store(self, entries: Sequence[Entry], before: tuple[str, int] | None) -> str | None:
         """Store a table under a new code, and return that; None if another server has just taken it."""
@@ -160,8 +154,8 @@ class TableRegistry:
             self.tables,
             self._coming,
             self._failed,
-            self._journal.archived,
-            self._journal.codes_set_aside,
+            self.journal.archived,
+            self.journal.codes_set_aside,
             private=Changed(Private(on=True)) in entries,
         )
         parts: list[Part] = [(code, 0, entries)]
@@ -169,7 +163,7 @@ class TableRegistry:
             parts.append((*before, [Continued(code)]))
         self._coming.add(code)
         try:
-            await self._journal.append_together(parts)
+            await self.journal.append_together(parts)
         except CodeTaken:
             return None
         finally:
@@ -183,17 +177,17 @@ class TableRegistry:
         nothing.
         """
         async with self._moving_lock(code):  # two players of one game may come at the same time
-            if code in self.tables or code not in self._journal.archived:
+            if code in self.tables or code not in self.journal.archived:
                 return self.table(code)
             self._check_not_stopping()
             if (entries := await self._archived_entries(code, wanted)) is None:
                 return None
-            self._rates.count_opening(session)  # it costs no less than a new table
+            self.rates.count_opening(session)  # it costs no less than a new table
             await self._make_room(self._origins.of(session.address))
             self._coming.add(code)
             try:
-                state = await folded(self._journal, code, entries, next(self._chances))
-                await self._journal.bring_back(code)
+                state = await folded(self.journal, code, entries, next(self.chances))
+                await self.journal.bring_back(code)
             except TableDamaged:
                 raise Refusal(Code.TABLE_DAMAGED, table=code) from None
             finally:
@@ -209,11 +203,11 @@ class TableRegistry:
 
         Raises Refusal, unless a token's hash there is `wanted`, or JournalError.
         """
-        if code in self.tables or code not in self._journal.archived:
+        if code in self.tables or code not in self.journal.archived:
             return None
         if (entries := await self._archived_entries(code, wanted)) is None:
             return None
-        self._rates.count_opening(session)  # reading it costs most of what bringing it back does
+        self.rates.count_opening(session)  # reading it costs most of what bringing it back does
         return contents(entries).stage
 
     async def _archived_entries(self, code: str, wanted: str) -> list[Entry] | None:
@@ -222,10 +216,10 @@ class TableRegistry:
         Raises Refusal, unless a seat's token there has the hash `wanted`, or JournalError.
         """
         try:
-            entries = await self._journal.archived_entries(code)
+            entries = await self.journal.archived_entries(code)
         except TableDamaged:
             raise Refusal(Code.TABLE_DAMAGED, table=code) from None
-        if code not in self._journal.archived:
+        if code not in self.journal.archived:
             return None
         holders: dict[int, str] = {}
         for entry in entries:
@@ -244,12 +238,12 @@ class TableRegistry:
         Raises Refusal if there is none, or JournalError, and changes nothing.
         """
         async with self._moving_lock(code):
-            if code in self._journal.archived:
-                await self._journal.remove(code)
+            if code in self.journal.archived:
+                await self.journal.remove(code)
                 log.warning("archived table removed by the host", extra=about(table=code))
                 return
-            if code in self._journal.codes_set_aside:
-                await self._journal.remove(code)
+            if code in self.journal.codes_set_aside:
+                await self.journal.remove(code)
                 log.warning("damaged table removed by the host", extra=about(table=code))
                 return
         await self.table(code).close(reason)
@@ -261,21 +255,21 @@ class TableRegistry:
         """
         async with self._moving_lock(code):
             self._check_not_stopping()
-            if code in self._journal.archived:
+            if code in self.journal.archived:
                 with contextlib.suppress(TableDamaged):  # which sets it aside
-                    await self._journal.archived_entries(code)
-            if code not in self._journal.codes_set_aside:
+                    await self.journal.archived_entries(code)
+            if code not in self.journal.codes_set_aside:
                 raise Refusal(Code.NO_SUCH_TABLE, table=code)
-            stored = await self._journal.tables_set_aside([code])
+            stored = await self.journal.tables_set_aside([code])
             if not stored:  # another server has just restored or removed it
                 raise Refusal(Code.NO_SUCH_TABLE, table=code)
-            state, whole = folded_as_far_as_possible(stored[0].entries, next(self._chances))
+            state, whole = folded_as_far_as_possible(stored[0].entries, next(self.chances))
             if not whole:
                 return None
             await self._make_room(None)
             self._coming.add(code)
             try:
-                await self._journal.restore(code, whole)
+                await self.journal.restore(code, whole)
             finally:
                 self._coming.discard(code)
             log.warning("damaged table restored by the host", extra=about(table=code, entries=whole))
@@ -286,14 +280,14 @@ class TableRegistry:
         del self.tables[code]
         if failed:
             self._failed.add(code)
-        self._changed(code)
+        self.changed(code)
 
     def _check_not_stopping(self, *, continues: bool = False) -> None:
         """Raise Refusal if the server is about to stop: a table that comes now would not get far.
 
         Not if it `continues` another one and there is a server to which both will be given.
         """
-        facts = self._stopping()
+        facts = self.stopping()
         if facts is not None and not (continues and "address" in facts):
             raise Refusal(Code.SERVER_STOPPING, **facts)
 
@@ -309,7 +303,7 @@ class TableRegistry:
         Raises Refusal if none can be archived. The room is there until the caller awaits something else.
         """
         tried: set[Table] = set()
-        while len(self.tables) + len(self._coming) >= self._most_tables:
+        while len(self.tables) + len(self._coming) >= self.most_tables:
             left = [table for table in self.tables.values() if table not in self._going | tried]
             table = min(
                 (table for table in left if table.unattended_since is not None),
@@ -339,7 +333,7 @@ class TableRegistry:
         newest_first.sort(key=lambda table: table.state.stage != "gathering")
         by_origin = [(networks_in(table.state.opened.origin or table.code), table) for table in newest_first]
         found = who_gives_way(networks_in(origin), by_origin)
-        lost = found is not None and found.state.stage != "gathering" and not self._journal.keeps_games
+        lost = found is not None and found.state.stage != "gathering" and not self.journal.keeps_games
         return None if lost else found
 
     def _worth(self, table: Table, origin: str | None) -> tuple[bool, int, bool, bool, float]:
@@ -349,7 +343,7 @@ class TableRegistry:
         """
         near = set(networks_in(table.state.opened.origin)).intersection(networks_in(origin or ""))
         gathering = table.state.stage == "gathering"
-        lost = gathering or not self._journal.keeps_games
+        lost = gathering or not self.journal.keeps_games
         return (
             lost,
             -len(near),
@@ -364,15 +358,15 @@ class TableRegistry:
         Raises TableLost if it is another server's by now, and TableDamaged if it cannot go on so, which sets
         it aside: whatever is stored of one table, the others play.
         """
-        if not self._journal.holds(code):
+        if not self.journal.holds(code):
             raise TableLost("the lease was lost while it was being stored")
         try:
-            table = self._new_table(code, state)
+            table = self.new_table(code, state)
         except Exception as error:  # whatever the error, no server wrote this
             # Its text may name a hidden piece, and this one is logged and kept.
             reason = f"it cannot go on: {type(error).__name__}"
-            await self._journal.set_aside(code, state.entry_count, reason)
+            await self.journal.set_aside(code, state.entry_count, reason)
             raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=reason) from error
         self.tables[code] = table
-        self._changed(code)
+        self.changed(code)
         return table
