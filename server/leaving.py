@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from engine.game import RandomChance
@@ -70,13 +71,15 @@ class SharedTables:
             self._write_records()
 
 
+@dataclass(eq=False, repr=False)
 class Leaving:
     """The end of a server whose journal others share; before `run` it does nothing."""
 
-    def __init__(self, lobby: Lobby, clients: Clients, journal: "PostgresJournal") -> None:
-        self._lobby = lobby
-        self._clients = clients
-        self.journal = journal
+    lobby: Lobby
+    clients: Clients
+    journal: "PostgresJournal"
+
+    def __post_init__(self) -> None:
         self._departure: Departure | None = None
         self._tried: set[Table] = set()
 
@@ -93,7 +96,7 @@ class Leaving:
         """
         if self.journal.lapsed:
             return
-        before = len(self._lobby.tables)
+        before = len(self.lobby.tables)
         try:
             async with asyncio.timeout(_MOST_SECONDS):
                 self._departure = await self.journal.leave()
@@ -103,7 +106,7 @@ class Leaving:
         except (TimeoutError, JournalError) as error:
             log.warning("not all tables could be handed over", extra=about(reason=_why(error)))
         finally:
-            log.info("leaving", extra=about(handed_over=before - len(self._lobby.tables)))
+            log.info("leaving", extra=about(handed_over=before - len(self.lobby.tables)))
             if self._departure is not None:
                 self._send_on_from_lobby(self._departure)
                 self._departure.close()
@@ -115,11 +118,11 @@ class Leaving:
             await table.hand_over(departure.give)
 
     def _next(self) -> Table | None:
-        tables = (table for table in self._lobby.tables.values() if table not in self._tried)
+        tables = (table for table in self.lobby.tables.values() if table not in self._tried)
         return next((table for table in tables if table.unattended_since is None), None)
 
     def _send_on_from_lobby(self, departure: "Departure") -> None:
-        for session in self._clients:
+        for session in self.clients:
             session.move_from_lobby(departure.address())
 
 

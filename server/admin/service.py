@@ -7,6 +7,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, get_args
 
@@ -67,33 +68,26 @@ _TABLES_AT_ONCE: Final = 20  # read from the journal before moves have their tur
 _MOVES: Final = (Placed, TileLaid)
 
 
+@dataclass(eq=False, repr=False)
 class AdminService:
     """Carries out requests; raises AdminFailure, Refusal or JournalError for what cannot be done."""
 
-    def __init__(
-        self,
-        config: Config,
-        port: int,
-        *,
-        journal: Journal,
-        lobby: Lobby,
-        clients: Clients,
-        connections: ConnectionLimits,
-        drain: Drain,
-    ) -> None:
-        self._config = config
-        self._port = port
-        self._journal = journal
-        self._lobby = lobby
-        self._clients = clients
-        self._connections = connections
-        self._drain = drain
+    config: Config
+    port: int
+    _: KW_ONLY
+    journal: Journal
+    lobby: Lobby
+    clients: Clients
+    connections: ConnectionLimits
+    drain: Drain
+
+    def __post_init__(self) -> None:
         self._now = asyncio.get_running_loop().time
         self._started = self._now()
-        self._node = "" if journal.node is None else journal.node.name
+        self._node = "" if self.journal.node is None else self.journal.node.name
         self._backing_up = False
-        if config.data is not None:
-            (config.data / BACKUP_NAME).unlink(missing_ok=True)  # from a killed server
+        if self.config.data is not None:
+            (self.config.data / BACKUP_NAME).unlink(missing_ok=True)  # from a killed server
 
     async def do(self, request: Request) -> Answer:
         """Carry out a request; return what to answer, and the file that follows, if one does."""
@@ -105,9 +99,9 @@ class AdminService:
             case ShowStatus():
                 return await self._status(), None
             case ListTables():
-                return [self._table_report(table) for table in self._lobby.tables.values()], None
+                return [self._table_report(table) for table in self.lobby.tables.values()], None
             case ListClients():
-                return [self._client_report(session) for session in self._clients], None
+                return [self._client_report(session) for session in self.clients], None
             case ListStored():
                 return await self._stored_tables(), None
             case ShowGame(code):
@@ -127,14 +121,14 @@ class AdminService:
         match request:
             case SendAnnouncement(text):
                 _check_text(text)
-                self._clients.broadcast(Announced(text))
-                log.warning("announced", extra=about(clients=len(self._clients)))
-                return ToldReport(len(self._clients))
+                self.clients.broadcast(Announced(text))
+                log.warning("announced", extra=about(clients=len(self.clients)))
+                return ToldReport(len(self.clients))
             case CloseTables(codes, reason):
                 if reason is not None:
                     _check_text(reason)
                 for code in codes:
-                    await self._lobby.registry.close(code, reason)
+                    await self.lobby.registry.close(code, reason)
                 return None
             case RemovePlayer(code, seat):
                 await self._remove(code, seat)
@@ -142,38 +136,38 @@ class AdminService:
             case RestoreTable(code):
                 return await self._restore(code)
             case SetDrain(None):
-                self._drain.cancel()
+                self.drain.cancel()
             case SetDrain(seconds):
-                self._drain.begin(seconds or 0)
+                self.drain.begin(seconds or 0)
             case SetLogLevel(level):
                 logging.getLogger().setLevel(level.upper())
                 return None
-        return DrainReport(self._drain.seconds_left())
+        return DrainReport(self.drain.seconds_left())
 
     # -- looking ------------------------------------------------------------------------------------
 
     async def _status(self) -> StatusReport:
-        storing = await self._journal.storing()
-        tables = self._lobby.tables.values()
+        storing = await self.journal.storing()
+        tables = self.lobby.tables.values()
         stages = Counter(table.state.stage for table in tables)
-        data = self._config.journal_folder
+        data = self.config.journal_folder
         journal = None if data is None else data / FILE_NAME
         return StatusReport(
             SERVER_NAME,
             os.getpid(),
             int(self._now() - self._started),
-            self._port,
-            len(self._connections),
+            self.port,
+            len(self.connections),
             sum(table.players_here for table in tables),
             sum(table.spectators_here for table in tables),
             {stage: stages[stage] for stage in get_args(Stage)},
-            len(self._lobby.archived),
-            len(self._journal.codes_set_aside),
+            len(self.journal.archived),
+            len(self.journal.codes_set_aside),
             None if data is None else str(data.absolute()),
             None if journal is None else _size(journal),
             None if journal is None else _size(journal.with_name(f"{FILE_NAME}-wal")),
             not storing,
-            self._drain.seconds_left(),
+            self.drain.seconds_left(),
             logging.getLevelName(logging.getLogger().level).lower(),
             self._node,
         )
@@ -196,8 +190,8 @@ class AdminService:
     def _client_report(self, session: Session) -> ClientReport:
         code = None if session.table is None else session.table.code
         name = None
-        if code in self._lobby.tables and session.seat is not None:
-            name = self._lobby.tables[code].state.names[session.seat]
+        if code in self.lobby.tables and session.seat is not None:
+            name = self.lobby.tables[code].state.names[session.seat]
         return ClientReport(
             session.name, session.client, int(self._now() - session.since), code, session.seat, name
         )
@@ -205,26 +199,26 @@ class AdminService:
     async def _stored_tables(self) -> list[StoredReport]:
         """Return all tables, read in small parts: however many there are, moves have their turn."""
         found: list[StoredReport] = []
-        for codes in _parts(list(self._lobby.archived)):
-            found += map(describe_archived, await self._journal.archived_tables(codes))
-        for codes in _parts(list(self._lobby.tables)):
-            times = await self._journal.times(codes)
-            tables = [self._lobby.tables[code] for code in codes if code in self._lobby.tables]
+        for codes in _parts(list(self.journal.archived)):
+            found += map(describe_archived, await self.journal.archived_tables(codes))
+        for codes in _parts(list(self.lobby.tables)):
+            times = await self.journal.times(codes)
+            tables = [self.lobby.tables[code] for code in codes if code in self.lobby.tables]
             found += [_live_report(table, *times.get(table.code, (None, None))) for table in tables]
-        for codes in _parts(list(self._journal.codes_set_aside)):
-            damaged = await self._journal.tables_set_aside(codes)
+        for codes in _parts(list(self.journal.codes_set_aside)):
+            damaged = await self.journal.tables_set_aside(codes)
             found += [describe_stored(table, set_aside=True) for table in damaged]
         return sorted(found, key=lambda table: table.changed or 0, reverse=True)
 
     async def _game(self, code: str) -> GameReport:
-        times = await self._journal.times([code])
-        if (table := self._lobby.tables.get(code)) is not None:
+        times = await self.journal.times([code])
+        if (table := self.lobby.tables.get(code)) is not None:
             report = _live_report(table, *times.get(code, (None, None)))
             return GameReport(report, list(map(event_map, _events(table))))
-        for damaged in await self._journal.tables_set_aside([code]):
+        for damaged in await self.journal.tables_set_aside([code]):
             return GameReport(describe_stored(damaged, set_aside=True), [])
-        entries = await self._journal.archived_entries(code) if code in self._lobby.archived else []
-        archived = await self._journal.archived_tables([code]) if entries else []
+        entries = await self.journal.archived_entries(code) if code in self.journal.archived else []
+        archived = await self.journal.archived_tables([code]) if entries else []
         if not archived:
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
         return GameReport(describe_archived(archived[0]), list(map(event_map, replayed_game(entries))))
@@ -232,17 +226,17 @@ class AdminService:
     # -- changing -----------------------------------------------------------------------------------
 
     async def _remove(self, code: str, seat: int) -> None:
-        table = self._lobby.tables.get(code)
+        table = self.lobby.tables.get(code)
         if table is not None and seat >= len(table.state.players):
             raise Refusal(Code.NO_SUCH_SEAT, seat=seat, last_seat=len(table.state.players) - 1)
-        if not await self._lobby.registry.table(code).remove_player(Seat(seat)):
+        if not await self.lobby.registry.table(code).remove_player(Seat(seat)):
             raise failure(FailureCode.SEAT_FREE, seat=seat, table=code)
 
     async def _restore(self, code: str) -> StoredReport:
-        table = await self._lobby.registry.restore_damaged(code)
+        table = await self.lobby.registry.restore_damaged(code)
         if table is None:
             raise failure(FailureCode.NOTHING_LEFT, table=code)
-        times = await self._journal.times([code])
+        times = await self.journal.times([code])
         return _live_report(table, *times.get(code, (None, None)))
 
     async def _backup(self) -> Answer:
@@ -256,15 +250,15 @@ class AdminService:
 
     async def _copy(self, *, exact: bool) -> tuple[BinaryIO, int, bytes]:
         """Return a private copy of the journal, already removed, its size, and its commit list."""
-        if self._config.data is None:
+        if self.config.data is None:
             raise failure(FailureCode.NOTHING_STORED)
         if self._backing_up:
             raise failure(FailureCode.BACKUP_RUNS)
-        path = self._config.data / BACKUP_NAME
+        path = self.config.data / BACKUP_NAME
         self._backing_up = True
         try:
             path.unlink(missing_ok=True)
-            listed = await self._journal.copy(path, exact=exact)
+            listed = await self.journal.copy(path, exact=exact)
             copy: BinaryIO = path.open("rb")
         finally:
             self._backing_up = False

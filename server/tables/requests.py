@@ -1,6 +1,6 @@
 """Requests from sessions at a table: who may make which, which part of the table handles it, the answers."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import assert_never
 
 from engine.errors import IllegalCommand
@@ -43,44 +43,38 @@ from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state.persistent_state import Answer
 
 
+@dataclass(eq=False, repr=False)
 class Requests:
     """Carries out requests from the sessions at `table`, while the table's lock is held."""
 
-    def __init__(
-        self,
-        table: AttendedTable,
-        context: TableContext,
-        *,
-        admission: SeatAdmission,
-        game_start: GameStart,
-        moves: Moves,
-        pauses: Pauses,
-    ) -> None:
-        self._table = table
-        self._context = context
-        self._admission = admission
-        self._game_start = game_start
-        self._moves = moves
-        self._pauses = pauses
-        self._host_powers = HostPowers(context, admission)
+    table: AttendedTable
+    context: TableContext
+    _: KW_ONLY
+    admission: SeatAdmission
+    game_start: GameStart
+    moves: Moves
+    pauses: Pauses
+
+    def __post_init__(self) -> None:
+        self._host_powers = HostPowers(self.context, self.admission)
         self._record: list[str] | None = None  # of the finished game, once somebody has asked for it
 
     async def answer(self, session: Session, message: AtTable) -> None:
         """Carry out the session's request and answer it; raises Refusal or JournalError."""
         self._check_here(session)
-        state = self._context.state
+        state = self.context.state
         player = None if session.seat is None else state.players[session.seat]
         if player is not None and (known := player.answers.known(message)) is not None:
             session.send(known)  # whoever has the table now: that was stored
             return
-        self._context.check_lease()
+        self.context.check_lease()
         try:
             match message:
                 case Lay() | PlacePiece():
-                    await self._moves.play(session, message)  # whose fold remembers the answer
+                    await self.moves.play(session, message)  # whose fold remembers the answer
                     return
                 case StartGame():
-                    await self._game_start.start(session, message)  # which answers when the game begins
+                    await self.game_start.start(session, message)  # which answers when the game begins
                     return
                 case _:
                     await self._do(session, message)
@@ -99,7 +93,7 @@ class Requests:
         The lock is held until then: nothing at this table may reach a session that is already at the next.
         """
         self._check_here(session)
-        context, state = self._context, self._context.state
+        context, state = self.context, self.context.state
         seat = session.player_seat()
         if state.stage != "over":
             raise Refusal(Code.NOT_OVER)
@@ -111,12 +105,12 @@ class Requests:
         player = state.players[seat]
         assert player is not None  # noqa: S101 - seats are given up only before a game
         await next_table.arrive(session, message.id, replace(player, standing=state.standing(seat)))
-        self._admission.gone_on(session, seat)
+        self.admission.gone_on(session, seat)
 
     async def send_record(self, session: Session, message: GetRecord) -> None:
         """Send the session the record of the finished game."""
         self._check_here(session)
-        state = self._context.state
+        state = self.context.state
         if state.game is None or not state.game.over:  # it would reveal the hidden pieces
             raise Refusal(Code.NOT_OVER)
         if self._record is None:
@@ -128,7 +122,7 @@ class Requests:
         self._record = None
 
     def _check_here(self, session: Session) -> None:
-        if session.table is not self._table:  # it left, or was taken over, while the message waited
+        if session.table is not self.table:  # it left, or was taken over, while the message waited
             raise Refusal(Code.LEFT_THE_TABLE)
 
     async def _do(
@@ -138,20 +132,20 @@ class Requests:
     ) -> None:
         match message:
             case Leave():
-                await self._admission.leave(session)
+                await self.admission.leave(session)
             case Sync():
-                self._context.catch_up(session, message.after)
+                self.context.catch_up(session, message.after)
             case Say():
                 if (reason := unsafe(message.text)) is not None:
                     raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
-                self._context.rates.count_remark(session, self._context.code)
+                self.context.rates.count_remark(session, self.context.code)
                 self._say(session, message.text)
             case Vote():
-                await self._moves.vote(session, message)
+                await self.moves.vote(session, message)
             case AddShare():
-                self._game_start.add_share(session, message)
+                self.game_start.add_share(session, message)
             case AskPause():
-                await self._pauses.ask(session, message)
+                await self.pauses.ask(session, message)
             case SayReady() | ChangeSeat() | ChoosePeople():
                 await self._prepare(session.player_seat(), message)
             case _:
@@ -159,7 +153,7 @@ class Requests:
 
     def _say(self, session: Session, text: str) -> None:
         """Send what the session says to everybody, or a spectator's tips to no player."""
-        context, state = self._context, self._context.state
+        context, state = self.context, self.context.state
         spectator = context.audience.spectators.get(session)
         name: str | None
         if spectator is None:
@@ -177,7 +171,7 @@ class Requests:
     # -- what players decide before the game: who is ready, where they sit, which people they play --------
 
     async def _prepare(self, own: Seat, request: PlayerRequest) -> None:
-        if self._context.state.game is not None:
+        if self.context.state.game is not None:
             raise Refusal(Code.ALREADY_STARTED)
         match request:
             case SayReady(_, on):
@@ -190,13 +184,13 @@ class Requests:
                 assert_never(request)
 
     async def _say_ready(self, own: Seat, *, on: bool) -> None:
-        state = self._context.state
+        state = self.context.state
         if own not in state.programs and (own in state.ready) != on:
-            await self._context.store(SaidReady(own, on))
-            self._context.broadcast_state()
+            await self.context.store(SaidReady(own, on))
+            self.context.broadcast_state()
 
     async def _change_seat(self, own: Seat, wanted: int) -> None:
-        players = self._context.state.players
+        players = self.context.state.players
         if wanted >= len(players):
             raise Refusal(Code.NO_SUCH_SEAT, seat=wanted, last_seat=len(players) - 1)
         if wanted == own:
@@ -208,11 +202,11 @@ class Requests:
             raise Refusal(Code.SEAT_TAKEN, seat=wanted, free_seats=", ".join(map(str, free)))
         order = [Seat(seat) for seat in range(len(players))]
         order[own], order[wanted] = Seat(wanted), own
-        await self._admission.rearrange(order)
+        await self.admission.rearrange(order)
 
     async def _choose_people(self, own: Seat, wanted: People | None) -> None:
         """Give the player a people that nobody else has chosen, or any that is left."""
-        players = self._context.state.players
+        players = self.context.state.players
         chosen = {
             player.people: player.name
             for seat, player in enumerate(players)
@@ -222,5 +216,5 @@ class Requests:
             free = ", ".join(people for people in People if people not in chosen)
             raise Refusal(Code.PEOPLE_TAKEN, people=wanted, name=chosen[wanted], free_peoples=free)
         if (player := players[own]) is not None and player.people != wanted:
-            await self._context.store(PeopleChosen(own, wanted))
-            self._context.broadcast_state()
+            await self.context.store(PeopleChosen(own, wanted))
+            self.context.broadcast_state()

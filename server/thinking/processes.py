@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from server.failures import Tasks
+from server.failures import RepeatedFailure, Tasks
 from server.logs import about
 from server.rate_limits import RateLimiter
 from server.thinking.messages import FRAME_HEAD, MOST_BYTES, Thought
@@ -25,7 +25,6 @@ log = logging.getLogger(__name__)
 _ATTEMPTS: Final = 2  # to answer a question, each in another process
 _IDLE_SECONDS: Final = 300.0  # after which a process without questions ends
 _SAVED_SECONDS: Final = 60.0  # unused share of this long may be used in one go
-_SECONDS_BETWEEN_LINES: Final = 60.0
 
 
 class WorkerProcess:
@@ -103,7 +102,7 @@ class ThinkingProcesses:
         self._turns: Turns[_Asked] = Turns()
         self._working: set[asyncio.Task[None]] = set()
         self._idle: deque[asyncio.Future[None]] = deque()
-        self._next_line = -math.inf
+        self._replaced = RepeatedFailure()
         self._closed = False
 
     def ask(self, question: bytes, asker: Sequence[str]) -> asyncio.Future[Thought]:
@@ -197,7 +196,5 @@ class ThinkingProcesses:
         return None
 
     def _warn(self, error: Exception) -> None:
-        now = asyncio.get_running_loop().time()
-        if now >= self._next_line:
-            self._next_line = now + _SECONDS_BETWEEN_LINES
+        if self._replaced.failed() > 0:
             log.warning("a process in which bots think is replaced", extra=about(reason=type(error).__name__))

@@ -1,5 +1,6 @@
 """What the live pages are about: the list of tables, and a table as spectators see it."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from engine.redaction import redacted, snapshot
@@ -13,36 +14,40 @@ _EVENTS: Final = 8  # the last ones are told
 _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the list, and at the table where the players go on
 
 
+@dataclass(eq=False, repr=False)
 class TableList:
     """The list of tables."""
 
-    def __init__(self, tables: PublicTables, pages: Pages) -> None:
-        self._tables = tables
-        self._pages = pages
+    tables: PublicTables
+    pages: Pages
+
+    def __post_init__(self) -> None:
         self._looks = 0
 
     def sight(self) -> Sight:
-        tables = self._tables.listed()
+        tables = self.tables.listed()
 
         def draw(language: str) -> Drawn:
-            return self._pages.tables(language, tables), _SECONDS_BETWEEN_LOOKS
+            return self.pages.tables(language, tables), _SECONDS_BETWEEN_LOOKS
 
-        return Sight(self._tables.version, self._looks, draw)
+        return Sight(self.tables.version, self._looks, draw)
 
     def advance(self) -> None:
         self._looks += 1
 
 
+@dataclass(eq=False, repr=False)
 class WatchedTable:
     """A table with this code; if it is seen until its game ends, its scoring is walked through.
 
     When the players begin their next game, the page goes there, unless they had begun before it was seen.
     """
 
-    def __init__(self, code: str, tables: PublicTables, pages: Pages) -> None:
-        self._code = code
-        self._tables = tables
-        self._pages = pages
+    code: str
+    tables: PublicTables
+    pages: Pages
+
+    def __post_init__(self) -> None:
         self._playing = False
         self._step: int | None = None
         self._walking = False  # through the scoring
@@ -50,7 +55,7 @@ class WatchedTable:
         self._stays: bool | None = None
 
     def sight(self) -> Sight | None:
-        table = self._tables.open_to_all(self._code)
+        table = self.tables.open_to_all(self.code)
         if table is None:
             return None
         state, game = self._shown(table.as_seen()), table.state.game
@@ -64,7 +69,7 @@ class WatchedTable:
         step, goes_on = self._step, self._goes_on(state.next)
 
         def draw(language: str) -> Drawn:
-            parts, seconds = self._pages.table(language, state, view, latest, step)
+            parts, seconds = self.pages.table(language, state, view, latest, step)
             self._walking = seconds is not None
             if goes_on and state.next is not None:
                 return {**parts, MOVED: state.next}, None
@@ -83,7 +88,7 @@ class WatchedTable:
 
     def _goes_on(self, code: str | None) -> bool:
         """Return whether the next game has begun since the table was first seen."""
-        table = None if code is None else self._tables.open_to_all(code)
+        table = None if code is None else self.tables.open_to_all(code)
         begun = table is not None and table.state.stage != "gathering"
         if self._stays is None:
             self._stays = begun
@@ -96,7 +101,7 @@ class WatchedTable:
             for seat in state.seats
         ]
         paused = None if state.paused is None else PauseSummary(state.paused.seat, 0, 0)
-        followed = state.next is not None and self._tables.open_to_all(state.next) is not None
+        followed = state.next is not None and self.tables.open_to_all(state.next) is not None
         return TableState(
             state.table,
             state.stage,

@@ -132,7 +132,7 @@ def _show_ended_games() -> None:
 def _send_record_of_ended_games() -> None:
     def send_record(_right: Any) -> Any:
         async def wrong(requests: Requests, session: Session, message: GetRecord) -> None:
-            state = requests._context.state
+            state = requests.context.state
             if state.game is None or state.stage != "over":
                 raise Refusal(Code.NOT_OVER)
             session.send(Record(message.id, recorded(state.game.events, state.names).splitlines()))

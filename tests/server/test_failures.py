@@ -69,7 +69,7 @@ async def test_a_failing_table_does_not_harm_the_others(
         do = Requests._do
 
         async def failing(self: Requests, session: object, message: object) -> object:
-            if self._table is table:
+            if self.table is table:
                 raise RuntimeError("a mistake of ours")
             return await do(self, session, message)  # type: ignore[arg-type, func-returns-value]
 

@@ -34,6 +34,7 @@ class SubstituteMove:
     command: asyncio.Future[Command]
 
 
+@dataclass(eq=False, repr=False)
 class AbsencePolicy:
     """How a table treats players who are away or slow: absent people as the host chose.
 
@@ -43,28 +44,23 @@ class AbsencePolicy:
     begins, pauses or goes on; deadlines come back to the table as internal messages.
     """
 
-    def __init__(
-        self,
-        state: PersistentState,
-        seated: Mapping[Seat, Session],
-        stand_in: StandIn,
-        deadlines: Deadlines,
-    ) -> None:
-        self._state = state
-        self._seated = seated
-        self._stand_in = stand_in
-        self._deadlines = deadlines
+    state: PersistentState
+    seated: Mapping[Seat, Session]
+    stand_in: StandIn
+    deadlines: Deadlines
+
+    def __post_init__(self) -> None:
         self._away: dict[Seat, float] = {}  # until when the policy waits
         self._overdue: set[Seat] = set()
         self._substitute_move: SubstituteMove | None = None
-        self._turn_start = deadlines.time()
+        self._turn_start = self.deadlines.time()
         self._allowance: int | None = None
         self._stopped = False
         # Nobody is replaced or has a clock, so nothing is done at any move.
-        self.waits = isinstance(state.absence, Wait) and not (
-            state.clocks.runs or state.programs or state.bot_seats
+        self.waits = isinstance(self.state.absence, Wait) and not (
+            self.state.clocks.runs or self.state.programs or self.state.bot_seats
         )
-        for seat in range(len(state.players)):
+        for seat in range(len(self.state.players)):
             self._count_time_away(Seat(seat))
         self.turn_began()
 
@@ -75,12 +71,12 @@ class AbsencePolicy:
         if self.waits:
             return
         self._stop_turn()
-        if self._state.stage != "playing" or (game := self._state.game) is None:
+        if self.state.stage != "playing" or (game := self.state.game) is None:
             self.stop()
             return
-        self._turn_start = self._deadlines.time()
+        self._turn_start = self.deadlines.time()
         seat = _on_turn(game)
-        self._allowance = None if seat in self._state.bots else self._state.clocks.allowance(seat)
+        self._allowance = None if seat in self.state.bots else self.state.clocks.allowance(seat)
         self._run_clock()
         self.reconsider()
 
@@ -88,7 +84,7 @@ class AbsencePolicy:
         """Record that the seat's player is here: a bot that played for it stops, even in mid-move."""
         self._overdue.discard(seat)
         self._away.pop(seat, None)
-        self._deadlines.cancel(AwayTooLong, seat)
+        self.deadlines.cancel(AwayTooLong, seat)
         self._stop_unwanted_move()
         self.reconsider()
 
@@ -120,7 +116,7 @@ class AbsencePolicy:
         self._stopped = True
         self._stop_turn()
         for seat in self._away:
-            self._deadlines.cancel(AwayTooLong, seat)
+            self.deadlines.cancel(AwayTooLong, seat)
         self._away.clear()
         self._overdue.clear()
 
@@ -128,15 +124,15 @@ class AbsencePolicy:
 
     def seats_for_bots(self) -> list[Seat]:
         """Return the seats that bots take over now."""
-        free = sorted(self._overdue - self._state.bot_seats)
-        if isinstance(self._state.absence, ByBot):
+        free = sorted(self._overdue - self.state.bot_seats)
+        if isinstance(self.state.absence, ByBot):
             return free
         return [seat for seat in free if len(self._votes(seat)) >= votes_needed(len(self._people_here))]
 
     def plays_for(self, seat: Seat) -> bool:
         """Return whether the stand-in plays for the seat while its player is away."""
-        away = not self.waits and seat not in self._seated and self._state.stage == "playing"
-        return away and (seat in self._state.bot_seats or seat in self._state.programs)
+        away = not self.waits and seat not in self.seated and self.state.stage == "playing"
+        return away and (seat in self.state.bot_seats or seat in self.state.programs)
 
     def substitute_move(self, events: int) -> SubstituteMove | None:
         """Return the stand-in's move for the turn after this many events, if it is still due.
@@ -158,13 +154,13 @@ class AbsencePolicy:
 
     def time_left(self) -> int | None:
         """Return how many milliseconds the seat whose turn it is has left; None without a clock."""
-        if self._allowance is None or self._state.stage != "playing":
+        if self._allowance is None or self.state.stage != "playing":
             return None
-        if self._state.paused is not None:
+        if self.state.paused is not None:
             return self._allowance
         if self._substitute_move is not None and self._substitute_move.by == "clock":
             return 0
-        return max(0, self._allowance - int((self._deadlines.time() - self._turn_start) * 1000))
+        return max(0, self._allowance - int((self.deadlines.time() - self._turn_start) * 1000))
 
     def check_time(self, seat: Seat) -> None:
         """Raise Refusal if it is the seat's turn and its time is up by now."""
@@ -175,9 +171,9 @@ class AbsencePolicy:
 
     def check_vote(self, voter: Seat, seat: Seat) -> None:
         """Raise Refusal unless the voter may have a say on the seat."""
-        if self._game is None or not isinstance(self._state.absence, ByVote):
+        if self._game is None or not isinstance(self.state.absence, ByVote):
             raise Refusal(Code.NO_VOTE)
-        if voter in self._state.programs:
+        if voter in self.state.programs:
             raise Refusal(Code.PROGRAMS_DO_NOT_VOTE)
         if self.plays_for(seat):
             return
@@ -188,7 +184,7 @@ class AbsencePolicy:
 
     def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
         """Return the seat's summary with the policy's additions."""
-        state = self._state
+        state = self.state
         if state.game is None or state.stage != "playing" or summary.level is not None:
             return summary
         clocks = state.clocks
@@ -210,53 +206,53 @@ class AbsencePolicy:
     @property
     def _game(self) -> Game | None:
         """Return the game while it runs and is not paused."""
-        state = self._state
+        state = self.state
         return state.game if state.stage == "playing" and state.paused is None else None
 
     @property
     def _people_here(self) -> set[Seat]:
-        return self._seated.keys() - self._state.programs
+        return self.seated.keys() - self.state.programs
 
     def _anybody_waits(self) -> bool:
         """Return whether anybody is here to play against: a person, unless all players are programs."""
-        programs_only = len(self._state.programs) == len(self._state.players)
-        return bool(self._seated if programs_only else self._people_here)
+        programs_only = len(self.state.programs) == len(self.state.players)
+        return bool(self.seated if programs_only else self._people_here)
 
     def _substitute(self) -> Substitute | None:
         """Return why the turn is the stand-in's from its beginning, None if it is not."""
         if self._game is None:
             return None
         seat = _on_turn(self._game)
-        if self._state.clocks.used_up(seat) and seat not in self._state.bots:
+        if self.state.clocks.used_up(seat) and seat not in self.state.bots:
             return "clock"
         # A bot plays with people: while nobody is here, nobody waits for it.
         return "bot" if self.plays_for(seat) and self._anybody_waits() else None
 
     def _count_time_away(self, seat: Seat) -> None:
         """Start the policy's time for a person who is away."""
-        policy = self._state.absence
+        policy = self.state.absence
         if self._game is None or not isinstance(policy, ByVote | ByBot):
             return
-        if seat not in self._seated and seat not in self._away and seat not in self._state.programs:
-            self._deadlines.set(AwayTooLong(seat), policy.seconds)
-            self._away[seat] = self._deadlines.time() + policy.seconds
+        if seat not in self.seated and seat not in self._away and seat not in self.state.programs:
+            self.deadlines.set(AwayTooLong(seat), policy.seconds)
+            self._away[seat] = self.deadlines.time() + policy.seconds
 
     def _run_clock(self) -> None:
         """Schedule the end of the turn for when its clock runs out."""
         if self._game is not None and self._allowance is not None:
             seconds = (self.time_left() or 0) / 1000
-            self._deadlines.set(TimeUp(len(self._game.events)), seconds)
+            self.deadlines.set(TimeUp(len(self._game.events)), seconds)
 
     def _prepare_move(self, game: Game, by: Substitute) -> None:
         """Start the stand-in's choice. It moves after a drawn time: thinking time might reveal its hand."""
         events = len(game.events)
         self._stop_turn()
-        player = self._state.players[_on_turn(game)]
+        player = self.state.players[_on_turn(game)]
         level = None if player is None else player.level
-        thought = self._stand_in.thinks(game, level, self._state.opened.origin)
-        pause = self._stand_in.pace.pause(game.view, among_people=self._among_people(by))
+        thought = self.stand_in.thinks(game, level, self.state.opened.origin)
+        pause = self.stand_in.pace.pause(game.view, among_people=self._among_people(by))
         self._substitute_move = SubstituteMove(events, by, thought)
-        self._deadlines.set(MoveDue(events), pause)
+        self.deadlines.set(MoveDue(events), pause)
 
     def _among_people(self, by: Substitute) -> bool:
         """Return whether several people see when the stand-in moves."""
@@ -265,8 +261,8 @@ class AbsencePolicy:
     def _make_late_move(self, move: SubstituteMove) -> None:
         if self._substitute_move is move and self._game is not None:  # else it was stopped in the meantime
             among_people = self._among_people(move.by)
-            pause = self._stand_in.pace.pause_when_late(self._game.view, among_people=among_people)
-            self._deadlines.set(MoveDue(move.events), pause)
+            pause = self.stand_in.pace.pause_when_late(self._game.view, among_people=among_people)
+            self.deadlines.set(MoveDue(move.events), pause)
 
     def _stop_unwanted_move(self) -> None:
         """Stop a bot in mid-move if it does not have the turn any more."""
@@ -276,18 +272,18 @@ class AbsencePolicy:
             self._run_clock()
 
     def _stop_turn(self) -> None:
-        self._deadlines.cancel(TimeUp)
-        self._deadlines.cancel(MoveDue)
+        self.deadlines.cancel(TimeUp)
+        self.deadlines.cancel(MoveDue)
         if self._substitute_move is not None:
             self._substitute_move.command.cancel()
             self._substitute_move = None
 
     def _seconds_left(self, seat: Seat) -> int:
-        return max(0, math.ceil(self._away[seat] - self._deadlines.time()))
+        return max(0, math.ceil(self._away[seat] - self.deadlines.time()))
 
     def _votes(self, seat: Seat) -> set[Seat]:
         """Return which of those here agree that a bot plays for the seat."""
-        return self._state.votes.get(seat, set()) & self._people_here
+        return self.state.votes.get(seat, set()) & self._people_here
 
 
 def _on_turn(game: Game) -> Seat:

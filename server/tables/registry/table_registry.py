@@ -64,27 +64,26 @@ async def folded(
     journal: Journal, code: str, entries: Sequence[Entry], chance: RandomChance
 ) -> PersistentState:
     """Return the fold of a table's entries; one that makes no sense is set aside, and raises TableDamaged."""
-    state = PersistentState((), chance)
-    for number, entry in enumerate(entries):
-        try:
-            state.fold(entry)
-        except Exception as error:  # whatever the error, no server wrote this
-            # Its text may name a hidden piece, and this one is logged and kept.
-            reason = f"entry {number} does not fit the game: {type(error).__name__}"
-            await journal.set_aside(code, number, reason)
-            raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=reason) from error
+    state, whole, error = _folded_as_far_as_possible(entries, chance)
+    if error is not None:
+        # Its text may name a hidden piece, and this one is logged and kept.
+        reason = f"entry {whole} does not fit the game: {type(error).__name__}"
+        await journal.set_aside(code, whole, reason)
+        raise TableDamaged("table {code} is damaged: {reason}", code=code, reason=reason) from error
     return state
 
 
-def folded_as_far_as_possible(entries: Sequence[Entry], chance: RandomChance) -> tuple[PersistentState, int]:
-    """Return the fold of the entries before the first one that makes no sense, and how many they are."""
+def _folded_as_far_as_possible(
+    entries: Sequence[Entry], chance: RandomChance
+) -> tuple[PersistentState, int, Exception | None]:
+    """Return the fold of the entries before the first one that makes no sense, their number, its error."""
     state = PersistentState((), chance)
     for number, entry in enumerate(entries):
         try:
             state.fold(entry)
-        except Exception:  # noqa: BLE001 - whatever the error, no server wrote this
-            return PersistentState(entries[:number], chance), number
-    return state, len(entries)
+        except Exception as error:  # noqa: BLE001 - whatever the error, no server wrote this
+            return PersistentState(entries[:number], chance), number, error
+    return state, len(entries), None
 
 
 @dataclass(eq=False, repr=False)
@@ -161,14 +160,21 @@ class TableRegistry:
         parts: list[Part] = [(code, 0, entries)]
         if before is not None:
             parts.append((*before, [Continued(code)]))
-        self._coming.add(code)
         try:
-            await self.journal.append_together(parts)
+            with self._place_kept(code):
+                await self.journal.append_together(parts)
         except CodeTaken:
             return None
+        return code
+
+    @contextlib.contextmanager
+    def _place_kept(self, code: str) -> Iterator[None]:
+        """Count a table among those that are here while it is being stored or brought back."""
+        self._coming.add(code)
+        try:
+            yield
         finally:
             self._coming.discard(code)
-        return code
 
     async def found(self, session: Session, code: str, wanted: str) -> Table | None:
         """Return the table `code`, out of the archive if it is there and a token's hash there is `wanted`.
@@ -184,16 +190,11 @@ class TableRegistry:
                 return None
             self.rates.count_opening(session)  # it costs no less than a new table
             await self._make_room(self._origins.of(session.address))
-            self._coming.add(code)
             try:
-                state = await folded(self.journal, code, entries, next(self.chances))
-                await self.journal.bring_back(code)
-            except TableDamaged:
-                raise Refusal(Code.TABLE_DAMAGED, table=code) from None
-            finally:
-                self._coming.discard(code)
-            log.info("table brought back from the archive", extra=about(table=code))
-            try:
+                with self._place_kept(code):
+                    state = await folded(self.journal, code, entries, next(self.chances))
+                    await self.journal.bring_back(code)
+                log.info("table brought back from the archive", extra=about(table=code))
                 return await self._add(code, state)
             except TableDamaged:
                 raise Refusal(Code.TABLE_DAMAGED, table=code) from None
@@ -263,15 +264,12 @@ class TableRegistry:
             stored = await self.journal.tables_set_aside([code])
             if not stored:  # another server has just restored or removed it
                 raise Refusal(Code.NO_SUCH_TABLE, table=code)
-            state, whole = folded_as_far_as_possible(stored[0].entries, next(self.chances))
+            state, whole, _ = _folded_as_far_as_possible(stored[0].entries, next(self.chances))
             if not whole:
                 return None
             await self._make_room(None)
-            self._coming.add(code)
-            try:
+            with self._place_kept(code):
                 await self.journal.restore(code, whole)
-            finally:
-                self._coming.discard(code)
             log.warning("damaged table restored by the host", extra=about(table=code, entries=whole))
             return await self._add(code, state)
 
