@@ -177,7 +177,8 @@ _OF_NAMES: Final = "name-"  # what the codes of refused names begin with
 
 
 def running(model: TableModel) -> bool:
-    return model.view is not None and model.view.phase is not Phase.OVER
+    ended = model.state is not None and model.state.ended
+    return model.view is not None and model.view.phase is not Phase.OVER and not ended
 
 
 class Requests:

@@ -115,6 +115,17 @@ def test_questions_are_asked_before_anything_is_lost(tmp_path: Path) -> None:
     assert any("palatinus play --continue" in line for line in visit.told)
 
 
+def test_a_game_that_its_host_has_ended_is_not_kept(tmp_path: Path) -> None:
+    visit = Visit(tmp_path, "play", "--plain", "--players", "2", "--seed", "1", "--random-layout")
+    visit.type("wait", "end game", "2")
+    visit.until("nobody wins")
+    visit.type("quit")
+    assert visit.end() == 0
+    assert not any("--continue" in line for line in visit.told)
+    again = Visit(tmp_path, "play", "--plain", "--continue")
+    assert again.end() == 2
+
+
 def test_a_lesson_is_taken_line_by_line(tmp_path: Path) -> None:
     visit = Visit(tmp_path, "learn", "--plain")
     visit.type("next", "field B3", "next")
