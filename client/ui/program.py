@@ -18,7 +18,7 @@ from client.ui import requests
 from client.ui.draw.page import on_turn
 from client.ui.facts import answer
 from client.ui.frame import Frame, in_ascii
-from client.ui.keys import Act, Action
+from client.ui.keys import Act, Action, Insert
 from client.ui.requests import Errand, Request
 from client.ui.screens import replay
 from client.ui.screens.dispatch import TICK_SECONDS, counting, keys_now, pressed, ticked, updated
@@ -323,7 +323,8 @@ class LineShell:
         top = self._top()
         ui, model, word = top.ui, top.model, text.lower()
         if ui.entry is not None:
-            top.ui = replace(ui, entry=ui.entry.filled(text))
+            top.ui = replace(ui, entry=ui.entry.filled(""))
+            top.act(Insert(text))
             top.act(Act.CONFIRM)
         elif self._asks() and (word in _REPLIES or word in yes_letters()):
             top.act(_REPLIES.get(word, Act.CONFIRM))
@@ -338,7 +339,8 @@ class LineShell:
         elif here := [key.action for key in keys_now(ui, model) if key.action in _WORDS.get(word, ())]:
             top.act(here[0])
         elif word:
-            top.ui = replace(ui, entry=Entry().filled(text))
+            top.ui = replace(ui, entry=Entry())
+            top.act(Insert(text))  # no more than can be typed
             top.act(Act.CONFIRM)
             if top.ui.entry is not None and top.ui.entry.asks is None:  # it was not understood
                 top.show(replace(top.ui, entry=None))

@@ -106,8 +106,9 @@ def test_a_game_and_its_scoring_are_played_line_by_line(tmp_path: Path) -> None:
 
 def test_questions_are_asked_before_anything_is_lost(tmp_path: Path) -> None:
     visit = Visit(tmp_path, "play", "--players", "2", "--seed", "1", "--random-layout", term="dumb")
-    visit.type("wait", "m Z9", "end game", "1", "quit", "no", "turn", "quit", "yes")
+    visit.type("wait", "m Z9", "say " + "y" * 5000, "end game", "1", "quit", "no", "turn", "quit", "yes")
     visit.until("no field Z9")
+    visit.until("yyyy")
     visit.until("2. yes: the game ends")
     visit.until(r"Quit\?")
     visit.until("Your turn")
