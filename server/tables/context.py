@@ -1,8 +1,10 @@
 """What a table's parts share: its persistent state, who is here, and how both are stored and sent."""
 
 import math
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -15,7 +17,7 @@ from server.net.session import Session
 from server.rate_limits import RateLimiter
 from server.storage.entries import Clocked, Entry, GivenToBot, SaidReady
 from server.storage.journal import Journal
-from server.tables.absence.deadlines import AwayTooLong, Deadlines, StateDue
+from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.absence.stand_in import StandIn
 from server.tables.audience import Audience, Talk, catch_up
@@ -45,6 +47,8 @@ class TableContext:
     deadlines: Deadlines
     owner: TableOwner
     shares_draws: bool  # whether games draw from what the clients add, so that all can check it
+    away_too_long: Callable[[Seat], Coroutine[Any, Any, None]]  # as the policy finds
+    stand_in_moves: Callable[[int], Coroutine[Any, Any, None]]  # in the turn after so many events
     audience: Audience = field(default_factory=Audience)
     talk: Talk = field(default_factory=Talk)
     policy: AbsencePolicy = field(init=False)
@@ -68,7 +72,14 @@ class TableContext:
             self.policy.stop()
 
     def _new_policy(self) -> AbsencePolicy:
-        return AbsencePolicy(self.state, self.audience.seated, self.stand_in, self.deadlines)
+        return AbsencePolicy(
+            self.state,
+            self.audience.seated,
+            self.stand_in,
+            self.deadlines,
+            away_too_long=self.away_too_long,
+            stand_in_moves=self.stand_in_moves,
+        )
 
     def stop(self) -> None:
         """Cancel everything that would fall due."""
@@ -110,19 +121,22 @@ class TableContext:
         self.owner.table_changed(self.code)
         if at_once:
             self.send_state()
-        elif not self.deadlines.is_set(StateDue):
+        elif not self.deadlines.is_set(Due.STATE):
             if (wait := self._states.wait(self.deadlines.time())) == 0:
                 self.send_state()
                 return
-            self.deadlines.set(StateDue(), wait)
+            self.deadlines.set(Due.STATE, wait, self._send_state_late)
         if newcomer is not None and not at_once and not self.journal.lapsed:
             newcomer.send(self.table_state())
 
     def send_state(self) -> None:
         """Send everyone the state of the table now."""
-        self.deadlines.cancel(StateDue)
+        self.deadlines.cancel(Due.STATE)
         if self.audience and not self.journal.lapsed:
             self.audience.broadcast(self.table_state())
+
+    async def _send_state_late(self) -> None:
+        self.send_state()
 
     def table_state(self) -> TableState:
         """Return the table's state as everybody there sees it."""
@@ -211,6 +225,7 @@ class TableContext:
             return False
         await self.store_or_log(*map(GivenToBot, seats))
         if left := self.policy.seats_for_bots():  # the journal could not be written
-            self.deadlines.set(AwayTooLong(left[0]), RETRY_SECONDS)
+            seat = left[0]
+            self.deadlines.set(Due.AWAY_TOO_LONG, RETRY_SECONDS, partial(self.away_too_long, seat), seat)
         self.policy.reconsider()
         return True

@@ -37,16 +37,7 @@ from server.refusal import Refusal
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Forgotten
 from server.storage.journal import Journal
-from server.tables.absence.deadlines import (
-    Deadlines,
-    FreeIfAway,
-    HostAway,
-    InternalMessage,
-    PauseOver,
-    SharesDue,
-    StateDue,
-    Unattended,
-)
+from server.tables.absence.deadlines import Deadlines, Due, Work
 from server.tables.absence.stand_in import StandIn
 from server.tables.context import TableContext
 from server.tables.game.game_start import GameStart
@@ -96,10 +87,22 @@ class Table:
         self._left_at: Stage | None = None  # the stage at which everybody left
         self._why_closed = Code.TABLE_CLOSED
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
-        deadlines = Deadlines(timers, tasks, self._fall_due)
+        deadlines = Deadlines(timers, tasks, self._do_due)
         try:
             self._context = TableContext(
-                code, state, journal, limits, counts, stand_in, rates, deadlines, owner, shares_draws
+                code,
+                state,
+                journal,
+                limits,
+                counts,
+                stand_in,
+                rates,
+                deadlines,
+                owner,
+                shares_draws,
+                # Not the moves themselves, which are made with the context.
+                away_too_long=lambda seat: self._moves.away_too_long(seat),  # noqa: PLW0108
+                stand_in_moves=lambda events: self._moves.stand_in(events),  # noqa: PLW0108
             )
             self._audience = self._context.audience
             self._begin()
@@ -305,26 +308,9 @@ class Table:
                 else:
                     self._look_who_is_here()
 
-    async def _fall_due(self, message: InternalMessage) -> None:
+    async def _do_due(self, work: Work) -> None:
         with contextlib.suppress(Refusal, TableLost):  # the table ended in the meantime
-            await self._do(lambda: self._do_due(message), urgent=True)
-
-    async def _do_due(self, message: InternalMessage) -> None:
-        match message:
-            case FreeIfAway(seat):
-                await self._admission.free_if_away(seat)
-            case HostAway():
-                await self._admission.hosting.follow()
-            case PauseOver(number):
-                await self._pauses.end_by_itself(number)
-            case SharesDue(commitment):
-                await self._game_start.time_is_up(commitment)
-            case StateDue():
-                self._context.send_state()
-            case Unattended():
-                await self._archive(attended=False)
-            case _:
-                await self._moves.fall_due(message)
+            await self._do(work, urgent=True)
 
     # -- the end ------------------------------------------------------------------------------------
 
@@ -343,15 +329,16 @@ class Table:
         if stage == self._left_at:
             return
         self._left_at = stage
-        context.deadlines.cancel(Unattended)
+        context.deadlines.cancel(Due.UNATTENDED)
         self.unattended_since = None
         if stage is not None:
             self.unattended_since = context.deadlines.time()
             brief = stage == "over" or not state.people  # no person is going to come back
             limits = context.limits
-            context.deadlines.set(Unattended(), limits.over_seconds if brief else limits.unattended_seconds)
+            seconds = limits.over_seconds if brief else limits.unattended_seconds
+            context.deadlines.set(Due.UNATTENDED, seconds, self._archive)
 
-    async def _archive(self, *, attended: bool) -> None:
+    async def _archive(self, *, attended: bool = False) -> None:
         """Archive a game so that its players can come back to it, or forget a table without a game.
 
         Do nothing if somebody is here, unless `attended`.

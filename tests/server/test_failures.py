@@ -32,7 +32,7 @@ from server.storage.entries import Entry, Opened, Taken
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.sqlite.journal import SqliteJournal
 from server.tables import lobby
-from server.tables.absence.deadlines import Unattended
+from server.tables.absence.deadlines import Due
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.priority_lock import PriorityLock
 from server.tables.requests import Requests
@@ -196,7 +196,7 @@ class Unfit(Table):
 
     def summary(self) -> Any:
         if self.code == "ODDS":
-            self._context.deadlines.set(Unattended(), 0)
+            self._context.deadlines.set(Due.UNATTENDED, 0, self._archive)
             raise ZeroDivisionError("Em*")
         return super().summary()
 

@@ -2,8 +2,10 @@
 
 import asyncio
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -15,7 +17,7 @@ from protocol.codes import Code
 from protocol.messages import SeatSummary, Substitute
 from server.net.session import Session
 from server.refusal import Refusal
-from server.tables.absence.deadlines import AwayTooLong, Deadlines, MoveDue, TimeUp
+from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.stand_in import StandIn
 from server.tables.state.persistent_state import PersistentState
 
@@ -41,13 +43,17 @@ class AbsencePolicy:
     For absent programs the stand-in plays immediately. The server's bots move in the same way: they count as
     never present, and have no clock. Before and after a game nothing is done; during a pause all clocks stop,
     and nobody moves. The table calls the policy when something happens, and makes a new one when a game
-    begins, pauses or goes on; deadlines come back to the table as internal messages.
+    begins, pauses or goes on. It sets deadlines for what the table does: a player is `away_too_long`, or the
+    stand-in moves in the turn after so many events.
     """
 
     state: PersistentState
     seated: Mapping[Seat, Session]
     stand_in: StandIn
     deadlines: Deadlines
+    _: KW_ONLY
+    away_too_long: Callable[[Seat], Coroutine[Any, Any, None]]
+    stand_in_moves: Callable[[int], Coroutine[Any, Any, None]]
 
     def __post_init__(self) -> None:
         self._away: dict[Seat, float] = {}  # until when the policy waits
@@ -84,7 +90,7 @@ class AbsencePolicy:
         """Record that the seat's player is here: a bot that played for it stops, even in mid-move."""
         self._overdue.discard(seat)
         self._away.pop(seat, None)
-        self.deadlines.cancel(AwayTooLong, seat)
+        self.deadlines.cancel(Due.AWAY_TOO_LONG, seat)
         self._stop_unwanted_move()
         self.reconsider()
 
@@ -97,11 +103,6 @@ class AbsencePolicy:
         """Record that the seat's player has been away for as long as the policy allows."""
         if seat in self._away:
             self._overdue.add(seat)
-
-    def turn_timed_out(self, events: int) -> None:
-        """Make the stand-in move for the turn after this many events, whose clock has run out."""
-        if self._game is not None and len(self._game.events) == events and self._substitute_move is None:
-            self._prepare_move(self._game, "clock")
 
     def reconsider(self) -> None:
         """Make the stand-in move if it plays for the seat whose turn it is."""
@@ -116,7 +117,7 @@ class AbsencePolicy:
         self._stopped = True
         self._stop_turn()
         for seat in self._away:
-            self.deadlines.cancel(AwayTooLong, seat)
+            self.deadlines.cancel(Due.AWAY_TOO_LONG, seat)
         self._away.clear()
         self._overdue.clear()
 
@@ -137,7 +138,7 @@ class AbsencePolicy:
     def substitute_move(self, events: int) -> SubstituteMove | None:
         """Return the stand-in's move for the turn after this many events, if it is still due.
 
-        If the move has not been chosen yet, `MoveDue` is sent again once it has.
+        If the move has not been chosen yet, it is due again once it has.
         """
         move = self._substitute_move
         if move is None or move.events != events:
@@ -234,14 +235,21 @@ class AbsencePolicy:
         if self._game is None or not isinstance(policy, ByVote | ByBot):
             return
         if seat not in self.seated and seat not in self._away and seat not in self.state.programs:
-            self.deadlines.set(AwayTooLong(seat), policy.seconds)
+            self.deadlines.set(Due.AWAY_TOO_LONG, policy.seconds, partial(self.away_too_long, seat), seat)
             self._away[seat] = self.deadlines.time() + policy.seconds
 
     def _run_clock(self) -> None:
         """Schedule the end of the turn for when its clock runs out."""
         if self._game is not None and self._allowance is not None:
             seconds = (self.time_left() or 0) / 1000
-            self.deadlines.set(TimeUp(len(self._game.events)), seconds)
+            self.deadlines.set(Due.TIME_UP, seconds, partial(self._time_up, len(self._game.events)))
+
+    async def _time_up(self, events: int) -> None:
+        """Make the stand-in move for the turn after this many events, whose clock has run out."""
+        if self._stopped or self._game is None or len(self._game.events) != events:
+            return
+        if self._substitute_move is None:
+            self._prepare_move(self._game, "clock")
 
     def _prepare_move(self, game: Game, by: Substitute) -> None:
         """Start the stand-in's choice. It moves after a drawn time: thinking time might reveal its hand."""
@@ -252,7 +260,10 @@ class AbsencePolicy:
         thought = self.stand_in.thinks(game, level, self.state.opened.origin)
         pause = self.stand_in.pace.pause(game.view, among_people=self._among_people(by))
         self._substitute_move = SubstituteMove(events, by, thought)
-        self.deadlines.set(MoveDue(events), pause)
+        self._set_move(events, pause)
+
+    def _set_move(self, events: int, seconds: float) -> None:
+        self.deadlines.set(Due.MOVE, seconds, partial(self.stand_in_moves, events))
 
     def _among_people(self, by: Substitute) -> bool:
         """Return whether several people see when the stand-in moves."""
@@ -262,7 +273,7 @@ class AbsencePolicy:
         if self._substitute_move is move and self._game is not None:  # else it was stopped in the meantime
             among_people = self._among_people(move.by)
             pause = self.stand_in.pace.pause_when_late(self._game.view, among_people=among_people)
-            self.deadlines.set(MoveDue(move.events), pause)
+            self._set_move(move.events, pause)
 
     def _stop_unwanted_move(self) -> None:
         """Stop a bot in mid-move if it does not have the turn any more."""
@@ -272,8 +283,8 @@ class AbsencePolicy:
             self._run_clock()
 
     def _stop_turn(self) -> None:
-        self.deadlines.cancel(TimeUp)
-        self.deadlines.cancel(MoveDue)
+        self.deadlines.cancel(Due.TIME_UP)
+        self.deadlines.cancel(Due.MOVE)
         if self._substitute_move is not None:
             self._substitute_move.command.cancel()
             self._substitute_move = None

@@ -5,6 +5,7 @@ docs/fairness.md explains the steps and what they prove.
 
 import secrets
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from engine.draws import MISSING, NO_SHARE, Bytes32, Share, commitment_to, pledge_of
@@ -17,7 +18,7 @@ from server.errors import JournalError
 from server.net.session import Session
 from server.refusal import Refusal, not_stored
 from server.storage.entries import Played
-from server.tables.absence.deadlines import SharesDue
+from server.tables.absence.deadlines import Due
 from server.tables.context import TableContext
 from server.tables.game.moves import Moves
 from server.tables.state.persistent_state import PersistentState
@@ -57,7 +58,7 @@ class GameStart:
 
     def break_off(self) -> None:
         """Wait for no more shares: those whose connections end now have not failed to show them."""
-        self._context.deadlines.cancel(SharesDue)
+        self._context.deadlines.cancel(Due.SHARES)
         self._draw = None
 
     async def start(self, session: Session, message: StartGame) -> None:
@@ -93,10 +94,9 @@ class GameStart:
         if draw is not None and draw.awaited.keys().isdisjoint(self._context.audience.seated.values()):
             await self._begin_or_refuse(draw)
 
-    async def time_is_up(self, commitment: str) -> None:
+    async def _time_is_up(self, draw: _Draw) -> None:
         """Begin the game without the shares that were not shown in time."""
-        draw = self._draw
-        if draw is not None and draw.commitment == commitment:
+        if draw is self._draw:
             await self._begin_or_refuse(draw)
 
     async def _begin_draw(self, session: Session, seat: Seat, message: StartGame) -> None:
@@ -121,7 +121,7 @@ class GameStart:
             await self._begin_from(draw)
             return
         self._draw = draw
-        context.deadlines.set(SharesDue(draw.commitment), SHARE_SECONDS)
+        context.deadlines.set(Due.SHARES, SHARE_SECONDS, partial(self._time_is_up, draw))
 
     async def _begin_or_refuse(self, draw: _Draw) -> None:
         """Begin the game of a draw, or answer the request to start it with a refusal."""

@@ -18,7 +18,6 @@ from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Played, StoodIn, Voted
-from server.tables.absence.deadlines import AwayTooLong, MoveDue, TimeUp
 from server.tables.absence.policy import SubstituteMove
 from server.tables.context import TableContext
 from server.tracing import move_span, span
@@ -60,21 +59,14 @@ class Moves:
             await context.give_seats_to_bots()
             context.broadcast_state()
 
-    async def fall_due(self, message: AwayTooLong | TimeUp | MoveDue) -> None:
-        """Carry out what the absence policy scheduled for now."""
-        policy = self._context.policy
-        match message:
-            case AwayTooLong(seat):
-                policy.mark_overdue(seat)
-                await self._context.give_seats_to_bots()
-                self._context.broadcast_state()
-            case TimeUp(events):
-                policy.turn_timed_out(events)
-            case MoveDue(events):
-                await self._stand_in(events)
+    async def away_too_long(self, seat: Seat) -> None:
+        """Give the seat to a bot if the absence policy wants that, or let others vote on it."""
+        self._context.policy.mark_overdue(seat)
+        await self._context.give_seats_to_bots()
+        self._context.broadcast_state()
 
-    async def _stand_in(self, events: int) -> None:
-        """Make the move that the stand-in has chosen, if it is still wanted."""
+    async def stand_in(self, events: int) -> None:
+        """Make the move that the stand-in has chosen for the turn after this many events, if still wanted."""
         context = self._context
         policy, game = context.policy, context.state.game
         if game is None or (move := policy.substitute_move(events)) is None:

@@ -3,6 +3,7 @@
 During a pause, nobody may move, and all clocks stop.
 """
 
+from functools import partial
 from typing import Final
 
 from engine.errors import Fault, IllegalCommand
@@ -14,7 +15,7 @@ from server.errors import JournalError
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Paused, Unpaused
-from server.tables.absence.deadlines import PauseOver
+from server.tables.absence.deadlines import Due
 from server.tables.context import PAUSE_SECONDS, RETRY_SECONDS, TableContext
 
 PAUSES: Final = 3  # that each player gets in a game
@@ -59,7 +60,7 @@ class Pauses:
             except JournalError as error:  # whoever asked can ask again
                 self._context.counts.journal_failed(error)
 
-    async def end_by_itself(self, number: int) -> None:
+    async def _end_by_itself(self, number: int) -> None:
         """End the game's pause of this number, unless it has ended already."""
         state = self._context.state
         if state.paused is None or state.pauses.total() != number:
@@ -68,7 +69,7 @@ class Pauses:
             await self._end()
         except JournalError as error:
             self._context.counts.journal_failed(error)
-            self._context.deadlines.set(PauseOver(number), RETRY_SECONDS)
+            self._end_in(RETRY_SECONDS, number)
 
     async def _agree(self, own: Seat) -> None:
         context, state = self._context, self._context.state
@@ -115,13 +116,17 @@ class Pauses:
 
     async def _end(self) -> None:
         await self._context.store(Unpaused())
-        self._context.deadlines.cancel(PauseOver)
+        self._context.deadlines.cancel(Due.PAUSE_OVER)
         self._tell()
 
     def _begin(self) -> None:
         context = self._context
         context.paused_at = context.deadlines.time()
-        context.deadlines.set(PauseOver(context.state.pauses.total()), PAUSE_SECONDS)
+        self._end_in(PAUSE_SECONDS, context.state.pauses.total())
+
+    def _end_in(self, seconds: float, number: int) -> None:
+        work = partial(self._end_by_itself, number)
+        self._context.deadlines.set(Due.PAUSE_OVER, seconds, work)
 
     def _tell(self) -> None:
         """Stop or resume the clocks, and tell everybody."""

@@ -3,7 +3,7 @@
 from engine.pieces import Seat
 from server.errors import JournalError
 from server.storage.entries import Hosted
-from server.tables.absence.deadlines import HostAway
+from server.tables.absence.deadlines import Due
 from server.tables.context import RETRY_SECONDS, TableContext
 
 
@@ -19,19 +19,19 @@ class HostSuccession:
         """Start or stop the time after which an absent host is followed by somebody else."""
         context, host = self._context, self._context.state.host
         if host is None or host in context.audience.seated:
-            context.deadlines.cancel(HostAway)
+            context.deadlines.cancel(Due.HOST_AWAY)
             self._overdue = False
-        elif context.deadlines.is_set(HostAway):
+        elif context.deadlines.is_set(Due.HOST_AWAY):
             return
         elif not self._overdue:
-            context.deadlines.set(HostAway(), context.limits.host_grace_seconds)
+            context.deadlines.set(Due.HOST_AWAY, context.limits.host_grace_seconds, self._follow)
         elif self._present_heir() is not None:
-            context.deadlines.set(HostAway(), 0)
+            context.deadlines.set(Due.HOST_AWAY, 0, self._follow)
 
-    async def follow(self) -> None:
+    async def _follow(self) -> None:
         """Make a present player host, if the host is still away."""
         context = self._context
-        context.deadlines.cancel(HostAway)
+        context.deadlines.cancel(Due.HOST_AWAY)
         if context.state.host is None or context.state.host in context.audience.seated:
             return
         self._overdue = True
@@ -41,7 +41,7 @@ class HostSuccession:
             await context.store(Hosted(heir))
         except JournalError as error:
             context.counts.journal_failed(error)
-            context.deadlines.set(HostAway(), RETRY_SECONDS)
+            context.deadlines.set(Due.HOST_AWAY, RETRY_SECONDS, self._follow)
             return
         context.broadcast_state()
         self.watch()

@@ -3,6 +3,7 @@
 import itertools
 import logging
 import math
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from engine.pieces import Seat
@@ -27,7 +28,7 @@ from server.storage.entries import (
     Taken,
     TokenRevoked,
 )
-from server.tables.absence.deadlines import FreeIfAway
+from server.tables.absence.deadlines import Due
 from server.tables.context import RETRY_SECONDS, TableContext
 from server.tables.seats.exclusions import Exclusions
 from server.tables.seats.hosting import HostSuccession
@@ -140,14 +141,14 @@ class SeatAdmission:
             await self._context.store(*self._freed_entries(seat))
         await self._remove(session)
 
-    async def free_if_away(self, seat: Seat) -> None:
+    async def _free_if_away(self, seat: Seat) -> None:
         """Free a seat that was kept for long enough, unless its player is back or the game has begun."""
         context = self._context
         taken = context.state.players[seat] is not None and seat not in context.state.bots
         if taken and seat not in context.audience.seated and context.state.stage == "gathering":
             await context.store_or_log(*self._freed_entries(seat))
             if context.state.players[seat] is not None:  # the journal could not be written
-                context.deadlines.set(FreeIfAway(seat), RETRY_SECONDS)
+                self._free_later(seat, RETRY_SECONDS)
             context.broadcast_state()
 
     async def remove_player(self, seat: Seat) -> bool:
@@ -259,7 +260,7 @@ class SeatAdmission:
                 if order[seat] != seat:
                     self._keep_for_a_while(seat)
                 continue
-            context.deadlines.cancel(FreeIfAway, seat)
+            context.deadlines.cancel(Due.SEAT_FREE, seat)
             audience.seated[seat] = session
             if session.seat != seat:
                 session.seat = seat
@@ -353,14 +354,17 @@ class SeatAdmission:
 
     def _keep_for_a_while(self, seat: Seat) -> None:
         """Keep an absent player's seat for a while, if the game has not begun."""
-        self._context.deadlines.cancel(FreeIfAway, seat)
+        self._context.deadlines.cancel(Due.SEAT_FREE, seat)
         player, limits = self._context.state.players[seat], self._context.limits
         if player is None or player.level is not None:  # a bot is always there
             return
         if self._context.state.stage == "gathering":
             kept = player.kept
             seconds = limits.rematch_grace_seconds if kept else limits.seat_grace_seconds
-            self._context.deadlines.set(FreeIfAway(seat), seconds)
+            self._free_later(seat, seconds)
+
+    def _free_later(self, seat: Seat, seconds: float) -> None:
+        self._context.deadlines.set(Due.SEAT_FREE, seconds, partial(self._free_if_away, seat), seat)
 
 
 def _chosen(wanted: int | None, to_be_had: list[int]) -> int:
