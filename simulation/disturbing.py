@@ -201,7 +201,7 @@ class Disturbing:
         await server.start()
 
     def _begin(self, server: Server, kind: Kind, rng: random.Random) -> Callable[[], None]:
-        """Begin what lasts for a while; return what ends it."""
+        """Begin what lasts for a while; return what ends it, and others of its kind that overlap with it."""
         network, process = self._network, server.process
         assert process is not None
         match kind:
@@ -227,11 +227,11 @@ class Disturbing:
                 def undo() -> None:
                     server.disk.failing = 0.0
             case Kind.SLOW_DISK:
-                usual, slow = process.work_delay, rng.choice([0.05, 0.5, 2.0])
+                slow = rng.choice([0.05, 0.5, 2.0])
                 process.work_delay = lambda: (rng.uniform(0, slow), rng.uniform(0, slow))
 
                 def undo() -> None:
-                    process.work_delay = usual
+                    process.work_delay = process.usual_delay
             case Kind.PARTITION:
                 apart = rng.sample(self._players, rng.randint(1, len(self._players)))
                 heals = [network.part(player, server.host) for player in apart]
@@ -240,11 +240,10 @@ class Disturbing:
                     for heal in heals:
                         heal()
             case Kind.CUTS:
-                usual_weather = network.weather
-                network.weather = replace(usual_weather, cut=rng.choice([0.02, 0.1, 0.3]))
+                network.weather = replace(self._plan.weather, cut=rng.choice([0.02, 0.1, 0.3]))
 
                 def undo() -> None:
-                    network.weather = usual_weather
+                    network.weather = self._plan.weather
             case _:
                 process.wall_offset += rng.choice([-7200.0, -1.0, 1.0, 86_400.0])
 

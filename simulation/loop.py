@@ -171,7 +171,7 @@ class Process(base_events.BaseEventLoop):
         self.dead = False
         self.drift = 1.0
         self.wall_offset = 0.0  # of the system's clock, seconds; it may jump
-        self.work_delay: Callable[[], tuple[float, float]] = self._usual_delay
+        self.work_delay: Callable[[], tuple[float, float]] = self.usual_delay
         self.sockets: list[Any] = []  # that it listens on
         self.transports: dict[int, Any] = {}  # by number, so that their order is that of their opening
         self.at_end: list[Callable[[], None]] = []  # what ends with the process
@@ -303,7 +303,7 @@ class Process(base_events.BaseEventLoop):
         sock.accept = None
         sock.close()
 
-    def _usual_delay(self) -> tuple[float, float]:
+    def usual_delay(self) -> tuple[float, float]:
         return self._rng.uniform(0.0, 0.002), self._rng.uniform(0.0, 0.001)
 
     def _take_note(self, _loop: Any, context: dict[str, Any]) -> None:

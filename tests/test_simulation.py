@@ -32,11 +32,11 @@ def simulate(*options: str, hash_seed: str = "0") -> subprocess.CompletedProcess
     )
 
 
-@pytest.mark.parametrize(("seed", "nodes"), [("4", "1"), ("3", "3")])
+@pytest.mark.parametrize(("seed", "nodes"), [("901237", "1"), ("3", "3")])
 def test_a_seed_is_the_same_simulation_byte_for_byte_in_every_process(
     tmp_path: Path, seed: str, nodes: str
 ) -> None:
-    """Whatever the order of sets, and the addresses of objects; and nothing fails in it."""
+    """Whatever the order of sets, and the addresses of objects; nothing fails: faults that overlap end."""
     traces = []
     for hash_seed in ("1", "2"):
         file = tmp_path / hash_seed
