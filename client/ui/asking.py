@@ -21,9 +21,10 @@ from client.tables.draws import Call
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.export.moment import not_saved, saved, saved_as
-from client.ui.program import Replaying, Session
+from client.ui.program import Replaying
 from client.ui.requests import Request
 from client.ui.screens import news
+from client.ui.session import Session
 from client.ui.state import Notice, OnlineList, hints_allowed
 from client.ui.visit import LookingBack, Options
 from engine.errors import DamagedRecord

@@ -13,7 +13,14 @@ from client.ui.frame import WIDE, spoken
 from client.ui.screens.gathering import gathering_block, set_up
 from client.ui.screens.lobby import Lobby, lobby_block
 from client.ui.screens.playing import Playing
-from client.ui.screens.reading import COMMANDS, HOST_COMMANDS, REPLAY_COMMANDS, rules_page, short_counts
+from client.ui.screens.reading import (
+    COMMANDS,
+    HOST_COMMANDS,
+    LOBBY_COMMANDS,
+    REPLAY_COMMANDS,
+    rules_page,
+    short_counts,
+)
 from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
 from client.ui.state import Ui
@@ -78,8 +85,8 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
     view = model.view
     match text.lower().split():
         case ["help" | "?"]:
-            commands = REPLAY_COMMANDS if isinstance(ui.page, Replay) else (*COMMANDS, *HOST_COMMANDS)
-            rows = (*QUESTIONS, *_WORDS, *commands)
+            commands = (*COMMANDS, *HOST_COMMANDS, *LOBBY_COMMANDS)
+            rows = (*QUESTIONS, *_WORDS, *(REPLAY_COMMANDS if isinstance(ui.page, Replay) else commands))
             return [labelled(command, _(meaning)) for command, meaning in rows]
         case ["rules"]:
             return [text for number in range(len(RULES)) for text in spoken(rules_page(number, WIDE))]
@@ -118,10 +125,8 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
             return _field(Field(name.upper()), ui, model, board)
         case ["what", "if", piece, name] | ["if", piece, name] if name.upper() in FIELDS:
             return _foreseen(piece, Field(name.upper()), ui, model, view)
-        case ["if", position, turns] if (
-            f"{position}{turns}".isdecimal() and (drawn := view.drawn) is not None
-        ):
-            return list(_laid(int(position), LaidTile(drawn, int(turns) % len(ORIENTATIONS)), model, view))
+        case ["if", position, turns] if view.drawn is not None and turns in map(str, ORIENTATIONS):
+            return list(_laid(position, LaidTile(view.drawn, int(turns)), model, view))
         case ["board"]:
             return [_of_hill(tile, board) for tile in sorted(view.layout.hills)]
         case ["tiles"]:
@@ -190,11 +195,12 @@ def _foreseen(text: str, field: Field, ui: Ui, model: TableModel, view: View) ->
     return spoken(row for row, _action in _panel(ui, model, view, cell, piece).field())
 
 
-def _laid(position: int, laid: LaidTile, model: TableModel, view: View) -> Iterator[str]:
+def _laid(text: str, laid: LaidTile, model: TableModel, view: View) -> Iterator[str]:
     """Yield what would be beside the fields of a tile that is laid like this."""
-    if not isinstance(model.legal, LegalLays) or position not in model.legal.positions:
+    if not isinstance(model.legal, LegalLays) or text not in map(str, model.legal.positions):
         yield from _moves(model)
         return
+    position = int(text)
     layout = layout_of((*view.tiles[:position], laid, *view.tiles[position + 1 :]))
     for field in fields_of(laid.tile):
         beside = listed(layout.adjacent(field)) or _("none")
@@ -240,12 +246,12 @@ def _leaders(model: TableModel, view: View) -> Iterator[str]:
 
 
 def _points(ui: Ui, model: TableModel, view: View) -> list[str]:
-    standings = "" if model.state is None else describe_standings(model.state)
     match ui.page.game:
         case Result() as page:
             return list(page.words(ui, model))
         case Scoring() as page:
             return list(_points_so_far(step_of(page, view), model, view))
+    standings = "" if model.state is None else describe_standings(model.state)
     return [standings or _("Nothing has been scored yet.")]
 
 

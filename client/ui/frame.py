@@ -36,7 +36,7 @@ def plain(content: Line) -> str:
 
 def spoken(lines: Iterable[Line]) -> list[str]:
     """Return drawn lines as text to be read aloud: what stands at both ends of a line belongs together."""
-    texts = (plain(content).strip().lstrip("►> ") for content in lines)
+    texts = (plain(content).strip() for content in lines)
     parts = (_FAR_APART.split(text, maxsplit=1) for text in texts if text)
     return [re.sub(" +", " ", labelled(*part) if len(part) > 1 else part[0]) for part in parts]
 

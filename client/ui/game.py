@@ -17,11 +17,12 @@ from client.tables.table import HeardInLobby, OnlineChanged, TableChanged, Table
 from client.typed_text import default_name, fault_of
 from client.ui import requests
 from client.ui.asking import SEAT_LOST, Listing, Requests, SeatKeeper, running
-from client.ui.program import Program, Session
+from client.ui.program import Program
 from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import window_title
+from client.ui.session import Services, Session
 from client.ui.state import Notice, Outcome, Ui
 from client.ui.terminal.shell import describe_failure
 from client.ui.visit import Options, Visit
@@ -105,7 +106,7 @@ class Client(Session):
         self._occasions: frozenset[Occasion] = frozenset()
         self._recorded: str | None = None  # the table whose record was kept last
 
-    def start(self, program: Program) -> None:
+    def start(self, program: Services) -> None:
         super().start(program)
         self._begin, self._call = program.begin, program.call
         self._requests = Requests(

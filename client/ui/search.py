@@ -12,6 +12,7 @@ from client.player.seats import KeptSeat
 from client.ui.program import Choosing, Program
 from client.ui.requests import Request
 from client.ui.screens.search import Search, found, seat_stands
+from client.ui.session import Services
 from client.ui.state import Ui
 
 _PATIENCE: Final = 5.0  # seconds without a server after which the screen says what may be the reason
@@ -34,7 +35,7 @@ class _Searching(Choosing):
         super().__init__(replace(ui, page=Search(chosen=at_first, seats=seats)))
         self._access, self._seats = access, seats
 
-    def start(self, program: Program) -> None:
+    def start(self, program: Services) -> None:
         super().start(program)
         for work in (self._look(), self._give_up_hope(), *map(self._follow, self._seats)):
             program.begin(work)

@@ -12,8 +12,9 @@ from client.ui import requests
 from client.ui.lessons import lesson
 from client.ui.lessons.lesson import Practice
 from client.ui.lessons.pages import PAGES, record_at
-from client.ui.program import Program, Session
+from client.ui.program import Program
 from client.ui.requests import Request
+from client.ui.session import Session
 from client.ui.state import Notice, Outcome, Ui
 from client.ui.terminal.device import own_device
 from client.ui.terminal.shell import describe_failure

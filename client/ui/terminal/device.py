@@ -10,7 +10,7 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
 
 from client.player.terminal import Calling, Colouring, chosen_calling, chosen_colouring, plain_chosen
-from client.ui.texts.glyphs import GlyphSet, glyphs_for
+from client.ui.texts.glyphs import GlyphSet, glyphs_for, glyphs_to_read
 
 PLAIN_LOCALES: Final = frozenset({"C", "POSIX"})  # in which text is ASCII
 
@@ -47,6 +47,8 @@ class Device:
     plain: bool = False
 
     def glyphs(self, *, ascii_wanted: bool) -> GlyphSet:
+        if self.plain:
+            return glyphs_to_read()
         return glyphs_for(self.encoding, self.environment.get("TERM", ""), ascii_wanted=ascii_wanted)
 
 

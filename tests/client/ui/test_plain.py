@@ -1,5 +1,7 @@
 """The client in lines of text: what a screen shows can be asked for, and whole visits can be typed."""
 
+import asyncio
+import io
 import os
 import re
 import subprocess
@@ -7,6 +9,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,9 +17,12 @@ from client.tables.table import TableModel
 from client.ui.at_table import field_at, hand
 from client.ui.facts import QUESTIONS, answer
 from client.ui.frame import plain
+from client.ui.lines import LineShell, TypedLines
+from client.ui.screens.lobby import Lobby
 from client.ui.screens.playing import Playing
 from client.ui.screens.screen import drawn
-from client.ui.state import Ui
+from client.ui.session import Session
+from client.ui.state import Remark, Talk, Ui
 from client.ui.texts.glyphs import ASCII
 from engine.board import FIELDS, OUTER_POSITIONS, TILES
 from engine.game import Game
@@ -106,7 +112,8 @@ def test_a_game_and_its_scoring_are_played_line_by_line(tmp_path: Path) -> None:
 
 def test_questions_are_asked_before_anything_is_lost(tmp_path: Path) -> None:
     visit = Visit(tmp_path, "play", "--players", "2", "--seed", "1", "--random-layout", term="dumb")
-    visit.type("wait", "m Z9", "say " + "y" * 5000, "end game", "1", "quit", "no", "turn", "quit", "yes")
+    visit.type("wait", "m Z9", "say " + "y" * 5000, f"if {'9' * 5000} 0", "end game", "0", "9" * 5000, "1")
+    visit.type("quit", "no", "turn", "quit", "yes")
     visit.until("no field Z9")
     visit.until("yyyy")
     visit.until("2. yes: the game ends")
@@ -135,3 +142,26 @@ def test_a_lesson_is_taken_line_by_line(tmp_path: Path) -> None:
     visit.until("3/21")
     visit.type("quit")
     assert visit.end() == 0
+
+
+def test_nothing_that_a_server_sends_controls_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    hostile = Remark("Eve", "\x1b[2J\x9b31mgone")
+    asyncio.run(
+        LineShell(lambda: Session(Ui("Ann", page=Lobby(), talk=Talk(remarks=(hostile,))), TableModel())).run()
+    )
+    told = capsys.readouterr().out
+    assert "gone" in told
+    assert not any((letter < " " and letter != "\n") or "\x7f" <= letter < "\xa0" for letter in told)
+
+
+def test_what_was_typed_ahead_reaches_the_next_program() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as stdin, os.fdopen(writing, "w") as typed:
+        lines = TypedLines(stdin)
+        typed.write("next\nwait\n")
+        typed.flush()
+        assert asyncio.run(lines.next()) == "next"
+        assert asyncio.run(lines.next()) == "wait"

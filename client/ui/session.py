@@ -1,0 +1,88 @@
+"""What the player is doing, as a state and what changes it; the program around it shows it."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import NamedTuple
+
+from client.tables.table import TableModel
+from client.ui.keys import Action
+from client.ui.requests import Request
+from client.ui.screens.dispatch import counting, pressed, ticked, updated
+from client.ui.screens.news import logged
+from client.ui.state import Outcome, Ui
+
+
+class Services(NamedTuple):
+    """What the program does for a session: redraw, now or later; run work; open another; call the player."""
+
+    changed: Callable[[], None]
+    changed_later: Callable[[], None]
+    begin: Callable[[Coroutine[None, None, None]], asyncio.Task[None]]
+    open: Callable[["Session"], None]
+    call: Callable[[str, str], None]
+
+
+class Session:
+    """What the player is doing: choosing on a page, watching a record, taking lessons, visiting a server.
+
+    `ui` is its state, `model` the known state of the table. When it is `over`, the one below it continues.
+    """
+
+    def __init__(self, ui: Ui, model: TableModel) -> None:
+        self.ui, self.model = ui, model
+        self.over = False
+        self._changed: Callable[[], None] = _nothing
+        self._changed_later: Callable[[], None] = _nothing
+
+    def start(self, program: Services) -> None:
+        """Start the background work."""
+        self._changed, self._changed_later = program.changed, program.changed_later
+
+    def carry_out(self, request: Request) -> None:
+        """Carry out the player's request."""
+        raise NotImplementedError
+
+    async def farewell(self) -> None:
+        """End properly, as its player has quit."""
+
+    def press(self, name: str) -> None:
+        self.take(pressed(self.ui, name, self.model))
+
+    def act(self, action: Action) -> None:
+        self.take(updated(self.ui, action, self.model))
+
+    def tick(self) -> None:
+        """Update the times on the screen, and take the next step of an automatic walk."""
+        if counting(self.ui, self.model):
+            self.show(ticked(replace(self.ui, now=time.monotonic()), self.model))
+
+    def take(self, outcome: Outcome) -> None:
+        """Show the next state, and carry out its request."""
+        ui, request = outcome
+        self.show(ui)
+        if request is not None:
+            self.carry_out(request)
+
+    def show(self, ui: Ui) -> None:
+        self.ui = ui
+        self._changed()
+
+    def show_later(self, ui: Ui) -> None:
+        """Show this state from now on, which nobody waits for; the same one is not drawn again."""
+        if ui != self.ui:
+            self.ui = ui
+            self._changed_later()
+
+    def log(self, sentence: str) -> None:
+        self.show(logged(self.ui, [sentence]))
+
+    def end(self) -> None:
+        """Go back to the session below, or end the program."""
+        self.over = True
+        self._changed()
+
+
+def _nothing() -> None:
+    """Do nothing, as long as nobody looks."""
