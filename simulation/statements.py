@@ -426,66 +426,28 @@ def _withdraw(here: Transaction, code: str, term: int) -> _Answer:
 
 @_sql("SELECT tell($1, $2, $3, $4, $5)")
 def _tell(here: Transaction, term: int, *columns: Sequence[Any]) -> None:
-    for number, key, target, body in zip(*columns, strict=True):
-        row = {"term": term, "number": number, "key": key, "target": target, "body": body}
-        row["time"] = here.now()
-        known = here.all("told", term=term, key=key) if key is not None else []
-        if known:
-            if known[0]["number"] < number:
-                here.update("told", known[0], **row)
-        else:
-            here.insert("told", row, or_nothing=key is None)
+    for number, key, _target, body in zip(*columns, strict=True):
+        row = {"term": term, "number": number, "key": key, "body": body, "time": here.now()}
+        if not (known := here.all("told", term=term, key=key)):
+            here.insert("told", row)
+        elif known[0]["number"] < number:
+            here.update("told", known[0], **row)
     here.notes[Signal.TOLD.channel("palatinus"), str(term)] = None
 
 
 @_sql(
-    "SELECT term, number, key, body, extract(epoch FROM clock_timestamp() - time)::float8"
+    "SELECT term, number, key, body"
     " FROM told LEFT JOIN unnest($2::bigint[], $3::bigint[]) AS seen (term, last) USING (term)"
-    " WHERE term <> $1 AND number > coalesce(last, 0) AND (target IS NULL OR target = $1)"
-    " ORDER BY term, number LIMIT $4"
+    " WHERE term <> $1 AND number > coalesce(last, 0) AND key IS NOT NULL ORDER BY term, number LIMIT $4"
 )
 def _news(here: Transaction, mine: int, terms: Sequence[int], lasts: Sequence[int], most: int) -> _Answer:
     seen = dict(zip(terms, lasts, strict=True))
     rows = [
-        (row["term"], row["number"], row["key"], row["body"], here.now() - row["time"])
+        (row["term"], row["number"], row["key"], row["body"])
         for row in here.all("told")
-        if row["term"] != mine and row["number"] > seen.get(row["term"], 0) and row["target"] in {None, mine}
+        if row["term"] != mine and row["number"] > seen.get(row["term"], 0)
     ]
     return sorted(rows, key=lambda row: row[:2])[:most]
-
-
-def _holds(row: Row) -> bool:
-    return row["key"] is not None and row["body"] is not None
-
-
-@_sql(
-    "SELECT term, number, key, body, 0.0::float8 FROM told"
-    " WHERE term = ANY ($1) AND key IS NOT NULL AND body IS NOT NULL AND (term, number) > ($2, $3)"
-    " ORDER BY term, number LIMIT $4"
-)
-def _holding(here: Transaction, terms: Sequence[int], term: int, number: int, most: int) -> _Answer:
-    rows = [
-        (row["term"], row["number"], row["key"], row["body"], 0.0)
-        for row in here.all("told")
-        if row["term"] in terms and _holds(row) and (row["term"], row["number"]) > (term, number)
-    ]
-    return sorted(rows, key=lambda row: row[:2])[:most]
-
-
-@_sql(
-    "SELECT term, max(number), count(*) FILTER (WHERE holds), coalesce(sum(number) FILTER (WHERE holds), 0)"
-    " FROM (SELECT term, number, key IS NOT NULL AND body IS NOT NULL AS holds FROM told) AS line"
-    " GROUP BY term"
-)
-def _tallies(here: Transaction) -> _Answer:
-    told = defaultdict(list)
-    for row in here.all("told"):
-        told[row["term"]].append(row)
-    answer = []
-    for term, rows in told.items():
-        holding = [row["number"] for row in rows if _holds(row)]
-        answer.append((term, max(row["number"] for row in rows), len(holding), sum(holding)))
-    return answer
 
 
 @_sql("SELECT term, name, address, expires > clock_timestamp(), leaving FROM node ORDER BY name")
@@ -495,10 +457,9 @@ def _nodes(here: Transaction) -> _Answer:
 
 
 @_sql(
-    "DELETE FROM told WHERE term = $1 AND (key IS NULL OR body IS NULL)"
-    " AND time < clock_timestamp() - $2::interval"
+    "DELETE FROM told WHERE term = $1 AND body IS NULL AND time < clock_timestamp() - $2::interval",
 )
 def _forget(here: Transaction, term: int, seconds: timedelta) -> None:
     for row in here.all("told", term=term):
-        if not _holds(row) and _age(here, row, seconds):
+        if row["body"] is None and _age(here, row, seconds):
             here.delete("told", row)

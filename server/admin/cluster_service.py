@@ -1,14 +1,13 @@
 """What the host can ask of all servers that share a database, at any one of them.
 
-Questions and answers go over the channel between the servers. They may get lost, so whoever asks waits for so
-long and no longer.
+Questions and answers go over the channel between the servers. A server may not answer, so whoever asks waits
+for so long and no longer.
 """
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Final, get_args
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any, Final, get_args
 
 import msgspec
 
@@ -34,7 +33,7 @@ from server.admin.failures import AdminFailure, FailureCode, failure
 from server.admin.listener import Answer, answer_line, carried_out
 from server.admin.service import AdminService
 from server.cluster.channel import Channel
-from server.cluster.messages import ANSWER_BYTES, ANSWER_PARTS, AnswerPart, NodeQuestion
+from server.cluster.messages import ANSWER_BYTES, ANSWER_PARTS, AnswerPart, Message, NodeQuestion
 from server.failures import Tasks
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.postgresql.telling import Node
@@ -45,33 +44,25 @@ _AT_ONCE: Final = 16  # questions of others
 _FOR_OTHERS: Final = (*get_args(NodeRequest), CloseTables, RemovePlayer)
 
 
-@dataclass(slots=True)
-class _Coming:
-    """An answer of which some parts are here."""
-
-    whole: asyncio.Future[bytes]
-    parts: dict[int, bytes] = field(default_factory=dict)
-
-    def add(self, answer: AnswerPart) -> None:
-        self.parts[answer.part] = answer.line
-        if len(self.parts) == answer.parts and not self.whole.done():
-            self.whole.set_result(b"".join(line for _, line in sorted(self.parts.items())))
-
-
 class OtherNodes:
-    """Asks the other servers, and has their questions answered: `answer` returns the line for one."""
+    """Asks the other servers, and answers them: `answer` returns the line for a question.
+
+    A question holds until its answers are here or its time is over, an answer as long as the question does.
+    """
 
     def __init__(
-        self, channel: Channel, tasks: Tasks, answer: Callable[[str, bytes], Awaitable[bytes]]
+        self, channel: Channel, tasks: Tasks, answer: Callable[[str, bytes], Coroutine[Any, Any, bytes]]
     ) -> None:
         self._channel = channel
         self._tasks = tasks
         self._answer = answer
         self._numbers = itertools.count(1)
-        self._coming: dict[tuple[int, int], _Coming] = {}
-        self._answering: set[asyncio.Task[None]] = set()
-        channel.on_message(NodeQuestion, self._asked)
-        channel.on_message(AnswerPart, self._take_answer)
+        self._asked: dict[int, NodeQuestion] = {}
+        self._answers_changed = asyncio.Event()
+        self._answering: dict[tuple[int, int], asyncio.Task[bytes]] = {}  # by terms and numbers
+        self._tell = channel.keep_all(self._own)
+        channel.on_change(NodeQuestion, self._look_at_questions)
+        channel.on_change(AnswerPart, self._answers_changed.set)
 
     @property
     def nodes(self) -> Mapping[int, Node]:
@@ -86,43 +77,64 @@ class OtherNodes:
 
     async def ask(self, line: bytes, nodes: Iterable[Node]) -> dict[int, bytes]:
         """Return the answers of the servers that answer in time, by their terms."""
-        number = next(self._numbers)
-        loop = asyncio.get_running_loop()
-        coming = {node.term: _Coming(loop.create_future()) for node in nodes if node.runs}
-        for term, each in coming.items():
-            if self._channel.hears and self._channel.send(NodeQuestion(number, line), term):
-                self._coming[term, number] = each
+        terms = [node.term for node in nodes if node.runs and self._channel.hears]
+        question = NodeQuestion(next(self._numbers), line, self._channel.term, terms)
+        self._asked[question.number] = question
+        self._tell()
         try:
-            waited_for = [coming[term].whole for term, asked in self._coming if asked == number]
-            if waited_for:
-                await asyncio.wait(waited_for, timeout=SECONDS)
+            async with asyncio.timeout(SECONDS):
+                while len(answers := self._answers_to(question)) < len(terms):
+                    self._answers_changed.clear()
+                    await self._answers_changed.wait()
+        except TimeoutError:
+            answers = self._answers_to(question)
         finally:
-            for term in coming:
-                self._coming.pop((term, number), None)
-        return {term: each.whole.result() for term, each in coming.items() if each.whole.done()}
+            del self._asked[question.number]
+            self._tell()
+        return answers
 
     def close(self) -> None:
         """Answer no more questions."""
-        for task in self._answering:
+        for task in self._answering.values():
             task.cancel()
 
-    def _take_answer(self, node: Node, answer: AnswerPart) -> None:
-        if (coming := self._coming.get((node.term, answer.number))) is not None:
-            coming.add(answer)
+    def _answers_to(self, question: NodeQuestion) -> dict[int, bytes]:
+        """Return the answers that are here as a whole, by the terms of their servers."""
+        found: dict[int, dict[int, AnswerPart]] = {}
+        for node, each in self._channel.holding(AnswerPart):
+            if (each.to, each.number) == (question.by, question.number):
+                found.setdefault(node.term, {})[each.part] = each
+        return {
+            term: b"".join(parts[part].line for part in sorted(parts))
+            for term, parts in found.items()
+            if len(parts) == next(iter(parts.values())).parts
+        }
 
-    def _asked(self, node: Node, question: NodeQuestion) -> None:
-        if len(self._answering) < _AT_ONCE:  # else it asks without success
-            task = self._tasks.start(self._carry_out(node, question), "admin command")
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
+    def _look_at_questions(self) -> None:
+        questions = {
+            (node.term, each.number): (node.name, each.line)
+            for node, each in self._channel.holding(NodeQuestion)
+            if each.by == node.term and self._channel.term in each.to
+        }
+        for key in self._answering.keys() - questions.keys():  # nobody waits for the answer any more
+            del self._answering[key]
+        for key in questions.keys() - self._answering.keys():
+            if len(self._answering) < _AT_ONCE:  # else it asks without success
+                task = self._tasks.start(self._answer(*questions[key]), "admin command")
+                task.add_done_callback(lambda _: self._tell())
+                self._answering[key] = task
+        self._tell()
 
-    async def _carry_out(self, node: Node, question: NodeQuestion) -> None:
-        line = await self._answer(node.name, question.line)
-        parts = [line[start : start + ANSWER_BYTES] for start in range(0, len(line), ANSWER_BYTES)]
-        if len(parts) > ANSWER_PARTS:
-            return
-        for part, each in enumerate(parts):
-            self._channel.send(AnswerPart(question.number, part, len(parts), each), node.term)
+    def _own(self) -> dict[str, Message]:
+        """Return what the other servers receive: questions, and parts of answers."""
+        found: dict[str, Message] = {f"question:{number}": each for number, each in self._asked.items()}
+        for (term, number), task in self._answering.items():
+            line = b"" if not task.done() or task.cancelled() or task.exception() else task.result()
+            starts = range(0, len(line), ANSWER_BYTES)
+            for part, start in enumerate(starts if len(starts) <= ANSWER_PARTS else ()):
+                body = line[start : start + ANSWER_BYTES]
+                found[f"answer:{term}:{number}:{part}"] = AnswerPart(term, number, part, len(starts), body)
+        return found
 
 
 class ClusterService:

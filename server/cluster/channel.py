@@ -1,8 +1,8 @@
-"""The channel between the servers that share a database.
+"""The channel between the servers that share a database: each tells what holds there, until it changes.
 
-What a server tells is stored in the database first, and then the others are notified, who look there. So what
-anybody makes of a notification is a look, and what is missed while a connection is lost is found afterwards.
-A server tells at intervals, and looks at intervals: however much happens, it costs so many round trips.
+It is stored in the database first, and then the others are notified, who look there. So what anybody makes of
+a notification is a look, and what is missed while a connection is lost is found afterwards. A server tells at
+intervals, and looks at intervals: however much happens, it costs so many round trips.
 """
 
 import asyncio
@@ -11,42 +11,33 @@ import itertools
 import logging
 import math
 import random
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeAlias, TypeVar
 
 import asyncpg
 
-from server.cluster.messages import (
-    SECONDS_OF_A_QUESTION,
-    Draining,
-    Message,
-    NodeQuestion,
-    NotUnderstood,
-    decode,
-    encode,
-)
-from server.cluster.others import Known, Others, SameAddress
+from server.cluster.messages import Draining, Message, NotUnderstood, decode, encode
+from server.cluster.others import Others, SameAddress
 from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.postgresql import telling
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, listen, reason_of
-from server.storage.postgresql.telling import READ_AT_ONCE, Node, Outgoing, Tally, Told
+from server.storage.postgresql.telling import READ_AT_ONCE, Node, Told
 
 M = TypeVar("M", bound=Message)
+_Source: TypeAlias = Callable[[], Mapping[str, Message]]
 
 _SECONDS_BETWEEN_TELLINGS: Final = 0.2
 _SECONDS_BETWEEN_LOOKS: Final = 0.1
 _SECONDS_BETWEEN_BEATS: Final = 2.0  # a look without a notification; the connection is tried by that, too
-_SECONDS_BETWEEN_TALLIES: Final = 5.0
+_SECONDS_BETWEEN_CLEARINGS: Final = 5.0
+_LONGEST_GAP: Final = 30.0  # between looks: what holds no longer is told for longer than that
+_MOST_READ: Final = 50_000  # at one look: more than any servers have
 _ANSWER_SECONDS: Final = 5.0
 _DRAINING: Final = "draining"  # a key
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 1.0
-_TOLD_AT_ONCE: Final = 500  # of what holds
-_BYTES_AT_ONCE: Final = 2**20  # of messages
-_MOST_WAITING: Final = 256  # messages to be sent; what holds is as much as this server has of it
+_TOLD_AT_ONCE: Final = 500
 
 log = logging.getLogger(__name__)
 
@@ -63,25 +54,22 @@ class Channel:
         self._loop = asyncio.get_running_loop()
         self.looks = 0  # so far
         self.hears = False  # what the others tell: the last look had an answer
-        self._sources: list[Callable[[], Mapping[str, Message]]] = []
-        self._outdated: set[int] = set()  # numbers of sources with something new
-        self._from_sources: dict[int, Mapping[str, Message]] = {}
+        self._outdated: dict[_Source, None] = {}  # sources with something new, in order
+        self._from_sources: dict[_Source, Mapping[str, Message]] = {}
         self._mine: dict[str, Message] = {}  # what holds here
         self._changed: dict[str, None] = {}  # keys of what is to be told, in order
-        self._messages: deque[tuple[bytes, int | None]] = deque()
         self._told_as = 0  # the term under which all of this is told, as far as is known
         self._last_term = 0  # the term under which something was told last
         self._ended_term = 0  # a term that is over
         self._number = 0  # of the last thing told
-        self._batch: list[Outgoing] = []  # being told, or in doubt
         self._others = Others()
         self._same_address = SameAddress()
         self._seen: dict[int, int] = {}  # by terms, the last number
-        self._heard: dict[type[object], Callable[[Node, Any], None]] = {}
         self._watched: dict[type[object], Callable[[], None]] = {}
         self._wake = asyncio.Event()
         self._rung = False
-        self._next_telling = self._next_look = self._next_tallies = -math.inf
+        self._next_telling = self._next_look = self._next_clearing = -math.inf
+        self._looked = -math.inf
         self._turns = itertools.count()  # of the servers that newcomers are sent to
         self._failures = RepeatedFailure()
         self._not_understood = RepeatedFailure()
@@ -104,35 +92,18 @@ class Channel:
         self._changed[key] = None
         self._wake.set()
 
-    def keep_all(self, holding: Callable[[], Mapping[str, Message]]) -> Callable[[], None]:
+    def keep_all(self, holding: _Source) -> Callable[[], None]:
         """Announce what `holding` returns; return the function to call when that has changed.
 
         However often it changes, `holding` is called only when the others are about to be told.
         """
-        number = len(self._sources)
-        self._sources.append(holding)
 
         def changed() -> None:
-            self._outdated.add(number)
+            self._outdated[holding] = None
             self._wake.set()
 
         changed()
         return changed
-
-    def send(self, message: Message, to: int | None = None) -> bool:
-        """Send a message to all other servers, or the one with this term; it may get lost.
-
-        Return False if so many wait that it is not sent.
-        """
-        if len(self._messages) >= _MOST_WAITING:
-            return False
-        self._messages.append((encode(message), to))
-        self._wake.set()
-        return True
-
-    def on_message(self, kind: type[M], heard: Callable[[Node, M], None]) -> None:
-        """Call `heard` with every message of this kind, and its sender."""
-        self._heard[kind] = heard
 
     def on_change(self, kind: type[Message], changed: Callable[[], None]) -> None:
         """Call `changed` when what holds of this kind has changed."""
@@ -193,12 +164,12 @@ class Channel:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _begin(self, connection: Connection) -> None:
-        """Listen, and forget what was known: only what is in the database now holds."""
+        """Listen; what is in the database then is read anew."""
         connection.add_termination_listener(lambda _gone: self._wake.set())
         async with asyncio.timeout(_ANSWER_SECONDS):
             await connection.execute("SET synchronous_commit = off")
             await listen(connection, self._database, Signal.TOLD, self._ring)
-        self._next_tallies = -math.inf
+        self._looked = -math.inf
         self._told_as = 0  # the database may have lost what it was told
         self._rung = True
 
@@ -237,126 +208,83 @@ class Channel:
         term = self._term()
         if term is None or term == self._ended_term:
             return False
-        return bool(self._batch or self._outdated or self._changed or self._messages) or term != self._told_as
+        return bool(self._outdated or self._changed) or term != self._told_as
 
     # -- telling ------------------------------------------------------------------------------------
 
     async def _tell(self, connection: Connection) -> None:
-        """Send the others what has changed, as much as fits into one message."""
+        """Tell the others what has changed, as much as fits into one statement."""
         term = self._term()
         if term is None:
             return
         if term != self._told_as:
-            if term != self._last_term:  # what was said under another lease is over
-                self._batch = []
             # First what has changed: nothing is to be told of a table that has become private meanwhile.
             self._changed = dict.fromkeys((*self._changed, *self._mine))
             self._told_as = self._last_term = term
         self._ask_sources()
-        # What is in doubt: messages keep their numbers, so that nobody hears them twice, but of what held
-        # only what still holds is told again.
-        self._changed.update(dict.fromkeys(line.key for line in self._batch if line.key is not None))
-        self._batch = [line for line in self._batch if line.key is None] or list(self._next_batch())
-        if not self._batch:
+        if not (keys := list(self._changed)[:_TOLD_AT_ONCE]):
             return
+        lines = []
+        for key in keys:
+            del self._changed[key]
+            self._number += 1
+            message = self._mine.get(key)
+            lines.append((self._number, key, None if message is None else encode(message)))
         try:
-            await telling.tell(connection, term, self._batch)
+            await telling.tell(connection, term, lines)
         except asyncpg.ForeignKeyViolationError:
             self._ended_term = term  # the journal will have another one
-            return
-        self._batch = []
+        except BaseException:
+            self._changed = dict.fromkeys((*keys, *self._changed))  # in doubt: told again as it is then
+            raise
 
     def _ask_sources(self) -> None:
-        outdated, self._outdated = self._outdated, set()
-        for number in outdated:
-            before, now = self._from_sources.get(number, {}), self._sources[number]()
-            self._from_sources[number] = now
+        outdated, self._outdated = self._outdated, {}
+        for holding in outdated:
+            before, now = self._from_sources.get(holding, {}), holding()
+            self._from_sources[holding] = now
             for key in before.keys() - now.keys():
                 self.keep(key, None)
             for key, message in now.items():
                 self.keep(key, message)
 
-    def _next_batch(self) -> Iterator[Outgoing]:
-        for key in list(self._changed)[:_TOLD_AT_ONCE]:
-            del self._changed[key]
-            self._number += 1
-            message = self._mine.get(key)
-            yield Outgoing(self._number, key, None if message is None else encode(message))
-        room = _BYTES_AT_ONCE
-        while self._messages and room > 0:
-            body, target = self._messages.popleft()
-            room -= len(body)
-            self._number += 1
-            yield Outgoing(self._number, None, body, target)
-
     # -- looking ------------------------------------------------------------------------------------
 
     async def _look(self, connection: Connection) -> None:
-        """Hear what the others have told; now and then, make sure that nothing was missed."""
+        """Learn what the others have told since the last look, or all of it if that is long ago."""
         now, term = self._loop.time(), self._last_term
-        heard, tallies = [], None
-        if self.looks:
-            heard = await telling.news(connection, term, self._seen)
-            self._rung = self._rung or len(heard) == READ_AT_ONCE
-        if now >= self._next_tallies:
-            tallies = [tally for tally in await telling.tallies(connection) if tally.term != term]
-        self._others.know(await telling.nodes(connection))
-        self._same_address.look(self._others.nodes.values(), term, now)
+        anew = now > self._looked + _LONGEST_GAP
+        seen = {} if anew else dict(self._seen)
+        told: list[Told] = []
+        while len(told) < _MOST_READ:
+            news = await telling.news(connection, term, seen)
+            told += news
+            seen |= {each.term: each.number for each in news}
+            if len(news) < READ_AT_ONCE:
+                break
+        nodes = await telling.nodes(connection)
+        if now >= self._next_clearing and term:
+            self._next_clearing = now + _SECONDS_BETWEEN_CLEARINGS
+            await telling.forget_old(connection, term)
+        self._others.know(nodes, anew=anew)
+        self._same_address.look(nodes, term, now)
         # What a server has told goes with its lease.
-        self._seen = {term: last for term, last in self._seen.items() if term in self._others.nodes}
-        for told in heard:
-            self._take(told)
-        if tallies is not None:
-            await self._make_sure(connection, tallies)
-            if term:
-                await telling.forget_old(connection, term)
-            self._next_tallies = now + _SECONDS_BETWEEN_TALLIES
+        self._seen = {term: last for term, last in seen.items() if term in self._others.nodes}
+        for each in told:
+            if (node := self._others.nodes.get(each.term)) is not None:
+                message = None if each.body is None else self._understood(node, each.body)
+                self._others.put(each.term, each.key, message)
+        self._looked = now
         self.looks += 1
         kinds = self._others.changes()
         for kind, changed in self._watched.items():
             if kind in kinds:
                 self._call(changed)
 
-    async def _make_sure(self, connection: Connection, tallies: Sequence[Tally]) -> None:
-        """Read all that holds at the servers of which this one knows something else."""
-        if not self.looks:  # messages from before are not for this server
-            self._seen = {tally.term: tally.last for tally in tallies}
-        others = self._others
-        if terms := [term for term in others.differ(tallies) if term != self._last_term]:
-            held = await telling.holding(connection, terms)
-            for term in terms:
-                others.forget(term, others.keys(term) - {told.key for told in held if told.term == term})
-            for told in held:
-                if told.term in others.nodes and told.number != others.number(told.term, told.key or ""):
-                    self._put(told)
-
-    def _take(self, told: Told) -> None:
-        """Take in one thing that was told."""
-        if (node := self._others.nodes.get(told.term)) is None:
-            return
-        self._seen[told.term] = told.number
-        if told.key is not None:
-            self._put(told)
-            return
-        message = self._understood(node, told.body)
-        if isinstance(message, NodeQuestion) and told.age > SECONDS_OF_A_QUESTION:
-            return
-        if message is not None and type(message) in self._heard:
-            self._call(partial(self._heard[type(message)], node, message))
-
-    def _put(self, told: Told) -> None:
-        """Know that something holds at another server, or does no longer."""
-        key = told.key or ""
-        if told.body is None:
-            self._others.forget(told.term, [key])
-        else:
-            message = self._understood(self._others.nodes[told.term], told.body)
-            self._others.put(told.term, key, Known(told.number, message))
-
-    def _understood(self, node: Node, body: bytes | None) -> Message | None:
+    def _understood(self, node: Node, body: bytes) -> Message | None:
         """Return a message, None if it is not one that this server knows."""
         try:
-            return decode(body or b"")
+            return decode(body)
         except NotUnderstood as error:
             if (failures := self._not_understood.failed()) > 0:
                 log.warning(
@@ -365,10 +293,10 @@ class Channel:
                 )
             return None
 
-    def _call(self, told: Callable[[], None]) -> None:
-        """Deliver to this server what another has sent."""
+    def _call(self, changed: Callable[[], None]) -> None:
+        """Have this server take in what others have told."""
         try:
-            told()
+            changed()
         except Exception:
             # What another server tells, which may be another version, or a stranger, ends nothing here.
             if (failures := self._not_understood.failed()) > 0:

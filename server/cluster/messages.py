@@ -1,4 +1,4 @@
-"""What servers tell each other. What holds until it is told otherwise has a key (`channel`).
+"""What servers tell each other. Each of these holds until it is told otherwise (`channel`).
 
 Whoever reads this may be another version: a new field has a default, and what would mean something else gets
 another tag.
@@ -60,15 +60,21 @@ class Draining(Struct, frozen=True, tag_field="t", tag="draining"):
 
 
 class NodeQuestion(Struct, frozen=True, tag_field="t", tag="question"):
-    """What the host of one server asks another: a request of the admin socket."""
+    """What the host of one server asks others, as long as it waits: a request of the admin socket.
+
+    `by` and `to` are the terms of their leases, so that nobody answers it again under another one.
+    """
 
     number: Annotated[int, Meta(ge=1)]
     line: Annotated[bytes, Meta(max_length=QUESTION_BYTES)]
+    by: int
+    to: list[int]
 
 
 class AnswerPart(Struct, frozen=True, tag_field="t", tag="answer"):
-    """A part of the answer to a question of the server that it is sent to."""
+    """A part of the answer to the question with this number of the server with the term `to`."""
 
+    to: int
     number: Annotated[int, Meta(ge=1)]
     part: Annotated[int, Meta(ge=0, lt=ANSWER_PARTS)]
     parts: Annotated[int, Meta(ge=1, le=ANSWER_PARTS)]
@@ -76,9 +82,6 @@ class AnswerPart(Struct, frozen=True, tag_field="t", tag="answer"):
 
 
 Message: TypeAlias = PublicTable | PersonElsewhere | RemarkElsewhere | Draining | NodeQuestion | AnswerPart
-
-SECONDS_OF_A_QUESTION: Final = 10.0  # then who asked has given up, and it is not delivered any more
-
 
 MOST_BYTES: Final = 65_536
 
@@ -124,7 +127,5 @@ def _texts(message: Message) -> tuple[str, ...]:
             return (name,)
         case RemarkElsewhere(_, name, text):
             return name, text
-        case Draining():
-            return ()
-        case NodeQuestion() | AnswerPart():
-            return ()  # which the admin command makes fit to be shown
+        case Draining() | NodeQuestion() | AnswerPart():
+            return ()  # what servers answer, the admin command makes fit to be shown

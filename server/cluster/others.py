@@ -1,14 +1,14 @@
 """What holds at the other servers, as far as this one knows."""
 
 import logging
-from collections.abc import Iterable, Iterator, Set
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
 
 from protocol.limits import ADDRESS_LENGTH, ADDRESSES_TOLD
 from protocol.text import printable
 from server.cluster.messages import Message
 from server.logs import about
-from server.storage.postgresql.telling import Node, Tally
+from server.storage.postgresql.telling import Node
 
 M = TypeVar("M", bound=Message)
 
@@ -19,27 +19,20 @@ _SECONDS_BESIDE: Final = 10.0
 log = logging.getLogger(__name__)
 
 
-class Known(NamedTuple):
-    """One thing as it was told, under a number; None if this server does not understand it."""
-
-    number: int
-    message: Message | None
-
-
 class Others:
     """What the others have told that holds, by their terms and by keys; `nodes` are all servers, by terms."""
 
     def __init__(self) -> None:
         self.nodes: dict[int, Node] = {}
-        self._known: dict[int, dict[str, Known]] = {}
+        self._known: dict[int, dict[str, Message]] = {}
         self._changed: set[type[object]] = set()
 
     def holding(self, kind: type[M]) -> Iterator[tuple[Node, M]]:
         """Yield what holds of this kind, and at which server."""
         for term, known in self._known.items():
-            for each in known.values():
-                if isinstance(each.message, kind):
-                    yield self.nodes[term], each.message
+            for message in known.values():
+                if isinstance(message, kind):
+                    yield self.nodes[term], message
 
     def addresses(self, own: int) -> list[str]:
         """Return where clients reach the servers besides `own`, as many as they are told.
@@ -60,53 +53,21 @@ class Others:
         changed, self._changed = self._changed, set()
         return changed
 
-    def know(self, nodes: Iterable[Node]) -> None:
-        """Record which servers there are; what the departed ones announced no longer holds."""
+    def know(self, nodes: Iterable[Node], *, anew: bool) -> None:
+        """Record which servers there are; what departed ones told holds no longer, or `anew` nothing does."""
         self.nodes = {node.term: node for node in nodes}
-        for term in self._known.keys() - self.nodes.keys():
-            self.forget(term, self._known[term].keys())
-            del self._known[term]
+        for term in list(self._known):
+            if anew or term not in self.nodes:
+                self._changed.update(map(type, self._known.pop(term).values()))
 
-    def differ(self, tallies: Iterable[Tally]) -> list[int]:
-        """Return the terms of servers that have told something else than this one knows."""
-        told = {tally.term: (tally.count, tally.total) for tally in tallies}
-        return [
-            term for term in self.nodes if told.get(term, (0, 0)) != self._tally(self._known.get(term, {}))
-        ]
-
-    def keys(self, term: int) -> Set[str]:
-        """Return the keys of what is known of a server."""
-        return self._known.get(term, {}).keys()
-
-    def number(self, term: int, key: str) -> int:
-        """Return the number under which something was told, 0 if it is not known."""
-        known = self._known.get(term, {}).get(key)
-        return 0 if known is None else known.number
-
-    def put(self, term: int, key: str, known: Known) -> None:
-        """Know that this holds at a server."""
-        all_known = self._known.setdefault(term, {})
-        before = all_known.get(key)
-        if before is None and len(all_known) >= _MOST_FROM_ONE:
-            return
-        all_known[key] = known
-        if before is None or before.message != known.message:
-            self._note(before)
-            self._note(known)
-
-    def forget(self, term: int, keys: Iterable[str]) -> None:
-        """Know that nothing with these keys holds at a server any longer."""
-        all_known = self._known.get(term, {})
-        for key in list(keys):
-            self._note(all_known.pop(key, None))
-
-    def _note(self, known: Known | None) -> None:
-        if known is not None and known.message is not None:
-            self._changed.add(type(known.message))
-
-    @staticmethod
-    def _tally(known: dict[str, Known]) -> tuple[int, int]:
-        return len(known), sum(each.number for each in known.values())
+    def put(self, term: int, key: str, message: Message | None) -> None:
+        """Know that this holds at a server, or that nothing with this key does that is understood."""
+        known = self._known.setdefault(term, {})
+        before = known.pop(key, None)
+        if message is not None and len(known) < _MOST_FROM_ONE:
+            known[key] = message
+        if before != message:
+            self._changed |= {type(each) for each in (before, message) if each is not None}
 
 
 class SameAddress:

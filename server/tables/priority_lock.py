@@ -1,4 +1,4 @@
-"""A lock with two queues: a table's internal messages come before requests."""
+"""A lock with two queues: a table's own work comes before requests."""
 
 import asyncio
 from collections import deque

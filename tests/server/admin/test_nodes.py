@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -131,7 +132,7 @@ async def test_a_node_that_is_gone_at_once_has_stopped(
     async with node(database, tmp_path, "first"), shared_cluster(database) as cluster:
         async with cluster.node("stranger") as channel:
             gone = asyncio.Event()
-            channel.on_message(NodeQuestion, lambda *_: gone.set())
+            channel.on_change(NodeQuestion, gone.set)
             monkeypatch.setattr(cluster_service, "SECONDS", 0.2)
             await eventually_known(tmp_path / "first", 2)
             monkeypatch.setattr(cluster_service, "SECONDS", 3.0)
@@ -157,11 +158,13 @@ async def stranger(cluster: Cluster, line: bytes | None) -> AsyncIterator[None]:
 
     async with cluster.node("stranger") as channel:
 
-        def asked(node: Node, question: NodeQuestion) -> None:
-            if line is not None:
-                channel.send(AnswerPart(question.number, 0, 1, line), node.term)
+        def look() -> None:
+            for node, question in channel.holding(NodeQuestion):
+                if line is not None:
+                    key = f"answer:{node.term}:{question.number}"
+                    channel.keep(key, AnswerPart(node.term, question.number, 0, 1, line))
 
-        channel.on_message(NodeQuestion, asked)
+        channel.on_change(NodeQuestion, look)
         yield
 
 
@@ -251,23 +254,20 @@ async def eventually_known(data: Path, number: int) -> None:
 
 async def test_others_are_not_told_everything(database: str, tmp_path: Path) -> None:
     """No game, nothing that makes no sense, and nothing at all with --no-admin."""
-    answers: list[bytes] = []
+    numbers = itertools.count(1)
     async with shared_cluster(database) as cluster, cluster.node("stranger") as channel:
-        channel.on_message(AnswerPart, lambda _, answer: answers.append(answer.line))
 
         async def asked(name: str, line: bytes) -> str:
             await eventually(lambda: any(node.name == name for node in channel.nodes.values()))
             term = next(node.term for node in channel.nodes.values() if node.name == name)
-            async with asyncio.timeout(TIMEOUT):
-                while not answers:  # the server may not hear yet
-                    channel.send(NodeQuestion(1, line), term)
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(0.2):
-                            while not answers:  # noqa: ASYNC110 - it does not announce this
-                                await asyncio.sleep(0.02)
-            found = answers[0]
-            answers.clear()
-            error: str = json.loads(found)["error"]["code"]
+            question = NodeQuestion(next(numbers), line, channel.term, [term])
+            channel.keep("question", question)
+            await eventually(
+                lambda: question.number in {each.number for _, each in channel.holding(AnswerPart)}
+            )
+            channel.keep("question", None)
+            (answer,) = (each for _, each in channel.holding(AnswerPart) if each.number == question.number)
+            error: str = json.loads(answer.line)["error"]["code"]
             return error
 
         async with node(database, tmp_path, "first") as server, full_table(server.port, 2) as peers:
@@ -276,3 +276,20 @@ async def test_others_are_not_told_everything(database: str, tmp_path: Path) -> 
                 assert await asked("first", line) == "bad-request"
         async with node(database, tmp_path, "closed", admin=False):
             assert await asked("closed", b'{"v":1,"ask":{"do":"status"}}') == "node-closed"
+
+
+async def test_a_question_is_carried_out_once(database: str, tmp_path: Path, socket_folder: Path) -> None:
+    """Even if the connection is lost while it holds, so that it is read again."""
+    async with (
+        DatabaseRelay(database, socket_folder).running() as relay,
+        node(relay.url, tmp_path, "first") as server,
+        connected(server.port) as peer,
+        shared_cluster(database) as cluster,
+        cluster.node("stranger") as channel,
+    ):
+        term = next(node.term for node in channel.nodes.values() if node.name == "first")
+        for number, text in enumerate(("once", "again")):
+            line = json.dumps({"v": 1, "ask": {"do": "announce", "text": text}}).encode()
+            channel.keep(text, NodeQuestion(number + 1, line, channel.term, [term]))
+            assert await peer.until(Announced) == Announced(text)
+            relay.cut()

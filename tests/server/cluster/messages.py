@@ -62,8 +62,10 @@ def messages() -> st.SearchStrategy[Message]:
     )
     remarks = st.builds(RemarkElsewhere, st.integers(1, 2**31 - 1), names(), names(), times)
     numbers = st.integers(1, 2**40)
-    questions = st.builds(NodeQuestion, numbers, st.binary(max_size=100))
-    answers = st.builds(AnswerPart, numbers, st.integers(0, 63), st.integers(1, 64), st.binary(max_size=100))
+    questions = st.builds(NodeQuestion, numbers, st.binary(max_size=100), numbers, st.lists(numbers))
+    answers = st.builds(
+        AnswerPart, numbers, numbers, st.integers(0, 63), st.integers(1, 64), st.binary(max_size=100)
+    )
     kinds = tables, people, remarks, st.just(Draining()), questions, answers
     assert len(kinds) == len(get_args(Message))
     return st.one_of(*kinds)

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -15,7 +15,6 @@ from server.cluster.channel import Channel
 from server.cluster.messages import (
     MOST_BYTES,
     Message,
-    NodeQuestion,
     NotUnderstood,
     PersonElsewhere,
     PublicTable,
@@ -73,15 +72,6 @@ def tables(channel: Channel) -> dict[str, int]:
     return {told.summary.table: told.summary.taken for _node, told in channel.holding(PublicTable)}
 
 
-def hearing(told: list[tuple[str, int]]) -> Callable[[Node, RemarkElsewhere], None]:
-    """Return what takes note of who has sent which remarks."""
-
-    def heard(node: Node, remark: RemarkElsewhere) -> None:
-        told.append((node.name, remark.number))
-
-    return heard
-
-
 async def test_what_holds_is_known_until_it_ceases(database: str) -> None:
     """Also to a server that comes later, and whoever asked for it learns that it has changed."""
     async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
@@ -98,27 +88,6 @@ async def test_what_holds_is_known_until_it_ceases(database: str) -> None:
             assert tables(three) == {"AAAA": 2}
         assert tables(one) == {}
         assert {node.name for node, _table in two.holding(PublicTable)} == {"one"}
-
-
-async def test_messages_reach_all_or_the_one_they_are_for(database: str) -> None:
-    """In their order, with the name of the sender; and none that was sent before somebody came."""
-    async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
-        by_two: list[tuple[str, int]] = []
-        by_three: list[tuple[str, int]] = []
-        two.on_message(RemarkElsewhere, hearing(by_two))
-        one.send(REMARK)
-        await eventually(lambda: by_two == [("one", REMARK.number)])
-        async with shared.node("three") as three:
-            three.on_message(RemarkElsewhere, hearing(by_three))
-            for number in range(1, 4):
-                one.send(RemarkElsewhere(number, "Anna", "hello", 1.0))
-            one.send(RemarkElsewhere(4, "Anna", "hello", 1.0), to=shared.terms["two"])
-            three.send(RemarkElsewhere(5, "Bruno", "hello", 1.0))
-            await eventually(lambda: len(by_two) == 6 and len(by_three) == 3)
-        from_one = [("one", number) for number in range(1, 5)]
-        assert [each for each in by_two[1:] if each[0] == "one"] == from_one
-        assert ("three", 5) in by_two
-        assert by_three == from_one[:3]
 
 
 async def test_what_strangers_put_there_does_no_harm(database: str) -> None:
@@ -206,17 +175,16 @@ async def test_what_the_database_has_lost_is_told_anew(database: str, socket_fol
 
 
 async def test_what_was_missed_is_found(database: str) -> None:
-    """By comparing what is known with how much there is, now and then."""
+    """As by a server that was paused for so long that nobody tells any more what held before."""
     async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
         for code in ("AAAA", "BBBB"):
             one.keep(f"table:{code}", table(code))
         await eventually(lambda: tables(two) == {"AAAA": 1, "BBBB": 1})
         await shared.connection.execute("DELETE FROM told WHERE key = 'table:AAAA'")
         await shared.connection.execute("UPDATE told SET key = 'table:CCCC', number = number + 1")
-        two._seen[one.term] = 100
-        two._next_tallies = 0.0
+        two._looked -= 60
         two._ring("")
-        await eventually(lambda: two._others.keys(one.term) == {"table:CCCC"})
+        await eventually(lambda: two._others._known[one.term].keys() == {"table:CCCC"})
 
 
 async def test_what_no_longer_holds_is_not_told_again(database: str, socket_folder: Path) -> None:
@@ -232,29 +200,12 @@ async def test_what_no_longer_holds_is_not_told_again(database: str, socket_fold
         relay.requests = False
         one.keep("table:AAAA", table("AAAA"))
         one.keep("table:BBBB", table("BBBB"))
-        await eventually(lambda: bool(one._batch))
+        await eventually(lambda: bool(one._mine) and not one._changed)
         one.keep("table:AAAA", None)
         relay.cut()
         relay.requests = True
         await eventually(lambda: tables(two) == {"BBBB": 1})
         assert heard == [{"BBBB": 1}]
-
-
-async def test_a_question_that_comes_late_is_not_delivered(database: str) -> None:
-    """As to a server that slept: whoever asked has given up."""
-    heard: list[int] = []
-    async with cluster(database) as shared, shared.node("one") as one, shared.node("two") as two:
-        two.on_message(NodeQuestion, lambda _, question: heard.append(question.number))
-        await shared.connection.execute(
-            "INSERT INTO told (term, number, body, time)"
-            " VALUES ($1, 1, $2, clock_timestamp() - interval '1 minute')",
-            one.term,
-            encode(NodeQuestion(1, b"")),
-        )
-        one._number = 1
-        one.send(NodeQuestion(2, b""))
-        await eventually(lambda: bool(heard))
-        assert heard == [2]
 
 
 # -- what servers tell each other arrives as it was, and nothing else that arrives does any harm ---------
