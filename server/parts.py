@@ -19,6 +19,7 @@ from server.leaving import Leaving, SharedTables
 from server.net.access import Access
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection
+from server.net.listener import open_gateway
 from server.net.session import Clients, Session
 from server.storage.journal import Journal
 from server.storage.records import Records
@@ -165,8 +166,6 @@ class ServerParts:
         if self._config.gateway is None:
             yield ()
             return
-        from server.net.listener import open_gateway  # noqa: PLC0415 - few servers have one
-
         async with open_gateway(self._config.limits, self.connections, self.converse) as gateway:
             self._config.gateway(gateway.url, gateway.token)
             yield (gateway.server,)

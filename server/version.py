@@ -27,7 +27,7 @@ def module_process(module: str) -> tuple[list[str], dict[str, str]]:
 
 def install_command(extra: str) -> str:
     """Return the command that installs the packages of an extra where this program is installed."""
-    packaged = Path(__file__).is_relative_to("/usr/lib")  # see build_debian.py
+    packaged = Path(__file__).is_relative_to("/usr/lib/palatinus")  # see build_debian.py
     # Or a single file: see build_release.py.
     if packaged or getattr(sys, "frozen", False) or "_bootstrap" in sys.modules:
         return shlex.join(["pipx", "install", f"palatinus-{installed_version()}-py3-none-any.whl[{extra}]"])

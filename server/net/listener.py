@@ -85,7 +85,7 @@ async def websocket_server(
         return AcceptedConnection(
             connection,
             connection_limits,
-            tls=None if access.certificate is None else access.certificate.context,
+            context=None if access.certificate is None else access.certificate.context,
             handshakes=handshakes,
             proxies=access.proxies,
             limits=limits,

@@ -1,4 +1,7 @@
-"""The queue of what is to be stored: all that tables append during a commit goes into the next one."""
+"""The queue of what is to be stored: what tables append during a commit goes into the next one.
+
+How storage fares is observed, logged, and tried while nothing is stored.
+"""
 
 import asyncio
 import logging

@@ -1,6 +1,6 @@
 """What a table's journal holds: facts, appended and never changed; a table is the fold of its entries."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -226,9 +226,11 @@ def events_in(entry: Played | StoodIn) -> list[Event]:
     return whole_events(entry.events)
 
 
-def events_of(entries: Iterable[Entry]) -> list[Event]:
-    """Return the events of a game, hidden kinds included; raises BadMessage if an entry has other events."""
-    return [event for entry in entries if isinstance(entry, Played | StoodIn) for event in events_in(entry)]
+def events_of(entries: Iterable[Entry]) -> Iterator[Event]:
+    """Yield the events of a game, hidden kinds included; raises BadMessage if an entry has other events."""
+    for entry in entries:
+        if isinstance(entry, Played | StoodIn):
+            yield from events_in(entry)
 
 
 def whole_events(contents: Iterable[EventMap]) -> list[Event]:

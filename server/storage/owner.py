@@ -1,4 +1,4 @@
-"""Stored tables as their owner sees and changes them beside a server, wherever they are."""
+"""Stored tables as their owner, and a server at its start, look through them, wherever they are."""
 
 import enum
 import random
@@ -136,7 +136,7 @@ def foldable(entries: Sequence[Entry]) -> Sequence[Entry]:
     game: Game | None = None
     for number, entry in enumerate(entries):
         try:
-            events = events_of([entry])
+            events = list(events_of([entry]))
             if game is None and events:
                 game = Game(events, RandomChance(random.Random()))
             elif game is not None:

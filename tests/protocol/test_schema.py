@@ -66,9 +66,7 @@ def tags_of_valid(frames: Iterable[bytes], valid: Draft202012Validator) -> set[s
 
 def test_the_file_is_what_the_code_makes() -> None:
     """After a change of the messages, the command in the file's description makes it again."""
-    assert FILE.read_text(encoding="utf-8") == schema_text(), (
-        "run: python -m protocol.schema > docs/protocol.schema.json"
-    )
+    assert FILE.read_text(encoding="utf-8") == schema_text(), "run build_schema.py as it says"
     Draft202012Validator.check_schema(schema())
 
 

@@ -27,8 +27,9 @@ from server.app import running
 from server.config import Config
 from server.errors import StartError
 from server.logs import describe
-from server.net import access
-from server.net.access import Access, loaded
+from server.net import certificate
+from server.net.access import Access
+from server.net.certificate import load_certificate
 from tests.program import PROGRAM
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, eventually, peer_on_turn, play_on
@@ -268,7 +269,7 @@ async def test_what_is_wrong_with_a_certificate_is_told_in_words(tmp_path: Path)
         ((short, key), f"cannot use the certificate {short}: "),
     ):
         with pytest.raises(StartError) as error:
-            loaded(*options)
+            load_certificate(*options)
         assert told in str(error.value)
     code, said = await refused_to_start("--memory", "--tls-cert", str(cert), "--tls-key", str(encrypted))
     assert (code, said.count("\n")) == (2, 1)
@@ -281,11 +282,11 @@ def test_a_certificate_for_clients_and_a_slow_key_are_told(
 ) -> None:
     """It serves, but no client accepts it; or each handshake takes long."""
     caplog.set_level(logging.WARNING)
-    monkeypatch.setattr(access, "_SLOW_RSA", 2048)
+    monkeypatch.setattr(certificate, "_SLOW_RSA", 2048)
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=x"]
     openssl(*words, "-addext", "extendedKeyUsage=clientAuth", "-keyout", str(key), "-out", str(cert))
-    assert loaded(cert, key).ends is None
+    assert load_certificate(cert, key).ends is None
     slow, refused = caplog.records
     assert describe(slow) == f"the certificate's key is slow: file={cert} bits=2048"
     assert refused.getMessage() == "clients refuse the certificate"

@@ -31,7 +31,7 @@ class AcceptedConnection(asyncio.Protocol):
     connection: LimitedConnection
     connection_limits: ConnectionLimits
     _: KW_ONLY
-    tls: ssl.SSLContext | None
+    context: ssl.SSLContext | None
     handshakes: FairThread[bool]
     proxies: TrustedProxies
     limits: Limits
@@ -61,7 +61,7 @@ class AcceptedConnection(asyncio.Protocol):
             transport.abort()
             return
         self._header_awaited = self.proxies.header and self.proxies.trusts(remote_of(transport).address)
-        if self._header_awaited or self.tls is not None:
+        if self._header_awaited or self.context is not None:
             self._deadline = self._loop.call_later(self.limits.hello_seconds, transport.abort)
         else:
             self._hand_over()
@@ -107,7 +107,7 @@ class AcceptedConnection(asyncio.Protocol):
                 return
         self._header_awaited = False
         del self._early[: header.size]
-        if self.tls is None:
+        if self.context is None:
             self._hand_over()
         else:
             self._shake_hands()
@@ -129,8 +129,8 @@ class AcceptedConnection(asyncio.Protocol):
     def _stepped(self, data: bytes) -> bool:
         """Do a step of the handshake, in the thread for that; return whether it is complete."""
         if self._tls is None:
-            assert self.tls is not None  # noqa: S101 - it is TLS that is spoken
-            self._tls = Tls(self.tls, self._transport, self.limits, self._loop)
+            assert self.context is not None  # noqa: S101 - it is TLS that is spoken
+            self._tls = Tls(self.context, self._transport, self.limits, self._loop)
         return self._tls.shake_hands(data)
 
     def _go_on(self, step: "asyncio.Future[bool]") -> None:

@@ -1,4 +1,4 @@
-"""Where the database is, and how to connect to it: every wait has a time-out, and no password is shown."""
+"""Where the database is, and how to connect to it and hear its signals; no password is shown."""
 
 import asyncio
 import contextlib

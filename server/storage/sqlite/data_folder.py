@@ -56,6 +56,7 @@ class DataFolder(OwnersTables):
 
     def check(self) -> Check:
         """Look at every table closely; raises JournalError if the file cannot be used at all."""
+        refuse_during_salvage(self._path)
         findings = inspected(self.data, closely=True)
         return Check(findings.faults, [CheckedTable.of(verdict) for verdict in findings.verdicts])
 
@@ -69,12 +70,12 @@ class DataFolder(OwnersTables):
             raise self._damaged(reason_of(error)) from error
 
     def _check_files(self) -> None:
-        """Raise JournalError if anything is damaged that no server has set aside yet."""
+        """Raise JournalError if anything is damaged that no server has set aside yet, or half salvaged."""
+        refuse_during_salvage(self._path)
         if faults := inspected(self.data).faults:
             raise self._damaged("; ".join(map(str, faults)))
 
     def _change(self, _codes: Sequence[str], make: Callable[[], Operation[Outcome]]) -> Outcome:
-        refuse_during_salvage(self._path)
         self._check_files()
         try:
             with (

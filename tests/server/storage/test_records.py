@@ -1,5 +1,6 @@
 """Records of finished games that could not be written immediately: each is written later, and once."""
 
+import asyncio
 import contextlib
 import random
 from pathlib import Path
@@ -7,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from engine.record import replayed
+from protocol.messages import StartGame
 from server.app import Running, running
 from server.config import Config
 from server.failures import Tasks
+from server.storage.entries import Ended, Opened, Played
 from server.storage.journal import NoJournal
 from server.storage.operations import records_due
 from server.storage.records import RETRY_SECONDS, Records, write_record
+from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import connected
 from server.storage.sqlite.ledger import carry_out
 from tests.server.manual_clock import ManualClock
@@ -136,6 +140,22 @@ async def test_a_time_that_makes_no_sense_costs_one_record(
         records = Records(tmp_path, None, NoJournal(), tasks, ManualClock())
         records.game_over("ONCE", (), ("Anna", "Bruno"), 2**60)
     assert "the record could not be written" in caplog.text
+
+
+def test_an_archived_game_that_cannot_be_read_costs_one_record(tmp_path: Path) -> None:
+    """A later version of the program may have written it."""
+    seated, ended = Opened(2, random_layout=False, starting=None), Ended()
+
+    async def write_missing() -> None:
+        journal = SqliteJournal(tmp_path / "data")
+        async with Tasks() as tasks:
+            await journal.append_last("BADD", 0, [seated, Played(0, StartGame(1), [{"t": "new"}]), ended], 5)
+            await journal.append_last("GOOD", 0, [seated, ended], 6)
+            await Records(tmp_path, None, journal, tasks, ManualClock()).write_missing()
+        await journal.close()
+
+    asyncio.run(write_missing())
+    assert [path.name[-8:] for path in tmp_path.glob("*.txt")] == ["GOOD.txt"]
 
 
 async def test_a_record_that_fails_keeps_no_other_from_being_written(
