@@ -83,7 +83,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
         tasks = await parts.enter_async_context(Tasks())
         server = ServerParts(config, access, journal, tasks, fresh, ends=parts, stop=stop)
         await server.lobby.registry.restore(kept)
-        server.share_tables(stop.set)
+        server.share_tables()
         sockets = [
             await parts.enter_async_context(
                 websocket_server(listener, access, config.limits, server.connections, server.converse)

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final
 
 from engine.game import RandomChance
@@ -29,6 +29,7 @@ _TABLES_AT_ONCE: Final = 4
 _MOST_SECONDS: Final = 8.0  # what is left then is taken up by others when the lease is given up
 
 
+@dataclass(eq=False, repr=False)
 class SharedTables:
     """The `TableHolder` of a server with this lobby; `stop` stops the server.
 
@@ -36,39 +37,32 @@ class SharedTables:
     `other_addresses` returns where the other servers are.
     """
 
-    def __init__(
-        self,
-        lobby: Lobby,
-        journal: Journal,
-        chances: Iterator[RandomChance],
-        *,
-        stop: Callable[[], None],
-        write_records: Callable[[], None],
-        other_addresses: Callable[[], Sequence[str]],
-    ) -> None:
-        self._lobby = lobby
-        self._journal = journal
-        self._chances = chances
-        self.stop = stop
-        self._write_records = write_records
-        self._other_addresses = other_addresses
-        self.give_up = lobby.give_up
-        self.speak_again = lobby.tell_states
+    lobby: Lobby
+    journal: Journal
+    chances: Iterator[RandomChance]
+    _: KW_ONLY
+    stop: Callable[[], None]
+    write_records: Callable[[], None]
+    other_addresses: Callable[[], Sequence[str]]
+
+    def __post_init__(self) -> None:
+        self.give_up = self.lobby.give_up
+        self.speak_again = self.lobby.tell_states
 
     def send_on(self) -> None:
-        if self._other_addresses():
-            self._lobby.send_on()
+        if self.other_addresses():
+            self.lobby.send_on()
 
     async def take_up(self, tables: Mapping[str, Sequence[Entry]]) -> None:
         """Go on with tables that are this server's now, with their clocks as after a restart."""
         kept = {}
         for code, entries in tables.items():
             with contextlib.suppress(TableDamaged):
-                kept[code] = await folded(self._journal, code, entries, next(self._chances))
+                kept[code] = await folded(self.journal, code, entries, next(self.chances))
             await asyncio.sleep(0)  # the tables that are here already go on, and the lease
-        await self._lobby.registry.restore(kept)
+        await self.lobby.registry.restore(kept)
         if any(state.stage == "over" for state in kept.values()):
-            self._write_records()
+            self.write_records()
 
 
 @dataclass(eq=False, repr=False)

@@ -2,13 +2,13 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final
 
 from websockets.asyncio.server import Server
 
 from engine.game import Game, RandomChance
-from protocol.messages import Stopping
 from server.announcing import Announcing
 from server.config import Config, Pages
 from server.conversation import Conversation
@@ -33,87 +33,81 @@ if TYPE_CHECKING:
 _SECONDS_BETWEEN_WARNINGS: Final = 86_400.0  # that the certificate ends
 
 
+@dataclass(eq=False, repr=False)
 class ServerParts:
     """The parts of one server: those that wait for something run as `tasks`, and all end with `ends`."""
 
-    def __init__(
-        self,
-        config: Config,
-        access: Access,
-        journal: Journal,
-        tasks: Tasks,
-        fresh: Iterator[RandomChance],
-        *,
-        ends: contextlib.AsyncExitStack,
-        stop: asyncio.Event,
-    ) -> None:
+    config: Config
+    access: Access
+    journal: Journal
+    tasks: Tasks
+    fresh: Iterator[RandomChance]
+    _: KW_ONLY
+    ends: contextlib.AsyncExitStack
+    stop: asyncio.Event
+
+    def __post_init__(self) -> None:
+        config, tasks = self.config, self.tasks
         self.counts = Counts()
-        self.clients = Clients(self._news)
-        self.drain = Drain(
-            config.timers(),
-            clients=self.clients,
-            games_run=self._games_run,
-            stop=stop.set,
-            changed=self._drain_changed,
-        )
-        ends.callback(self.drain.close)
-        self._ends = ends
-        self._announcing: Announcing | None = None
-        self._leaving: Leaving | None = None
         self.lobby = Lobby(
             config,
-            journal,
+            self.journal,
             tasks,
-            chances=fresh,
+            chances=self.fresh,
             counts=self.counts,
             on_game_over=self._on_game_over,
             stopping=self._stopping,
         )
-        ends.callback(self.lobby.close)
+        self.ends.callback(self.lobby.close)
+        self.clients = Clients(lambda: self.drain.news())  # noqa: PLW0108 - which needs the clients itself
+        self.drain = Drain(
+            config.timers(),
+            clients=self.clients,
+            games_run=self.lobby.games_run,
+            stop=self.stop.set,
+            changed=self._drain_changed,
+        )
+        self.ends.callback(self.drain.close)
+        self._announcing: Announcing | None = None
+        self._leaving: Leaving | None = None
         self.connections = ConnectionLimits(config.limits)
-        self._access = access
-        self._timers = config.timers()
         self.channel: Channel | None = None  # to the servers that use the same journal
-        self._fresh = fresh
         self._records: Records | None = None
         if config.records is not None:
-            self._records = Records(config.records, config.most_records, journal, tasks, self._timers)
-            ends.callback(self._records.close)
-        self._config = config
-        self._journal = journal
-        self._tasks = tasks
+            self._records = Records(config.records, config.most_records, self.journal, tasks, config.timers())
+            self.ends.callback(self._records.close)
         if config.watched:
-            self._begin_watching(journal)
+            self._begin_watching()
         self._site = None if config.pages is None else self._shown_site(config.pages)
         self._write_missing_records()
         self._warn_daily()
-        ends.callback(self._warn_no_more)
+        self.ends.callback(self._warn_no_more)
 
     def _write_missing_records(self) -> None:
         if self._records is not None:
-            self._tasks.start(self._records.write_missing(), "writing records")
+            self.tasks.start(self._records.write_missing(), "writing records")
 
-    def share_tables(self, stop: Callable[[], None]) -> None:
+    def share_tables(self) -> None:
         """Keep what is this server's, and take up what is nobody's, if others use the journal too."""
-        if self._config.database is not None:
+        if self.config.database is not None:
             from server.cluster.channel import Channel  # noqa: PLC0415 - few servers have one
             from server.storage.postgresql.database import Database  # noqa: PLC0415
             from server.storage.postgresql.journal import PostgresJournal  # noqa: PLC0415
 
-            journal = self._journal
+            journal = self.journal
             assert isinstance(journal, PostgresJournal)  # noqa: S101 - that is where the database is
             holder = SharedTables(
                 self.lobby,
                 journal,
-                self._fresh,
-                stop=stop,
+                self.fresh,
+                stop=self.stop.set,
                 write_records=self._write_missing_records,
                 other_addresses=self._other_addresses,
             )
-            self.channel = Channel(Database(self._config.database), lambda: journal.term)
+            self.channel = Channel(Database(self.config.database), lambda: journal.term)
             self.lobby.share(self.channel, self.channel.address_for_newcomers)
-            self._ends.callback(self._tasks.keep(lambda: journal.keep(holder), "keeping the lease").cancel)
-            self._ends.callback(self._tasks.keep(self.channel.run, "hearing other servers").cancel)
+            self.ends.callback(self.tasks.keep(lambda: journal.keep(holder), "keeping the lease").cancel)
+            self.ends.callback(self.tasks.keep(self.channel.run, "hearing other servers").cancel)
             self._leaving = Leaving(self.lobby, self.clients, journal)
 
     async def leave(self) -> None:
@@ -123,10 +117,10 @@ class ServerParts:
 
     def announce_at(self, address: str, port: int) -> None:
         """Announce the server on the network if configured; the address is the one it listens on."""
-        config = self._config
+        config = self.config
         if config.announce is not None:
             self._announcing = Announcing(
-                config.announce, self._tasks, host=address, port=port, tls=config.tls_cert is not None
+                config.announce, self.tasks, host=address, port=port, tls=config.tls_cert is not None
             )
             self._announce_unless_draining()
 
@@ -144,15 +138,15 @@ class ServerParts:
             return
         connection.request.headers.clear()  # 2 KiB that nobody reads any more
         connection.response = None
-        session = Session(connection, remote, self._tasks, self._config.limits.outgoing_bytes, self.counts)
+        session = Session(connection, remote, self.tasks, self.config.limits.outgoing_bytes, self.counts)
         conversation = Conversation(
             connection,
             session,
             self.lobby,
             self.clients,
-            access=self._access,
-            limits=self._config.limits,
-            levels=tuple(self._config.brains),
+            access=self.access,
+            limits=self.config.limits,
+            levels=tuple(self.config.brains),
             other_addresses=self._other_addresses,
         )
         await conversation.run()
@@ -163,11 +157,11 @@ class ServerParts:
     @contextlib.asynccontextmanager
     async def entered_by_gateway(self) -> AsyncIterator[tuple[Server, ...]]:
         """Accept a program that connects for others until the context ends, if so configured."""
-        if self._config.gateway is None:
+        if self.config.gateway is None:
             yield ()
             return
-        async with open_gateway(self._config.limits, self.connections, self.converse) as gateway:
-            self._config.gateway(gateway.url, gateway.token)
+        async with open_gateway(self.config.limits, self.connections, self.converse) as gateway:
+            self.config.gateway(gateway.url, gateway.token)
             yield (gateway.server,)
 
     @contextlib.asynccontextmanager
@@ -180,9 +174,9 @@ class ServerParts:
         from server.admin.service import AdminService  # noqa: PLC0415
 
         service = AdminService(
-            self._config,
+            self.config,
             port,
-            journal=self._journal,
+            journal=self.journal,
             lobby=self.lobby,
             clients=self.clients,
             connections=self.connections,
@@ -194,38 +188,38 @@ class ServerParts:
                 from server.admin.cluster_service import ClusterService  # noqa: PLC0415 - few servers have one
 
                 here = None if endpoint is None else service
-                cluster = ClusterService(here, self.channel, self._leaving.journal, self.lobby, self._tasks)
+                cluster = ClusterService(here, self.channel, self._leaving.journal, self.lobby, self.tasks)
                 stack.callback(cluster.close)
                 do = cluster.do
             if endpoint is not None:
-                await stack.enter_async_context(admin_server(endpoint, self._tasks, do))
+                await stack.enter_async_context(admin_server(endpoint, self.tasks, do))
             yield
 
     def renew(self, access: Access) -> None:
         """Use another certificate and password from the next connection on; nobody is disconnected."""
-        self._access.renew(access)
+        self.access.renew(access)
         self._warn_no_more()
         self._warn_daily()
 
     def _warn_daily(self) -> None:
-        self._access.warn()
-        self._next_warning = self._timers.call_later(_SECONDS_BETWEEN_WARNINGS, self._warn_daily)
+        self.access.warn()
+        self._next_warning = self.config.timers().call_later(_SECONDS_BETWEEN_WARNINGS, self._warn_daily)
 
     def _warn_no_more(self) -> None:
         self._next_warning.cancel()
 
-    def _begin_watching(self, journal: Journal) -> None:
+    def _begin_watching(self) -> None:
         from server.metrics import Gauges  # noqa: PLC0415 - Prometheus' library takes long to load
 
         gauges = Gauges(
             self.counts,
-            journal,
+            self.journal,
             self.connections,
             self.lobby,
-            access=self._access,
+            access=self.access,
             drain=self.drain,
             takes_tables=lambda: self._stopping() is None,
-            data=self._config.journal_folder,
+            data=self.config.journal_folder,
         )
         self.connections.pages = {
             "/healthz": gauges.health,
@@ -233,7 +227,7 @@ class ServerParts:
             "/readyz": gauges.ready,
             "/metrics": gauges.metrics,
         }
-        self._ends.callback(self._tasks.start(gauges.watch_the_loop(), "watching the event loop").cancel)
+        self.ends.callback(self.tasks.start(gauges.watch_the_loop(), "watching the event loop").cancel)
 
     def _shown_site(self, pages: Pages) -> "Site":
         from server.web.site import Site  # noqa: PLC0415 - a game against bots starts without it
@@ -242,18 +236,14 @@ class ServerParts:
             pages,
             self.lobby,
             self.clients,
-            access=self._access,
-            limits=self._config.limits,
-            tasks=self._tasks,
+            access=self.access,
+            limits=self.config.limits,
+            tasks=self.tasks,
             counts=self.counts,
         )
         self.connections.site = site
-        self._ends.callback(site.close)
+        self.ends.callback(site.close)
         return site
-
-    def _news(self) -> Stopping | None:
-        """Return what a newcomer has to know; a method, because the drain needs the clients itself."""
-        return self.drain.news()
 
     def _drain_changed(self) -> None:
         if self.channel is not None:
@@ -276,9 +266,6 @@ class ServerParts:
             return None
         address = None if self.channel is None else self.channel.address_for_newcomers()
         return {"seconds": left} if address is None else {"seconds": left, "address": address}
-
-    def _games_run(self) -> bool:
-        return self.lobby.games_run()
 
     def _on_game_over(self, code: str, game: Game, names: Sequence[str], ended: int) -> None:
         self.counts.games += 1

@@ -158,11 +158,9 @@ class Transaction:
         holders = self.rows.locks.get((table, key), {})
         return all(other is self or held + how <= Lock.DELETE for other, held in holders.items())
 
-    def insert(self, table: str, row: Row, *, or_nothing: bool = False) -> None:
+    def insert(self, table: str, row: Row) -> None:
         key = _KEYS[table](row)
         self.lock(table, key)
-        if or_nothing and self.get(table, key) is not None:
-            return
         unique = self._lock_unique(table, row)
         if self.get(table, key) is not None or (unique and self.all(table, **unique)):
             raise refusal("23505", "duplicate key", table=table)
