@@ -38,7 +38,10 @@ def brain_after(name: str, choose: Brain, view: View) -> Brain:
     try:
         after: Brain | None = game_over(view)
     except (Exception, SystemExit) as error:  # whatever the brain's own code raises
-        raise brain_failure(name, choose, error) from error
+        raise brain_failure(name, game_over, error) from error
+    if after is not None and not callable(after):
+        text = _("The brain {name} returned {what} from game_over instead of a brain.")
+        raise BrainFailed(text.format(name=name, what=reprlib.repr(after)))
     return choose if after is None else after
 
 

@@ -300,7 +300,7 @@ def _to_come(view: View, filling: float) -> Odds:
     return Odds(*(max(0.0, counts[kind]) * scale for kind in Kind))
 
 
-# What keeping a piece in hand is worth. Measured, not derived: see `client.bots.greedy`.
+# What keeping a piece in hand is worth. Measured, not derived.
 _KEPT: Final = {Kind.MERCHANT: 0.0, Kind.FARMER: 0.0, Kind.SOLDIER: 1.5}
 
 

@@ -213,6 +213,7 @@ class _Bot:
         self._held: HeldSeat | None = None
 
     async def open(self, options: BotOptions) -> str:
+        self._known = []
         seated = await self._asked_until_stored(
             lambda: self.connection.ask(
                 messages.OpenTable(
@@ -233,6 +234,7 @@ class _Bot:
 
         If a seat is kept for this bot, it is taken again.
         """
+        self._known = []
         if (held := self._kept(table)) is not None:
             token = held.token
             await self._asked_until_stored(lambda: self.connection.ask(messages.Resume(NEW, table, token)))

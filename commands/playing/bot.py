@@ -18,8 +18,8 @@ def add_bot(bot: argparse.ArgumentParser) -> None:
     meaning = _("a table's code; without one, the bots open a new table")
     bot.add_argument("table", nargs="?", type=table_code, help=meaning)
     meaning = _(
-        "a level ({levels}), random, greedy (default), search, search:SIMULATIONS, or your own as "
-        "module:attribute; with several, the bots take them in turn"
+        "a level ({levels}), random, greedy (default), search, bluffer, gambler, liar, search:SIMULATIONS, "
+        "liar:SIMULATIONS, or your own as module:attribute; with several, the bots take them in turn"
     ).format(levels=", ".join(level.name for level in LEVELS))
     bot.add_argument("--brain", default="greedy", metavar="BRAIN[,BRAIN...]", help=meaning)
     for name, usual, meaning in (

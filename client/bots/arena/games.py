@@ -155,11 +155,15 @@ class GameOutcome:
 
 
 class GameFailed(Exception):
-    """A brain failed in game `number`; the text says which and where, and `record` is the game so far."""
+    """A brain failed in game `number`; the text says which and where, and `record` is the game so far.
+
+    The games of its series before it have these outcomes.
+    """
 
     def __init__(self, number: int, text: str, record: str) -> None:
         super().__init__(number, text, record)
         self.number, self.text, self.record = number, text, record
+        self.outcomes: list[GameOutcome] = []
 
 
 @dataclass(slots=True)
@@ -214,10 +218,15 @@ def play(schedule: Schedule, pairing: Pairing, language: str, records: bool) -> 
     players = [
         Player(name, _choice(name), schedule.chance_of(pairing, seat)) for seat, name in enumerate(names)
     ]
-    return [
-        _play(schedule, pairing, players, rematch, language=language, records=records)
-        for rematch in range(schedule.series)
-    ]
+    outcomes: list[GameOutcome] = []
+    try:
+        for rematch in range(schedule.series):
+            outcome = _play(schedule, pairing, players, rematch, language=language, records=records)
+            outcomes.append(outcome)
+    except GameFailed as failed:
+        failed.outcomes = outcomes
+        raise
+    return outcomes
 
 
 def _play(
@@ -307,6 +316,10 @@ async def play_all(
                     limiter=limiter,
                     lost=functools.partial(lost, pairing.number),
                 )
+            except GameFailed as failed:
+                for outcome in failed.outcomes:
+                    finished(outcome)
+                raise
             except ProcessesLost as error:
                 text = _("The process that played game {number} ended, {n} times in a row.")
                 raise GameNotPlayed(text.format(number=pairing.number, n=ATTEMPTS)) from error

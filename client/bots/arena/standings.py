@@ -1,7 +1,8 @@
 """What games of an arena come to: outcomes, ratings and standings, as tables for people and as JSON.
 
 The model is Plackett and Luce's, updated game by game (Weng and Lin, "A Bayesian Approximation Method for
-Online Ranking", JMLR 12, 2011). A brain does not change, so unlike a person's its rating only gets surer.
+Online Ranking", JMLR 12, 2011). A brain learns at most within
+a series, so unlike a person's its rating only gets surer.
 """
 
 import itertools

@@ -1,7 +1,7 @@
 """Worlds: what a seat cannot see, filled in at random so that it agrees with all that is public.
 
 A people's wolves of unknown kind are some of the wolf pieces that its seat was dealt (R3.5, R4.2). Without
-more knowledge any of them are as likely; `motives` and `Worlds.infer` make those likelier that are better for
+more knowledge any of them are as likely; `gains` and `Worlds.infer` make those likelier that are better for
 their owner, because players choose what helps them.
 
 What an owner could hope for when a wolf was placed suggests its kind: a player who looks at least one move

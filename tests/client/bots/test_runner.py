@@ -375,6 +375,27 @@ async def test_bots_learn_from_a_game_for_the_next_one_with_the_same_players(
     assert numbers == expected
 
 
+async def test_bots_begin_anew_at_each_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Players of the same names there may be others."""
+    numbers = []
+
+    @dataclass(frozen=True)
+    class Learner:
+        number: int = 0
+
+        def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
+            return at_random(view, legal, rng)
+
+        def game_over(self, _view: View) -> "Learner":
+            numbers.append(self.number)
+            return Learner(self.number + 1)
+
+    monkeypatch.setattr(brains, "BRAINS", {"learner": NamedBrain("learner", Learner(), "")})
+    async with running(Config()) as server:
+        assert (await run_to_the_end(options(server, brains=("learner",), seats=2, games=2)))[0] == 0
+    assert numbers == [0] * 4
+
+
 async def test_a_game_goes_on_after_its_bots_ended_with_the_server(tmp_path: Path) -> None:
     """When it is hosted again, the server's own bots play it to the end."""
     config = Config(data=tmp_path, limits=Limits(stand_in_seconds=0.0))

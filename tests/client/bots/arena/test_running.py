@@ -206,7 +206,19 @@ learner = Learner(0)
 """
 
 
-def test_brains_learn_from_the_end_of_a_game() -> None:
+async def test_a_failure_late_in_a_series_keeps_its_earlier_games(module: Callable[[str], Path]) -> None:
+    written = module("").parent / "brainy.py"
+    with written.open("a", encoding="utf-8") as file:
+        file.write(LEARNER.replace("return next(", "return self.games < 2 and next("))
+    outcomes: list[GameOutcome] = []
+    schedule = Schedule(("brainy:learner", "random"), 2, 1, seed=5, random_layout=True, series=3)
+    with pytest.raises(GameFailed) as failed:
+        await play_all(schedule, 1, outcomes.append, again)
+    assert failed.value.number == 3
+    assert [outcome.number for outcome in outcomes] == [1, 2]
+
+
+def test_brains_learn_from_the_end_of_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those with a method for it see what their seat sees then, and may be another brain in the next game."""
     seen: list[View] = []
 
@@ -234,4 +246,15 @@ def test_brains_learn_from_the_end_of_a_game() -> None:
 
     players[0].choose = Failing()
     with pytest.raises(BrainFailed, match=r"test_running.py, line \d+: KeyError: "):
+        played(begun(2, rng, random_layout=True), players)
+
+    class Wordy(Learner):
+        def game_over(self) -> str:  # type: ignore[override]
+            return "well played"
+
+    players[0].choose = Wordy()
+    with pytest.raises(BrainFailed, match=r"test_running.py, line \d+: TypeError: "):
+        played(begun(2, rng, random_layout=True), players)
+    monkeypatch.setattr(Wordy, "game_over", lambda _self, _view: "well played")
+    with pytest.raises(BrainFailed, match="returned 'well played' from game_over instead of a brain"):
         played(begun(2, rng, random_layout=True), players)
