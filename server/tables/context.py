@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from engine.pieces import Seat
 from protocol.messages import PauseSummary, SaidBefore, SeatSummary, TableState
-from server.config import Limits
+from server.config import Limits, Timers
 from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
+from server.failures import Tasks
 from server.net.session import Session
 from server.rate_limits import RateLimiter
 from server.storage.entries import Clocked, Entry, GivenToBot, SaidReady
@@ -44,11 +45,13 @@ class TableContext:
     counts: Counts
     stand_in: StandIn
     rates: Rates
-    deadlines: Deadlines
     owner: TableOwner
+    timers: Timers
+    tasks: Tasks
     shares_draws: bool  # whether games draw from what the clients add, so that all can check it
-    away_too_long: Callable[[Seat], Coroutine[Any, Any, None]]  # as the policy finds
-    stand_in_moves: Callable[[int], Coroutine[Any, Any, None]]  # in the turn after so many events
+    deadlines: Deadlines = field(init=False)
+    away_too_long: Callable[[Seat], Coroutine[Any, Any, None]] = field(init=False)  # as the policy finds
+    stand_in_moves: Callable[[int], Coroutine[Any, Any, None]] = field(init=False)  # after so many events
     audience: Audience = field(default_factory=Audience)
     talk: Talk = field(default_factory=Talk)
     policy: AbsencePolicy = field(init=False)
@@ -62,16 +65,16 @@ class TableContext:
 
     def __post_init__(self) -> None:
         self._states = RateLimiter(self.limits.states_at_once, _STATES_PER_SECOND)
-        self.policy = self._new_policy()
 
     def begin_policy(self) -> None:
         """Start the absence policy: with a game, after a restart, or because it was changed."""
         self.policy.stop()
-        self.policy = self._new_policy()
+        self.policy = self.new_policy()
         if self._stopped:  # a game may begin even now, and its players are told how long they have
             self.policy.stop()
 
-    def _new_policy(self) -> AbsencePolicy:
+    def new_policy(self) -> AbsencePolicy:
+        """Return an absence policy that begins now."""
         return AbsencePolicy(
             self.state,
             self.audience.seated,

@@ -36,6 +36,7 @@ from server.refusal import Refusal
 from server.storage.entries import BotSeated, Changed, Entry, Hosted, Kept, Opened, PeopleChosen, Taken
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
+from server.tables.context import TableContext
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.rates import Rates
 from server.tables.registry.public_tables import PublicTables
@@ -352,17 +353,19 @@ class Lobby:
 
     def _new_table(self, code: str, state: PersistentState) -> Table:
         table = Table(
-            code,
-            state,
-            self._journal,
-            self._config.limits,
-            self._counts,
-            stand_in=self._stand_in,
-            rates=self._rates,
-            owner=self,
-            timers=self._timers,
-            tasks=self._tasks,
-            shares_draws=self._config.seed is None,
+            TableContext(
+                code,
+                state,
+                self._journal,
+                self._config.limits,
+                self._counts,
+                self._stand_in,
+                self._rates,
+                self,
+                self._timers,
+                self._tasks,
+                shares_draws=self._config.seed is None,
+            )
         )
         if self._stopped:
             table.stop()

@@ -27,28 +27,21 @@ from protocol.messages import (
     Turn,
     Watch,
 )
-from server.config import Limits, Timers
-from server.counts import Counts
 from server.errors import JournalError, TableLost
-from server.failures import Tasks
 from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Forgotten
-from server.storage.journal import Journal
 from server.tables.absence.deadlines import Deadlines, Due, Work
-from server.tables.absence.stand_in import StandIn
 from server.tables.context import TableContext
 from server.tables.game.game_start import GameStart
 from server.tables.game.moves import Moves
 from server.tables.game.pauses import Pauses
-from server.tables.owner import TableOwner
 from server.tables.priority_lock import PriorityLock
-from server.tables.rates import Rates
 from server.tables.requests import Requests
 from server.tables.seats.seat_admission import SeatAdmission
-from server.tables.state.persistent_state import PersistentState, Player
+from server.tables.state.persistent_state import Player
 from server.tables.summaries import table_summary
 from server.tracing import move_span
 
@@ -62,23 +55,9 @@ _SECONDS_UNTIL_ROOM: Final = 60
 class Table:
     """One game, its seats and its spectators; `code` is what players call it."""
 
-    def __init__(
-        self,
-        code: str,
-        state: PersistentState,
-        journal: Journal,
-        limits: Limits,
-        counts: Counts,
-        *,
-        stand_in: StandIn,
-        rates: Rates,
-        owner: TableOwner,
-        timers: Timers,
-        tasks: Tasks,
-        shares_draws: bool,
-    ) -> None:
-        self.code = code
-        self.state = state
+    def __init__(self, context: TableContext) -> None:
+        self.code = context.code
+        self.state = context.state
         self.archived = False
         self._ended = False
         self._lost = False
@@ -87,27 +66,17 @@ class Table:
         self._left_at: Stage | None = None  # the stage at which everybody left
         self._why_closed = Code.TABLE_CLOSED
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
-        deadlines = Deadlines(timers, tasks, self._do_due)
+        self._context = context
+        self._audience = context.audience
+        context.deadlines = Deadlines(context.timers, context.tasks, self._do_due)
         try:
-            self._context = TableContext(
-                code,
-                state,
-                journal,
-                limits,
-                counts,
-                stand_in,
-                rates,
-                deadlines,
-                owner,
-                shares_draws,
-                # Not the moves themselves, which are made with the context.
-                away_too_long=lambda seat: self._moves.away_too_long(seat),  # noqa: PLW0108
-                stand_in_moves=lambda events: self._moves.stand_in(events),  # noqa: PLW0108
-            )
-            self._audience = self._context.audience
+            # Not the moves themselves, which are made with the context.
+            context.away_too_long = lambda seat: self._moves.away_too_long(seat)  # noqa: PLW0108
+            context.stand_in_moves = lambda events: self._moves.stand_in(events)  # noqa: PLW0108
+            context.policy = context.new_policy()
             self._begin()
         except BaseException:
-            deadlines.stop()  # nobody will know the table
+            context.deadlines.stop()  # nobody will know the table
             raise
 
     def _begin(self) -> None:
