@@ -111,17 +111,19 @@ class SeatKeeper:
 
     @contextlib.contextmanager
     def _reporting(self, form: str, *, again: bool = False) -> Iterator[None]:
-        """Report a folder that cannot be used, once unless `again`, and the files that cannot be read."""
+        """Report each file that cannot be read once; a folder that cannot be used too, unless `again`."""
         sentences = []
         try:
             yield
         except OSError as error:
             sentences.append(_(form).format(error=describe_reason(error)))
+            if again:
+                self._told.discard(sentences[0])
         damaged = () if self._seats is None else self._seats.damaged
         form = _("A seat saved on this computer cannot be read and is ignored: {path}")
         sentences += [form.format(path=path) for path in damaged]
         for sentence in sentences:
-            if again or sentence not in self._told:
+            if sentence not in self._told:
                 self._told.add(sentence)
                 self._tell(sentence)
 

@@ -1,6 +1,7 @@
 """The seats that the program keeps on this computer, and when it forgets them."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from client.player.seats import Seats
 from client.tables.draws import DrawsCheck
 from client.ui import requests
+from client.ui.asking import SeatKeeper
 from client.ui.game import run
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.scoring import Result
@@ -135,6 +137,26 @@ async def test_unusable_seat_files_do_not_end_the_game(
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", seats=Seats(tmp_path / folder, url))) == 0
+
+
+def test_a_damaged_seat_file_is_reported_once_and_an_unsaved_seat_each_time(tmp_path: Path) -> None:
+    """A player whose seat is not saved may want to stay, so this is not said for the first seat alone."""
+    (folder := tmp_path / "seats").mkdir()
+    (folder / "0.json").write_text("{")
+    seats, told = Seats(folder, "ws://127.0.0.1:7733"), list[str]()
+    keeper = SeatKeeper(seats, told.append)
+    keeper.tables()
+    for number in range(3):
+        keeper.keep(Seated(number, "KXQT", 0, "a-secret"), "Ann", ())
+    assert [text.partition(":")[0] for text in told] == [
+        "A seat saved on this computer cannot be read and is ignored"
+    ]
+    keeper.release()
+    shutil.rmtree(folder)
+    folder.write_text("")
+    for number in range(2):
+        keeper.keep(Seated(number, "KXQT", 0, "a-secret"), "Ann", ())
+    assert [text.startswith("Your seat cannot be saved") for text in told] == [False, True, True]
 
 
 def says(ui: Ui, text: str) -> bool:
