@@ -14,7 +14,8 @@ from client.player.terminal import Colours
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.tables import SPECTATORS, describe_stage
-from client.ui.web.table_parts import PARTS, element, empty_board, joined, qr_code, table_parts, way_in
+from client.ui.web.html import element, joined, qr_code
+from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
 from engine.events import SeenEvent
 from engine.view import View
 from protocol.messages import TableState, TableSummary

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from client.language import LANGUAGES
+from client.ui.web.html import qr_code
 from client.ui.web.pages import WebPages, game_address
-from client.ui.web.table_parts import PARTS, qr_code, table_parts
+from client.ui.web.table_parts import PARTS, table_parts
 from engine.game import Game
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR
