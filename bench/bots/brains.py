@@ -15,7 +15,7 @@ from typing import Final
 
 from client.bots.arena.games import Player, played
 from client.bots.brains import NamedBrain, brain_named
-from client.bots.results import wilson
+from client.bots.shares import wilson
 from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
 

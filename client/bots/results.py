@@ -1,26 +1,15 @@
 """What bots say about the games they have played, for people or as JSON."""
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TextIO, TypedDict
+from typing import Any, TextIO, TypedDict
 
+from client.bots.shares import wilson
 from client.language import _, counted, listed, parted
 from client.tables.draws import DrawsCheck, draws_in_a_word, note_on_draws
 from engine.events import DecidedBy, GameEnded
 from protocol.messages import TableState
-
-_Z: Final = 1.96  # of a 95% interval
-
-
-def wilson(share: float, games: int) -> tuple[float, float]:
-    """Return the 95% interval of a share of wins among `games` (Wilson, 1927)."""
-    middle = share + _Z**2 / (2 * games)
-    reach = _Z * math.sqrt(share * (1 - share) / games + _Z**2 / (4 * games**2))
-    whole = 1 + _Z**2 / games
-    # Of no wins and of all of them the ends are 0 and 1, but for rounding.
-    return max((middle - reach) / whole, 0.0), min((middle + reach) / whole, 1.0)
 
 
 class Total(TypedDict):

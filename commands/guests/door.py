@@ -13,7 +13,7 @@ from typing import Final
 
 import asyncssh
 
-from client.bots.levels import suggested
+from client.bots.hints import suggested
 from client.language import N_, _, speaking
 from client.network.transport import Access
 from client.player.terminal import Calling, Colouring

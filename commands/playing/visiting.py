@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from client.bots.analysis import analyse
-from client.bots.levels import suggested
+from client.bots.hints import suggested
 from client.language import _
 from client.network.transport import password_wanted
 from client.player.preferences import Preferences, clusters_file, clusters_in, remember

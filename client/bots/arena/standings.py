@@ -9,15 +9,13 @@ import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from openskill.models import PlackettLuce
 
 from client.bots.arena.games import Entrant, GameOutcome, Schedule
-from client.bots.results import wilson
+from client.bots.shares import Share, Z
 from client.language import _, counted
-
-_Z: Final = 1.96  # of a 95% interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,7 @@ class Rating:
 
     @property
     def reach(self) -> float:
-        return _Z * self.deviation
+        return Z * self.deviation
 
 
 def rated(entrants: int, outcomes: Iterable[GameOutcome]) -> list[Rating]:
@@ -50,32 +48,6 @@ def rated(entrants: int, outcomes: Iterable[GameOutcome]) -> list[Rating]:
             old = ratings[entrant]
             ratings[entrant] = model.rating(mu=old.mu + more, sigma=old.sigma * surer)
     return [Rating(rating.mu, rating.sigma) for rating in ratings]
-
-
-@dataclass(slots=True)
-class Share:
-    """How many games were won among how many; a part of a victory counts as that part."""
-
-    games: int = 0
-    wins: float = 0.0
-    points: int = 0
-
-    def add(self, won: float, points: int = 0) -> None:
-        self.games += 1
-        self.wins += won
-        self.points += points
-
-    @property
-    def share(self) -> float:
-        return self.wins / self.games
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        return wilson(self.share, self.games)
-
-    @property
-    def mean_points(self) -> float:
-        return self.points / self.games
 
 
 @dataclass(slots=True)

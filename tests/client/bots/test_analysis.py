@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from client.bots.analysis import Effort, NothingToAnalyse, analysed, chances_of, judged, moments
 from client.bots.greedy import greedy
-from client.bots.levels import LEVELS, reason_for, suggested
+from client.bots.hints import reason_for, suggested
+from client.bots.levels import LEVELS
 from client.bots.search.brain import SearchBrain, SearchFailed
 from client.bots.search.tree import utilities, win_shares
 from client.records import Analysis, Recording
@@ -162,7 +163,7 @@ SEARCH = SearchBrain(100, 600.0)
 @pytest.fixture
 def quick_senator(monkeypatch: pytest.MonkeyPatch) -> None:
     """A senator who thinks for a moment."""
-    monkeypatch.setattr("client.bots.levels.LEVELS", {"senator": replace(LEVELS["senator"], choose=SEARCH)})
+    monkeypatch.setattr("client.bots.hints.LEVELS", {"senator": replace(LEVELS["senator"], choose=SEARCH)})
 
 
 def on_turn(commands: int) -> tuple[View, Legal]:
@@ -221,6 +222,6 @@ async def test_without_a_process_a_simpler_move_is_suggested(monkeypatch: pytest
     async def lost(*_arguments: object) -> Command:
         raise SearchFailed
 
-    monkeypatch.setattr("client.bots.levels.searched", lost)
+    monkeypatch.setattr("client.bots.hints.searched", lost)
     view, legal = on_turn(10)
     assert (await suggested(view, legal)).command in list(legal.commands())

@@ -11,7 +11,8 @@ from openskill.models import PlackettLuce
 
 from client.bots.arena.games import GameOutcome, Schedule, SeatOutcome
 from client.bots.arena.standings import as_json, rated, standings, tables
-from client.bots.results import WinShares, wilson
+from client.bots.results import WinShares
+from client.bots.shares import wilson
 from engine.game import GameOptions
 from tests.games import played
 
