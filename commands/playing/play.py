@@ -19,7 +19,7 @@ from client.typed_text import BadText, seat_to_start
 from client.ui.game import report
 from client.ui.requests import Open
 from client.ui.screens.start import StartLine
-from client.ui.texts.tables import people_named
+from client.ui.texts.pieces import people_named
 from client.ui.visit import Options, Visit
 from commands.arguments import positive, whole_number
 from commands.display_options import add_display_options

@@ -13,7 +13,7 @@ import msgspec
 
 from client.language import _, counted
 from client.ui.export.tables import client_lines, node_lines, status_lines, table_lines
-from client.ui.texts.tables import clock_time
+from client.ui.texts.times import clock_time
 from commands.arguments import data_folder, table_code
 from commands.parsing import WrongUse, add_command
 from commands.serving.running_server import (

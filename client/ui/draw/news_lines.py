@@ -23,7 +23,8 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.state import Outage, Remark, Ui
-from client.ui.texts.tables import clock_time, names_of
+from client.ui.texts.tables import names_of
+from client.ui.texts.times import clock_time
 from engine.pieces import Seat
 from protocol.messages import SeatSummary
 

@@ -15,7 +15,8 @@ from client.ui.keys import Act, Action, Hold, Pick
 from client.ui.state import Ui
 from client.ui.texts.games import bounds_text, describe_forecast, turned
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.tables import kind_words, names_at, piece_words
+from client.ui.texts.pieces import kind_words, piece_words
+from client.ui.texts.tables import names_at
 from engine.board import Field, Tile, has_spring, tile_of
 from engine.knowledge import beside as around
 from engine.knowledge import hill_influence

@@ -14,7 +14,7 @@ from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import NOBODY, Marks, notation
 from client.ui.frame import wrapped
 from client.ui.terminal.painter import PEOPLE_COLOURS
-from client.ui.texts.tables import KINDS, piece_words
+from client.ui.texts.pieces import KINDS, piece_words
 from engine.board import CENTRE, DIRECTIONS, HILLS, Field, Hex, Layout, Tile, has_spring, neighbours
 from engine.components import LAUREL_WORTH
 from engine.events import Tally

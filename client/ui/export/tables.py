@@ -8,7 +8,8 @@ from client.language import N_, _, counted
 from client.records import PastGame, Recording
 from client.ui.frame import columns
 from client.ui.texts.games import describe_points, describe_result
-from client.ui.texts.tables import clock_time, describe_stage, local_time
+from client.ui.texts.tables import describe_stage
+from client.ui.texts.times import clock_time, local_time
 from engine.view import Eyes
 from protocol.admin import ClientReport, NodeAnswer, SeatReport, StatusReport, StoredReport, TableReport
 from protocol.messages import Stage, Standing

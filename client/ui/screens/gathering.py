@@ -16,9 +16,9 @@ from client.ui.screens.menu import MenuPage, TableMenu, free_seats, line_of_own_
 from client.ui.screens.overlays import Quitting
 from client.ui.state import Notice, Outcome, Screen, Ui, closed_for_good, those
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
+from client.ui.texts.pieces import PEOPLES
 from client.ui.texts.tables import (
     HINTS,
-    PEOPLES,
     PRIVATE,
     SPECTATORS,
     describe_policy,

@@ -15,7 +15,7 @@ from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
 from client.ui.state import Notice, Outcome, Screen, Ui, those
 from client.ui.texts.games import describe_points, list_standings
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.tables import local_time
+from client.ui.texts.times import local_time
 
 _KEYS: Final = (
     Key(("up", "k", "scroll-up"), Way.UP, N_("the game above")),

@@ -32,9 +32,9 @@ from client.ui.keys import HELP, Act, Action, ChooseLine, Key, Way
 from client.ui.requests import Request
 from client.ui.state import Asked, Entry, Mute, Notice, Outcome, Overlay, Talk, Ui
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.pieces import PEOPLES
 from client.ui.texts.tables import (
     HINTS,
-    PEOPLES,
     PRIVATE,
     QUIET,
     SPECTATORS,

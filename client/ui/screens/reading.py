@@ -39,8 +39,9 @@ from client.ui.screens.table_commands import help_rows
 from client.ui.state import Asked, Entry, Notice, Outcome, Overlay, Ui, hints_allowed, those
 from client.ui.texts.games import bounds_text
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.pieces import PEOPLES, kind_words
 from client.ui.texts.rules import RULES, RulesTable
-from client.ui.texts.tables import PEOPLES, kind_words, names_at
+from client.ui.texts.tables import names_at
 from engine.board import TILES
 from engine.components import DEALS, Deal
 from engine.knowledge import Holding, hill_influence, holdings

@@ -14,7 +14,7 @@ from client.ui.frame import EMPTY, Block, Drawing, Line, beside, block_of, line,
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
 from client.ui.state import Asked, Entry, Notice, Outcome, Screen, Ui
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.tables import clock_time
+from client.ui.texts.times import clock_time
 from protocol.messages import TableSummary, Turn
 from protocol.text import printable
 

@@ -21,7 +21,7 @@ from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Wa
 from client.ui.screens.search import Search
 from client.ui.state import Asked, Entry, Notice, Outcome, Screen, Ui
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.tables import PEOPLES
+from client.ui.texts.pieces import PEOPLES
 from engine.pieces import People
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import NEW, ChangeSetting

@@ -11,7 +11,8 @@ from client.typed_text import BadText, policy_named
 from client.ui.requests import Misread, Request
 from client.ui.screens.menu import END, HAND_OVER, SUBSTITUTE, choosers, free_seats, speakers, swapped
 from client.ui.state import Mute
-from client.ui.texts.tables import PEOPLES, SWITCHES, Switch, people_named, spectator_name
+from client.ui.texts.pieces import PEOPLES, people_named
+from client.ui.texts.tables import SWITCHES, Switch, spectator_name
 from engine.pieces import People
 from protocol.limits import LEVEL_LENGTH, TITLE_LENGTH
 from protocol.messages import (

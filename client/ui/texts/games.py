@@ -6,7 +6,8 @@ from typing import Final, assert_never
 from client.language import N_, _, counted, listed, parted
 from client.records import Analysis, Better, Chances, JudgedMove, PastGame, Recording, best_first
 from client.tables.table import TableModel
-from client.ui.texts.tables import PEOPLES, describe_stage, kind_sentence
+from client.ui.texts.pieces import PEOPLES, kind_sentence
+from client.ui.texts.tables import describe_stage
 from engine import events
 from engine.board import Field, tile_of
 from engine.components import LAUREL_WORTH

@@ -1,14 +1,12 @@
-"""Who is at a table, how it is set up, and its changes in the words of the log; times and lengths of time."""
+"""Who is at a table, how it is set up, and its changes in the words of the log."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
-from math import ceil
 from operator import attrgetter
 from typing import Final, NamedTuple, Self
 
 from client.language import N_, _, counted, listed
 from client.tables.table import TableModel
-from engine.pieces import Kind, People, Piece, Wolf
+from client.ui.texts.times import clock_time, span
 from protocol.absence import Absence, ByBot, ByVote, GameClock, MoveClock, Wait
 from protocol.messages import PersonOnline, SeatSummary, Stage, TableState, TableSummary
 from protocol.settings import Hints, Private, Quiet, Setting, Spectators
@@ -64,82 +62,6 @@ def spectator_name(number: int | None, name: str | None) -> str:
 def watching_name(called: str, name: str | None) -> str:
     """Return a spectator's name among players; without one, the text says that it is a spectator."""
     return called if name is None else _("{name} (spectator)").format(name=called)
-
-
-KINDS: Final = {Kind.MERCHANT: N_("merchant"), Kind.FARMER: N_("farmer"), Kind.SOLDIER: N_("soldier")}
-_WOLVES: Final = {Kind.MERCHANT: N_("wolf merchant"), Kind.FARMER: N_("wolf farmer")}
-_A_KIND: Final = {Kind.MERCHANT: N_("a merchant"), Kind.FARMER: N_("a farmer"), Kind.SOLDIER: N_("a soldier")}
-_A_WOLF: Final = {Kind.MERCHANT: N_("a merchant with the wolf"), Kind.FARMER: N_("a farmer with the wolf")}
-PEOPLES: Final = {
-    People.ETRUSCANS: N_("Etruscans"),
-    People.SABINES: N_("Sabines"),
-    People.LATINS: N_("Latins"),
-    People.MARSI: N_("Marsi"),
-    People.ARCADIANS: N_("Arcadians"),
-}
-_PEOPLES_OF: Final = {
-    People.ETRUSCANS: N_("Etruscan"),
-    People.SABINES: N_("Sabine"),
-    People.LATINS: N_("Latin"),
-    People.MARSI: N_("Marsian"),
-    People.ARCADIANS: N_("Arcadian"),
-}
-_OF_A_PEOPLE: Final = {
-    Kind.MERCHANT: N_("{people} merchant"),
-    Kind.FARMER: N_("{people} farmer"),
-    Kind.SOLDIER: N_("{people} soldier"),
-}
-_WOLF_OF_A_PEOPLE: Final = {
-    Kind.MERCHANT: N_("{people} merchant with the wolf"),
-    Kind.FARMER: N_("{people} farmer with the wolf"),
-}
-
-
-def people_named(text: str) -> People | None:
-    """Return the people with that letter, or with that name in the player's language."""
-    wanted = text.casefold()
-    named = (people for people in People if wanted in {people.casefold(), _(PEOPLES[people]).casefold()})
-    return next(named, None)
-
-
-def piece_words(piece: Piece | Wolf) -> str:
-    """Return a piece in words: `Etruscan merchant with the wolf`."""
-    if isinstance(piece, Wolf):
-        form = _("{people} wolf, kind unknown")
-    else:
-        form = _((_WOLF_OF_A_PEOPLE if piece.wolf else _OF_A_PEOPLE)[piece.kind])
-    return form.format(people=_(_PEOPLES_OF[piece.people]))
-
-
-def kind_words(piece: Piece) -> str:
-    return _((_WOLVES if piece.wolf else KINDS)[piece.kind])
-
-
-def kind_sentence(piece: Piece) -> str:
-    return _((_A_WOLF if piece.wolf else _A_KIND)[piece.kind])
-
-
-_MINUTE: Final = 60
-_HOUR: Final = 60 * _MINUTE
-
-
-def local_time(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
-
-
-def clock_time(seconds: float) -> str:
-    minutes, left = divmod(max(ceil(seconds), 0), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
-
-
-def span(seconds: int) -> str:
-    """Return a length of time as a whole number of the largest unit possible."""
-    if seconds and seconds % _HOUR == 0:
-        return _("{n} h").format(n=seconds // _HOUR)
-    if seconds and seconds % _MINUTE == 0:
-        return _("{n} min").format(n=seconds // _MINUTE)
-    return _("{n} s").format(n=seconds)
 
 
 _STAGES: Final = {"gathering": N_("waiting for players"), "playing": N_("playing"), "over": N_("over")}
