@@ -108,10 +108,8 @@ class AskNodes(_HostRequest, frozen=True, tag="of-nodes"):
 
 
 Request: TypeAlias = (
-    ShowStatus
-    | ListTables
-    | ListClients
-    | SendAnnouncement
+    NodeRequest
+    | AskNodes
     | CloseTables
     | RemovePlayer
     | RestoreTable
@@ -119,9 +117,6 @@ Request: TypeAlias = (
     | ShowGame
     | CopyJournal
     | CopyFiles
-    | SetDrain
-    | SetLogLevel
-    | AskNodes
 )
 
 

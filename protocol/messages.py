@@ -93,6 +93,18 @@ EventMap: TypeAlias = Annotated[
 ]
 
 
+class ClientRequest(FromClient, frozen=True):
+    """What a client sends under a new id, so that the answer can name it."""
+
+    id: CommandId
+
+
+class ServerAnswer(FromServer, frozen=True):
+    """The answer to the request with this id."""
+
+    id: CommandId
+
+
 # What opens a conversation, keeps it up, and answers any request.
 
 
@@ -107,10 +119,8 @@ class Hello(FromClient, frozen=True, tag="hello"):
     password: Annotated[str, Meta(max_length=PASSWORD_LENGTH)] | None = None
 
 
-class Ping(FromClient, frozen=True, tag="ping"):
+class Ping(ClientRequest, frozen=True, tag="ping"):
     """Check the connection; answered by Pong."""
-
-    id: CommandId
 
 
 class Welcome(FromServer, frozen=True, tag="welcome"):
@@ -131,10 +141,8 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
     turns: bool = False
 
 
-class Done(FromServer, frozen=True, tag="done"):
+class Done(ServerAnswer, frozen=True, tag="done"):
     """The request with this id has been carried out and stored."""
-
-    id: CommandId
 
 
 class Refused(FromServer, frozen=True, tag="refused"):
@@ -170,37 +178,31 @@ class Moved(FromServer, frozen=True, tag="moved"):
     address: str
 
 
-class Pong(FromServer, frozen=True, tag="pong"):
+class Pong(ServerAnswer, frozen=True, tag="pong"):
     """The server is there."""
-
-    id: CommandId
 
 
 # The server's lobby: its tables, who is online, and its chat.
 
 
-class ListTables(FromClient, frozen=True, tag="tables"):
+class ListTables(ClientRequest, frozen=True, tag="tables"):
     """Ask for the tables that can be joined or watched; answered by Tables."""
 
-    id: CommandId
 
-
-class EnterLobby(FromClient, frozen=True, tag="lobby"):
+class EnterLobby(ClientRequest, frozen=True, tag="lobby"):
     """Appear in the list of who is online under this name, and receive the lobby chat; answered by Done.
 
     With None, leave the list again. The name may belong to a seat whose token is among `tokens`, or to
     another connection that sent one of these.
     """
 
-    id: CommandId
     name: Name | None = None
     tokens: Annotated[list[Token], Meta(max_length=TOKENS_SHOWN)] = []
 
 
-class SayInLobby(FromClient, frozen=True, tag="lobby-say"):
+class SayInLobby(ClientRequest, frozen=True, tag="lobby-say"):
     """Send a chat message to everybody in the lobby; answered by Done."""
 
-    id: CommandId
     text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
 
 
@@ -231,10 +233,9 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
     elsewhere: bool = False
 
 
-class Tables(FromServer, frozen=True, tag="tables"):
+class Tables(ServerAnswer, frozen=True, tag="tables"):
     """The tables, newest first, deserted ones last."""
 
-    id: CommandId
     tables: list[TableSummary]
 
 
@@ -270,7 +271,7 @@ class SaidInLobby(FromServer, frozen=True, tag="lobby-said"):
 # How clients come to a table, as players or spectators, and leave it.
 
 
-class OpenTable(FromClient, frozen=True, tag="open"):
+class OpenTable(ClientRequest, frozen=True, tag="open"):
     """Open a table and take its seat 0 as host; answered by Seated. For `program` see JoinTable.
 
     The `pledge`, as in JoinTable, Resume and Rematch, is the hash of the share that this client will add to
@@ -280,7 +281,6 @@ class OpenTable(FromClient, frozen=True, tag="open"):
     suggest moves to their players.
     """
 
-    id: CommandId
     players: Annotated[int, Meta(ge=2, le=5)]
     name: Name
     random_layout: bool = False
@@ -292,7 +292,7 @@ class OpenTable(FromClient, frozen=True, tag="open"):
     pledge: Hex32 | None = None
 
 
-class JoinTable(FromClient, frozen=True, tag="join"):
+class JoinTable(ClientRequest, frozen=True, tag="join"):
     """Take a free seat, the first one unless `seat` names it; answered by Seated.
 
     In a running game, this is the seat of a player whom the host has removed. Before the game, a person may
@@ -300,7 +300,6 @@ class JoinTable(FromClient, frozen=True, tag="join"):
     does not vote on absent players, and the stand-in plays for it the moment it is away.
     """
 
-    id: CommandId
     table: TableCode
     name: Name
     seat: SeatNumber | None = None
@@ -308,70 +307,62 @@ class JoinTable(FromClient, frozen=True, tag="join"):
     pledge: Hex32 | None = None
 
 
-class Resume(FromClient, frozen=True, tag="resume"):
+class Resume(ClientRequest, frozen=True, tag="resume"):
     """Come back to a seat with its token; answered by Seated and everything since event `after`."""
 
-    id: CommandId
     table: TableCode
     token: Token
     after: Seq = 0
     pledge: Hex32 | None = None
 
 
-class AskTurn(FromClient, frozen=True, tag="turn"):
+class AskTurn(ClientRequest, frozen=True, tag="turn"):
     """Ask for the state of the game at a table where you have a seat, without going there; answered by Turn.
 
     The `proof` is the SHA-256 hash of the seat's token, so anyone who intercepts it cannot take the seat.
     """
 
-    id: CommandId
     table: TableCode
     proof: Hex32
 
 
-class Watch(FromClient, frozen=True, tag="watch"):
+class Watch(ClientRequest, frozen=True, tag="watch"):
     """Watch a table as a spectator; answered by Watching and everything since event `after`."""
 
-    id: CommandId
     table: TableCode
     after: Seq = 0
     name: Name | None = None
 
 
-class Leave(FromClient, frozen=True, tag="leave"):
+class Leave(ClientRequest, frozen=True, tag="leave"):
     """Leave the table; answered by Done. A seat in a running game is kept for its token."""
 
-    id: CommandId
 
-
-class Rematch(FromClient, frozen=True, tag="rematch"):
+class Rematch(ClientRequest, frozen=True, tag="rematch"):
     """Play again with the same players after a game; answered by Seated at a new table."""
 
-    id: CommandId
     pledge: Hex32 | None = None
 
 
-class Seated(FromServer, frozen=True, tag="seated"):
+class Seated(ServerAnswer, frozen=True, tag="seated"):
     """The seat is yours; `token`, sent only once, lets you come back to it.
 
     `taken_over` is the name of the player who had the seat before you in the running game.
     """
 
-    id: CommandId
     table: TableCode
     seat: SeatNumber
     token: Token | None = None
     taken_over: str | None = None
 
 
-class Turn(FromServer, frozen=True, tag="turn"):
+class Turn(ServerAnswer, frozen=True, tag="turn"):
     """The state of the game at a table where you have the seat `seat`.
 
     During a game, `turn` is the seat whose turn it is, `name` its player, and `clock` the player's remaining
     milliseconds if there is a clock. If the table is `archived`, only the stage is known.
     """
 
-    id: CommandId
     stage: Stage
     seat: SeatNumber | None = None
     turn: SeatNumber | None = None
@@ -386,59 +377,52 @@ class Reseated(FromServer, frozen=True, tag="reseated"):
     seat: SeatNumber
 
 
-class Watching(FromServer, frozen=True, tag="watching"):
+class Watching(ServerAnswer, frozen=True, tag="watching"):
     """You are a spectator of the table."""
 
-    id: CommandId
     table: TableCode
 
 
 # Requests at a table other than moves, and the state of the table that everybody there sees.
 
 
-class Say(FromClient, frozen=True, tag="say"):
+class Say(ClientRequest, frozen=True, tag="say"):
     """Send a chat message to everybody at the table; answered by Done.
 
     At a `quiet` table, messages from spectators during a game go to spectators only.
     """
 
-    id: CommandId
     text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
 
 
-class Vote(FromClient, frozen=True, tag="vote"):
+class Vote(ClientRequest, frozen=True, tag="vote"):
     """Vote for a bot to play for `seat` until its player returns, or withdraw the vote; answered by Done."""
 
-    id: CommandId
     seat: SeatNumber
     agree: bool
 
 
-class SayReady(FromClient, frozen=True, tag="ready"):
+class SayReady(ClientRequest, frozen=True, tag="ready"):
     """Say before the game that you are ready, or take that back; answered by Done."""
 
-    id: CommandId
     on: bool
 
 
-class ChangeSeat(FromClient, frozen=True, tag="seat"):
+class ChangeSeat(ClientRequest, frozen=True, tag="seat"):
     """Move to a free seat before the game; answered by Reseated and Done."""
 
-    id: CommandId
     seat: SeatNumber
 
 
-class ChoosePeople(FromClient, frozen=True, tag="people"):
+class ChoosePeople(ClientRequest, frozen=True, tag="people"):
     """Choose the people to play, before the game; None withdraws the choice. Answered by Done."""
 
-    id: CommandId
     people: PeopleName | None
 
 
-class AskPause(FromClient, frozen=True, tag="pause"):
+class AskPause(ClientRequest, frozen=True, tag="pause"):
     """Ask for a pause or agree to one; or end it, or withdraw the request. Answered by Done."""
 
-    id: CommandId
     on: bool
 
 
@@ -568,69 +552,60 @@ class SaidBefore(FromServer, frozen=True, tag="said-before"):
 # Requests that only the host of a table may make.
 
 
-class ChangeSetting(FromClient, frozen=True, tag="set"):
+class ChangeSetting(ClientRequest, frozen=True, tag="set"):
     """Change a setting of the table (host only); answered by Done."""
 
-    id: CommandId
     setting: Setting
 
 
-class SeatBot(FromClient, frozen=True, tag="bot"):
+class SeatBot(ClientRequest, frozen=True, tag="bot"):
     """Seat a bot of the server before the game (host only); answered by Done.
 
     It takes `seat`, or the first free seat, and plays at one of the levels in Welcome.
     """
 
-    id: CommandId
     level: Level
     seat: SeatNumber | None = None
 
 
-class Remove(FromClient, frozen=True, tag="remove"):
+class Remove(ClientRequest, frozen=True, tag="remove"):
     """Remove the player of a seat, or a bot (host only); answered by Done.
 
     In a running game, the player must be away; somebody else may then take the seat over.
     """
 
-    id: CommandId
     seat: SeatNumber
 
 
-class Dismiss(FromClient, frozen=True, tag="dismiss"):
+class Dismiss(ClientRequest, frozen=True, tag="dismiss"):
     """Remove a spectator (host only); answered by Done."""
 
-    id: CommandId
     spectator: SpectatorNumber
 
 
-class HandOver(FromClient, frozen=True, tag="host"):
+class HandOver(ClientRequest, frozen=True, tag="host"):
     """Make the player of a seat the host (host only); answered by Done."""
 
-    id: CommandId
     seat: SeatNumber
 
 
-class Arrange(FromClient, frozen=True, tag="arrange"):
+class Arrange(ClientRequest, frozen=True, tag="arrange"):
     """Rearrange the players before the game (host only); answered by Done.
 
     Seat i goes to the player of seat `order[i]`; with None, the server shuffles them.
     """
 
-    id: CommandId
     order: Annotated[tuple[SeatNumber, ...], Meta(min_length=2, max_length=5)] | None = None
 
 
-class SubstituteNow(FromClient, frozen=True, tag="stand-in"):
+class SubstituteNow(ClientRequest, frozen=True, tag="stand-in"):
     """Let the stand-in play for a player who has been away for a while (host only); answered by Done."""
 
-    id: CommandId
     seat: SeatNumber
 
 
-class EndGame(FromClient, frozen=True, tag="end"):
+class EndGame(ClientRequest, frozen=True, tag="end"):
     """End the running game without a result (host only); answered by Done."""
-
-    id: CommandId
 
 
 HostRequest: TypeAlias = (
@@ -641,51 +616,43 @@ HostRequest: TypeAlias = (
 # The game: its draws, its moves, what happened, and its record.
 
 
-class StartGame(FromClient, frozen=True, tag="start"):
+class StartGame(ClientRequest, frozen=True, tag="start"):
     """Start the game when every seat is taken; only the host may. Answered by Events with the id."""
 
-    id: CommandId
 
-
-class AddShare(FromClient, frozen=True, tag="share"):
+class AddShare(ClientRequest, frozen=True, tag="share"):
     """Reveal the pledged share, in reply to DrawBegins with this commitment; answered by Done.
 
     The new `pledge` is for the next draw at this table, in case this one is aborted.
     """
 
-    id: CommandId
     commitment: Hex32
     share: Hex32
     pledge: Hex32
 
 
-class Lay(FromClient, frozen=True, tag="lay"):
+class Lay(ClientRequest, frozen=True, tag="lay"):
     """Lay the tile just drawn; answered by Events with the id."""
 
-    id: CommandId
     position: PositionNumber
     orientation: OrientationNumber
 
 
-class PlacePiece(FromClient, frozen=True, tag="place"):
+class PlacePiece(ClientRequest, frozen=True, tag="place"):
     """Place a piece from the hand; answered by Events with the id."""
 
-    id: CommandId
     piece: PieceName
     field: FieldName
 
 
-class Sync(FromClient, frozen=True, tag="sync"):
+class Sync(ClientRequest, frozen=True, tag="sync"):
     """Ask for what happened since event `after`; answered by Events or a Snapshot, and Done."""
 
-    id: CommandId
     after: Seq = 0
 
 
-class GetRecord(FromClient, frozen=True, tag="record"):
+class GetRecord(ClientRequest, frozen=True, tag="record"):
     """Ask for the record of the table's finished game; answered by Record."""
-
-    id: CommandId
 
 
 class Lays(Struct, frozen=True, tag_field="t", tag="lay"):
@@ -755,10 +722,9 @@ class Events(FromServer, frozen=True, tag="events"):
     stood_in: list[Seq] = []
 
 
-class Record(FromServer, frozen=True, tag="record"):
+class Record(ServerAnswer, frozen=True, tag="record"):
     """The record of the table's finished game (docs/record.md), line by line."""
 
-    id: CommandId
     lines: list[str]
 
     @property
