@@ -136,10 +136,9 @@ class GameOptions:
 
 
 _FIELDS: Final = frozenset(FIELDS)
-_SOLDIERS: Final = frozenset(Piece.of(people, Kind.SOLDIER) for people in PEOPLES)
-_PIECE_ORDER: Final = {
-    Piece(people + face): (PEOPLES.index(people), FACES.index(face)) for people in PEOPLES for face in FACES
-}
+_SOLDIER: Final = {people: Piece.of(people, Kind.SOLDIER) for people in PEOPLES}
+_IN_ORDER: Final = [Piece(people + face) for people in PEOPLES for face in FACES]
+_PLACE_OF: Final = {piece: place for place, piece in enumerate(_IN_ORDER)}
 
 
 class Game:
@@ -176,7 +175,7 @@ class Game:
             return LegalLays(view.turn, _free_positions(view), tuple(ORIENTATIONS))
         hand = view.hands[view.turn]
         due = _soldiers_due(view, view.turn)
-        pieces = _sorted([piece for piece in hand if piece in _SOLDIERS] if due else hand)
+        pieces = _sorted([piece for piece in hand if piece.kind is Kind.SOLDIER] if due else hand)
         return LegalPlaces(view.turn, pieces, tuple(self._free))
 
     def legal_commands(self) -> list[Command]:
@@ -232,7 +231,7 @@ class Game:
 
 
 def _sorted(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
-    return tuple(sorted(pieces, key=_PIECE_ORDER.__getitem__))
+    return tuple(sorted(pieces, key=_PLACE_OF.__getitem__))
 
 
 def _opening(options: GameOptions, chance: Chance) -> Iterator[Event]:
@@ -312,7 +311,7 @@ def _check_place(view: View, command: Place) -> None:
 def _soldiers_due(view: View, seat: Seat) -> bool:
     """Return whether the seat must place a soldier now, to have none left at R4.3's limit."""
     hand = view.hands[seat]
-    soldiers = sum([count for piece, count in hand.items() if piece in _SOLDIERS])
+    soldiers = sum([hand.get(_SOLDIER[people], 0) for people in view.start.peoples[seat]])
     return soldiers > 0 and view.remaining[seat] - soldiers <= view.start.soldierless_at
 
 

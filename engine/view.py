@@ -102,6 +102,15 @@ class View:
     def fold(self, event: SeenEvent) -> None:
         """Fold in the next event."""
         match event:
+            case Placed(seat, piece, name):  # first, because most events are placements
+                self._place(seat, piece, name)
+                if seat in self.hands:
+                    hand = self.hands[seat]
+                    hand[piece] -= 1
+                    if hand[piece] == 0:
+                        del hand[piece]
+            case WolfPlaced(seat, people, name):
+                self._place(seat, Wolf.of(people), name)
             case GameStarted():
                 self.started = event
                 self.hands = {seat: dict(event.hands[seat]) for seat in sorted(self.eyes)}
@@ -118,15 +127,6 @@ class View:
             case LaurelsDealt(laurels):
                 self.laurels = laurels
                 self.phase, self.turn = Phase.PLACING, self.start.starting
-            case Placed(seat, piece, name):
-                self._place(seat, piece, name)
-                if seat in self.hands:
-                    hand = self.hands[seat]
-                    hand[piece] -= 1
-                    if hand[piece] == 0:
-                        del hand[piece]
-            case WolfPlaced(seat, people, name):
-                self._place(seat, Wolf.of(people), name)
             case WolvesRevealed(pieces):
                 self.placed.update(pieces)
                 self.phase, self.turn = Phase.OVER, None

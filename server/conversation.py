@@ -80,8 +80,7 @@ class Conversation:
         log.info("connected", extra=about(address=self.session.name))
         try:
             await self._greet()
-            while True:
-                await self._answer_next()
+            await self._answer_all()
         except CloseConnection as close:
             log.info("closed", extra=about(address=self.session.name, reason=close.reason))
             await self.connection.close(close.code, close.reason)
@@ -141,33 +140,38 @@ class Conversation:
             self._refuse(Refusal(Code.BAD_PASSWORD))
             raise CloseConnection(CloseCode.POLICY_VIOLATION, CloseReason.WRONG_PASSWORD)
 
-    async def _answer_next(self) -> None:
-        """Answer one message; nothing that it holds or causes ends the conversation but CloseConnection."""
-        try:
-            message = await self._received()
-        except BadMessage as error:
-            self._refuse(_not_understood(error), error.id)
-            self._count_bad_messages(1, CloseReason.TOO_MANY_BAD_MESSAGES)
-            return
-        if self.session.moved:
-            return
-        self.session.counts.messages += 1
-        id = getattr(message, "id", None)  # noqa: A001 - the wire's own word
-        self.session.answering = True
-        try:
-            await self._answer(message)
-        except Refusal as refusal:
-            self._refuse(refusal, id)
-            if refusal.code is Code.BAD_TOKEN:
-                self._count_bad_messages(_WEIGHT_OF_A_WRONG_TOKEN, CloseReason.TOO_MANY_WRONG_TOKENS)
-        except TableLost:
-            raise CloseConnection(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED) from None
-        except JournalError as error:
-            self.session.counts.journal_failed(error)
-            self._refuse(not_stored(error), id)
-        finally:
-            self.session.answering = False
-        self.session.move_from_lobby()
+    async def _answer_all(self) -> None:
+        """Answer each message; nothing that it holds or causes ends the conversation but CloseConnection."""
+        session = self.session
+        while True:
+            try:
+                message = await self._received()
+            except BadMessage as error:
+                self._refuse(_not_understood(error), error.id)
+                self._count_bad_messages(1, CloseReason.TOO_MANY_BAD_MESSAGES)
+                continue
+            if session.moved:
+                continue
+            session.counts.messages += 1
+            session.answering = True
+            try:
+                match message:
+                    case Lay() | PlacePiece():  # first, because most messages are moves
+                        await self._table().handle(session, message)
+                    case _:
+                        await self._answer(message)
+            except Refusal as refusal:
+                self._refuse(refusal, getattr(message, "id", None))
+                if refusal.code is Code.BAD_TOKEN:
+                    self._count_bad_messages(_WEIGHT_OF_A_WRONG_TOKEN, CloseReason.TOO_MANY_WRONG_TOKENS)
+            except TableLost:
+                raise CloseConnection(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED) from None
+            except JournalError as error:
+                session.counts.journal_failed(error)
+                self._refuse(not_stored(error), getattr(message, "id", None))
+            finally:
+                session.answering = False
+            session.move_from_lobby()
 
     def _refuse(self, refusal: Refusal, id: int | None = None) -> None:  # noqa: A002 - the wire's own word
         self.session.send(refusal.message(id))
@@ -193,9 +197,6 @@ class Conversation:
     async def _answer(self, message: ClientMessage) -> None:
         session = self.session
         match message:
-            case Lay() | PlacePiece():  # first, because most messages are moves
-                await self._table().handle(session, message)
-                return
             case OpenTable() | JoinTable() | Resume() | Rematch():
                 session.pledge = message.pledge
         match message:

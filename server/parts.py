@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -129,13 +129,12 @@ class ServerParts:
         if self._announcing is not None:
             self._announcing.end()
 
-    async def converse(self, connection: LimitedConnection) -> None:
+    def converse(self, connection: LimitedConnection) -> Awaitable[None]:
         """Serve one client until its connection ends."""
         remote = self.connections.remote(connection)
         assert connection.request is not None  # noqa: S101 - which has been answered
         if self._site is not None and "Origin" in connection.request.headers:
-            await self._site.serve(connection, remote)
-            return
+            return self._site.serve(connection, remote)
         connection.request.headers.clear()  # 2 KiB that nobody reads any more
         connection.response = None
         session = Session(connection, remote, self.tasks, self.config.limits.outgoing_bytes, self.counts)
@@ -149,7 +148,7 @@ class ServerParts:
             levels=tuple(self.config.brains),
             other_addresses=self._other_addresses,
         )
-        await conversation.run()
+        return conversation.run()
 
     def _other_addresses(self) -> list[str]:
         return [] if self.channel is None else self.channel.addresses()

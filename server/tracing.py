@@ -12,10 +12,10 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from server.errors import JournalError
 from server.logs import about
@@ -59,6 +59,16 @@ def move_span(kind: str, code: str | None) -> AbstractContextManager[object]:
         facts["palatinus.table"] = code
     # A trace of its own: what falls due runs in the context of the move that it was set for.
     return _step(_tracer, "move", facts, Context())
+
+
+def traced_move(move: Coroutine[Any, Any, None], kind: str, code: str | None) -> Coroutine[Any, Any, None]:
+    """Return `move` as it is, or in its span: see `move_span`."""
+    return move if _tracer is None else _in_span(move, kind, code)
+
+
+async def _in_span(move: Coroutine[Any, Any, None], kind: str, code: str | None) -> None:
+    with move_span(kind, code):
+        await move
 
 
 @contextlib.contextmanager

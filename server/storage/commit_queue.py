@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 # A table's code, the number of the first entry, and the entries.
 Part: TypeAlias = tuple[str, int, Sequence[Entry]]
+Storing: TypeAlias = Coroutine[Any, Any, None]  # to be awaited
 
 _SECONDS_BETWEEN_PROBES: Final = 1.0
 _SECONDS_TO_PROBE: Final = 5.0  # then storage that does not answer counts as failing
@@ -213,12 +214,12 @@ class CommitQueue:
     def busy(self) -> bool:
         return self._at_work is not None
 
-    async def append(self, parts: Sequence[Part], ended: Sequence[tuple[str, int]] = ()) -> None:
+    def append(self, parts: Sequence[Part], ended: Sequence[tuple[str, int]] = ()) -> Storing:
         """Store entries, all or none; raises JournalError."""
-        stored = Uninterrupted[None](loop=self._loop)
+        stored: Uninterrupted[None] = Uninterrupted(loop=self._loop)
         self._appends.append(Append(parts, stored, ended))
         self._settle_soon()
-        await completed(stored)
+        return completed(stored)
 
     async def do(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Any:
         """Return what `work` returns; `begins` is called on the event loop just before it."""

@@ -13,7 +13,7 @@ from server.errors import JournalError, TableDamaged
 from server.logs import about
 from server.storage import operations
 from server.storage.archive_index import Archived, ArchivedGame, ArchiveIndex
-from server.storage.commit_queue import CommitQueue, Health, Part
+from server.storage.commit_queue import CommitQueue, Health, Part, Storing
 from server.storage.entries import Entry, LiveEntries
 from server.storage.operations import Operation, Outcome
 from server.storage.stored_tables import ArchivedTable, Stored
@@ -106,17 +106,17 @@ class Journal(ABC):
     async def storing(self) -> bool:
         """Return whether entries can be stored, by trying it if nothing was stored within the last second."""
 
-    async def append(self, code: str, first: int, entries: Sequence[Entry]) -> None:
+    def append(self, code: str, first: int, entries: Sequence[Entry]) -> Storing:
         """Store `entries` of the table `code`, from number `first`."""
-        await self._queue.append(((code, first, entries),))
+        return self._queue.append(((code, first, entries),))
 
-    async def append_last(self, code: str, first: int, entries: Sequence[Entry], ended: int) -> None:
+    def append_last(self, code: str, first: int, entries: Sequence[Entry], ended: int) -> Storing:
         """Store the entries that end a game, and that its record is due; `ended` is in seconds since 1970."""
-        await self._queue.append(((code, first, entries),), ((code, ended),))
+        return self._queue.append(((code, first, entries),), ((code, ended),))
 
-    async def append_together(self, parts: Sequence[Part]) -> None:
+    def append_together(self, parts: Sequence[Part]) -> Storing:
         """Store entries of several tables, all or none."""
-        await self._queue.append(parts)
+        return self._queue.append(parts)
 
     @abstractmethod
     async def tables(self) -> dict[str, list[Entry]]:

@@ -6,8 +6,8 @@ admission, requests at the table to `Requests`, and the game to the moves.
 
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, TypeVar
 
 from engine.pieces import Seat
 from protocol.codes import CloseCode, CloseReason, Code
@@ -43,7 +43,7 @@ from server.tables.requests import Requests
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state.persistent_state import Player
 from server.tables.summaries import table_summary
-from server.tracing import move_span
+from server.tracing import traced_move
 
 log = logging.getLogger(__name__)
 
@@ -98,14 +98,14 @@ class Table:
 
     # -- what sessions ask --------------------------------------------------------------------------
 
-    async def handle(self, session: Session, message: AtTable) -> None:
+    def handle(self, session: Session, message: AtTable) -> Coroutine[Any, Any, None]:
         """Carry out a request from a session at this table, and answer it; raises Refusal or JournalError."""
+        done = self._do(lambda: self._requests.answer(session, message))
         match message:
             case Lay() | PlacePiece():
-                with move_span(type(message).__name__, None if self.state.private else self.code):
-                    await self._do(lambda: self._requests.answer(session, message))
+                return traced_move(done, type(message).__name__, None if self.state.private else self.code)
             case _:
-                await self._do(lambda: self._requests.answer(session, message))
+                return done
 
     async def enter(self, session: Session, message: JoinTable | Resume | Watch) -> None:
         """Admit the session as it asks; raises Refusal or JournalError."""
@@ -247,12 +247,6 @@ class Table:
             self._check_open()
             if leased:
                 self._context.check_lease()
-            return await self._do_work(work)
-        finally:
-            self._lock.release()
-
-    async def _do_work(self, work: Callable[[], Awaitable[T]]) -> T:
-        try:
             result = await work()
             if not (self._ended or self._is_over):
                 if self._context.pause_asked:
@@ -271,6 +265,7 @@ class Table:
                 raise self._closed()
             return result
         finally:
+            self._lock.release()  # whoever waits for it goes on in a later turn of the loop
             if not self._ended:
                 if self._is_over:
                     self._end()

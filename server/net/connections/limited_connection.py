@@ -150,10 +150,7 @@ class LimitedConnection(SharingConnection):
 
     def process_event(self, event: Any) -> None:
         if isinstance(event, Frame):
-            now = self.loop.time()
-            wait = self._frames.wait(now)
-            self._connection_limits.delayed += wait > 0
-            self._paid_at = now + wait
+            self._count_frame()
             if event.opcode in DATA_OPCODES:
                 self._fragments = 0 if event.fin else self._fragments + 1
             if self._fragments >= self._limits.fragments:
@@ -161,6 +158,12 @@ class LimitedConnection(SharingConnection):
                 self.send_data()
                 return
         super().process_event(event)
+
+    def _count_frame(self) -> None:
+        now = self.loop.time()
+        wait = self._frames.wait(now)
+        self._connection_limits.delayed += wait > 0
+        self._paid_at = now + wait
 
     def send_data(self) -> None:
         # All in one piece: thousands of pongs one by one would be thousands of system calls, and, once
@@ -239,7 +242,8 @@ class LimitedConnection(SharingConnection):
             # As nearly all are; websockets' parser takes longer than everything else that reads a frame.
             content = content_of_short(self._unread[:size])
             del self._unread[:size]
-            self.process_event(Frame(Opcode.BINARY, content))
+            self._count_frame()
+            self.recv_messages.put(Frame(Opcode.BINARY, content))
         else:
             self._parse(size)
         if self._unread:

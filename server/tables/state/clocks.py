@@ -5,6 +5,7 @@ from typing import Final
 from engine.pieces import Seat
 from protocol.absence import Absence, GameClock, MoveClock
 
+_CLOCKS: Final = MoveClock, GameClock
 _LEAST_LIMIT: Final = 120  # seconds: whoever is there can move in that time, whatever the host sets
 
 
@@ -42,7 +43,7 @@ class Clocks:
         In a game, a clock starts, changes or ends with the next round, so that it is the same for everybody.
         Until it starts there is a `limit`; otherwise the next round might never begin.
         """
-        if in_game and (self.runs or isinstance(policy, MoveClock | GameClock)):
+        if in_game and (self.runs or isinstance(policy, _CLOCKS)):
             self._next = policy
         else:
             self.policy, self._next = policy, None
@@ -55,7 +56,7 @@ class Clocks:
 
     @property
     def _has_clock(self) -> bool:
-        return isinstance(self.policy, MoveClock | GameClock)
+        return isinstance(self.policy, _CLOCKS)
 
     @property
     def runs(self) -> bool:
@@ -70,7 +71,7 @@ class Clocks:
         """
         if self._has_clock:
             return None
-        if isinstance(self._next, MoveClock | GameClock):
+        if isinstance(self._next, _CLOCKS):
             return max(_LEAST_LIMIT, self._next.seconds, self._limited or 0)
         return self._limited
 
