@@ -11,8 +11,8 @@ from client.ui.draw.news_lines import countdown, pause_question, remark_rows, vo
 from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, spoken
 from client.ui.screens.gathering import gathering_block, set_up
-from client.ui.screens.lobby import Lobby, lobby_block
-from client.ui.screens.playing import Playing
+from client.ui.screens.lobby import Lobby, tables_in_words
+from client.ui.screens.playing import Ended, Playing
 from client.ui.screens.reading import (
     COMMANDS,
     HOST_COMMANDS,
@@ -23,6 +23,7 @@ from client.ui.screens.reading import (
 )
 from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
+from client.ui.screens.typed_commands import meaning
 from client.ui.state import Ui
 from client.ui.texts.games import bounds_text, describe_standings, describe_turn, turned
 from client.ui.texts.glyphs import glyphs_to_read
@@ -41,6 +42,7 @@ from engine.board import (
     layout_of,
 )
 from engine.components import LAUREL_WORTH
+from engine.events import Place
 from engine.knowledge import hill_influence
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
@@ -91,8 +93,7 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
         case ["rules"]:
             return [text for number in range(len(RULES)) for text in spoken(rules_page(number, WIDE))]
         case ["tables"] if isinstance(ui.page, Lobby):
-            told = spoken(lobby_block(ui, ui.page, glyphs_to_read(), WIDE, WIDE).lines)
-            return told[: told.index(_("A new table"))]  # without the keys that set one up
+            return tables_in_words(ui, ui.page)
         case ["talk"]:
             said = [row for remark in ui.talk.remarks for row in remark_rows(remark, WIDE)]
             told = spoken(said) or [_("Nobody has said anything.")]
@@ -126,13 +127,13 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
         case ["what", "if", piece, name] | ["if", piece, name] if name.upper() in FIELDS:
             return _foreseen(piece, Field(name.upper()), ui, model, view)
         case ["if", position, turns] if view.drawn is not None and turns in map(str, ORIENTATIONS):
-            return list(_laid(position, LaidTile(view.drawn, int(turns)), model, view))
+            return list(_laid(position, LaidTile(view.drawn, int(turns)), ui, model, view))
         case ["board"]:
             return [_of_hill(tile, board) for tile in sorted(view.layout.hills)]
         case ["tiles"]:
             return list(_tiles(view))
         case ["moves"]:
-            return _moves(model)
+            return _moves(ui, model)
         case ["players"]:
             return spoken(row for row, _action in _panel(ui, model, view).players())
         case ["leaders"] | ["who", "leads"]:
@@ -187,18 +188,17 @@ def _in_words(field: Field) -> str:
 
 def _foreseen(text: str, field: Field, ui: Ui, model: TableModel, view: View) -> list[str]:
     hand = view.hands.get(model.seat, {}) if model.seat is not None else {}
-    wanted = text.casefold()
-    piece = next((each for each in hand if wanted in {each.casefold(), each[1:].casefold()}), None)
-    cell = view.layout.hexes.get(field)
-    if piece is None or not hand[piece] or cell is None:
+    typed, cell = meaning(f"place {text} {field}", model), view.layout.hexes.get(field)
+    piece = typed.piece if isinstance(typed, Place) else None
+    if piece is None or not hand.get(piece) or cell is None:
         return [_("There is no {piece} left in your hand.").format(piece=text)]
     return spoken(row for row, _action in _panel(ui, model, view, cell, piece).field())
 
 
-def _laid(text: str, laid: LaidTile, model: TableModel, view: View) -> Iterator[str]:
+def _laid(text: str, laid: LaidTile, ui: Ui, model: TableModel, view: View) -> Iterator[str]:
     """Yield what would be beside the fields of a tile that is laid like this."""
     if not isinstance(model.legal, LegalLays) or text not in map(str, model.legal.positions):
-        yield from _moves(model)
+        yield from _moves(ui, model)
         return
     position = int(text)
     layout = layout_of((*view.tiles[:position], laid, *view.tiles[position + 1 :]))
@@ -214,7 +214,9 @@ def _tiles(view: View) -> Iterator[str]:
         yield labelled(where, what)
 
 
-def _moves(model: TableModel) -> list[str]:
+def _moves(ui: Ui, model: TableModel) -> list[str]:
+    if not isinstance(ui.page.game, Playing):
+        return _turn(ui, model)
     match model.legal:
         case LegalPlaces(pieces=pieces, fields=fields):
             told = _("You may place {pieces} on {fields}.")
@@ -226,6 +228,8 @@ def _moves(model: TableModel) -> list[str]:
 
 
 def _turn(ui: Ui, model: TableModel) -> list[str]:
+    if isinstance(page := ui.page.game or ui.page, Scoring | Result | Ended):
+        return list(page.words(ui, model))
     asked = (pause_question(ui, model), vote_question(model), countdown(ui))
     return [f"{describe_turn(model, names_at(model))}.", *filter(None, asked)]
 

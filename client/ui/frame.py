@@ -18,7 +18,7 @@ Line: TypeAlias = tuple[Fragment, ...]
 
 EMPTY: Final[Line] = ()
 WIDE: Final = 1000  # columns: a line that wide is not wrapped, and what stands at its ends is far apart
-_FAR_APART: Final = re.compile(" {3,}")
+_FAR_APART: Final = re.compile(" {100,}")
 READ_ON: Final = "... (m)"  # for the rest of a text, where that key shows it
 
 

@@ -127,6 +127,7 @@ class LineShell:
         top.ui = ui
         shown = ui.page if ui.overlay is None else ui.overlay
         words = *ui.page.words(ui, top.model), *(shown.words(ui, top.model) if shown is not ui.page else ())
+        words = tuple(each for each in words if each not in ui.log or isinstance(ui.page, Replay))
         remarks = tuple(labelled(each.speaker, each.text) for each in ui.talk.remarks)
         asked = "" if ui.overlay is None else ui.overlay.question(ui)
         outage = "" if ui.lost is None else ui.lost.reason
@@ -165,7 +166,9 @@ class LineShell:
     async def _awaited(self) -> None:
         """Wait until something is asked of the player, or the game is over."""
         while not (self._asks() or on_turn(self._top().model)):
-            if (ui := self._top().ui).lost is not None or isinstance(ui.page.game, Scoring | Result | Ended):
+            if (ui := self._top().ui).lost is not None or isinstance(
+                ui.page.game or ui.page, Scoring | Result | Ended
+            ):
                 return
             await self._change.wait()
 

@@ -24,6 +24,7 @@ from client.ui.frame import (
     line,
     padded,
     side_by_side,
+    spoken,
     wrapped,
 )
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
@@ -293,6 +294,21 @@ def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int)
     return block_of(rows, width)
 
 
+def tables_in_words(ui: Ui, lobby: Lobby) -> list[str]:
+    """Return the open tables, each with how it is set up, and how others join the server."""
+    tables = [_in_words(table, lobby.kept_seats) for table in lobby.tables]
+    none = _("No tables are open. Open one, and others can join.")
+    return [*spoken(_how_to_join(ui)), *(tables or [none])]
+
+
+def _in_words(table: TableSummary, kept: frozenset[str]) -> str:
+    host = _("{name} is the host").format(name=printable(table.host))
+    seats = _("seats taken: {taken} of {seats}").format(taken=table.taken, seats=table.players)
+    stage, note = _describe_stage(table), _describe_seat(table, kept)
+    told = (printable(table.title), host, seats, stage, note, *_describe_table(table))
+    return labelled(table.table, parted(filter(None, told)))
+
+
 def _how_to_join(ui: Ui) -> list[Line]:
     """Return how others join the server that this program hosts; nothing at the server of somebody else."""
     lines = [
@@ -310,14 +326,18 @@ def _details(lobby: Lobby, width: int) -> list[Line]:
     if lobby.chosen >= len(lobby.tables):
         return [EMPTY] * _DETAILS
     table = lobby.tables[lobby.chosen]
-    layout = _describe_layout(at_random=table.random_layout)
+    *set_up, absence = _describe_table(table)
+    named = labelled(printable(table.title), parted(set_up)) if table.title else parted(set_up)
+    rows = [row for each in (named, absence) for row in wrapped(each, width - _INDENT)]
+    return [line(f"{'':{_INDENT}}{row}", "class:faint") for row in rows]
+
+
+def _describe_table(table: TableSummary) -> list[str]:
+    """Return how a table is set up; last, what happens when a player is away."""
     closed = [SPECTATORS.describe(on=False)] if table.no_spectators else []
     helped = [HINTS.describe(on=True)] if table.hints else []
-    set_up = parted([layout, *closed, *helped])
-    named = labelled(printable(table.title), set_up) if table.title else set_up
-    words = (named, describe_policy(table.absence))
-    rows = [row for each in words for row in wrapped(each, width - _INDENT)]
-    return [line(f"{'':{_INDENT}}{row}", "class:faint") for row in rows]
+    layout = _describe_layout(at_random=table.random_layout)
+    return [layout, *closed, *helped, describe_policy(table.absence)]
 
 
 def _describe_layout(*, at_random: bool) -> str:
@@ -348,8 +368,11 @@ def _table_text(table: TableSummary, kept: frozenset[str]) -> str:
     seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
     cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
     stage = padded(_describe_stage(table), _STAGE)
-    note = _("your seat") if table.table in kept else _("a seat is free") if table.vacant else ""
-    return "".join((*(padded(*cell) for cell in cells), stage, note))
+    return "".join((*(padded(*cell) for cell in cells), stage, _describe_seat(table, kept)))
+
+
+def _describe_seat(table: TableSummary, kept: frozenset[str]) -> str:
+    return _("your seat") if table.table in kept else _("a seat is free") if table.vacant else ""
 
 
 def _describe_stage(table: TableSummary) -> str:

@@ -127,6 +127,9 @@ class Ended(Screen):
             return GatheringDrawing(ui, model, glyphs)
         return EndedDrawing(ui, model, glyphs, Playing(last=next(reversed(view.placed), None)), view)
 
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        return (describe_ended(),)
+
 
 _LOG_LINES: Final = 2  # no more than the smallest window shows, or some would never be seen
 

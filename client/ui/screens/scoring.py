@@ -16,7 +16,6 @@ from client.ui.draw.page import ServerPage, small_table_block, table_block
 from client.ui.draw.panel import BLANK, Row, heading, pointer
 from client.ui.frame import (
     EMPTY,
-    WIDE,
     Block,
     Drawing,
     Line,
@@ -29,7 +28,6 @@ from client.ui.frame import (
     line,
     paragraphs,
     people_style,
-    spoken,
     stacked,
     width_of,
     wrapped,
@@ -455,21 +453,31 @@ class ResultDrawing(ServerPage, frozen=True):
         return "" if self.model.state is None else games.describe_rematch(self.model.state, self.model.seat)
 
     def words(self) -> list[str]:
-        """Return the result as sentences, without the table of points."""
-        names, tallies = names_at(self.model), self.ended.tallies
-        lines = spoken(self.lines(WIDE))
-        at = lines.index(games.describe_result(self.ended, names)) + 1
-        rows = (labelled(names[seat], _amounts_in_words(tallies[seat])) for seat in in_order(self.ended))
-        return [*lines[:at], *rows, *lines[at + 1 + len(tallies) :]]
+        """Return the result as sentences."""
+        ended, names, order = self.ended, names_at(self.model), in_order(self.ended)
+        fault, draws = self._describe_draws()
+        rows = (labelled(names[seat], _amounts_in_words(ended.tallies[seat])) for seat in order)
+        laurels = (_laurels(ended, seat, names) for seat in order)
+        result = (games.describe_result(ended, names), *rows, *laurels, _tie(ended, names))
+        return [each for each in (fault, *result, self._standings(), draws, self._again()) if each]
+
+    def _standings(self) -> str:
+        return "" if self.model.state is None else games.describe_standings(self.model.state)
+
+    def _describe_draws(self) -> tuple[str, str]:
+        """Return what is wrong with the draws, and otherwise what can be said of them."""
+        if (check := self.model.draws.check()) is None:
+            return "", ""
+        if check.fault is not None:
+            return describe_fault(check.fault), ""
+        return "", describe_draws(check, names_at(self.model), plays=self.model.seat is not None)
 
     def small_body(self, width: int, height: int) -> Block:
         names = names_at(self.model)
         points = short_points(self.view, self.ended, names, width)
         asked = words_now(self.ui, width, max(height // 3, 1), self._again())
         room = max(height - len(points) - len(asked), 0)
-        check = self.model.draws.check()
-        fault = None if check is None else check.fault
-        warning = begun(wrapped(describe_fault(fault), width), room, width) if fault is not None else []
+        warning = begun(wrapped(self._describe_draws()[0], width), room, width)
         won = begun(wrapped(games.describe_result(self.ended, names), width), room - len(warning), width)
         lines = [
             *(line(row, "class:refusal") for row in warning),
@@ -481,14 +489,12 @@ class ResultDrawing(ServerPage, frozen=True):
 
     def lines(self, width: int) -> list[Line]:
         lines = result_lines(self.view, self.ended, names_at(self.model), self.glyphs, width)
-        if standings := "" if self.model.state is None else games.describe_standings(self.model.state):
+        if standings := self._standings():
             lines += [EMPTY, *_indented(standings, width)]
-        if (check := self.model.draws.check()) is None:
-            return lines
-        if check.fault is not None:  # above all else, so that no window cuts it off
-            return [EMPTY, *_indented(describe_fault(check.fault), width, "class:refusal"), *lines]
-        said = describe_draws(check, names_at(self.model), plays=self.model.seat is not None)
-        return [*lines, EMPTY, *_indented(said, width, "class:faint")]
+        fault, draws = self._describe_draws()
+        if fault:  # above all else, so that no window cuts it off
+            return [EMPTY, *_indented(fault, width, "class:refusal"), *lines]
+        return [*lines, EMPTY, *_indented(draws, width, "class:faint")] if draws else lines
 
 
 def result_lines(
@@ -504,9 +510,10 @@ def result_lines(
             sign, chips(view.start.peoples[seat]), line(f" {names[seat]}", "class:mine" if won else "")
         )
         lines.append(_row(who, amounts_of(ended.tallies[seat]), "class:mine" if won else ""))
-    lines += [EMPTY, *(content for seat in order for content in _laurels(ended, seat, names, width))]
-    if ended.decided_by is not DecidedBy.POINTS:
-        lines += [EMPTY, *_indented(_tie(ended, names), width)]
+    laurels = (_laurels(ended, seat, names) for seat in order)
+    lines += [EMPTY, *(content for text in laurels if text for content in _indented(text, width))]
+    if tie := _tie(ended, names):
+        lines += [EMPTY, *_indented(tie, width)]
     return lines
 
 
@@ -542,16 +549,15 @@ def _row(who: Line, words: Sequence[str], style: str) -> Line:
     return beside(fitted(who, _NAME), line("".join(cells), style))
 
 
-def _laurels(ended: GameEnded, seat: Seat, names: Sequence[str], width: int) -> list[Line]:
-    laurels = ended.tallies[seat].laurels
-    if not laurels:
-        return []
-    words = ", ".join(f"{laurel} {LAUREL_WORTH[laurel]}" for laurel in laurels)
-    return _indented(_("{name} has {laurels}.").format(name=names[seat], laurels=words), width)
+def _laurels(ended: GameEnded, seat: Seat, names: Sequence[str]) -> str:
+    words = ", ".join(f"{laurel} {LAUREL_WORTH[laurel]}" for laurel in ended.tallies[seat].laurels)
+    return _("{name} has {laurels}.").format(name=names[seat], laurels=words) if words else ""
 
 
 def _tie(ended: GameEnded, names: Sequence[str]) -> str:
-    """Return the count that breaks a tie (R7.2)."""
+    """Return the count that breaks a tie (R7.2); empty if there is none."""
+    if ended.decided_by is DecidedBy.POINTS:
+        return ""
     best = max(tally.points for tally in ended.tallies)
     tied = [seat for seat, tally in enumerate(ended.tallies) if tally.points == best]
     counts = ", ".join(f"{names[seat]} {ended.tallies[seat].items}" for seat in tied)

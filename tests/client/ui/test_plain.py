@@ -1,6 +1,7 @@
 """The client in lines of text: what a screen shows can be asked for, and whole visits can be typed."""
 
 import asyncio
+import dataclasses
 import io
 import os
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from client.tables.table import TableModel
 from client.ui.at_table import field_at, hand
@@ -19,15 +21,20 @@ from client.ui.facts import QUESTIONS, answer
 from client.ui.frame import plain
 from client.ui.lines import LineShell, TypedLines
 from client.ui.screens.lobby import Lobby
+from client.ui.screens.news import followed
 from client.ui.screens.playing import Playing
 from client.ui.screens.screen import drawn
 from client.ui.session import Session
 from client.ui.state import Remark, Talk, Ui
 from client.ui.texts.glyphs import ASCII
+from client.ui.texts.tables import describe_ended
 from engine.board import FIELDS, OUTER_POSITIONS, TILES
 from engine.game import Game
-from engine.pieces import Seat
-from tests.client.ui.seen import after, model_of, ui_of
+from engine.legal import LegalPlaces
+from engine.pieces import Piece, Seat
+from protocol.absence import ByBot
+from protocol.messages import TableSummary
+from tests.client.ui.seen import after, at_scoring_step, model_of, over, placing, ui_of
 from tests.games import games
 
 _WORD = re.compile(r"[ESLMA]\?\*|[ESLMA][mfs]\*?|\w+")
@@ -52,6 +59,59 @@ def test_whatever_the_screen_of_a_game_shows_can_be_asked_for(game: Game, data: 
     told = [text for question in questions for text in answer(question, ui, model) or ()]
     known = _words([*told, *ui.page.words(ui, model), *ui.log])
     assert not {word for word in seen - known if not any(each.startswith(word) for each in known)}
+
+
+@pytest.mark.parametrize("name", ["> Bob", "A  B", "A     B", "►Z"])
+def test_no_name_breaks_a_result_or_is_told_as_another(name: str) -> None:
+    ui, model = over()
+    assert model.state is not None
+    assert model.view is not None
+    assert model.view.result is not None
+    (winner,) = model.view.result.winners
+    seats = [
+        replace(each, name=name) if seat == winner else each for seat, each in enumerate(model.state.seats)
+    ]
+    model = dataclasses.replace(model, state=replace(model.state, seats=seats))
+    ui = at_scoring_step(ui, model, 999)
+    told = [*(answer("players", ui, model) or ()), *(answer("points", ui, model) or ())]
+    spaced = re.sub(" +", " ", name)
+    assert any(re.search(rf"(^|\s){re.escape(spaced)}: ", text) for text in told[:4])
+    assert sum(re.sub(" +", " ", text).startswith(f"{spaced}: captives") for text in told) == 1
+
+
+def test_nothing_is_asked_of_anybody_after_a_game() -> None:
+    ui, model = placing()
+    assert model.state is not None
+    ended = dataclasses.replace(model, state=replace(model.state, stage="over", ended=True))
+    gone = followed(ui, ended)
+    assert answer("turn", gone, ended) == answer("moves", gone, ended) == [describe_ended()]
+    ui, model = over()
+    assert answer("turn", ui, model) == answer("moves", ui, model) == list(ui.page.words(ui, model))
+
+
+def test_each_table_in_the_lobby_is_told_with_how_it_is_set_up() -> None:
+    ann = TableSummary("KXQT", "Ann", 3, 1, "gathering", absence=ByBot(60))
+    bob = TableSummary("BDFH", "Bob", 2, 1, "gathering", random_layout=True)
+    ui = Ui("Dan", page=Lobby((ann, bob)))
+    told = answer("tables", ui, TableModel())
+    assert told is not None
+    first, second = told
+    assert first.startswith("KXQT: Ann is the host; seats taken: 1 of 3")
+    assert "bot" in first
+    assert "the tiles are laid at random" in second
+    assert "the tiles are laid at random" not in first
+
+
+def test_a_piece_is_foreseen_as_it_is_placed() -> None:
+    """Of two peoples, a seat's own is meant where none is named (R3.5), whichever comes first in the hand."""
+    ui, model = placing(players=2)
+    assert model.view is not None
+    assert isinstance(model.legal, LegalPlaces)
+    own, second = model.view.start.peoples[model.legal.seat]
+    hand = {Piece(f"{second}m"): 0, Piece(f"{own}m"): 1}
+    view = dataclasses.replace(model.view, hands={model.legal.seat: hand})
+    told = answer(f"if m {model.legal.fields[0]}", ui, dataclasses.replace(model, view=view)) or ()
+    assert any(text.startswith(f"{own}m here gives") for text in told)
 
 
 def _on_screen(ui: Ui, model: TableModel) -> set[str]:
