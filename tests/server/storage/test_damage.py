@@ -8,7 +8,7 @@ import resource
 import shutil
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -394,15 +394,15 @@ async def everything(journal: SqliteJournal) -> dict[str, int]:
 async def change_until_full(journal: SqliteJournal, told: dict[str, int]) -> bool:
     """Append, archive and bring back; keep in `told` what was confirmed, and return whether all was."""
     every = True
-    works: dict[str, Awaitable[None]] = {
-        "USEA": journal.append("USEA", told["USEA"], MANY),
-        "USEB": journal.archive("USEB", ArchivedGame("USEB", played=True)),
-        "ARCC": journal.bring_back("ARCC"),
-        "USEC": journal.append("USEC", 0, MANY),
+    works: dict[str, Callable[[], Awaitable[None]]] = {
+        "USEA": lambda: journal.append("USEA", told["USEA"], MANY),
+        "USEB": lambda: journal.archive("USEB", ArchivedGame("USEB", played=True)),
+        "ARCC": lambda: journal.bring_back("ARCC"),
+        "USEC": lambda: journal.append("USEC", 0, MANY),
     }
     for code, work in works.items():
         try:
-            await work
+            await work()
         except JournalError:
             every = False
         else:
