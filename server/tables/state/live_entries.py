@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from protocol.settings import AbsenceSetting, Setting
+from engine.components import PEOPLES
+from protocol.settings import AbsenceSetting
 from server.storage.entries import (
     BotSeated,
     Changed,
@@ -32,65 +33,42 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
     counts unless it is changed in the same turn, because a clock begins and ends with a round.
     """
     others: list[int] = []
-    seats: dict[int, int] = {}
-    bots: dict[int, int] = {}
-    votes: dict[int, dict[int, int]] = {}  # by seat and voter
-    host: dict[int, int] = {}
-    ready: dict[int, int] = {}
-    peoples: dict[int, int] = {}
-    settings: dict[tuple[type[Setting], int], int] = {}
+    live: dict[tuple[object, ...], int] = {}  # of entries that later ones replace or end, by what they say
+    host: int | None = None
     moves = 0
-    latest: dict[type[Entry], int] = {}  # of entries that replace those of their kind
+
+    def end(*keys: tuple[object, ...]) -> None:
+        for key in keys:
+            live.pop(key, None)
+
     for number, entry in enumerate(entries):
         match entry:
             case Taken(seat) | Kept(seat) | BotSeated(seat):
-                seats[seat] = number
-                peoples.pop(seat, None)
+                live[Taken, seat] = number
+                end((PeopleChosen, seat))
             case Freed(seat):
-                seats.pop(seat, None)
-                peoples.pop(seat, None)
-                host.pop(seat, None)
-                ready.pop(seat, None)
+                end((Taken, seat), (PeopleChosen, seat), (SaidReady, seat))
+                if host == seat:
+                    end((Hosted,))
             case Hosted(seat):
-                host = {seat: number}
-            case SaidReady(seat, True):
-                ready[seat] = number
-            case SaidReady(seat):
-                ready.pop(seat, None)
-            case PeopleChosen(seat, None):
-                peoples.pop(seat, None)
-            case PeopleChosen(seat):
-                peoples[seat] = number
-            case Voted(seat, by, True):
-                votes.setdefault(seat, {})[by] = number
-            case Voted(seat, by):
-                votes.get(seat, {}).pop(by, None)
-            case GivenToBot(seat):
-                bots[seat] = number
-                votes.pop(seat, None)
-            case Returned(seat):
-                bots.pop(seat, None)
-                votes.pop(seat, None)
-            case Changed(AbsenceSetting()):
-                settings[AbsenceSetting, moves] = number
+                live[Hosted,], host = number, seat
+            case SaidReady(seat, says) | PeopleChosen(seat, says):
+                end((type(entry), seat))
+                if says:
+                    live[type(entry), seat] = number
+            case Voted(seat, by, agree):
+                end((Voted, seat, by))
+                if agree:
+                    live[Voted, seat, by] = number
+            case GivenToBot(seat) | Returned(seat):
+                end((GivenToBot, seat), *((Voted, seat, by) for by in range(len(PEOPLES))))
+                if isinstance(entry, GivenToBot):
+                    live[GivenToBot, seat] = number
             case Changed(setting):
-                settings[type(setting), 0] = number
+                live[type(setting), moves if isinstance(setting, AbsenceSetting) else 0] = number
             case Clocked() | Continued() | Unpaused():
-                latest[type(entry)] = number
+                live[type(entry),] = number
             case _:
                 others.append(number)
                 moves += isinstance(entry, Played | StoodIn)
-    voted = (number for voters in votes.values() for number in voters.values())
-    return sorted(
-        (
-            *others,
-            *seats.values(),
-            *bots.values(),
-            *voted,
-            *host.values(),
-            *ready.values(),
-            *peoples.values(),
-            *settings.values(),
-            *latest.values(),
-        )
-    )
+    return sorted([*others, *live.values()])
