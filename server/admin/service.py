@@ -44,7 +44,6 @@ from protocol.admin import (
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import Announced, Stage
-from protocol.text import unsafe
 from server.admin.failures import FailureCode, failure
 from server.admin.listener import Answer
 from server.config import Config
@@ -57,6 +56,7 @@ from server.storage.journal import Journal
 from server.storage.owner import describe_archived, describe_stored, replayed_game
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.lobby import Lobby
+from server.tables.seats.names import check_text
 from server.tables.table import Table
 from server.version import SERVER_NAME
 
@@ -120,13 +120,13 @@ class AdminService:
         """Carry out a request that changes something."""
         match request:
             case SendAnnouncement(text):
-                _check_text(text)
+                check_text(text)
                 self.clients.broadcast(Announced(text))
                 log.warning("announced", extra=about(clients=len(self.clients)))
                 return ToldReport(len(self.clients))
             case CloseTables(codes, reason):
                 if reason is not None:
-                    _check_text(reason)
+                    check_text(reason)
                 for code in codes:
                     await self.lobby.registry.close(code, reason)
                 return None
@@ -227,8 +227,8 @@ class AdminService:
 
     async def _remove(self, code: str, seat: int) -> None:
         table = self.lobby.tables.get(code)
-        if table is not None and seat >= len(table.state.players):
-            raise Refusal(Code.NO_SUCH_SEAT, seat=seat, last_seat=len(table.state.players) - 1)
+        if table is not None:
+            table.state.check_seat(seat)
         if not await self.lobby.registry.table(code).remove_player(Seat(seat)):
             raise failure(FailureCode.SEAT_FREE, seat=seat, table=code)
 
@@ -265,12 +265,6 @@ class AdminService:
             with contextlib.suppress(OSError):  # on Windows an open file cannot be removed
                 path.unlink(missing_ok=True)
         return copy, os.fstat(copy.fileno()).st_size, listed
-
-
-def _check_text(text: str) -> None:
-    """Raise Refusal unless everybody's terminal can show the text."""
-    if (reason := unsafe(text)) is not None:
-        raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
 
 
 def _events(table: Table) -> Sequence[Event]:

@@ -77,7 +77,7 @@ class HostPowers:
             case Starting(seat):
                 self._check_gathering()
                 if seat is not None:
-                    self._check_seat(seat)
+                    self._context.state.check_seat(seat)
                 entries += context.nobody_ready()
             case Hints():
                 entries += context.nobody_ready()
@@ -169,14 +169,10 @@ class HostPowers:
 
     def _player(self, seat: Seat) -> Player:
         """Return the player of a seat, who may have been removed."""
-        self._check_seat(seat)
+        self._context.state.check_seat(seat)
         if (player := self._context.state.players[seat]) is None:
             raise Refusal(Code.NOBODY_THERE, seat=seat)
         return player
-
-    def _check_seat(self, seat: int) -> None:
-        if seat >= (seats := len(self._context.state.players)):
-            raise Refusal(Code.NO_SUCH_SEAT, seat=seat, last_seat=seats - 1)
 
     def _check_away_for_long(self, seat: Seat) -> None:
         if (seconds := self._context.removable_in(seat)) > 0:

@@ -30,7 +30,6 @@ from protocol.messages import (
     Sync,
     Vote,
 )
-from protocol.text import unsafe
 from server.net.session import AttendedTable, Session
 from server.refusal import Refusal
 from server.storage.entries import Continued, PeopleChosen, SaidReady
@@ -39,7 +38,8 @@ from server.tables.game.game_start import GameStart
 from server.tables.game.moves import Moves
 from server.tables.game.pauses import Pauses
 from server.tables.host_powers import HostPowers
-from server.tables.seats.seat_admission import SeatAdmission
+from server.tables.seats.names import check_text
+from server.tables.seats.seat_admission import SeatAdmission, choose_seat
 from server.tables.state.persistent_state import Answer
 
 
@@ -136,8 +136,7 @@ class Requests:
             case Sync():
                 self.context.catch_up(session, message.after)
             case Say():
-                if (reason := unsafe(message.text)) is not None:
-                    raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
+                check_text(message.text)
                 self.context.rates.count_remark(session, self.context.code)
                 self._say(session, message.text)
             case Vote():
@@ -190,17 +189,14 @@ class Requests:
             self.context.broadcast_state()
 
     async def _change_seat(self, own: Seat, wanted: int) -> None:
-        players = self.context.state.players
-        if wanted >= len(players):
-            raise Refusal(Code.NO_SUCH_SEAT, seat=wanted, last_seat=len(players) - 1)
+        state = self.context.state
+        state.check_seat(wanted)
         if wanted == own:
             raise Refusal(Code.NOT_YOURSELF)
-        free = [seat for seat, player in enumerate(players) if player is None]
-        if not free:
+        if not state.free:
             raise Refusal(Code.NO_FREE_SEAT)
-        if wanted not in free:
-            raise Refusal(Code.SEAT_TAKEN, seat=wanted, free_seats=", ".join(map(str, free)))
-        order = [Seat(seat) for seat in range(len(players))]
+        choose_seat(wanted, state.free)
+        order = [Seat(seat) for seat in range(len(state.players))]
         order[own], order[wanted] = Seat(wanted), own
         await self.admission.rearrange(order)
 

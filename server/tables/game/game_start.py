@@ -171,9 +171,8 @@ def _check_start(state: PersistentState, seat: Seat) -> None:
         raise Refusal(Code.ALREADY_STARTED)
     if seat != state.host:
         raise Refusal(Code.NOT_THE_HOST)
-    free = [number for number, player in enumerate(state.players) if player is None]
-    if free:
-        raise Refusal(Code.SEATS_EMPTY, free_seats=", ".join(map(str, free)))
+    if state.free:
+        raise Refusal(Code.SEATS_EMPTY, free_seats=", ".join(map(str, state.free)))
     kept = next((player for player in state.players if player is not None and player.kept), None)
     if kept is not None:
         raise Refusal(Code.SEAT_KEPT, name=kept.name)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from protocol.codes import Code
 from protocol.messages import Online
-from protocol.text import unsafe
 from server.cluster.messages import PersonElsewhere
 from server.config import Timer, Timers
 from server.failures import Tasks
@@ -21,7 +20,7 @@ from server.refusal import Refusal
 from server.tables.online.people import PeopleElsewhere, PeopleOnline, Person, Place
 from server.tables.online.remarks import Remarks
 from server.tables.rates import Rates
-from server.tables.seats.names import check_name, looks
+from server.tables.seats.names import check_name, check_text, looks
 
 if TYPE_CHECKING:
     from server.cluster.channel import Channel
@@ -105,8 +104,7 @@ class LobbyChat:
             raise Refusal(Code.NOT_IN_LOBBY)
         if not person.listens:
             raise Refusal(Code.AT_A_TABLE)
-        if (reason := unsafe(text)) is not None:
-            raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
+        check_text(text)
         self.rates.count_remark_in_lobby(session)
         self._remarks.say(person.name, text)
         self._begin_soon()

@@ -75,6 +75,12 @@ def _bare(text: str) -> str:
     return text.replace(_DIRECTION_MARK, "")
 
 
+def check_text(text: str) -> None:
+    """Raise Refusal unless everybody's terminal can show the text."""
+    if (reason := unsafe(text)) is not None:
+        raise Refusal(Code(f"text-{reason.fault}"), **reason.about)
+
+
 def check_name(name: str) -> None:
     """Raise Refusal unless `name` may be shown to others, is not misleading, and can be compared quickly."""
     if (reason := unsafe(name)) is not None:

@@ -178,17 +178,16 @@ class SeatAdmission:
     async def seat_bot(self, level: str, wanted: int | None) -> None:
         """Give a free seat to a bot of the server, the first one unless one is wanted."""
         context = self._context
-        levels, players = context.stand_in.levels, context.state.players
+        levels, free = context.stand_in.levels, context.state.free
         if not levels:
             raise Refusal(Code.NO_BOTS)
         if level not in levels:
             raise Refusal(Code.NO_SUCH_LEVEL, level=level, levels=", ".join(levels))
-        if wanted is not None and wanted >= len(players):
-            raise Refusal(Code.NO_SUCH_SEAT, seat=wanted, last_seat=len(players) - 1)
-        free = [seat for seat, player in enumerate(players) if player is None]
+        if wanted is not None:
+            context.state.check_seat(wanted)
         if not free:
             raise Refusal(Code.TABLE_FULL, table=context.code)
-        seat = _chosen(wanted, free)
+        seat = choose_seat(wanted, free)
         bot = BotSeated(seat, level, self._name_of_bot(level))
         await context.store(bot, *context.nobody_ready())
         context.broadcast_state()
@@ -284,7 +283,7 @@ class SeatAdmission:
         bots = [] if state.game is not None or newcomer.program else sorted(state.bots)
         if not free and not bots:
             raise Refusal(Code.TABLE_FULL if state.game is None else Code.GAME_RUNNING, table=code)
-        seat = _chosen(wanted, [*free, *bots])
+        seat = choose_seat(wanted, [*free, *bots])
         if known not in {None, seat}:
             raise Refusal(Code.KNOWS_ANOTHER_HAND)
         check_name(newcomer.name)
@@ -367,7 +366,7 @@ class SeatAdmission:
         self._context.deadlines.set(Due.SEAT_FREE, seconds, partial(self._free_if_away, seat), seat)
 
 
-def _chosen(wanted: int | None, to_be_had: list[int]) -> int:
+def choose_seat(wanted: int | None, to_be_had: list[int]) -> int:
     """Return the requested seat, by default the first; raises Refusal if it cannot be taken."""
     seat = to_be_had[0] if wanted is None else wanted
     if seat not in to_be_had:

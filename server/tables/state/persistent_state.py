@@ -183,6 +183,16 @@ class PersistentState:
         return ["" if player is None else player.name for player in self.players]
 
     @property
+    def free(self) -> list[int]:
+        """Return the seats that nobody has, nor is kept for anybody."""
+        return [seat for seat, player in enumerate(self.players) if player is None]
+
+    def check_seat(self, seat: int) -> None:
+        """Raise Refusal unless the table has this seat."""
+        if seat >= len(self.players):
+            raise Refusal(Code.NO_SUCH_SEAT, seat=seat, last_seat=len(self.players) - 1)
+
+    @property
     def host(self) -> Seat | None:
         """Return the host's seat: the one chosen as host, or the lowest taken one until that player comes."""
         taken = self.taken
