@@ -55,7 +55,7 @@ class ServerParts:
             tasks,
             chances=self.fresh,
             counts=self.counts,
-            on_game_over=self._on_game_over,
+            game_over=self._on_game_over,
             stopping=self._stopping,
         )
         self.ends.callback(self.lobby.close)

@@ -101,20 +101,20 @@ async def case_in(folder: Path, seed: int = 0) -> Case:
 
 async def _archived(server: Running, code: str) -> None:
     table = server.lobby.tables[code]
-    await server.lobby._journal.archive(code, ArchivedGame(code, played=True))
+    await server.lobby.journal.archive(code, ArchivedGame(code, played=True))
     table.stop()
     del server.lobby.tables[code]
 
 
 async def _checkpoint(server: Running) -> None:
-    checkpoints = cast("SqliteJournal", server.lobby._journal)._checkpoints
+    checkpoints = cast("SqliteJournal", server.lobby.journal)._checkpoints
     checkpoints.begin()
     assert checkpoints._at_work is not None
     await checkpoints._at_work
 
 
 async def _set_aside_and_restored(server: Running, code: str) -> None:
-    journal = server.lobby._journal
+    journal = server.lobby.journal
     entries = len(await journal.entries(code))
     await journal.set_aside(code, entries, "it may be damaged")
     await journal.restore(code, entries)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -55,53 +56,49 @@ _NO_TOKEN: Final = token_hash("")
 _MOST_SECONDS_TO_REFUSE: Final = 0.05  # a code after too many wrong ones
 
 
+@dataclass(eq=False, repr=False)
 class Lobby:
     """The tables of a server; what falls due at them runs in `tasks`.
 
-    `on_game_over` is called with a table's code, its finished game, the players' names by seat, and when the
+    `game_over` is called with a table's code, its finished game, the players' names by seat, and when the
     game ended in seconds since 1970.
     `stopping` returns the facts of the refusal if the server takes no more tables, else None.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        journal: Journal,
-        tasks: Tasks,
-        *,
-        chances: Iterator[RandomChance],
-        counts: Counts,
-        on_game_over: Callable[[str, Game, Sequence[str], int], None],
-        stopping: Callable[[], Mapping[str, object] | None],
-    ) -> None:
-        self._config = config
-        self._journal = journal
-        self._tasks = tasks
+    config: Config
+    journal: Journal
+    tasks: Tasks
+    _: KW_ONLY
+    chances: Iterator[RandomChance]
+    counts: Counts
+    game_over: Callable[[str, Game, Sequence[str], int], None]
+    stopping: Callable[[], Mapping[str, object] | None]
+
+    def __post_init__(self) -> None:
+        config = self.config
         self._timers = config.timers()
-        self._on_game_over = on_game_over
         self._rates = Rates(config.limits, self._timers.time)
         self.registry = TableRegistry(
             config.limits.tables,
-            journal,
+            self.journal,
             self._rates,
-            chances=chances,
+            chances=self.chances,
             new_table=self._new_table,
             changed=self.table_changed,
-            stopping=stopping,
+            stopping=self.stopping,
         )
         self.tables = self.registry.tables
         self.public = PublicTables(self.tables)
         self._here: dict[str, frozenset[str]] = {}  # who is at a table, by its code, if that is to be told
         self._address_elsewhere: Callable[[], str | None] = lambda: None
         self._stopped = False
-        self._counts = counts
-        self._stand_in = StandIn(config, tasks)
+        self._stand_in = StandIn(config, self.tasks)
         if not only_here(config.host):
             read_list()
         self.chat = LobbyChat(
             self._rates,
             self._timers,
-            tasks,
+            self.tasks,
             place_of=self.public.place_of,
             name_held=self.public.name_held,
             seed=config.seed,
@@ -231,7 +228,7 @@ class Lobby:
     @property
     def archived(self) -> Collection[str]:
         """Return the codes of the archived tables."""
-        return self._journal.archived
+        return self.journal.archived
 
     def games_run(self) -> bool:
         """Return whether a game is running that any of its players is at."""
@@ -242,7 +239,7 @@ class Lobby:
     def table_changed(self, code: str) -> None:
         """Record that a table's entry in the list has changed."""
         self.public.changed(code)
-        if (tell := self._config.attendance) is None:
+        if (tell := self.config.attendance) is None:
             return
         table = self.tables.get(code)
         here = frozenset[str]() if table is None else table.people_here()
@@ -263,11 +260,7 @@ class Lobby:
     @property
     def writes_records(self) -> bool:
         """Return whether finished games are recorded."""
-        return self._config.records is not None
-
-    def game_over(self, code: str, game: Game, names: Sequence[str], ended: int) -> None:
-        """Record a finished game."""
-        self._on_game_over(code, game, names, ended)
+        return self.config.records is not None
 
     async def table_after(self, session: Session, code: str, state: PersistentState) -> Table:
         """Return the table where the session's player plays again after table `code`.
@@ -295,7 +288,7 @@ class Lobby:
 
     def _check_lease(self) -> None:
         """Raise NotStored if this server may not say how its tables stand; another one may be able to."""
-        if self._journal.lapsed:
+        if self.journal.lapsed:
             address = self._address_elsewhere()
             raise NotStoredNow("the lease has run out", **({} if address is None else {"address": address}))
 
@@ -344,11 +337,11 @@ class Lobby:
 
     def _is_known(self, code: str) -> bool:
         """Return whether this server knows the table: here, in the archive, or set aside."""
-        journal = self._journal
+        journal = self.journal
         return code in self.tables or code in journal.archived or code in journal.codes_set_aside
 
     async def _check_not_elsewhere(self, code: str) -> None:
-        if (address := await self._journal.whereabouts(code)) is not None:
+        if (address := await self.journal.whereabouts(code)) is not None:
             raise Refusal(Code.TABLE_ELSEWHERE, table=code, address=address)
 
     def _new_table(self, code: str, state: PersistentState) -> Table:
@@ -356,15 +349,15 @@ class Lobby:
             TableContext(
                 code,
                 state,
-                self._journal,
-                self._config.limits,
-                self._counts,
+                self.journal,
+                self.config.limits,
+                self.counts,
                 self._stand_in,
                 self._rates,
                 self,
                 self._timers,
-                self._tasks,
-                shares_draws=self._config.seed is None,
+                self.tasks,
+                shares_draws=self.config.seed is None,
             )
         )
         if self._stopped:

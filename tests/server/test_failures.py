@@ -144,7 +144,7 @@ async def test_a_table_that_is_lost_while_a_move_is_stored_has_not_failed(
 ) -> None:
     """The move counts, wherever the table is now, and the players are sent to find it."""
     async with memory_server() as server, game(server.port, 2) as peers:
-        journal = server.lobby._journal
+        journal = server.lobby.journal
         append = journal.append
 
         async def lost(*arguments: Any) -> None:
@@ -236,7 +236,7 @@ async def test_a_server_sets_aside_what_it_takes_up_and_cannot_go_on(database: s
                 await journal.append(code, 0, ENTRIES)
             await rows(database, "INSERT INTO game_table (code) VALUES ('NONE') RETURNING code")
         await eventually(lambda: sorted(one.lobby.tables) == ["FINE", "WELL"])
-        await eventually(lambda: {"NONE", "ODDS"} <= set(one.lobby._journal.codes_set_aside))
+        await eventually(lambda: {"NONE", "ODDS"} <= set(one.lobby.journal.codes_set_aside))
         assert [await refusal(one.port, code) for code in ("ODDS", "NONE")] == [Code.TABLE_DAMAGED] * 2
 
 
@@ -260,7 +260,7 @@ async def test_a_table_opened_just_when_the_lease_is_lost_is_not_here(
 ) -> None:
     """Nobody learns of it, and it goes on where it is taken up: here, under the next lease."""
     async with cluster(database, "one") as (one,), connected(one.port) as peer:
-        journal = one.lobby._journal
+        journal = one.lobby.journal
         assert isinstance(journal, PostgresJournal)
         await lose_the_lease_after(monkeypatch, journal, journal, "append_together")
         await peer.send(OpenTable(1, 2, "Anna"))
@@ -274,7 +274,7 @@ async def test_a_table_taken_up_just_when_the_lease_is_lost_is_not_here(
 ) -> None:
     """It is taken up again, by whoever comes first."""
     async with cluster(database, "one") as (one,):
-        journal = one.lobby._journal
+        journal = one.lobby.journal
         assert isinstance(journal, PostgresJournal)
         begun: list[str] = []
         new_table = one.lobby.registry.new_table

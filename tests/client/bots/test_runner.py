@@ -94,7 +94,7 @@ async def test_a_brain_that_is_slower_than_the_clock(monkeypatch: pytest.MonkeyP
 async def test_bots_wait_for_a_journal_that_is_expected_back() -> None:
     """Whatever they ask for in the meantime, they ask for again; what needs the host ends them."""
     async with running(Config(seed=1)) as server:
-        journal = server.lobby._journal
+        journal = server.lobby.journal
         stored: dict[str, Callable[..., Awaitable[None]]] = {}
         failures: dict[str, int] = {}
 
@@ -280,7 +280,7 @@ async def test_a_bot_that_chose_during_a_pause_moves_when_the_game_goes_on(
             await thinks.wait()
             await person.ask(AskPause(NEW, on=True))
             may_choose.set()
-            await eventually(lambda: server.lobby._counts.refusals[Code.PAUSED] > 0)
+            await eventually(lambda: server.lobby.counts.refusals[Code.PAUSED] > 0)
             await person.ask(AskPause(NEW, on=False))
             await person.ask(AskPause(NEW, on=True))
             await person.ask(AskPause(NEW, on=False))

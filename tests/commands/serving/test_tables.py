@@ -139,7 +139,7 @@ async def test_removed_tables_are_gone(
     assert told(capsys, tmp_path, "remove", "--yes", codes["over"], codes["gathering"]) == ("", "")
     async with running(Config(data=tmp_path / "data")) as server:
         assert server.lobby.tables.keys() == {codes["playing"], codes["ended"]}
-        assert not server.lobby._journal.archived
+        assert not server.lobby.journal.archived
     assert told(capsys, tmp_path, "remove", "--yes", codes["playing"], codes["ended"]) == ("", "")
     assert told(capsys, tmp_path, "list") == ("There are no tables.\n", "")
 

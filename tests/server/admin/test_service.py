@@ -185,7 +185,7 @@ async def test_a_server_that_starts_on_a_backup_has_every_game_as_it_was(tmp_pat
 async def test_moves_are_stored_while_a_backup_runs(tmp_path: Path) -> None:
     """They neither fail nor begin it again, and the copy is of one moment, sound and whole."""
     async with administered(tmp_path) as server, game(server.port, 5) as peers:
-        journal = server.lobby._journal
+        journal = server.lobby.journal
         database = journal._database
         database.execute("CREATE TABLE ballast (content BLOB)")  # so that there are many steps
         database.executemany("INSERT INTO ballast VALUES (?)", [(bytes(4000),) for _ in range(3000)])

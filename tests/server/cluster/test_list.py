@@ -250,7 +250,7 @@ async def nothing(*_: Any) -> None:
 
 def look(server: Running) -> None:
     """Have a server look soon what the others have changed, as it does with each renewal of its lease."""
-    journal = server.lobby._journal
+    journal = server.lobby.journal
     assert isinstance(journal, PostgresJournal)
     journal._lease._renewal_due = -math.inf
     journal._lease._wake.set()

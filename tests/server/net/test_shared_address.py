@@ -58,7 +58,7 @@ async def test_a_player_does_not_wait_for_strangers_at_the_same_address() -> Non
         game(server.port, 2) as players,
         strangers(server.port, 10, flood),
     ):
-        counts = server.lobby._counts
+        counts = server.lobby.counts
         await eventually(lambda: counts.messages > 90)  # so that from now on everyone waits
         before = counts.messages
         for _ in range(8):

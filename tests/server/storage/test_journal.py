@@ -48,7 +48,7 @@ from tests.server.process import serving
 
 
 def journal_of(server: Running) -> SqliteJournal:
-    journal = server.lobby._journal
+    journal = server.lobby.journal
     assert isinstance(journal, SqliteJournal)
     return journal
 
@@ -325,7 +325,7 @@ async def test_a_damaged_table_is_set_aside_and_the_others_play_on(
     for _ in range(2):
         async with running(Config(data=tmp_path)) as server, connected(server.port) as peer:
             assert server.lobby.tables.keys() == {other}
-            assert server.lobby._journal.codes_set_aside == {damaged}
+            assert server.lobby.journal.codes_set_aside == {damaged}
             refused = await peer.refused(Resume(peer.next_id(), damaged, "x" * 43))
             assert refused.code == Code.TABLE_DAMAGED
     told = [record for record in caplog.records if record.levelname == "WARNING" and record.name != "asyncio"]

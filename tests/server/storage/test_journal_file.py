@@ -190,7 +190,7 @@ def test_a_foreign_database_is_refused_and_not_changed(tmp_path: Path, number: i
 @pytest.mark.parametrize(("durable", "level"), [("normal", 1), ("full", 2)])
 async def test_sqlite_is_set_to_the_durability(tmp_path: Path, durable: Durable, level: int) -> None:
     async with running(Config(data=tmp_path, durable=durable)) as server:
-        journal = server.lobby._journal
+        journal = server.lobby.journal
         assert isinstance(journal, SqliteJournal)
         assert journal._database.execute("PRAGMA synchronous").fetchone() == (level,)
 

@@ -98,7 +98,7 @@ async def test_a_table_that_cannot_be_stored_as_closed_stays_open() -> None:
         raise JournalError("the disk is full")
 
     async with memory_server() as server, game(server.port, 2) as peers:
-        server.lobby._journal.append = failing  # type: ignore[assignment, method-assign]
+        server.lobby.journal.append = failing  # type: ignore[assignment, method-assign]
         with pytest.raises(JournalError):
             await server.lobby.registry.close(peers[0].code, "Nothing of this is said.")
         await peers[0].nothing_but_pong()

@@ -179,7 +179,7 @@ async def test_an_archived_next_table_is_restored(tmp_path: Path) -> None:
 async def test_the_next_table_is_stored_with_the_link_to_it(tmp_path: Path) -> None:
     """Both are stored or neither is, so no table is left that nobody finds."""
     async with running(Config(data=tmp_path)) as server, finished_game(server, 2) as peers:
-        journal = server.lobby._journal
+        journal = server.lobby.journal
         assert isinstance(journal, SqliteJournal)
         journal._database.execute(
             "CREATE TEMP TRIGGER full BEFORE INSERT ON entry WHEN NEW.body LIKE '%continued%' "

@@ -137,7 +137,7 @@ async def test_a_server_that_cannot_say_how_a_table_stands_sends_browsers_away_f
 ) -> None:
     """The page comes back automatically, and nothing has failed."""
     async with web_server() as server, game(server.port, 2) as peers:
-        monkeypatch.setattr(type(server.lobby._journal), "lapsed", True)
+        monkeypatch.setattr(type(server.lobby.journal), "lapsed", True)
         async with viewer(server.port, f"/watch/{peers[0].code}") as page:
             assert await page.closed() == 1013
         assert not page.received

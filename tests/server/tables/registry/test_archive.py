@@ -161,7 +161,7 @@ async def test_only_its_players_restore_an_archived_game(tmp_path: Path) -> None
 async def test_a_player_who_returns_during_archiving_finds_the_game(tmp_path: Path) -> None:
     """A request queued while the game is archived is answered from the archive."""
     async with running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server, connected(server.port) as peer:
-        journal = server.lobby._journal
+        journal = server.lobby.journal
         assert isinstance(journal, SqliteJournal)
         archive, waiting, may_go_on = journal.archive, asyncio.Event(), asyncio.Event()
 
@@ -187,7 +187,7 @@ async def test_a_player_who_returns_during_archiving_finds_the_game(tmp_path: Pa
 async def test_a_game_that_cannot_be_archived_stays(tmp_path: Path) -> None:
     """The server tries again until the journal can be written."""
     async with running(Config(data=tmp_path, limits=SHORT_LIMITS)) as server:
-        journal = server.lobby._journal
+        journal = server.lobby.journal
         assert isinstance(journal, SqliteJournal)
         async with game(server.port, 2) as peers:
             journal._database.execute("PRAGMA query_only = ON")
@@ -318,7 +318,7 @@ async def test_a_game_of_an_older_journal_shares_its_origin_with_no_other(tmp_pa
             table = table_of(server, peers)
             table.state.opened = replace(table.state.opened, origin="")
         await eventually(lambda: not server.lobby.tables)
-        journal = server.lobby._journal
+        journal = server.lobby.journal
         assert isinstance(journal, SqliteJournal)
         archived = journal._archive.discard(peers[0].code)
         assert archived is not None
@@ -356,7 +356,7 @@ async def test_a_damaged_archived_game_harms_no_other(
         pass
     async with running(config) as server:
         await eventually(lambda: not server.lobby.tables)
-        journal = server.lobby._journal
+        journal = server.lobby.journal
         assert isinstance(journal, SqliteJournal)
         with journal._database as database:  # as when a disk forgets while the server runs
             database.execute("UPDATE archive SET entries = x'00'")
