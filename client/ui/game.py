@@ -26,6 +26,7 @@ from client.ui.session import Services, Session
 from client.ui.state import Notice, Outcome, Ui
 from client.ui.terminal.shell import describe_failure
 from client.ui.visit import Options, Visit
+from engine.pieces import Seat
 from engine.view import Phase
 from protocol.messages import NEW, ListTables, Refused, StartGame, TableState
 
@@ -100,6 +101,7 @@ class Client(Session):
         )
         super().__init__(ui, connection.model)
         self._goes_home = self._looks_back = False
+        self._takes_back: Seat | None = None
         self._hint: asyncio.Task[None] | None = None  # the last one asked for
         self._keeper = SeatKeeper(options.seats, self.log, options.reminder)
         self._listing = Listing(options.name, connection, self, self._keeper, wanted=options.bots is None)
@@ -125,7 +127,13 @@ class Client(Session):
 
     def visited(self) -> Visit:
         name = self._listing.name
-        return Visit(sentence=self._parting(), home=self._goes_home, looks_back=self._looks_back, name=name)
+        return Visit(
+            sentence=self._parting(),
+            home=self._goes_home,
+            looks_back=self._looks_back,
+            takes_back=self._takes_back,
+            name=name,
+        )
 
     def release(self) -> None:
         self._keeper.release()
@@ -143,6 +151,9 @@ class Client(Session):
                 self.end()
             case requests.Errand.GO_HOME:
                 self._go_home()
+            case requests.Errand.TAKE_BACK:
+                self._takes_back = self.model.seat
+                self.end()
             case requests.Errand.LOOK_BACK:
                 self._looks_back = True
                 self.end()

@@ -18,7 +18,7 @@ Act = enum.Enum(
     CONFIRM CANCEL NEXT_PIECE LAST_PIECE ROTATE ROTATE_BACK NEXT BACK NEXT_HILL FIRST SKIP RUN OPEN
     LAYOUT STARTING BRAIN PACE NAME ADDRESS WATCH REFRESH START READY PEOPLE ABSENCE PRIVATE HINTS
     BELL WINDOW_TITLE NOTICES WAYS_IN MORE LESS SEAT_BOT REMATCH REVIEW ANALYSE DECIDING SAVE_RECORD
-    SAVE_PICTURE REMOVE VOTE PAUSE HINT LEAVE GO NEXT_EYES LAST_EYES ALL_EYES NO_EYES MENU COMMAND
+    SAVE_PICTURE REMOVE VOTE PAUSE HINT UNDO LEAVE GO NEXT_EYES LAST_EYES ALL_EYES NO_EYES MENU COMMAND
     CHAT TALK HELP RULES COUNTS WHOLE QUIT PAGE_UP PAGE_DOWN ERASE DELETE CLEAR COMPLETE TO_START
     TO_END
     """,
@@ -99,12 +99,12 @@ COUNTS: Final = Key(("c",), Act.COUNTS, N_("what others may hold, and influence 
 AT_TABLE: Final = (
     COMMAND,
     Key(("o",), Act.MENU, N_("the table: what its host can do"), N_("table")),
-    Key(("t",), Act.CHAT, N_("say something to the table"), N_("say")),
-    Key(("T",), Act.TALK, N_("read all that was said at the table"), N_("read")),
+    Key(("t",), Act.CHAT, N_("say something to the table; read what was said"), N_("say")),
+    Key(("T",), Act.TALK, N_("say something to the table; read what was said"), N_("read")),
 )
 
 _FOR_PLAYERS: Final = frozenset(
-    {Act.START, Act.READY, Act.PEOPLE, Act.SEAT_BOT, Act.VOTE, Act.PAUSE, Act.HINT}
+    {Act.START, Act.READY, Act.PEOPLE, Act.SEAT_BOT, Act.VOTE, Act.PAUSE, Act.HINT, Act.UNDO}
 )
 _NEXT_GAME: Final = Key(("m",), Act.REMATCH, N_("watch the next game of the same players"), N_("next game"))
 _NAMES: Final = {

@@ -147,7 +147,7 @@ class LineShell:
 
     async def _obey(self) -> None:
         typed = _typed_lines(sys.stdin)
-        while (text := await typed.next()) is not None:
+        while not self._done.is_set() and (text := await typed.next()) is not None:
             await self._answered()
             self._tell()
             if text == "wait":

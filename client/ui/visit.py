@@ -14,6 +14,7 @@ from client.ui import requests
 from client.ui.state import Capabilities
 from client.ui.terminal.device import Device
 from engine.legal import Legal
+from engine.pieces import Seat
 from engine.view import View
 
 Suggest = Callable[[View, Legal], Awaitable[Suggestion]]
@@ -88,7 +89,8 @@ def at_table(table: str | None, *, watch: bool = False) -> requests.Join | reque
 class Visit:
     """How a visit to a server ended: exit code, what there is to say, whether another screen follows.
 
-    With `home` that is the start screen, with `looks_back` the list of past games.
+    With `home` that is the start screen, with `looks_back` the list of past games. With `takes_back` the game
+    against bots goes on from before the last move of the player in this seat.
 
     `name` is the one that the player had last, empty if that is not known; `hosts` are to be confirmed or not
     before the next visit.
@@ -98,6 +100,7 @@ class Visit:
     sentence: str = ""
     home: bool = False
     looks_back: bool = False
+    takes_back: Seat | None = None
     password_wanted: bool = False
     name: str = ""
     hosts: tuple[str, ...] = ()

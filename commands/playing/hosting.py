@@ -26,7 +26,7 @@ from commands.guests.command import need_asyncssh
 from commands.guests.process import DoorProcess
 from commands.levels import with_bots
 from commands.parsing import WrongUse, describe_host_error
-from commands.playing.kept_games import KeptGame, continued, new_game
+from commands.playing.kept_games import KeptGame, continued, new_game, take_back
 from discovery.interfaces import switched_off
 from discovery.names import default_name
 from server.admin.endpoint import SOCKET_NAME
@@ -86,9 +86,16 @@ def _unusable(error: JournalError) -> str:
 async def _at_game(options: Options, game: KeptGame, config: Config) -> Visit:
     told_first = _("The game is kept. Continue it on the start screen, or with")
     parting = f"{told_first}\n  palatinus play --continue"
-    there = replace(options, seats=game.seat, parting=parting)
+    capabilities = replace(options.capabilities, takes_back=True)
+    there = replace(options, seats=game.seat, parting=parting, capabilities=capabilities)
     config = replace(config, data=game.folder)
-    return await _against_bots(there, game.brains, config, game.players - 1, game.bots)
+    while True:
+        visited = await _against_bots(there, game.brains, config, game.players - 1, game.bots)
+        if visited.takes_back is None:
+            return visited
+        taken_back = take_back(game, visited.takes_back)
+        news = _("Your last move is taken back.") if taken_back else _("There is no move to take back.")
+        there = replace(there, first=at_table(min(game.seat.tables())), news=(news,))
 
 
 async def _against_bots(

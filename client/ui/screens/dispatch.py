@@ -14,7 +14,7 @@ from client.ui.screens.menu import MenuPage, TableMenu, may_end, muted
 from client.ui.screens.news import followed
 from client.ui.screens.overlays import Quitting
 from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
-from client.ui.screens.reading import Reading, Topic, open_overlay
+from client.ui.screens.reading import open_overlay
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result, Scoring, at_step, sentence, step_of
 from client.ui.screens.typed_commands import Go, Read, See, completions, meaning, replay_meaning, shared_start
@@ -128,12 +128,8 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
             return replace(ui if mistyped else closed, notice=Notice(reason, refusal=True)), None
         case EndGame() if may_end(model):
             return replace(closed, overlay=TableMenu(MenuPage.END)), None
-        case Read("help"):
-            return replace(closed, overlay=Reading(Topic.HELP)), None
-        case Read("rules"):
-            return replace(closed, overlay=Reading(Topic.RULES)), None
-        case Read():
-            return open_overlay(closed, Act.QUIT, model) or (closed, None)
+        case Read(page):
+            return open_overlay(closed, Act[page.upper()], model) or (closed, None)
         case request:
             return closed, request
 
@@ -211,7 +207,12 @@ def _ticks_for(ui: Ui, model: TableModel) -> int:
     return max(_LEAST_TICKS[ui.speed], ceil(len(told) / _READ_IN_A_TICK[ui.speed]))
 
 
-_OURS: Final = (requests.Errand.QUIT, requests.Errand.GO_HOME, requests.Errand.LOOK_BACK)  # not for a server
+_OURS: Final = (  # not for a server
+    requests.Errand.QUIT,
+    requests.Errand.GO_HOME,
+    requests.Errand.LOOK_BACK,
+    requests.Errand.TAKE_BACK,
+)
 
 
 def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:

@@ -28,6 +28,7 @@ from protocol.messages import NEW, Leave
 
 _BOARD: Final = (
     Key(("s",), Act.HINT, N_("suggest a move, where the table allows hints"), N_("hint")),
+    Key(("z",), Act.UNDO, N_("take back your last move, against bots alone"), N_("take back")),
     Key(("v",), Act.VOTE, N_("vote: let a bot play for an absent player, or not")),
     Key(("p",), Act.PAUSE, N_("ask for a pause, or agree to it; or end it")),
     COUNTS,
@@ -80,10 +81,11 @@ class Playing(at_table.Selection, Screen):
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         no_hint = (Act.HINT, not hints_allowed(ui, model) or model.legal is None)
+        no_undo = (Act.UNDO, not ui.capabilities.takes_back)
         if isinstance(model.legal, LegalLays):
-            return those(no_hint)
+            return those(no_hint, no_undo)
         none = model.seat is None or (model.view is not None and model.view.phase is Phase.LAYING)
-        return those((Act.NEXT_PIECE, none), (Act.CONFIRM, none), no_hint)
+        return those((Act.NEXT_PIECE, none), (Act.CONFIRM, none), no_hint, no_undo)
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action in {Act.PAGE_UP, Act.PAGE_DOWN}:

@@ -196,6 +196,12 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             return ui, asked
         case Act.HINT:
             return _asked_for_a_hint(ui, model)
+        case Act.UNDO if not ui.capabilities.takes_back:
+            return replace(ui, notice=Notice(_("Moves can be taken back in games against bots alone."))), None
+        case Act.UNDO if not isinstance(ui.page, Playing):
+            return replace(ui, notice=Notice(_("There is no move to take back."))), None
+        case Act.UNDO:
+            return ui, requests.Errand.TAKE_BACK
         case Act.LEAVE if not ui.capabilities.home and ui.page.asks_to_quit:
             return replace(ui, overlay=Quitting()), None  # one Esc too many must not end the program
         case Act.QUIT:

@@ -46,7 +46,7 @@ ReplayMeaning: TypeAlias = Go | See | Read | Misread
 PAGES: Final = ("help", "rules", "quit")
 _ANSWERS: Final = {"yes": True, "no": False}
 _LOBBY_WORDS: Final = ("join", "watch", "open", "say", "name ", "refresh", *PAGES)
-_TABLE_WORDS: Final = ("say", "leave", *PAGES)
+_TABLE_WORDS: Final = ("say", "leave", "undo", *PAGES)
 _REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eyes all", "eyes none")
 
 
@@ -55,7 +55,7 @@ def meaning(text: str, model: TableModel) -> Meaning:
     match [words[0].lower(), *words[1:]] if words else []:
         case []:
             return Misread(_("Type a command, for example: {example}").format(example="m* C4"))
-        case [page] if page in PAGES:
+        case [page] if page in {*PAGES, "undo"}:
             return Read(page)
         case [("join" | "watch") as verb, code]:
             return _join(verb, code)

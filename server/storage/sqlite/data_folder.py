@@ -9,15 +9,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
+from engine.pieces import Seat
+from protocol.messages import StartGame
 from server.errors import JournalError
 from server.storage import operations
+from server.storage.entries import Played
 from server.storage.operations import Operation, Outcome
 from server.storage.owner import Check, CheckedTable, OwnersTables
 from server.storage.reasons import reason_of
 from server.storage.sqlite.inspection import inspected, reading, refuse_during_salvage, refuse_if_in_use
 from server.storage.sqlite.journal_file import FILE_NAME, locked, opened, unusable
 from server.storage.sqlite.ledger import Ledger, carry_out
-from server.storage.stored_tables import Everything
+from server.storage.stored_tables import Everything, Stored
 
 T = TypeVar("T")
 
@@ -59,6 +62,19 @@ class DataFolder(OwnersTables):
         refuse_during_salvage(self._path)
         findings = inspected(self.data, closely=True)
         return Check(findings.faults, [CheckedTable.of(verdict) for verdict in findings.verdicts])
+
+    def take_back(self, code: str, seat: Seat) -> bool:
+        """Forget the seat's last move, and all that came after it; return False if it has not moved."""
+        found = self._read(lambda: operations.find(code))
+        entries = found.entries if isinstance(found, Stored) else []
+        moves = [
+            number
+            for number, entry in enumerate(entries)
+            if isinstance(entry, Played) and entry.seat == seat and not isinstance(entry.move, StartGame)
+        ]
+        if moves:
+            self._change([code], lambda: operations.shorten(code, lambda _entries: list(range(moves[-1]))))
+        return bool(moves)
 
     def _read(self, make: Callable[[], Operation[T]]) -> T:
         try:

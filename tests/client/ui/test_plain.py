@@ -194,6 +194,19 @@ def test_a_game_that_its_host_has_ended_is_not_kept(tmp_path: Path) -> None:
     assert again.end() == 2
 
 
+def test_a_move_against_bots_is_taken_back(tmp_path: Path) -> None:
+    """Whatever is drawn after it will be drawn again."""
+    visit = Visit(tmp_path, "play", "--plain", "--players", "2", "--brain", "random", "--starts", "me")
+    visit.type("wait", "undo", "wait", "lay 1 2", "wait", "undo", "wait", "tiles", "lay 3 0", "wait")
+    visit.until("no move to take back")
+    drawn = [visit.until(r"draws tile (\w)")[1] for _player in range(2)]
+    visit.until("Your last move is taken back")
+    visit.until("position 1: NO TILE")
+    assert [visit.until(r"draws tile (\w)")[1] for _player in range(2)] == drawn
+    visit.type("quit", "yes")
+    assert visit.end() == 0
+
+
 def test_a_lesson_is_taken_line_by_line(tmp_path: Path) -> None:
     visit = Visit(tmp_path, "learn", "--plain")
     visit.type("next", "field B3", "next")
