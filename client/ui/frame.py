@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 from prompt_toolkit.utils import get_cwidth
@@ -216,7 +216,10 @@ def side_by_side(left: Block, right: Block, left_width: int, right_width: int, h
     return Block(tuple((*one, *other) for one, other in pairs), targets)
 
 
-def block_of(rows: Sequence[tuple[Line, Action | None]], width: int) -> Block:
+Row: TypeAlias = tuple[Line, Action | None]  # what a click on it does, if anything
+
+
+def block_of(rows: Sequence[Row], width: int) -> Block:
     """Return a line for each row, clickable over its full width if it has an action."""
     targets = (Target(0, at, width, action) for at, (_, action) in enumerate(rows) if action is not None)
     return Block(tuple(content for content, _ in rows), tuple(targets))
@@ -235,27 +238,3 @@ def _plain(character: str) -> str:
     width = get_cwidth(character)
     letter = unicodedata.normalize("NFKD", character)[:width]
     return letter if letter.isascii() and len(letter) == width else "?" * width
-
-
-class Drawing(Protocol):
-    """A screen, to be drawn at any size."""
-
-    @property
-    def stage(self) -> str:
-        """Return how far the game is, in a few words; empty if there is no game."""
-
-    @property
-    def place(self) -> str:
-        """Return the title of a small window."""
-
-    def title(self, width: int) -> Line:
-        """Return the title."""
-
-    def body(self, width: int, height: int) -> Block:
-        """Return everything between title and function bar."""
-
-    def small_body(self, width: int, height: int) -> Block:
-        """Return the same for a small window."""
-
-    def last_top(self, width: int, height: int) -> int:
-        """Return how far a small window can be scrolled, 0 if it is no text."""

@@ -5,16 +5,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Self, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from client.tables.table import Heard, TableModel
-from client.ui.frame import Block, Drawing
+from client.ui.frame import Block, Line
 from client.ui.keys import Act, Action, Key, spectators_keys
 from client.ui.requests import Join, Open, Request, Watch
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at, spectator_name, watching_name
 from engine.events import LayTile, Place
 from engine.pieces import People
+from engine.view import View
 from protocol.messages import LobbyRemark, PersonOnline
 
 REMARKS_KEPT: Final = 200
@@ -137,9 +138,29 @@ class Screen:
         """Return the state after a key or a click, and the request to the program or the server."""
         return ui, None
 
-    def drawing(self, ui: "Ui", model: TableModel, glyphs: GlyphSet) -> Drawing:
-        """Return the screen, ready to be drawn at any size."""
+    def stage(self, model: TableModel) -> str:
+        """Return how far the game is, in a few words; empty if there is no game."""
+        return ""
+
+    def place(self, pane: "Pane") -> str:
+        """Return the title of a small window."""
         raise NotImplementedError
+
+    def title(self, pane: "Pane") -> Line:
+        """Return the title."""
+        raise NotImplementedError
+
+    def body(self, pane: "Pane") -> Block:
+        """Return everything between title and function bar."""
+        raise NotImplementedError
+
+    def small_body(self, pane: "Pane") -> Block:
+        """Return the same for a small window."""
+        raise NotImplementedError
+
+    def last_top(self, pane: "Pane") -> int:
+        """Return how far a small window can be scrolled, 0 if it is no text."""
+        return 0
 
     def words(self, ui: "Ui", model: TableModel) -> Sequence[str]:
         """Return what a player who does not see the screen is told of it; the log is told besides."""
@@ -160,9 +181,7 @@ class Overlay(Screen):
 
     __slots__ = ()
 
-    def block(
-        self, ui: "Ui", model: TableModel, glyphs: GlyphSet, width: int, height: int, *, small: bool
-    ) -> tuple[Block, int]:
+    def block(self, pane: "Pane", *, small: bool) -> tuple[Block, int]:
         """Return the lines to show, and how far they can be scrolled."""
         raise NotImplementedError
 
@@ -314,6 +333,25 @@ class Ui:
     clock_at: float = 0.0
     stops_at: float | None = None
     last_top: int = 0
+
+
+class Pane(Struct, frozen=True):
+    """What a screen is drawn from, and how many columns and lines there are for it."""
+
+    ui: Ui
+    model: TableModel
+    glyphs: GlyphSet
+    width: int
+    height: int
+
+    @property
+    def view(self) -> View:
+        """Return the game: only screens that show one ask for it."""
+        assert self.model.view is not None  # noqa: S101 - they are not shown before it is known
+        return self.model.view
+
+    def sized(self, width: int, height: int) -> "Pane":
+        return structs.replace(self, width=width, height=height)
 
 
 def closed_for_good(ui: Ui) -> bool:

@@ -22,7 +22,7 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.state import Outage, Remark, Ui
+from client.ui.state import Outage, Pane, Remark, Ui
 from client.ui.texts.tables import names_of
 from client.ui.texts.times import clock_time
 from engine.pieces import Seat
@@ -159,12 +159,10 @@ def remark_rows(remark: Remark, width: int, most: int | None = None, *, whole: b
 LOG_LINES: Final = 3  # with fewer than these below the board, the log stands in the panel
 
 
-def with_news(
-    page: Block, ui: Ui, width: int, height: int, sentence: str = "", *, most: int = LOG_LINES
-) -> Block:
+def with_news(page: Block, pane: Pane, sentence: str = "", *, most: int = LOG_LINES) -> Block:
     """Return the page with the latest news below it, in at most `most` lines."""
-    news = news_lines(ui, width, most, sentence)
-    lines = [*stacked(page.lines, width, height - len(news)), *news]
+    news = news_lines(pane.ui, pane.width, most, sentence)
+    lines = [*stacked(page.lines, pane.width, pane.height - len(news)), *news]
     return Block(tuple(lines), page.targets)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from msgspec import Struct
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import _
@@ -14,7 +13,6 @@ from client.ui.draw.news_lines import LOG_LINES, countdown, lines_wanted, news_l
 from client.ui.frame import (
     EMPTY,
     Block,
-    Drawing,
     Line,
     Target,
     beside,
@@ -29,7 +27,7 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import Act, Action, ChooseLine, PointAt, Way
-from client.ui.state import Ui
+from client.ui.state import Pane, Screen
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at
@@ -87,23 +85,12 @@ def _dotted(content: Line, width: int) -> Line:
 _PANEL_WIDTH: Final = 30
 _PANEL_MOST: Final = 56  # wider, numbers would stand far from the names that they belong to
 
-PanelOf = Callable[[int, int], Block]
+PanelOf = Callable[[Pane], Block]
 
 
-def table_block(
-    ui: Ui,
-    board: tuple[View, Marks],
-    glyphs: GlyphSet,
-    size: tuple[int, int],
-    *,
-    panel: PanelOf,
-    sentence: str,
-) -> Block:
-    """Return board and panel, and the log below them or, where the board needs the height, in the panel.
-
-    `panel` draws the panel in so many columns and lines.
-    """
-    width, height = size
+def table_block(pane: Pane, board: tuple[View, Marks], panel: PanelOf, sentence: str) -> Block:
+    """Return board and panel, and the log below them or, where the board needs the height, in the panel."""
+    width, height = pane.width, pane.height
     scale = next(
         scale
         for scale in (HUGE, LARGE, MEDIUM, SMALL)
@@ -113,45 +100,37 @@ def table_block(
     left_width = margin + scale.width + 1
     panel_width = min(width - left_width, _PANEL_MOST)
     left = Block(
-        tuple(beside(line(" " * margin), content) for content in drawn_board(*board, glyphs, scale)),
+        tuple(beside(line(" " * margin), content) for content in drawn_board(*board, pane.glyphs, scale)),
         tuple(target.moved(margin, 0) for target in _hexes(scale)),
     )
     below = height - scale.height
     if below >= LOG_LINES:
-        right = panel(panel_width, scale.height)
+        right = panel(pane.sized(panel_width, scale.height))
         both = side_by_side(left, right, left_width, panel_width, scale.height)
-        return Block((*both.lines, *news_lines(ui, width, below, sentence)), both.targets)
-    wanted = max(lines_wanted(ui, panel_width, sentence), LOG_LINES)
-    right = panel(panel_width, height - wanted)
+        return Block((*both.lines, *news_lines(pane.ui, width, below, sentence)), both.targets)
+    wanted = max(lines_wanted(pane.ui, panel_width, sentence), LOG_LINES)
+    right = panel(pane.sized(panel_width, height - wanted))
     room_left = max(height - len(right.lines) - 1, wanted)
     lines = stacked(right.lines, panel_width, height - room_left)
-    right = Block((*lines, *news_lines(ui, panel_width, room_left, sentence)), right.targets)
+    right = Block((*lines, *news_lines(pane.ui, panel_width, room_left, sentence)), right.targets)
     return side_by_side(left, right, left_width, panel_width, height)
 
 
 def small_table_block(
-    ui: Ui,
-    board: tuple[View, Marks],
-    glyphs: GlyphSet,
-    size: tuple[int, int],
-    *,
-    panel: PanelOf | None,
-    hand: Line,
-    below: int,
-    sentence: str,
+    pane: Pane, board: tuple[View, Marks], panel: PanelOf | None, sentence: str, *, hand: Line, below: int
 ) -> Block:
     """Return the board around the cursor, the hand in one line, and `below` lines of text."""
-    width, height = size
+    width, height = pane.width, pane.height
     marks = board[1]
-    asks = sentence if ui.notice is None else ui.notice.text
+    asks = sentence if pane.ui.notice is None else pane.ui.notice.text
     below = max(min(below, LOG_LINES, height - SMALL.height), min(below, len(wrapped(asks, width - 2))), 1)
     rows = height - below - bool(hand)
-    left = Block(tuple(drawn_board(*board, glyphs, SMALL)), tuple(_hexes(SMALL)))
+    left = Block(tuple(drawn_board(*board, pane.glyphs, SMALL)), tuple(_hexes(SMALL)))
     shown = around(left, HILLS[0] if marks.cursor is None else marks.cursor, width, rows)
-    told = news_lines(ui, width, below, sentence)
+    told = news_lines(pane.ui, width, below, sentence)
     board_width = min(SMALL.width, width) + 1
     if panel is not None and width - board_width >= _PANEL_WIDTH - 1:
-        right = panel(min(width - board_width, _PANEL_MOST), rows)
+        right = panel(pane.sized(min(width - board_width, _PANEL_MOST), rows))
         shown = side_by_side(shown, right, board_width, width - board_width, rows)
     lines = [*stacked(shown.lines, width, rows), *([hand] if hand else ()), *told]
     return Block(tuple(lines), shown.targets)
@@ -218,84 +197,59 @@ def settings(keys_and_words: Iterable[tuple[str, str]], width: int, style: str =
 _AROUND_A_LIST: Final = 9  # lines of a whole page that a short list leaves out, at most
 
 
-class _Page(Struct, frozen=True):
-    """What is no text to scroll through."""
+class ServerScreen(Screen):
+    """What screens at a server have in common: their title names the table, the stage and the player."""
 
-    def last_top(self, width: int, height: int) -> int:
-        return 0
+    __slots__ = ()
+    at_server = True
 
+    def stage(self, model: TableModel) -> str:
+        return describe_turn(model, names_at(model))
 
-class ServerPage(_Page, frozen=True):
-    """What pages at a server have in common: their title names the table, the stage and the player."""
+    def place(self, pane: Pane) -> str:
+        return self.stage(pane.model)
 
-    ui: Ui
-    model: TableModel
-    glyphs: GlyphSet
-
-    @property
-    def stage(self) -> str:
-        return describe_turn(self.model, names_at(self.model))
-
-    @property
-    def place(self) -> str:
-        return self.stage
-
-    def title(self, width: int) -> Line:
-        model, dot = self.model, self.glyphs.dot
+    def title(self, pane: Pane) -> Line:
+        model, dot = pane.model, pane.glyphs.dot
         style = "class:title-turn" if on_turn(model) else "class:title"
         table = "" if model.table is None else f" {dot} {model.table}"
-        left = line(f" Palatinus{table} {dot} {self.stage}", style)
+        left = line(f" Palatinus{table} {dot} {self.stage(model)}", style)
         watches = model.table is not None and model.seat is None
-        who = _("watching") if watches else self.ui.name
-        stops = countdown(self.ui)
+        who = _("watching") if watches else pane.ui.name
+        stops = countdown(pane.ui)
         who = f"{stops} {dot} {who}" if stops else who
-        return ends(left, line(f"  {who} ", style), width, style)
+        return ends(left, line(f"  {who} ", style), pane.width, style)
 
 
-class AroundGame(_Page, frozen=True):
-    """What pages around a game that is not at a server have in common: `table` draws the game."""
+class ListScreen(Screen):
+    """A list outside any server: `block` draws it."""
 
-    table: Drawing
-    glyphs: GlyphSet
+    __slots__ = ()
 
-    @property
-    def stage(self) -> str:
-        return self.table.stage
+    def block(self, pane: Pane) -> Block:
+        raise NotImplementedError
 
-    @property
-    def place(self) -> str:
-        return self.stage
+    def heading(self, pane: Pane) -> str:
+        return f"Palatinus {pane.glyphs.dot} {self.place(pane)}"
 
-    def body(self, width: int, height: int) -> Block:
-        return self.table.body(width, height)
+    def title(self, pane: Pane) -> Line:
+        return ends(line(f" {self.heading(pane)}", "class:title"), EMPTY, pane.width, "class:title")
 
+    def body(self, pane: Pane) -> Block:
+        return with_news(self.block(pane), pane)
 
-class ListPage(_Page, frozen=True):
-    """A list outside any server: `block` draws it in the given columns and lines."""
-
-    ui: Ui
-    place: str
-    heading: str
-    block: Callable[[int, int], Block]
-    stage: str = ""
-
-    def title(self, width: int) -> Line:
-        return ends(line(f" {self.heading}", "class:title"), EMPTY, width, "class:title")
-
-    def body(self, width: int, height: int) -> Block:
-        return with_news(self.block(width, height), self.ui, width, height)
-
-    def small_body(self, width: int, height: int) -> Block:
-        return short_list(self.ui, self.block(width, height + _AROUND_A_LIST), width, height)
+    def small_body(self, pane: Pane) -> Block:
+        return short_list(pane, self.block(pane.sized(pane.width, pane.height + _AROUND_A_LIST)))
 
 
 def on_turn(model: TableModel) -> bool:
     return model.seat is not None and model.view is not None and model.view.turn == model.seat
 
 
-def short_list(ui: Ui, page: Block, width: int, height: int) -> Block:
+def short_list(pane: Pane, page: Block) -> Block:
     """Return the part of a list around its chosen line, and the latest news below it."""
-    told = news_lines(ui, width, min(LOG_LINES, height // 3), "")
+    width, height = pane.width, pane.height
+    told = news_lines(pane.ui, width, min(LOG_LINES, height // 3), "")
     told = [content for content in told if plain(content).strip()]
     page = shortened(page, width, height - len(told))
     return Block((*stacked(page.lines, width, height - len(told)), *told), page.targets)

@@ -1,7 +1,7 @@
 """The panel beside the board while a game runs: players, hand, the tile drawn, the field pointed at."""
 
 from collections.abc import Iterable
-from typing import Final, TypeAlias
+from typing import Final
 
 from msgspec import Struct
 
@@ -10,8 +10,20 @@ from client.tables.table import TableModel
 from client.ui import at_table
 from client.ui.draw.board import notation
 from client.ui.draw.news_lines import seat_note
-from client.ui.frame import EMPTY, Block, Line, beside, block_of, chips, ends, line, people_style, wrapped
-from client.ui.keys import Act, Action, Hold, Pick
+from client.ui.frame import (
+    EMPTY,
+    Block,
+    Line,
+    Row,
+    beside,
+    block_of,
+    chips,
+    ends,
+    line,
+    people_style,
+    wrapped,
+)
+from client.ui.keys import Act, Hold, Pick
 from client.ui.state import Ui
 from client.ui.texts.games import bounds_text, describe_forecast, turned
 from client.ui.texts.glyphs import GlyphSet
@@ -23,8 +35,6 @@ from engine.knowledge import hill_influence
 from engine.legal import LegalLays
 from engine.pieces import Seat
 from engine.view import View
-
-Row: TypeAlias = tuple[Line, Action | None]
 
 BLANK: Final[Row] = (EMPTY, None)
 

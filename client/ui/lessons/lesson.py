@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Protocol
 
 from msgspec import structs
@@ -13,16 +14,15 @@ from client.ui import requests
 from client.ui.at_table import step
 from client.ui.draw.board import Marks
 from client.ui.draw.news_lines import with_news
-from client.ui.draw.page import AroundGame, scrolled, small_table_block
-from client.ui.frame import EMPTY, WIDE, Block, Drawing, Line, beside, ends, line, spoken, wrapped
+from client.ui.draw.page import scrolled, small_table_block, table_block
+from client.ui.frame import EMPTY, WIDE, Block, Line, beside, ends, line, spoken, wrapped
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, Key, PointAt, Way
 from client.ui.lessons import goals
 from client.ui.lessons.pages import NAMES, PAGES, LessonPage, Shown
 from client.ui.requests import Request, TurnPage
-from client.ui.screens.gathering import GatheringDrawing
-from client.ui.screens.playing import Playing, PlayingDrawing, in_hand
-from client.ui.screens.scoring import Result, ResultDrawing, Scene, Scoring, ScoringDrawing, at_step, step_of
-from client.ui.state import Notice, Outcome, Screen, Ui, those, with_game
+from client.ui.screens.playing import Playing
+from client.ui.screens.scoring import Result, Scoring, at_step, result_page, step_of
+from client.ui.state import Notice, Outcome, Pane, Screen, Ui, those, with_game
 from client.ui.texts.games import amounts, describe_influence, describe_soldier
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from client.ui.texts.tables import names_at
@@ -120,19 +120,77 @@ class Lesson(Screen):
             return replace(ui, notice=Notice(_("Nothing can be placed on this page: move the cursor."))), None
         return lesson.table.act(ui, action, model)
 
-    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
-        view, table = model.view, self.table
-        if view is None:
-            return GatheringDrawing(ui, model, glyphs)
-        game: Drawing
-        if isinstance(table, Playing):
-            game = LessonPlayingDrawing(ui, model, glyphs, table, view, self)
-        elif isinstance(table, Result) and view.result is not None:
-            game = LessonResultDrawing(ui, model, glyphs, view.result, view, self)
-        else:
-            assert isinstance(table, Scoring | Result)  # noqa: S101 - what else is there of a game that is over
-            game = LessonScoringDrawing(ui, model, glyphs, step_of(table, view), view, self)
-        return LessonDrawing(game, glyphs, self, ui.name, ui.log)
+    def stage(self, model: TableModel) -> str:
+        return self.table.stage(model)
+
+    def place(self, pane: Pane) -> str:
+        return _("Lesson {number} of {count}").format(number=self.number + 1, count=len(PAGES))
+
+    def title(self, pane: Pane) -> Line:
+        left = line(f" Palatinus {pane.glyphs.dot} {self.place(pane)}", "class:title")
+        return ends(left, line(f"  {pane.ui.name} ", "class:title"), pane.width, "class:title")
+
+    def body(self, pane: Pane) -> Block:
+        match self.table:
+            case Playing() as table if PAGES[self.number].shown is not Shown.LEVELS:
+                return table_block(pane, (pane.view, self._marks(table, pane.model)), self._panel, "")
+            case Playing():
+                return with_news(Block(tuple(self._indented(pane))), pane)
+            case Result() if pane.view.result is not None:
+                lines = (*result_page(pane, pane.view.result), EMPTY, *self._indented(pane))
+                return with_news(Block(lines), pane)
+            case Scoring() | Result() as table:
+                scene = table.scene(pane)
+                return table_block(pane, (scene.board, scene.marks), self._panel, scene.sentence)
+        raise AssertionError("there is nothing else of a game")
+
+    def small_body(self, pane: Pane) -> Block:
+        if self.top != BOARD:
+            return scrolled(self._to_read(pane), self.top, pane.width, pane.height)[0]
+        if not isinstance(table := self.table, Playing):
+            return self.table.small_body(pane)
+        board, panel = (pane.view, self._marks(table, pane.model)), partial(self._panel, text=False)
+        hand, below = table.hand_line(pane), pane.height // 2
+        return small_table_block(pane, board, panel, "", hand=hand, below=below)
+
+    def last_top(self, pane: Pane) -> int:
+        """Return how far a small window can be scrolled: through the text, and on to the board."""
+        return max(len(self._to_read(pane)) - pane.height, 0) + 1
+
+    def _to_read(self, pane: Pane) -> list[Line]:
+        """Return the text, and below it the task and what came of it."""
+        rows = lesson_text(self, pane.glyphs, pane.width - 2)
+        rows += [line(row, "class:info") for told in pane.ui.log for row in wrapped(told, pane.width - 2)]
+        return [beside(line(" "), content) for content in rows]
+
+    def _indented(self, pane: Pane) -> list[Line]:
+        return [beside(line("  "), row) for row in lesson_text(self, pane.glyphs, pane.width - 4)]
+
+    def _panel(self, pane: Pane, *, text: bool = True) -> Block:
+        """Return the text, and below it the part of the panel that the page is about."""
+        told, page = lesson_text(self, pane.glyphs, pane.width) if text else [], PAGES[self.number]
+        if isinstance(self.table, Scoring | Result):
+            return above(told, self.table.panel_block(pane), pane.height)
+        assert isinstance(self.table, Playing)  # noqa: S101 - there is nothing else of a game
+        # A pupil who is to count is not told the answer.
+        panel = structs.replace(self.table.panel(pane), foresees=False)
+        match page.shown:
+            case Shown.HAND:
+                counts = isinstance(page.goal, goals.Earn | goals.Catch)
+                return above(told, panel.of_hand(pane.height - len(told), field_wanted=counts), pane.height)
+            case Shown.TILE:
+                return above(told, panel.of_tile(), pane.height)
+            case Shown.FIELD:
+                return above(told, panel.of_field(), pane.height)
+            case _:
+                return Block(tuple(told))
+
+    def _marks(self, table: Playing, model: TableModel) -> Marks:
+        marks = table.marks(model)
+        if self.influence is None or marks.preview is not None:
+            return marks
+        notes = {field: f"+{amount}" for field, amount in amounts(self.influence).items()}
+        return replace(marks, notes=notes)
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         scored = () if isinstance(self.table, Playing) else self.table.words(ui, model)
@@ -341,104 +399,6 @@ def _looking(ui: Ui, playing: Playing, action: Action) -> Outcome:
             return with_game(ui, replace(playing, cursor=cell)), None
         case _:
             return ui, _TURNING.get(action)
-
-
-class LessonDrawing(AroundGame, frozen=True):
-    """A lesson for the pupil called `name`; the `log` states the goal."""
-
-    lesson: Lesson
-    name: str
-    log: tuple[str, ...]
-
-    def title(self, width: int) -> Line:
-        left = line(f" Palatinus {self.glyphs.dot} {self.place}", "class:title")
-        return ends(left, line(f"  {self.name} ", "class:title"), width, "class:title")
-
-    @property
-    def place(self) -> str:
-        return _("Lesson {number} of {count}").format(number=self.lesson.number + 1, count=len(PAGES))
-
-    def small_body(self, width: int, height: int) -> Block:
-        if self.lesson.top == BOARD:
-            return self.table.small_body(width, height)
-        return scrolled(self._to_read(width), self.lesson.top, width, height)[0]
-
-    def last_top(self, width: int, height: int) -> int:
-        """Return how far a small window can be scrolled: through the text, and on to the board."""
-        return max(len(self._to_read(width)) - height, 0) + 1
-
-    def _to_read(self, width: int) -> list[Line]:
-        """Return the text, and below it the task and what came of it."""
-        rows = lesson_text(self.lesson, self.glyphs, width - 2)
-        rows += [line(row, "class:info") for told in self.log for row in wrapped(told, width - 2)]
-        return [beside(line(" "), content) for content in rows]
-
-
-class LessonPlayingDrawing(PlayingDrawing, frozen=True):
-    """A lesson's running game: the lesson's text, and the part of the panel that it is about."""
-
-    lesson: Lesson
-
-    def body(self, width: int, height: int) -> Block:
-        if PAGES[self.lesson.number].shown is not Shown.LEVELS:
-            return PlayingDrawing.body(self, width, height)
-        text = lesson_text(self.lesson, self.glyphs, width - 4)
-        return with_news(Block(tuple(beside(line("  "), row) for row in text)), self.ui, width, height)
-
-    def small_body(self, width: int, height: int) -> Block:
-        return small_table_block(
-            self.ui,
-            (self.view, self.marks()),
-            self.glyphs,
-            (width, height),
-            panel=lambda width, height: self._beside(width, height, []),
-            hand=in_hand(self.playing, self.model, self.glyphs, width),
-            below=height // 2,
-            sentence=self.sentence(),
-        )
-
-    def panel_block(self, width: int, height: int) -> Block:
-        return self._beside(width, height, lesson_text(self.lesson, self.glyphs, width))
-
-    def _beside(self, width: int, height: int, text: list[Line]) -> Block:
-        """Return the text, and below it the part of the panel that the page is about."""
-        # A pupil who is to count is not told the answer.
-        panel = structs.replace(self.panel(width), foresees=False)
-        page = PAGES[self.lesson.number]
-        match page.shown:
-            case Shown.HAND:
-                counts = isinstance(page.goal, goals.Earn | goals.Catch)
-                return above(text, panel.of_hand(height - len(text), field_wanted=counts), height)
-            case Shown.TILE:
-                return above(text, panel.of_tile(), height)
-            case Shown.FIELD:
-                return above(text, panel.of_field(), height)
-            case _:
-                return Block(tuple(text))
-
-    def marks(self) -> Marks:
-        marks = PlayingDrawing.marks(self)
-        if self.lesson.influence is None or marks.preview is not None:
-            return marks
-        notes = {field: f"+{amount}" for field, amount in amounts(self.lesson.influence).items()}
-        return replace(marks, notes=notes)
-
-
-class LessonScoringDrawing(ScoringDrawing, frozen=True):
-    lesson: Lesson
-
-    def panel_block(self, scene: Scene, width: int, height: int) -> Block:
-        panel = ScoringDrawing.panel_block(self, scene, width, height)
-        return above(lesson_text(self.lesson, self.glyphs, width), panel, height)
-
-
-class LessonResultDrawing(ResultDrawing, frozen=True):
-    lesson: Lesson
-
-    def lines(self, width: int) -> list[Line]:
-        told = lesson_text(self.lesson, self.glyphs, width - 4)
-        indented = (beside(line("  "), content) for content in told)
-        return [*ResultDrawing.lines(self, width), EMPTY, *indented]
 
 
 def lesson_text(lesson: Lesson, glyphs: GlyphSet, width: int) -> list[Line]:

@@ -9,12 +9,12 @@ from client.levels import usual_level
 from client.tables.table import TableModel
 from client.typed_text import describe_found_as, loopback
 from client.ui.draw.news_lines import with_news
-from client.ui.draw.page import ServerPage, short_list
-from client.ui.frame import EMPTY, WIDE, Block, Drawing, Line, beside, chips, line, paragraphs, spoken
+from client.ui.draw.page import ServerScreen, short_list
+from client.ui.frame import EMPTY, WIDE, Block, Line, beside, chips, line, paragraphs, spoken
 from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.screens.menu import MenuPage, TableMenu, free_seats, line_of_own_people
 from client.ui.screens.overlays import Quitting
-from client.ui.state import Notice, Outcome, Screen, Ui, closed_for_good, those
+from client.ui.state import Notice, Outcome, Pane, Ui, closed_for_good, those
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from client.ui.texts.pieces import PEOPLES
 from client.ui.texts.tables import (
@@ -42,9 +42,7 @@ _KEYS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Gathering(Screen):
-    at_server = True
-
+class Gathering(ServerScreen):
     own_keys = _KEYS
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
@@ -78,8 +76,11 @@ class Gathering(Screen):
             case _:
                 return ui, None
 
-    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
-        return GatheringDrawing(ui, model, glyphs)
+    def body(self, pane: Pane) -> Block:
+        return with_news(gathering_block(pane.ui, pane.model, pane.glyphs, pane.width), pane)
+
+    def small_body(self, pane: Pane) -> Block:
+        return short_list(pane, gathering_block(pane.ui, pane.model, pane.glyphs, pane.width))
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return spoken(gathering_block(ui, model, glyphs_to_read(), WIDE).lines)
@@ -115,14 +116,6 @@ def _seat_bot(ui: Ui, model: TableModel) -> Outcome:
     else:
         return replace(ui, overlay=TableMenu(MenuPage.BOT, levels.index(usual_level(levels)))), None
     return replace(ui, notice=Notice(text)), None
-
-
-class GatheringDrawing(ServerPage, frozen=True):
-    def body(self, width: int, height: int) -> Block:
-        return with_news(gathering_block(self.ui, self.model, self.glyphs, width), self.ui, width, height)
-
-    def small_body(self, width: int, height: int) -> Block:
-        return short_list(self.ui, gathering_block(self.ui, self.model, self.glyphs, width), width, height)
 
 
 def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:

@@ -9,12 +9,11 @@ from client.language import N_, _
 from client.records import PastGame, standings
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.draw.page import ListPage, choice, line_chosen, lines_around
-from client.ui.frame import EMPTY, Block, Drawing, Line, beside, block_of, cut, line, padded, paragraphs
+from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
+from client.ui.frame import EMPTY, Block, Row, beside, block_of, cut, line, padded, paragraphs
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
-from client.ui.state import Notice, Outcome, Screen, Ui, those
+from client.ui.state import Notice, Outcome, Pane, Ui, those
 from client.ui.texts.games import describe_points, list_standings
-from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.times import local_time
 
 _KEYS: Final = (
@@ -33,7 +32,7 @@ _KEYS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class History(Screen):
+class History(ListScreen):
     """The list of finished games, the latest first; `chosen` is the line that the player is on.
 
     `removing` if asking again removes that game.
@@ -77,10 +76,28 @@ class History(Screen):
             case _:
                 return replace(ui, page=here), None
 
-    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
-        place = _("Past games")
-        heading = f"Palatinus {glyphs.dot} {place}"
-        return ListPage(ui, place, heading, lambda width, height: history_block(self, glyphs, width, height))
+    def place(self, pane: Pane) -> str:
+        return _("Past games")
+
+    def block(self, pane: Pane) -> Block:
+        """Return the games around the chosen one, and what their players have reached in all of them."""
+        games, chosen, width = self.games, self.chosen, pane.width
+        if not games:
+            none = _("No finished games are kept here.")
+            return block_of([(EMPTY, None), (line(f"  {none}", "class:faint"), None)], width)
+        table = _("TABLE")
+        for_codes = max(get_cwidth(table) + 1, *(len(game.table) + 2 for game in games))
+        heading = padded(_("ENDED"), _WHEN) + padded(table, for_codes) + _("PLAYERS AND POINTS")
+        rows: list[Row] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
+        for at in lines_around(chosen, len(games), pane.height - _OTHERS):
+            words = _row(games[at], for_codes, width - 2)
+            rows.append((choice(words, pane.glyphs, width, chosen=at == chosen), ChooseLine(at)))
+        rows.append((EMPTY, None))
+        best = list_standings(standings(games)[:_PLAYERS_SHOWN])
+        rows += [
+            (beside(line("  "), content), None) for content in paragraphs([best], width - 4, "class:faint")
+        ]
+        return block_of(rows, width)
 
 
 _PAGE: Final = 10  # games
@@ -94,25 +111,6 @@ _PLAYERS_SHOWN = 8  # in the standings
 def not_here(ui: Ui) -> frozenset[Act]:
     saving = ((act, not ui.capabilities.saves) for act in (Act.SAVE_RECORD, Act.SAVE_PICTURE))
     return those((Act.ANALYSE, not ui.capabilities.analyses), *saving)
-
-
-def history_block(history: History, glyphs: GlyphSet, width: int, height: int) -> Block:
-    """Return the games around the chosen one, and what their players have reached in all of them."""
-    games, chosen = history.games, history.chosen
-    if not games:
-        none = _("No finished games are kept here.")
-        return block_of([(EMPTY, None), (line(f"  {none}", "class:faint"), None)], width)
-    table = _("TABLE")
-    for_codes = max(get_cwidth(table) + 1, *(len(game.table) + 2 for game in games))
-    heading = padded(_("ENDED"), _WHEN) + padded(table, for_codes) + _("PLAYERS AND POINTS")
-    rows: list[tuple[Line, Action | None]] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
-    for at in lines_around(chosen, len(games), height - _OTHERS):
-        words = _row(games[at], for_codes, width - 2)
-        rows.append((choice(words, glyphs, width, chosen=at == chosen), ChooseLine(at)))
-    rows.append((EMPTY, None))
-    best = list_standings(standings(games)[:_PLAYERS_SHOWN])
-    rows += [(beside(line("  "), content), None) for content in paragraphs([best], width - 4, "class:faint")]
-    return block_of(rows, width)
 
 
 def _row(game: PastGame, for_codes: int, width: int) -> str:

@@ -12,12 +12,12 @@ from client.tables.table import TableModel
 from client.typed_text import describe_found_as
 from client.ui import requests
 from client.ui.draw.news_lines import LOG_LINES, lines_wanted, lobby_talk, with_news
-from client.ui.draw.page import ServerPage, choice, line_chosen, lines_around, settings, short_list
+from client.ui.draw.page import ServerScreen, choice, line_chosen, lines_around, settings, short_list
 from client.ui.frame import (
     EMPTY,
     Block,
-    Drawing,
     Line,
+    Row,
     begun,
     beside,
     block_of,
@@ -29,7 +29,7 @@ from client.ui.frame import (
 )
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
 from client.ui.requests import Open, Request
-from client.ui.state import Asked, Entry, Notice, OnlineList, Outcome, Screen, Talk, Ui, those
+from client.ui.state import Asked, Entry, Notice, OnlineList, Outcome, Pane, Talk, Ui, those
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import (
     HINTS,
@@ -84,13 +84,12 @@ _KINDS: Final = tuple(_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Lobby(Screen):
+class Lobby(ServerScreen):
     """The list of tables; `kept_seats` are those where a seat is kept, `chosen` the line the player is on."""
 
     tables: tuple[TableSummary, ...] = ()
     kept_seats: frozenset[str] = frozenset()
     chosen: int = 0
-    at_server = True
     asks_to_quit = True
 
     own_keys = _KEYS
@@ -134,8 +133,30 @@ class Lobby(Screen):
             case _:
                 return ui, None
 
-    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
-        return LobbyDrawing(ui, model, glyphs, self)
+    def body(self, pane: Pane) -> Block:
+        ui, width, height = pane.ui, pane.width, pane.height
+        if ui.company is None:
+            return with_news(self._tables(pane, width, height), pane)
+        silent = structs.replace(pane, ui=replace(ui, talk=Talk()))  # what is said has its own place
+        column, room = width - _WIDTH, height - LOG_LINES
+        if column >= _LEAST_COLUMN:
+            company = Block(tuple(company_column(ui, ui.company, column - 1, room)))
+            page = side_by_side(self._tables(pane, _WIDTH, height), company, _WIDTH, column, room)
+            return with_news(page, silent)
+        online = online_lines(ui.company, width)
+        page = self._tables(pane, width, height - len(online))
+        lines = [*page.lines, *online, EMPTY]
+        news = min(lines_wanted(silent.ui, width, ""), LOG_LINES)
+        lines += lobby_talk(ui, width, height - news - len(lines))
+        return with_news(Block(tuple(lines), page.targets), silent, most=news)
+
+    def small_body(self, pane: Pane) -> Block:
+        whole, company = self._tables(pane, pane.width, _WHOLE), pane.ui.company
+        online = [] if company is None else online_lines(company, pane.width)
+        return short_list(pane, Block((*whole.lines, *online), whole.targets))
+
+    def _tables(self, pane: Pane, width: int, height: int) -> Block:
+        return lobby_block(pane.ui, self, pane.glyphs, width, height)
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         if ui.capabilities.private:
@@ -214,36 +235,6 @@ _COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
 _STAGE = 24
 
 
-class LobbyDrawing(ServerPage, frozen=True):
-    lobby: Lobby
-
-    def body(self, width: int, height: int) -> Block:
-        if self.ui.company is None:
-            return with_news(self._tables(width, height), self.ui, width, height)
-        silent = replace(self.ui, talk=Talk())  # for the news: what is said has its own place
-        column, room = width - _WIDTH, height - LOG_LINES
-        if column >= _LEAST_COLUMN:
-            company = Block(tuple(company_column(self.ui, self.ui.company, column - 1, room)))
-            page = side_by_side(self._tables(_WIDTH, height), company, _WIDTH, column, room)
-            return with_news(page, silent, width, height)
-        online = online_lines(self.ui.company, width)
-        page = self._tables(width, height - len(online))
-        lines = [*page.lines, *online, EMPTY]
-        news = min(lines_wanted(silent, width, ""), LOG_LINES)
-        lines += lobby_talk(self.ui, width, height - news - len(lines))
-        return with_news(Block(tuple(lines), page.targets), silent, width, height, most=news)
-
-    def small_body(self, width: int, height: int) -> Block:
-        whole = self._tables(width, _WHOLE)
-        if self.ui.company is not None:
-            online = online_lines(self.ui.company, width)
-            whole = Block((*whole.lines, *online), whole.targets)
-        return short_list(self.ui, whole, width, height)
-
-    def _tables(self, width: int, height: int) -> Block:
-        return lobby_block(self.ui, self.lobby, self.glyphs, width, height)
-
-
 def online_lines(company: OnlineList, width: int) -> list[Line]:
     """Return who is online, in few lines; or why the player is not."""
     if not company.fault and not company.people:
@@ -276,7 +267,7 @@ def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int)
     words = (_("TABLE"), _("HOST"), _("SEATS"))
     heading = "".join(padded(word, cells) for word, cells in zip(words, _COLUMNS, strict=True))
     others = _how_to_join(ui)
-    rows: list[tuple[Line, Action | None]] = [(EMPTY, None), *((content, None) for content in others)]
+    rows: list[Row] = [(EMPTY, None), *((content, None) for content in others)]
     rows.append((line(f"  {heading}", "class:heading"), None))
     details = _details(lobby, width)
     room = height - 14 - len(others) - len(details)

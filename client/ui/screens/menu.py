@@ -18,7 +18,7 @@ from client.ui.draw.page import line_chosen, lines_around, short_list
 from client.ui.frame import (
     EMPTY,
     Block,
-    Line,
+    Row,
     beside,
     block_of,
     chips,
@@ -30,8 +30,7 @@ from client.ui.frame import (
 )
 from client.ui.keys import HELP, Act, Action, ChooseLine, Key, Way
 from client.ui.requests import Request
-from client.ui.state import Asked, Entry, Mute, Notice, Outcome, Overlay, Talk, Ui
-from client.ui.texts.glyphs import GlyphSet
+from client.ui.state import Asked, Entry, Mute, Notice, Outcome, Overlay, Pane, Talk, Ui
 from client.ui.texts.pieces import PEOPLES
 from client.ui.texts.tables import (
     HINTS,
@@ -132,11 +131,8 @@ class TableMenu(Overlay):
             case _:
                 return ui, None
 
-    def block(
-        self, ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int, *, small: bool
-    ) -> tuple[Block, int]:
-        drawn = small_menu if small else menu_block
-        return drawn(ui, self, model, glyphs, (width, height)), 0
+    def block(self, pane: Pane, *, small: bool) -> tuple[Block, int]:
+        return (small_menu if small else menu_block)(self, pane), 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         lines = choices(self.page, model, ui.capabilities.levels, ui.talk)
@@ -388,9 +384,9 @@ def _at(state: messages.TableState, seat: int) -> str:
     return f"{seat + 1} {name}"
 
 
-def menu_block(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]) -> Block:
-    width, height = size
-    rows: list[tuple[Line, Action | None]] = [
+def menu_block(menu: TableMenu, pane: Pane) -> Block:
+    ui, model, width = pane.ui, pane.model, pane.width
+    rows: list[Row] = [
         (EMPTY, None),
         (line(f"  {_(menu.page.value)}", "class:heading"), None),
         (EMPTY, None),
@@ -398,38 +394,36 @@ def menu_block(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, siz
     lines = choices(menu.page, model, ui.capabilities.levels, ui.talk)
     about = lines[menu.chosen].about if menu.chosen < len(lines) else ""
     below = wrapped(about or _who_may(menu, model), width - 4)
-    for at in lines_around(menu.chosen, len(lines), height - 6 - max(len(below), 1)):
+    for at in lines_around(menu.chosen, len(lines), pane.height - 6 - max(len(below), 1)):
         choice = lines[at]
         sign = EMPTY if choice.people is None else beside(chips([choice.people]), line(" "))
         if at == menu.chosen:
             said = line(padded(choice.text, width - 4 - width_of(sign)), "class:chosen")
-            text = beside(line(f"  {glyphs.pointer} ", "class:chosen"), sign, said)
+            text = beside(line(f"  {pane.glyphs.pointer} ", "class:chosen"), sign, said)
         else:
             said = line(choice.text, "" if choice.effect is not None else "class:faint")
             text = beside(line("    "), sign, said)
         rows.append((text, ChooseLine(at)))
     if below:
         rows += [(EMPTY, None), *((line(f"  {row}", "class:faint"), None) for row in below)]
-    return with_news(block_of(rows, width), ui, width, height)
+    return with_news(block_of(rows, width), pane)
 
 
-def small_menu(ui: Ui, menu: TableMenu, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]) -> Block:
+def small_menu(menu: TableMenu, pane: Pane) -> Block:
     """Return the part of the menu around the line that the player is on, for a small window."""
-    width, height = size
-    rows: list[tuple[Line, Action | None]] = [
-        (line(row, "class:heading"), None) for row in wrapped(_(menu.page.value), width)
-    ]
+    ui, model, width = pane.ui, pane.model, pane.width
+    rows: list[Row] = [(line(row, "class:heading"), None) for row in wrapped(_(menu.page.value), width)]
     for at, choice in enumerate(choices(menu.page, model, ui.capabilities.levels, ui.talk)):
         chosen = at == menu.chosen
         style = "class:chosen" if chosen else "" if choice.effect is not None else "class:faint"
         for part, words in enumerate(wrapped(choice.text, width - 2)):
-            sign = glyphs.pointer if chosen and not part else " "
+            sign = pane.glyphs.pointer if chosen and not part else " "
             rows.append((line(padded(f"{sign} {words}", width), style), ChooseLine(at)))
         if chosen:
             about = wrapped(choice.about, width - 4)
             rows += [(line(f"    {words}", "class:faint"), ChooseLine(at)) for words in about]
     rows += [(each, None) for each in paragraphs([_who_may(menu, model)], width, "class:faint")]
-    return short_list(ui, block_of(rows, width), width, height)
+    return short_list(pane, block_of(rows, width))
 
 
 def _who_may(menu: TableMenu, model: TableModel) -> str:

@@ -11,8 +11,7 @@ from client.ui.frame import EMPTY, Block, Line, begun, fitted, line, stacked, wr
 from client.ui.keys import HELP, YES, Act, Action, Key
 from client.ui.requests import Errand
 from client.ui.screens.lobby import Lobby
-from client.ui.state import Outcome, Overlay, Ui, those
-from client.ui.texts.glyphs import GlyphSet
+from client.ui.state import Outcome, Overlay, Pane, Ui, those
 from client.ui.texts.tables import describe_online
 from protocol.messages import Leave
 
@@ -66,9 +65,8 @@ class Announcements(Overlay):
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         return (replace(ui, overlay=None) if action is Act.CANCEL else ui), None
 
-    def block(
-        self, ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int, *, small: bool
-    ) -> tuple[Block, int]:
+    def block(self, pane: Pane, *, small: bool) -> tuple[Block, int]:
+        width, height = pane.width, pane.height
         heading = _("ANNOUNCEMENT BY THE HOST OF THE SERVER")
         lines: list[Line] = [
             fitted(line(f" {row}", "class:refusal"), width, "class:refusal")
@@ -100,9 +98,8 @@ class TalkPage(Overlay):
         top = scrolled_to(action, ui.last_top if self.top is None else self.top, ui.last_top)
         return replace(ui, overlay=TalkPage(None if top >= ui.last_top else top)), None
 
-    def block(
-        self, ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int, *, small: bool
-    ) -> tuple[Block, int]:
+    def block(self, pane: Pane, *, small: bool) -> tuple[Block, int]:
+        ui, width = pane.ui, pane.width
         in_lobby = isinstance(ui.page, Lobby)
         words = _("SAID IN THE LOBBY") if in_lobby else _("SAID AT THE TABLE")
         heading = line(f" {words}", "class:heading")
@@ -114,5 +111,5 @@ class TalkPage(Overlay):
         if in_lobby and ui.company is not None and ui.company.people:
             told = wrapped(describe_online(ui.company.people, ui.company.more), width - 2)
             rows = [*(line(f" {row}", "class:faint") for row in told), EMPTY, *rows]
-        said, last_top = scrolled(rows, len(rows) if self.top is None else self.top, width, height - 1)
+        said, last_top = scrolled(rows, len(rows) if self.top is None else self.top, width, pane.height - 1)
         return Block((heading, *said.lines)), last_top

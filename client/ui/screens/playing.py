@@ -10,20 +10,18 @@ from client.ui import at_table
 from client.ui.at_table import HEX_POSITIONS, step
 from client.ui.draw.board import Marks
 from client.ui.draw.news_lines import pause_question, vote_question
-from client.ui.draw.page import ServerPage, small_table_block, table_block
+from client.ui.draw.page import ServerScreen, small_table_block, table_block
 from client.ui.draw.panel import Panel
-from client.ui.frame import EMPTY, Block, Drawing, Line, beside, line, people_style, width_of
+from client.ui.frame import EMPTY, Block, Line, beside, line, people_style, width_of
 from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way
-from client.ui.screens.gathering import GatheringDrawing
 from client.ui.screens.scoring import LEAVE, REMATCH, left_or_again, not_again
-from client.ui.state import Notice, Outcome, Screen, Ui, hints_allowed, those, with_game
+from client.ui.state import Notice, Outcome, Pane, Screen, Ui, hints_allowed, those, with_game
 from client.ui.texts.games import describe_rematch, describe_turn
-from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import describe_ended, names_at
 from engine.board import HILLS
 from engine.events import LayTile, Place
 from engine.legal import LegalLays
-from engine.view import Phase, View
+from engine.view import Phase
 from protocol.messages import NEW, Leave
 
 _BOARD: Final = (
@@ -69,11 +67,62 @@ PLACING_KEYS: Final = (
 _ENDED_KEYS: Final = (REMATCH, LEAVE, *AT_TABLE, *ON_EVERY_PAGE)
 
 
+class _GameScreen(at_table.Selection, ServerScreen):
+    """The board with a panel, where the player points and chooses."""
+
+    __slots__ = ()
+
+    def body(self, pane: Pane) -> Block:
+        return table_block(pane, (pane.view, self.marks(pane.model)), self.panel_block, self.sentence(pane))
+
+    def small_body(self, pane: Pane) -> Block:
+        board, hand = (pane.view, self.marks(pane.model)), self.hand_line(pane)
+        sentence, below = self.sentence(pane), pane.height // 4
+        return small_table_block(pane, board, self.panel_block, sentence, hand=hand, below=below)
+
+    def sentence(self, pane: Pane) -> str:
+        return pause_question(pane.ui, pane.model) or vote_question(pane.model)
+
+    def panel_block(self, pane: Pane) -> Block:
+        return self.panel(pane).of_game(pane.height)
+
+    def panel(self, pane: Pane) -> Panel:
+        return Panel(pane.ui, self, pane.model, pane.view, pane.glyphs, pane.width, _("YOUR HAND"))
+
+    def hand_line(self, pane: Pane) -> Line:
+        """Return in one line the tile to lay, or the chosen piece and those after it in the hand."""
+        model = pane.model
+        if isinstance(model.legal, LegalLays):
+            at = at_table.selected_position(self, model.legal)
+            words = _("TILE {tile}").format(tile=pane.view.drawn)
+            return line(" " + labelled(words, f"lay {at} {self.orientation}"), "class:mine")
+        pieces = [(number, each) for number, each in enumerate(at_table.hand(model), start=1) if each.count]
+        chosen = at_table.selected_piece(self, model)
+        first = next((at for at, (_number, each) in enumerate(pieces) if each.piece == chosen), 0)
+        told = EMPTY
+        for number, each in (*pieces[first:], *pieces[:first]):
+            mark = pane.glyphs.pointer if each.piece == chosen else " "
+            part = beside(
+                line(f"{mark}{number} ", "class:key"),
+                line(str(each.piece), people_style(each.piece.people) if each.legal else "class:off"),
+                line(f"{pane.glyphs.times}{each.count} "),
+            )
+            if width_of(told) + width_of(part) > pane.width:
+                break
+            told = beside(told, part)
+        return told
+
+    def marks(self, model: TableModel) -> Marks:
+        aimed = at_table.preview(self, model)
+        if aimed is not None and isinstance(model.legal, LegalLays):
+            return Marks(cursor=HILLS[aimed[0]], preview=aimed, choices=model.legal.positions)
+        return Marks(cursor=self.cursor, last=self.last)
+
+
 @dataclass(frozen=True, slots=True)
-class Playing(at_table.Selection, Screen):
+class Playing(_GameScreen):
     """A running game, with the player's cursor and choices for the next move."""
 
-    at_server = True
     reads_on = True
 
     def keys(self, model: TableModel) -> tuple[Key, ...]:
@@ -96,11 +145,6 @@ class Playing(at_table.Selection, Screen):
             return _laying(ui, self, action, model.legal)
         return _placing(ui, self, action, model)
 
-    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
-        if model.view is None:
-            return GatheringDrawing(ui, model, glyphs)  # its game is not known yet
-        return PlayingDrawing(ui, model, glyphs, self, model.view)
-
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         turn = f"{describe_turn(model, names_at(model))}."
         return tuple(filter(None, (turn, vote_question(model))))
@@ -111,10 +155,8 @@ class Playing(at_table.Selection, Screen):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended(Screen):
+class Ended(_GameScreen):
     """A game that its host has ended without a result."""
-
-    at_server = True
 
     own_keys = _ENDED_KEYS
 
@@ -124,10 +166,17 @@ class Ended(Screen):
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         return left_or_again(ui, action, model)
 
-    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
-        if (view := model.view) is None:
-            return GatheringDrawing(ui, model, glyphs)
-        return EndedDrawing(ui, model, glyphs, Playing(last=next(reversed(view.placed), None)), view)
+    def stage(self, model: TableModel) -> str:
+        return _("ended")
+
+    def sentence(self, pane: Pane) -> str:
+        state = pane.model.state
+        again = "" if state is None else describe_rematch(state, pane.model.seat)
+        said = pane.ui.log[-1:] == (describe_ended(),)  # just above
+        return again if said else f"{describe_ended()} {again}".strip()
+
+    def marks(self, model: TableModel) -> Marks:
+        return Marks(last=None if model.view is None else next(reversed(model.view.placed), None))
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return (describe_ended(),)
@@ -211,90 +260,3 @@ def _placed(ui: Ui, playing: Playing, model: TableModel) -> Outcome:
         text = _("A hill holds no pieces. Choose one of the fields around it.")
         return replace(ui, notice=Notice(text)), None
     return ui, Place(model.seat, piece, field)
-
-
-class PlayingDrawing(ServerPage, frozen=True):
-    playing: Playing
-    view: View
-
-    def body(self, width: int, height: int) -> Block:
-        return table_block(
-            self.ui,
-            (self.view, self.marks()),
-            self.glyphs,
-            (width, height),
-            panel=self.panel_block,
-            sentence=self.sentence(),
-        )
-
-    def small_body(self, width: int, height: int) -> Block:
-        return small_table_block(
-            self.ui,
-            (self.view, self.marks()),
-            self.glyphs,
-            (width, height),
-            panel=self.panel_block,
-            hand=self.hand_line(width),
-            below=height // 4,
-            sentence=self.sentence(),
-        )
-
-    def sentence(self) -> str:
-        return pause_question(self.ui, self.model) or vote_question(self.model)
-
-    def panel_block(self, width: int, height: int) -> Block:
-        return self.panel(width).of_game(height)
-
-    def panel(self, width: int) -> Panel:
-        return Panel(
-            self.ui, self.playing, self.model, self.view, self.glyphs, width, hand_title=self.hand_title()
-        )
-
-    def hand_line(self, width: int) -> Line:
-        return in_hand(self.playing, self.model, self.glyphs, width)
-
-    def hand_title(self) -> str:
-        return _("YOUR HAND")
-
-    def marks(self) -> Marks:
-        aimed = at_table.preview(self.playing, self.model)
-        if aimed is not None and isinstance(self.model.legal, LegalLays):
-            return Marks(cursor=HILLS[aimed[0]], preview=aimed, choices=self.model.legal.positions)
-        return Marks(cursor=self.playing.cursor, last=self.playing.last)
-
-
-def in_hand(playing: Playing, model: TableModel, glyphs: GlyphSet, width: int) -> Line:
-    """Return in one line the tile to lay, or the chosen piece and those after it in the hand."""
-    if isinstance(model.legal, LegalLays) and model.view is not None:
-        at = at_table.selected_position(playing, model.legal)
-        words = _("TILE {tile}").format(tile=model.view.drawn)
-        return line(" " + labelled(words, f"lay {at} {playing.orientation}"), "class:mine")
-    pieces = [(number, each) for number, each in enumerate(at_table.hand(model), start=1) if each.count]
-    chosen = at_table.selected_piece(playing, model)
-    first = next((at for at, (_number, each) in enumerate(pieces) if each.piece == chosen), 0)
-    told = EMPTY
-    for number, each in (*pieces[first:], *pieces[:first]):
-        mark = glyphs.pointer if each.piece == chosen else " "
-        part = beside(
-            line(f"{mark}{number} ", "class:key"),
-            line(str(each.piece), people_style(each.piece.people) if each.legal else "class:off"),
-            line(f"{glyphs.times}{each.count} "),
-        )
-        if width_of(told) + width_of(part) > width:
-            break
-        told = beside(told, part)
-    return told
-
-
-class EndedDrawing(PlayingDrawing, frozen=True):
-    @property
-    def stage(self) -> str:
-        return _("ended")
-
-    def sentence(self) -> str:
-        again = "" if self.model.state is None else describe_rematch(self.model.state, self.model.seat)
-        said = self.ui.log[-1:] == (describe_ended(),)  # just above
-        return again if said else f"{describe_ended()} {again}".strip()
-
-    def marks(self) -> Marks:
-        return Marks(last=self.playing.last)

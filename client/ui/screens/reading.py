@@ -36,7 +36,7 @@ from client.ui.screens.overlays import Quitting, TalkPage
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.table_commands import help_rows
-from client.ui.state import Asked, Entry, Notice, Outcome, Overlay, Ui, hints_allowed, those
+from client.ui.state import Asked, Entry, Notice, Outcome, Overlay, Pane, Ui, hints_allowed, those
 from client.ui.texts.games import bounds_text
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import PEOPLES, kind_words
@@ -147,17 +147,16 @@ class Reading(Overlay):
             replace(ui, overlay=replace(self, number=number, top=0)) if number != self.number else ui
         ), None
 
-    def block(
-        self, ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int, *, small: bool
-    ) -> tuple[Block, int]:
+    def block(self, pane: Pane, *, small: bool) -> tuple[Block, int]:
+        width, height = pane.width, pane.height
         if not small:
-            page = _page(ui, self, model, glyphs, (width - 4, height))
+            page = _page(self, pane.sized(width - 4, height))
             return Block(tuple(stacked([beside(line("  "), each) for each in page], width, height))), 0
         rows: list[Line] = []
-        if self.topic is Topic.COUNTS and model.view is not None:
-            page = short_counts(model.view, names_at(model), WIDE)
+        if self.topic is Topic.COUNTS and pane.model.view is not None:
+            page = short_counts(pane.view, names_at(pane.model), WIDE)
         else:
-            page = _page(ui, self, model, glyphs, (WIDE, WIDE))
+            page = _page(self, pane.sized(WIDE, WIDE))
         for content in page:
             key_and_use = re.split(" {4,}", plain(content).strip(), maxsplit=1)
             words = labelled(*key_and_use) if len(key_and_use) > 1 else key_and_use[0]
@@ -233,18 +232,18 @@ def _asked_for_a_hint(ui: Ui, model: TableModel) -> Outcome:
     return ui, requests.Errand.HINT
 
 
-def _page(ui: Ui, reading: Reading, model: TableModel, glyphs: GlyphSet, size: tuple[int, int]) -> list[Line]:
-    width, height = size
+def _page(reading: Reading, pane: Pane) -> list[Line]:
+    ui, model, width = pane.ui, pane.model, pane.width
     match reading.topic:
         case Topic.WHOLE:
-            return _whole_texts(ui, reading, width, height)
+            return _whole_texts(ui, reading, width, pane.height)
         case Topic.COUNTS:
             return [] if model.view is None else counts_page(model.view, names_at(model), width)
         case Topic.RULES:
             lines = rules_page(reading.number, width)
         case Topic.HELP:
             keys, record = ui.page.shown_keys(model), isinstance(ui.page, Replay)
-            lines = help_page(reading.number, keys, glyphs, width, record=record)
+            lines = help_page(reading.number, keys, pane.glyphs, width, record=record)
         case _:
             assert_never(reading.topic)
     number = _("page {number} of {last}").format(number=reading.number + 1, last=reading.pages)

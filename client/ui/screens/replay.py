@@ -2,20 +2,23 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
+
+from msgspec import structs
 
 from client.language import N_, _
 from client.records import Analysis, Recording
 from client.tables.table import Happened, TableModel
 from client.ui import requests
-from client.ui.draw.page import AroundGame
-from client.ui.draw.panel import BLANK, Row, heading, pointer
+from client.ui.draw.page import small_table_block, table_block
+from client.ui.draw.panel import BLANK, heading, pointer
 from client.ui.frame import (
     EMPTY,
     READ_ON,
     Block,
-    Drawing,
     Line,
+    Row,
     begun,
     beside,
     block_of,
@@ -28,9 +31,8 @@ from client.ui.frame import (
 )
 from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key, Pick, PointAt
 from client.ui.screens import news, scoring
-from client.ui.screens.gathering import GatheringDrawing
-from client.ui.screens.playing import Playing, PlayingDrawing
-from client.ui.state import Entry, Notice, Outcome, Screen, Ui, those, with_game
+from client.ui.screens.playing import Playing
+from client.ui.state import Entry, Notice, Outcome, Pane, Screen, Ui, those, with_game
 from client.ui.texts.games import describe_deciding, describe_progress, describe_turn, explain, percent
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at
@@ -112,15 +114,42 @@ class Replay(Screen):
             case _:
                 return _looked(ui, self, action, model.view), None
 
-    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
-        if (view := model.view) is None:
-            return GatheringDrawing(ui, model, glyphs)
-        table: Drawing
-        if isinstance(self.table, Playing):
-            table = ReplayedDrawing(ui, model, glyphs, self.table, view, self)
-        else:
-            table = scoring.drawing_of(self.table, ui, model, glyphs, view)
-        return ReplayDrawing(table, glyphs, self)
+    def stage(self, model: TableModel) -> str:
+        if isinstance(self.table, Playing) and model.view is not None:
+            return describe_turn_replayed(model.view, names_at(model))
+        return self.table.stage(model)
+
+    def place(self, pane: Pane) -> str:
+        return f"{describe_stop(self.recording, self.stop)}, {self.stage(pane.model)}"
+
+    def title(self, pane: Pane) -> Line:
+        parts = _("Replay"), describe_stop(self.recording, self.stop), self.stage(pane.model)
+        left = " " + f" {pane.glyphs.dot} ".join(parts)
+        eyes = f"  {describe_eyes(self.recording, self.eyes)} "
+        return ends(line(left, "class:title"), line(eyes, "class:title"), pane.width, "class:title")
+
+    def body(self, pane: Pane) -> Block:
+        if not isinstance(table := self.table, Playing):
+            return self.table.body(pane)
+        panel = partial(self._panel, table)
+        return table_block(pane, (pane.view, table.marks(pane.model)), panel, "")
+
+    def small_body(self, pane: Pane) -> Block:
+        if not isinstance(table := self.table, Playing):
+            return self.table.small_body(pane)
+        board, panel = (pane.view, table.marks(pane.model)), partial(self._panel, table)
+        hand = table.hand_line(pane)
+        if self.analysis is not None:
+            hand = chances_line(self, self.analysis, pane.view, pane.width)
+        return small_table_block(pane, board, panel, "", hand=hand, below=pane.height // 4)
+
+    def _panel(self, table: Playing, pane: Pane) -> Block:
+        """Return the panel of a running game: nobody's own, whichever seat's view is shown."""
+        if self.analysis is not None:
+            return chances_block(self, self.analysis, pane)
+        seat, names = pane.model.seat, names_at(pane.model)
+        title = "" if seat is None else _("HAND OF {name}").format(name=names[seat])
+        return structs.replace(table.panel(pane), hand_title=title).of_game(pane.height)
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         where = describe_stop(self.recording, self.stop), describe_eyes(self.recording, self.eyes)
@@ -289,49 +318,6 @@ def _hill_before(view: View, step: int) -> int:
     return hills.index(hills[step - 1])
 
 
-class ReplayDrawing(AroundGame, frozen=True):
-    replay: Replay
-
-    @property
-    def place(self) -> str:
-        return f"{self._move()}, {self.stage}"
-
-    def title(self, width: int) -> Line:
-        left = " " + f" {self.glyphs.dot} ".join((_("Replay"), self._move(), self.stage))
-        eyes = f"  {describe_eyes(self.replay.recording, self.replay.eyes)} "
-        return ends(line(left, "class:title"), line(eyes, "class:title"), width, "class:title")
-
-    def small_body(self, width: int, height: int) -> Block:
-        return self.table.small_body(width, height)
-
-    def _move(self) -> str:
-        return describe_stop(self.replay.recording, self.replay.stop)
-
-
-class ReplayedDrawing(PlayingDrawing, frozen=True):
-    """A running game in a record: nobody's own, whichever seat's view is shown."""
-
-    replay: Replay
-
-    def panel_block(self, width: int, height: int) -> Block:
-        if (analysis := self.replay.analysis) is None:
-            return super().panel_block(width, height)
-        return chances_block(self.replay, analysis, self.view, self.glyphs, (width, height))
-
-    def hand_line(self, width: int) -> Line:
-        if (analysis := self.replay.analysis) is None:
-            return super().hand_line(width)
-        return chances_line(self.replay, analysis, self.view, width)
-
-    @property
-    def stage(self) -> str:
-        return describe_turn_replayed(self.view, names_at(self.model))
-
-    def hand_title(self) -> str:
-        seat = self.model.seat
-        return "" if seat is None else _("HAND OF {name}").format(name=names_at(self.model)[seat])
-
-
 def describe_stop(recording: Recording, stop: int) -> str:
     return _("move {number} of {last}").format(number=min(stop, recording.moves), last=recording.moves)
 
@@ -404,11 +390,9 @@ _TEXT_ROWS: Final = 8  # that higher curves leave for what is told below them
 _HIGHEST: Final = 4  # lines of a curve
 
 
-def chances_block(
-    replay: Replay, analysis: Analysis, view: View, glyphs: GlyphSet, size: tuple[int, int]
-) -> Block:
+def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> Block:
     """Return the chances at the stop that is shown, and before and after it."""
-    width, height = size
+    view, glyphs, width, height = pane.view, pane.glyphs, pane.width, pane.height
     rows: list[Row] = [heading(_("CHANCES"), width, describe_progress(analysis) if replay.judging else "")]
     spare = height - 2 - _TEXT_ROWS - view.seats
     each = 1 if glyphs.ascii else max(1, min(_HIGHEST, spare // view.seats))

@@ -12,13 +12,13 @@ from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.draw.board import NOBODY, Marks, notation
 from client.ui.draw.news_lines import LOG_LINES, news_lines, with_news, words_now
-from client.ui.draw.page import ServerPage, small_table_block, table_block
-from client.ui.draw.panel import BLANK, Row, heading, pointer
+from client.ui.draw.page import ServerScreen, small_table_block, table_block
+from client.ui.draw.panel import BLANK, heading, pointer
 from client.ui.frame import (
     EMPTY,
     Block,
-    Drawing,
     Line,
+    Row,
     begun,
     beside,
     block_of,
@@ -33,11 +33,10 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key, PointAt
-from client.ui.screens.gathering import GatheringDrawing
 from client.ui.screens.history import not_here
-from client.ui.state import Notice, Outcome, Screen, Ui, those
+from client.ui.state import Notice, Outcome, Pane, Screen, Ui, those
 from client.ui.texts import games
-from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
+from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at
 from engine.board import Field, Tile
 from engine.components import LAUREL_WORTH
@@ -91,14 +90,14 @@ RESULT_KEYS: Final = (
 )
 
 
-class _Walk(Screen):
+class _Walk(ServerScreen):
+    """The walk through the scoring; the result is drawn so as long as it is not known."""
+
     __slots__ = ()
-    at_server = True
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if (view := model.view) is None:
             return ui, None
-        assert isinstance(self, Scoring | Result)  # noqa: S101 - there is no other step
         step = step_of(self, view)
         match action:
             case Act.NEXT | PointAt():
@@ -114,17 +113,30 @@ class _Walk(Screen):
             case _:
                 return left_or_again(ui, action, model)
 
-    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
-        if model.view is None:
-            return GatheringDrawing(ui, model, glyphs)  # its game is not known yet
-        return drawing_of(self, ui, model, glyphs, model.view)
+    def stage(self, model: TableModel) -> str:
+        return "" if model.view is None else scoring_stage(model.view, step_of(self, model.view))
+
+    def body(self, pane: Pane) -> Block:
+        scene = self.scene(pane)
+        return table_block(pane, (scene.board, scene.marks), self.panel_block, scene.sentence)
+
+    def small_body(self, pane: Pane) -> Block:
+        scene, below = self.scene(pane), pane.height // 2
+        board = scene.board, scene.marks
+        return small_table_block(pane, board, None, scene.sentence, hand=EMPTY, below=below)
+
+    def panel_block(self, pane: Pane) -> Block:
+        step, last = step_of(self, pane.view), last_step(pane.view)
+        number = _("step {number} of {last}").format(number=step + 1, last=last + 1)
+        names = names_at(pane.model)
+        return ScoringPanel(self.scene(pane), pane.view, names, pane.glyphs, pane.width).block(number)
+
+    def scene(self, pane: Pane) -> "Scene":
+        return scene(pane.view, step_of(self, pane.view), names_at(pane.model))
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        assert isinstance(self, Scoring | Result)  # noqa: S101 - there is no other step
         if (view := model.view) is None:
             return ()
-        if isinstance(self, Result) and view.result is not None:
-            return ResultDrawing(ui, model, glyphs_to_read(), view.result, view).words()
         return (sentence(view, step_of(self, view), names_at(model)),)
 
     @property
@@ -150,6 +162,41 @@ class Result(_Walk):
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         return not_again(ui, model)
 
+    def stage(self, model: TableModel) -> str:
+        return _("the result")
+
+    def body(self, pane: Pane) -> Block:
+        if pane.view.result is None:
+            return super().body(pane)
+        return with_news(Block(tuple(result_page(pane, pane.view.result))), pane, _again(pane.model))
+
+    def small_body(self, pane: Pane) -> Block:
+        if (ended := pane.view.result) is None:
+            return super().small_body(pane)
+        names, again, width, height = names_at(pane.model), _again(pane.model), pane.width, pane.height
+        points = short_points(pane.view, ended, names, width)
+        asked = words_now(pane.ui, width, max(height // 3, 1), again)
+        room = max(height - len(points) - len(asked), 0)
+        warning = begun(wrapped(_describe_draws(pane.model)[0], width), room, width)
+        won = begun(wrapped(games.describe_result(ended, names), width), room - len(warning), width)
+        lines = [
+            *(line(row, "class:refusal") for row in warning),
+            *(line(row, "class:heading") for row in won),
+            *points,
+        ]
+        news = news_lines(pane.ui, width, min(height - len(lines), LOG_LINES), again)
+        return Block((*stacked(lines, width, height - len(news)), *news))
+
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        """Return the result as sentences."""
+        if model.view is None or (ended := model.view.result) is None:
+            return super().words(ui, model)
+        names, order, (fault, draws) = names_at(model), in_order(ended), _describe_draws(model)
+        rows = (labelled(names[seat], _amounts_in_words(ended.tallies[seat])) for seat in order)
+        laurels = (_laurels(ended, seat, names) for seat in order)
+        result = (games.describe_result(ended, names), *rows, *laurels, _tie(ended, names))
+        return [each for each in (fault, *result, _standings(model), draws, _again(model)) if each]
+
 
 def not_again(ui: Ui, model: TableModel) -> frozenset[Act]:
     followed = model.state is not None and model.state.next is not None
@@ -157,20 +204,12 @@ def not_again(ui: Ui, model: TableModel) -> frozenset[Act]:
     return those(*nothing) | not_here(ui)
 
 
-def drawing_of(
-    page: Screen, ui: Ui, model: TableModel, glyphs: GlyphSet, view: View
-) -> "ScoringDrawing | ResultDrawing":
-    if isinstance(page, Result) and view.result is not None:
-        return ResultDrawing(ui, model, glyphs, view.result, view)
-    assert isinstance(page, Scoring | Result)  # noqa: S101 - what else is there of a game that is over
-    return ScoringDrawing(ui, model, glyphs, step_of(page, view), view)
-
-
 def at_step(view: View, step: int) -> Scoring | Result:
     return Scoring(max(step, 0)) if step < last_step(view) else Result()
 
 
-def step_of(page: Scoring | Result, view: View) -> int:
+def step_of(page: Screen, view: View) -> int:
+    """Return the step of the walk that a page shows, the last one if it is the result."""
     last = last_step(view)
     return min(page.step, last) if isinstance(page, Scoring) else last
 
@@ -379,47 +418,6 @@ class ScoringPanel(Struct, frozen=True):
         return line(f"{notation(piece):<3}", people_style(piece.people))
 
 
-class ScoringDrawing(ServerPage, frozen=True):
-    step: int
-    view: View
-
-    @property
-    def stage(self) -> str:
-        return scoring_stage(self.view, self.step)
-
-    def body(self, width: int, height: int) -> Block:
-        scene = self._scene()
-
-        return table_block(
-            self.ui,
-            (scene.board, scene.marks),
-            self.glyphs,
-            (width, height),
-            panel=lambda columns, rows: self.panel_block(scene, columns, rows),
-            sentence=scene.sentence,
-        )
-
-    def small_body(self, width: int, height: int) -> Block:
-        scene = self._scene()
-        return small_table_block(
-            self.ui,
-            (scene.board, scene.marks),
-            self.glyphs,
-            (width, height),
-            panel=None,
-            hand=EMPTY,
-            below=height // 2,
-            sentence=scene.sentence,
-        )
-
-    def panel_block(self, scene: Scene, width: int, height: int) -> Block:
-        number = _("step {number} of {last}").format(number=self.step + 1, last=last_step(self.view) + 1)
-        return ScoringPanel(scene, self.view, names_at(self.model), self.glyphs, width).block(number)
-
-    def _scene(self) -> Scene:
-        return scene(self.view, self.step, names_at(self.model))
-
-
 def scoring_stage(view: View, number: int) -> str:
     hill = hill_of(view.scoring[steps(view)[number].event])
     if hill is not None:
@@ -437,64 +435,33 @@ COLUMNS = (  # with the room that they take
 _NAME = 25
 
 
-class ResultDrawing(ServerPage, frozen=True):
-    ended: GameEnded
-    view: View
+def _again(model: TableModel) -> str:
+    """Return who plays again; empty if nobody does."""
+    return "" if model.state is None else games.describe_rematch(model.state, model.seat)
 
-    @property
-    def stage(self) -> str:
-        return _("the result")
 
-    def body(self, width: int, height: int) -> Block:
-        return with_news(Block(tuple(self.lines(width))), self.ui, width, height, self._again())
+def _standings(model: TableModel) -> str:
+    return "" if model.state is None else games.describe_standings(model.state)
 
-    def _again(self) -> str:
-        """Return who plays again; empty if nobody does."""
-        return "" if self.model.state is None else games.describe_rematch(self.model.state, self.model.seat)
 
-    def words(self) -> list[str]:
-        """Return the result as sentences."""
-        ended, names, order = self.ended, names_at(self.model), in_order(self.ended)
-        fault, draws = self._describe_draws()
-        rows = (labelled(names[seat], _amounts_in_words(ended.tallies[seat])) for seat in order)
-        laurels = (_laurels(ended, seat, names) for seat in order)
-        result = (games.describe_result(ended, names), *rows, *laurels, _tie(ended, names))
-        return [each for each in (fault, *result, self._standings(), draws, self._again()) if each]
+def _describe_draws(model: TableModel) -> tuple[str, str]:
+    """Return what is wrong with the draws, and otherwise what can be said of them."""
+    if (check := model.draws.check()) is None:
+        return "", ""
+    if check.fault is not None:
+        return describe_fault(check.fault), ""
+    return "", describe_draws(check, names_at(model), plays=model.seat is not None)
 
-    def _standings(self) -> str:
-        return "" if self.model.state is None else games.describe_standings(self.model.state)
 
-    def _describe_draws(self) -> tuple[str, str]:
-        """Return what is wrong with the draws, and otherwise what can be said of them."""
-        if (check := self.model.draws.check()) is None:
-            return "", ""
-        if check.fault is not None:
-            return describe_fault(check.fault), ""
-        return "", describe_draws(check, names_at(self.model), plays=self.model.seat is not None)
-
-    def small_body(self, width: int, height: int) -> Block:
-        names = names_at(self.model)
-        points = short_points(self.view, self.ended, names, width)
-        asked = words_now(self.ui, width, max(height // 3, 1), self._again())
-        room = max(height - len(points) - len(asked), 0)
-        warning = begun(wrapped(self._describe_draws()[0], width), room, width)
-        won = begun(wrapped(games.describe_result(self.ended, names), width), room - len(warning), width)
-        lines = [
-            *(line(row, "class:refusal") for row in warning),
-            *(line(row, "class:heading") for row in won),
-            *points,
-        ]
-        news = news_lines(self.ui, width, min(height - len(lines), LOG_LINES), self._again())
-        return Block((*stacked(lines, width, height - len(news)), *news))
-
-    def lines(self, width: int) -> list[Line]:
-        lines = result_lines(self.view, self.ended, names_at(self.model), self.glyphs, width)
-        if standings := self._standings():
-            lines += [EMPTY, *_indented(standings, width)]
-        fault, draws = self._describe_draws()
-        if fault:  # above all else, so that no window cuts it off
-            return [EMPTY, *_indented(fault, width, "class:refusal"), *lines]
-        return [*lines, EMPTY, *_indented(draws, width, "class:faint")] if draws else lines
+def result_page(pane: Pane, ended: GameEnded) -> list[Line]:
+    """Return the result, the totals of several games, and what is known of the draws."""
+    lines = result_lines(pane.view, ended, names_at(pane.model), pane.glyphs, pane.width)
+    if standings := _standings(pane.model):
+        lines += [EMPTY, *_indented(standings, pane.width)]
+    fault, draws = _describe_draws(pane.model)
+    if fault:  # above all else, so that no window cuts it off
+        return [EMPTY, *_indented(fault, pane.width, "class:refusal"), *lines]
+    return [*lines, EMPTY, *_indented(draws, pane.width, "class:faint")] if draws else lines
 
 
 def result_lines(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Final
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from client.language import _
 from client.tables.table import TableModel
@@ -13,7 +13,6 @@ from client.ui.draw.news_lines import describe_outage, news_lines, words_now
 from client.ui.draw.page import on_turn
 from client.ui.frame import (
     Block,
-    Drawing,
     Frame,
     Line,
     Target,
@@ -29,7 +28,7 @@ from client.ui.frame import (
 from client.ui.keys import Act, Action, Key, key_name
 from client.ui.screens.dispatch import SPEEDS, keys_now, ways_on
 from client.ui.screens.news import followed
-from client.ui.state import Asked, Entry, Ui, closed_for_good
+from client.ui.state import Asked, Entry, Pane, Ui, closed_for_good
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at
@@ -139,7 +138,7 @@ _LEAST_PAGE: Final = 3  # lines; less of a page than that tells nothing
 
 def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) -> Frame:
     """Return the screen: exactly `height` lines, each exactly `width` cells wide."""
-    frame = _Screen(followed(ui, model), model, glyphs).frame(width, height)
+    frame = _framed(Pane(followed(ui, model), model, glyphs, width, height))
     title = window_title(model)
     frame = replace(frame, window=in_ascii(title) if glyphs.ascii else title)
     return frame if ui.ticks_left is None else replace(frame, targets=_anywhere(frame, Act.NEXT))
@@ -155,73 +154,67 @@ def _anywhere(frame: Frame, action: Action) -> tuple[Target, ...]:
     return tuple(Target(0, at, width_of(content), action) for at, content in enumerate(frame.lines))
 
 
-class _Screen(Struct, frozen=True):
-    """What a screen is drawn from."""
+def _framed(pane: Pane) -> Frame:
+    ui, width, height = pane.ui, pane.width, pane.height
+    if width < SMALLEST_WIDTH or height < SMALLEST_HEIGHT:
+        return _too_small(pane)
+    small, room, last_top = width < LEAST_WIDTH or height < LEAST_HEIGHT, pane.sized(width, height - 2), 0
+    asks = ui.overlay is not None and ui.overlay.question(ui)
+    if ui.overlay is not None and not asks:
+        body, last_top = ui.overlay.block(room, small=small)
+    elif not small:
+        body = ui.page.body(room)
+    elif asks:
+        body = _small_question(room)
+    else:
+        body, last_top = ui.page.small_body(room), ui.page.last_top(room)
+    title = _outage(ui, width, width - (1 if small else 2))
+    if title is None and small:
+        style = "class:title-turn" if on_turn(pane.model) else "class:title"
+        title = fitted(line(f" {ui.page.place(pane)}", style), width, style)
+    parts = Block((title or ui.page.title(pane),)), body, foot(ui, pane.model, pane.glyphs, width, last_top)
+    return replace(_stacked(parts, pane), last_top=last_top)
 
-    ui: Ui
-    model: TableModel
-    glyphs: GlyphSet
 
-    def frame(self, width: int, height: int) -> Frame:
-        ui, model, glyphs, page = self.ui, self.model, self.glyphs, self.page()
-        if width < SMALLEST_WIDTH or height < SMALLEST_HEIGHT:
-            return self._too_small(page, width, height)
-        small, room, last_top = width < LEAST_WIDTH or height < LEAST_HEIGHT, height - 2, 0
-        asks = ui.overlay is not None and ui.overlay.question(ui)
-        if ui.overlay is not None and not asks:
-            body, last_top = ui.overlay.block(ui, model, glyphs, width, room, small=small)
-        elif not small:
-            body = page.body(width, room)
-        elif asks:
-            body = self._small_question(width, room)
-        else:
-            body, last_top = page.small_body(width, room), page.last_top(width, room)
-        title = self._outage(width, width - (1 if small else 2))
-        if title is None and small:
-            style = "class:title-turn" if on_turn(model) else "class:title"
-            title = fitted(line(f" {page.place}", style), width, style)
-        parts = (Block((title or page.title(width),)), body, foot(ui, model, glyphs, width, last_top))
-        return replace(self._framed(parts, width, height), last_top=last_top)
+def _small_question(pane: Pane) -> Block:
+    """Return the question whether to quit, and above it as much of the page as there is room for."""
+    asked = words_now(pane.ui, pane.width, pane.height)
+    room_left = pane.height - len(asked)
+    if room_left < _LEAST_PAGE:
+        return Block(tuple(asked))
+    without = structs.replace(pane, ui=replace(pane.ui, overlay=None), height=room_left)
+    page = pane.ui.page.small_body(without)
+    return Block((*page.lines, *asked), page.targets)
 
-    def page(self) -> Drawing:
-        return self.ui.page.drawing(self.ui, self.model, self.glyphs)
 
-    def _small_question(self, width: int, height: int) -> Block:
-        """Return the question whether to quit, and above it as much of the page as there is room for."""
-        asked = words_now(self.ui, width, height)
-        room_left = height - len(asked)
-        if room_left < _LEAST_PAGE:
-            return Block(tuple(asked))
-        screen = structs.replace(self, ui=replace(self.ui, overlay=None))
-        page = screen.page().small_body(width, room_left)
-        return Block((*page.lines, *asked), page.targets)
+def _too_small(pane: Pane) -> Frame:
+    """Return that the window is too small for anything, what goes on, and the line being typed.
 
-    def _too_small(self, page: Drawing, width: int, height: int) -> Frame:
-        """Return that the window is too small for anything, what goes on, and the line being typed.
+    What is typed and asked is seen there, and answered; a page that is not seen hears no keys.
+    """
+    ui, width, height = pane.ui, pane.width, pane.height
+    text = _("The window is too small: {size} or larger, please. q: quit")
+    words = text.format(size=f"{SMALLEST_WIDTH}x{SMALLEST_HEIGHT}")
+    if ui.overlay is not None and ui.overlay.question(ui):
+        told = news_lines(ui, width, height, "")[-height:] if height else []
+        return _stacked([Block(tuple(told))], pane)
+    asked = Block(() if ui.entry is None else (typed_line(ui, ui.entry, pane.model, width),))
+    room_left = max(height - len(asked.lines), 0)
+    rows = [line(row) for row in wrapped(words, width)]
+    if (stage := ui.page.stage(pane.model)) and len(rows) + 1 < room_left:
+        rows += [line(row, "class:heading") for row in wrapped(stage, width)]
+    told = news_lines(ui, width, room_left - len(rows), "") if len(rows) < room_left else []
+    said = Block(tuple(stacked([*rows, *told], width, room_left)))
+    return replace(_stacked([said, asked], pane), seen=ui.entry is not None)
 
-        What is typed and asked is seen there, and answered; a page that is not seen hears no keys.
-        """
-        ui = self.ui
-        text = _("The window is too small: {size} or larger, please. q: quit")
-        words = text.format(size=f"{SMALLEST_WIDTH}x{SMALLEST_HEIGHT}")
-        if ui.overlay is not None and ui.overlay.question(ui):
-            told = news_lines(ui, width, height, "")[-height:] if height else []
-            return self._framed([Block(tuple(told))], width, height)
-        asked = Block(() if ui.entry is None else (typed_line(ui, ui.entry, self.model, width),))
-        room_left = max(height - len(asked.lines), 0)
-        rows = [line(row) for row in wrapped(words, width)]
-        if page.stage and len(rows) + 1 < room_left:
-            rows += [line(row, "class:heading") for row in wrapped(page.stage, width)]
-        told = news_lines(ui, width, room_left - len(rows), "") if len(rows) < room_left else []
-        said = Block(tuple(stacked([*rows, *told], width, room_left)))
-        return replace(self._framed([said, asked], width, height), seen=ui.entry is not None)
 
-    def _framed(self, blocks: Iterable[Block], width: int, height: int) -> Frame:
-        return framed(blocks, width, height, ascii_only=self.glyphs.ascii)
+def _stacked(blocks: Iterable[Block], pane: Pane) -> Frame:
+    return framed(blocks, pane.width, pane.height, ascii_only=pane.glyphs.ascii)
 
-    def _outage(self, width: int, room: int) -> Line | None:
-        """Return the title while there is no connection: why, in `room` cells if possible."""
-        if self.ui.lost is None:
-            return None
-        told = describe_outage(self.ui.lost, self.ui.now, room)
-        return fitted(line(f" {told}", "class:refusal"), width, "class:refusal")
+
+def _outage(ui: Ui, width: int, room: int) -> Line | None:
+    """Return the title while there is no connection: why, in `room` cells if possible."""
+    if ui.lost is None:
+        return None
+    told = describe_outage(ui.lost, ui.now, room)
+    return fitted(line(f" {told}", "class:refusal"), width, "class:refusal")

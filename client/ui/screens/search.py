@@ -9,10 +9,10 @@ from client.language import N_, _, counted, describe_reason
 from client.player.seats import KeptSeat
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.draw.page import ListPage, choice, line_chosen, lines_around
-from client.ui.frame import EMPTY, Block, Drawing, Line, beside, block_of, line, padded, paragraphs
+from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
+from client.ui.frame import EMPTY, Block, Row, beside, block_of, line, padded, paragraphs
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
-from client.ui.state import Asked, Entry, Notice, Outcome, Screen, Ui
+from client.ui.state import Asked, Entry, Notice, Outcome, Pane, Ui
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.times import clock_time
 from protocol.messages import TableSummary, Turn
@@ -34,7 +34,7 @@ Spot: TypeAlias = tuple[str, str]  # the URL of a server that was found, and one
 
 
 @dataclass(frozen=True, slots=True)
-class Search(Screen):
+class Search(ListScreen):
     """The servers found on the network, and their open tables; `chosen` is None at the line for an address.
 
     What is found first is chosen, unless the player has `moved`; `waited` if nothing was found for long.
@@ -81,10 +81,25 @@ class Search(Screen):
             case _:
                 return ui, None
 
-    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
-        place = _("Join a game")
-        heading = f"Palatinus {glyphs.dot} {place}"
-        return ListPage(ui, place, heading, lambda width, height: search_block(self, glyphs, width, height))
+    def place(self, pane: Pane) -> str:
+        return _("Join a game")
+
+    def block(self, pane: Pane) -> Block:
+        """Return the lines around the chosen one, the line for an address, and the messages."""
+        *listed, address = _texts(self)
+        chosen, width = len(listed), pane.width
+        if self.chosen is not None:
+            chosen = [number for _text, number in listed].index(self.lines.index(self.chosen))
+        rows: list[Row] = [(EMPTY, None)]
+        around = lines_around(chosen, len(listed), pane.height - _OTHERS)
+        rows += [_row(*listed[at], pane.glyphs, width, chosen=at == chosen) for at in around]
+        if listed:
+            rows.append((EMPTY, None))
+        rows.append(_row(*address, pane.glyphs, width, chosen=self.chosen is None))
+        rows.append((EMPTY, None))
+        said = paragraphs([_words(self)], width - 4, "class:faint")
+        rows += [(beside(line("  "), words), None) for words in said]
+        return block_of(rows, width)
 
 
 def spots(server: FoundServer) -> tuple[Spot, ...]:
@@ -132,24 +147,6 @@ _SEAT = (10, 22, 22)  # a table's code, how the game stands, the player's name
 _COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
 
 
-def search_block(search: Search, glyphs: GlyphSet, width: int, height: int) -> Block:
-    """Return the lines around the chosen one, the line for an address, and the messages."""
-    *listed, address = _texts(search)
-    chosen = len(listed)
-    if search.chosen is not None:
-        chosen = [number for _text, number in listed].index(search.lines.index(search.chosen))
-    rows: list[tuple[Line, Action | None]] = [(EMPTY, None)]
-    around = lines_around(chosen, len(listed), height - _OTHERS)
-    rows += [_row(*listed[at], glyphs, width, chosen=at == chosen) for at in around]
-    if listed:
-        rows.append((EMPTY, None))
-    rows.append(_row(*address, glyphs, width, chosen=search.chosen is None))
-    rows.append((EMPTY, None))
-    said = paragraphs([_words(search)], width - 4, "class:faint")
-    rows += [(beside(line("  "), words), None) for words in said]
-    return block_of(rows, width)
-
-
 def _texts(search: Search) -> list[tuple[str, int | None]]:
     numbers = {spot: number for number, spot in enumerate(search.lines)}
     texts: list[tuple[str, int | None]] = [
@@ -169,9 +166,7 @@ def _texts(search: Search) -> list[tuple[str, int | None]]:
     return [*texts, (_("Type an address"), numbers[None])]
 
 
-def _row(
-    text: str, number: int | None, glyphs: GlyphSet, width: int, *, chosen: bool
-) -> tuple[Line, Action | None]:
+def _row(text: str, number: int | None, glyphs: GlyphSet, width: int, *, chosen: bool) -> Row:
     action = None if number is None else ChooseLine(number)
     return choice(text, glyphs, width, chosen=chosen, style="class:faint" if number is None else ""), action
 

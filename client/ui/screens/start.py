@@ -15,12 +15,11 @@ from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of, server_url
 from client.ui import requests
 from client.ui.draw.news_lines import LOG_LINES
-from client.ui.draw.page import ListPage, choice, line_chosen, settings
-from client.ui.frame import EMPTY, Block, Drawing, Line, beside, block_of, line, padded
+from client.ui.draw.page import ListScreen, choice, line_chosen, settings
+from client.ui.frame import EMPTY, Block, Line, Row, beside, block_of, line, padded
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
 from client.ui.screens.search import Search
-from client.ui.state import Asked, Entry, Notice, Outcome, Screen, Ui
-from client.ui.texts.glyphs import GlyphSet
+from client.ui.state import Asked, Entry, Notice, Outcome, Pane, Ui
 from client.ui.texts.pieces import PEOPLES
 from engine.pieces import People
 from protocol.limits import TITLE_LENGTH
@@ -75,7 +74,7 @@ class LeftGame(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Start(Screen):
+class Start(ListScreen):
     """The start screen: the levels of bots, one of them chosen, and the servers joined before.
 
     With `human_pace` bots take their time for a move. `left` is the game that can be continued, `calling`
@@ -137,11 +136,31 @@ class Start(Screen):
             case _:
                 return ui, None
 
-    def drawing(self, ui: Ui, model: TableModel, glyphs: GlyphSet) -> Drawing:
-        heading = _("Palatinus: the seven hills of Rome")
-        return ListPage(
-            ui, "Palatinus", heading, lambda width, height: start_block(ui, self, glyphs, width, height)
-        )
+    def place(self, pane: Pane) -> str:
+        return "Palatinus"
+
+    def heading(self, pane: Pane) -> str:
+        return _("Palatinus: the seven hills of Rome")
+
+    def block(self, pane: Pane) -> Block:
+        """Return the lines to choose from, and the set-up below; where there is little room, the shorter."""
+        welcome, width = _("Welcome, {name}.").format(name=pane.ui.name), pane.width
+        rows: list[Row] = [(EMPTY, None), (line(f"  {welcome}", "class:heading"), None), (EMPTY, None)]
+        for at, line_here in enumerate(self.lines):
+            title, words = _describe(line_here, self)
+            title = padded(title, _TITLE_WIDTH)
+            row = choice(f"{title}{words}", pane.glyphs, width, chosen=True)
+            if line_here != self.chosen:
+                row = beside(line(f"  {title}"), line(words, "class:faint"))
+            rows.append((row, ChooseLine(at)))
+        rows.append((EMPTY, None))
+        room = pane.height - LOG_LINES
+        set_up = _set_up(pane.ui, self, width, temper=True)
+        if len(rows) + len(set_up) > room:
+            rows = [row for row in rows if row[0] is not EMPTY]
+        if len(rows) + len(set_up) > room:
+            set_up = _set_up(pane.ui, self, width, temper=False)
+        return block_of([*rows, *((row, None) for row in set_up)], width)
 
 
 def _called(calling: Calling, action: Act) -> Calling:
@@ -193,32 +212,6 @@ def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
 
 
 _TITLE_WIDTH = 22
-
-
-def start_block(ui: Ui, start: Start, glyphs: GlyphSet, width: int, height: int) -> Block:
-    """Return the lines to choose from, and below them the set-up; where there is little room, the shorter."""
-    welcome = _("Welcome, {name}.").format(name=ui.name)
-    rows: list[tuple[Line, Action | None]] = [
-        (EMPTY, None),
-        (line(f"  {welcome}", "class:heading"), None),
-        (EMPTY, None),
-    ]
-    for at, line_here in enumerate(start.lines):
-        title, words = _describe(line_here, start)
-        title = padded(title, _TITLE_WIDTH)
-        row = choice(f"{title}{words}", glyphs, width, chosen=True)
-        if line_here != start.chosen:
-            row = beside(line(f"  {title}"), line(words, "class:faint"))
-        rows.append((row, ChooseLine(at)))
-    rows.append((EMPTY, None))
-    room = height - LOG_LINES
-    set_up = _set_up(ui, start, width, temper=True)
-    if len(rows) + len(set_up) > room:
-        rows = [row for row in rows if row[0] is not EMPTY]
-    if len(rows) + len(set_up) > room:
-        set_up = _set_up(ui, start, width, temper=False)
-    rows += [(row, None) for row in set_up]
-    return block_of(rows, width)
 
 
 def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:

@@ -23,14 +23,14 @@ from client.ui.lessons.course import Course
 from client.ui.lessons.pages import PAGES as LESSONS
 from client.ui.requests import Misread
 from client.ui.screens.dispatch import pressed
-from client.ui.screens.playing import Playing, PlayingDrawing
+from client.ui.screens.playing import Playing
 from client.ui.screens.reading import COMMANDS, HOST_COMMANDS, LOBBY_COMMANDS, REPLAY_COMMANDS, Topic
 from client.ui.screens.replay import Replay, open_record, seen_in
 from client.ui.screens.scoring import COLUMNS as RESULT_COLUMNS
 from client.ui.screens.scoring import Scoring, ScoringPanel, last_step, scene
 from client.ui.screens.screen import drawn
 from client.ui.screens.typed_commands import meaning, replay_meaning
-from client.ui.state import Ui
+from client.ui.state import Pane, Ui
 from client.ui.texts.games import describe_event
 from client.ui.texts.glyphs import UNICODE
 from commands.playing.start_screen import practice
@@ -279,8 +279,7 @@ def test_no_label_of_the_panel_is_cut_off_at_the_least_size(players: int, spoken
             model = model_of(game, game.view.turn, away=players - 1)
             ui = ui_of(game, model)
             narrow, wide = (
-                PlayingDrawing(ui, model, UNICODE, playing_of(ui), game.view).panel_block(width, 99)
-                for width in (30, 56)
+                playing_of(ui).panel_block(Pane(ui, model, UNICODE, width, 99)) for width in (30, 56)
             )
             assert words(narrow.lines) == words(wide.lines)
         model = model_of(finished, 0)
