@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 import asyncssh
@@ -182,24 +182,6 @@ class _Wire(asyncio.Transport):
         return self._transport.get_extra_info(name, default)
 
 
-_ENVIRONMENT: Final = frozenset(  # all that describes a terminal; everything else is ignored
-    {
-        *(
-            "TERM",
-            "LANGUAGE",
-            "LC_ALL",
-            "LC_MESSAGES",
-            "LC_CTYPE",
-            "LANG",
-            "NO_COLOR",
-            "COLORTERM",
-            "COLORFGBG",
-        ),
-        *("TERM_PROGRAM", "LC_TERMINAL", "VTE_VERSION", "KONSOLE_VERSION", "TMUX"),
-    }
-)
-_LONGEST_VALUE: Final = 64  # characters
-
 # Key exchanges that cost little; the others that asyncssh knows take up to a second of a processor.
 _KEY_EXCHANGES: Final = (
     *("mlkem768x25519-sha256", "curve25519-sha256", "curve25519-sha256@libssh.org"),
@@ -233,12 +215,13 @@ class Login(asyncssh.SSHServer):
     empty. Afterwards `guest` is the digest of the key, None without one.
     """
 
-    def __init__(self, line: Line, begin: Callable[["Login", "Screen"], None]) -> None:
+    def __init__(self, line: Line, terminal: Callable[["Login"], asyncssh.SSHServerSession[bytes]]) -> None:
+        """Take what `terminal` returns as the one session of the connection."""
         self.line = line
         self.name = ""
         self.guest: str | None = None
-        self._begin = begin
-        self._screen: Screen | None = None
+        self._terminal = terminal
+        self._asked = False
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         self.connection = conn
@@ -276,78 +259,9 @@ class Login(asyncssh.SSHServer):
         self.name, self.guest = username, None
         return True
 
-    def session_requested(self) -> "Screen | bool":
-        if self._screen is not None:
-            return False
-        self._screen = Screen(self.line, lambda screen: self._begin(self, screen))
-        return self._screen
-
-
-class Screen(asyncssh.SSHServerSession[bytes]):
-    """The one session of a connection: a terminal, if the guest's program has asked for one."""
-
-    def __init__(self, line: Line, begin: Callable[["Screen"], None]) -> None:
-        self._line = line
-        self.size: tuple[int, int] = (0, 0)
-        self.term: str | None = None
-        self.wants_command = False
-        self.resized: Callable[[int, int], None] = lambda _columns, _rows: None
-        self.received: Callable[[bytes], None] = lambda _data: None
-        self.closed: Callable[[], None] = lambda: None
-        self._begin = begin
-
-    @property
-    def channel(self) -> asyncssh.SSHServerChannel[bytes]:
-        return self._channel
-
-    def connection_made(self, chan: asyncssh.SSHServerChannel[bytes]) -> None:
-        self._channel = chan
-
-    def pty_requested(
-        self, term_type: str, term_size: tuple[int, int, int, int], term_modes: Mapping[int, int]
-    ) -> bool:
-        del term_modes
-        self.term, self.size = term_type[:_LONGEST_VALUE], term_size[:2]
-        return True
-
-    def shell_requested(self) -> bool:
-        return True
-
-    def exec_requested(self, command: str) -> bool:
-        del command  # it is not even looked at
-        self.wants_command = True
-        return True  # so that a sentence can be said
-
-    def session_started(self) -> None:
-        self._begin(self)
-
-    def terminal_size_changed(self, width: int, height: int, pixwidth: int, pixheight: int) -> None:
-        del pixwidth, pixheight
-        self._line.use(0)
-        self.size = (width, height)
-        self.resized(width, height)
-
-    def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
-        del datatype
-        self._line.use(len(data))
-        self.received(data)
-
-    def eof_received(self) -> bool:
-        self.closed()
-        return True  # so that what there is to say can still be said
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        del exc
-        self.closed()
-
-    def environment(self) -> dict[str, str]:
-        asked = self._channel.get_environment_bytes()
-        found = {"TERM": self.term or ""}
-        for name in _ENVIRONMENT - {"TERM"}:
-            value = asked.get(name.encode(), b"").decode("ascii", errors="replace")
-            if value and value.isprintable() and len(value) <= _LONGEST_VALUE:
-                found[name] = value
-        return found
+    def session_requested(self) -> asyncssh.SSHServerSession[bytes] | bool:
+        before, self._asked = self._asked, True
+        return not before and self._terminal(self)
 
 
 def options(

@@ -26,7 +26,7 @@ from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.records import recording_of
 from commands.guests import connection
-from commands.guests.connection import Connection, Line, Login, Screen, closed, options
+from commands.guests.connection import Connection, Line, Login, closed, options
 from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import CpuBudget, GuestLimits, Turns
 from commands.guests.terminal import GuestTerminal, TerminalClosed, language_at
@@ -200,53 +200,49 @@ class Door:
     def _login(self) -> Login:
         """Return what decides about the connection that has just been made: asyncssh asks at once."""
         assert self._arriving is not None  # noqa: S101 - `_speak` has set it
-        return Login(self._arriving, self._begin)
+        return Login(self._arriving, self._terminal)
 
     # -- visits -------------------------------------------------------------------------------------
 
-    def _begin(self, login: Login, screen: Screen) -> None:
-        self._in_time(login.line)
-        limits = self._limits
+    def _terminal(self, login: Login) -> GuestTerminal:
         share = partial(self._share, login.line.remote.counted_as[-1])
-        budget = CpuBudget(limits.cpu_at_once, share, time.monotonic, self._cpu)
-        terminal = GuestTerminal(
-            screen.channel, login.line, screen.environment(), limits, budget, turns=self._turns
-        )
-        terminal.resize(*screen.size)
-        # At once: keys, and the end of them, may have come in the same packet.
-        screen.resized, screen.received, screen.closed = terminal.resize, terminal.receive, terminal.close
-        task = asyncio.create_task(self._attend(login, screen, terminal), name="guest")
+        budget = CpuBudget(self._limits.cpu_at_once, share, time.monotonic, self._cpu)
+        return GuestTerminal(login.line, self._limits, budget, self._turns, partial(self._begin, login))
+
+    def _begin(self, login: Login, terminal: GuestTerminal) -> None:
+        self._in_time(login.line)
+        task = asyncio.create_task(self._attend(login, terminal), name="guest")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _attend(self, login: Login, screen: Screen, terminal: GuestTerminal) -> None:
+    async def _attend(self, login: Login, terminal: GuestTerminal) -> None:
         """Show a guest the game, whatever happens; nobody else notices."""
         log.info("guest came", extra=about(address=login.line.remote.name))
         code = 1
         with speaking(language_at(terminal.environment)):
             try:
-                code = await self._show(login, screen, terminal)
+                code = await self._show(login, terminal)
             except Exception as error:
                 log.exception("a guest's screen failed", extra=about(address=login.line.remote.name))
                 terminal.say(describe_failure(error))
             finally:
                 terminal.finish()
                 log.info("guest left", extra=about(address=login.line.remote.name))
-        if not screen.channel.is_closing():
+        if not terminal.channel.is_closing():
             with contextlib.suppress(OSError):
-                screen.channel.exit(code)
+                terminal.channel.exit(code)
         await closed(login.connection, _SECONDS_TO_SAY_GOODBYE)
         login.line.abort()
 
-    async def _show(self, login: Login, screen: Screen, terminal: GuestTerminal) -> int:
+    async def _show(self, login: Login, terminal: GuestTerminal) -> int:
         found: tuple[str, str | None] | str
-        if screen.wants_command:
+        if terminal.wants_command:
             found = _("There is only the game here. Connect without a command.")
-        elif screen.term is None:
+        elif terminal.term is None:
             found = _("The game needs a terminal. In a terminal, connect with ssh -t, without a command.")
-        elif screen.term in WITHOUT_SCREEN:
+        elif terminal.term in WITHOUT_SCREEN:
             text = _("A terminal of the type {term} cannot show the game. Use another one, or set TERM.")
-            found = text.format(term=screen.term or '""')
+            found = text.format(term=terminal.term or '""')
         else:
             found = self._recognized(login)
         if isinstance(found, str):

@@ -128,28 +128,37 @@ _ERASE: Final = frozenset({"\b", "\x7f"})
 _ENDS: Final = frozenset({"\x03", "\x04"})  # Ctrl-C and Ctrl-D
 
 
+_ENVIRONMENT: Final = frozenset(  # what describes a terminal besides its type; everything else is ignored
+    {
+        *("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LC_CTYPE", "LANG", "NO_COLOR", "COLORTERM", "COLORFGBG"),
+        *("TERM_PROGRAM", "LC_TERMINAL", "VTE_VERSION", "KONSOLE_VERSION", "TMUX"),
+    }
+)
+_LONGEST_VALUE: Final = 64  # characters
+
+
 class TerminalClosed(Exception):
     """The guest has gone, or wants to."""
 
 
-class GuestTerminal:
-    """The terminal behind `channel`, as `environment` describes it."""
+class GuestTerminal(asyncssh.SSHServerSession[bytes]):
+    """The session of a connection: a terminal if the guest's program has asked for one, as `term` says.
+
+    `begin` is called when the program has said all about it.
+    """
 
     def __init__(
         self,
-        channel: asyncssh.SSHServerChannel[bytes],
         line: Line,
-        environment: Mapping[str, str],
         limits: GuestLimits,
         budget: CpuBudget,
-        *,
         turns: Turns,
+        begin: Callable[["GuestTerminal"], None],
     ) -> None:
-        self.environment = environment
-        self.encoding = encoding_of(environment)
-        self._channel, self._line = channel, line
-        self._limits, self._budget, self._turns = limits, budget, turns
-        self._decoder = codecs.getincrementaldecoder(self.encoding)(errors="replace")
+        self.term: str | None = None
+        self.wants_command = False
+        self._line, self._limits, self._budget, self._turns = line, limits, budget, turns
+        self._begin = begin
         self._unread: deque[str] = deque()
         self._unread_size = 0
         self._paused = False
@@ -164,7 +173,50 @@ class GuestTerminal:
 
     # -- what comes from the guest ------------------------------------------------------------------
 
-    def resize(self, columns: int, rows: int) -> None:
+    def connection_made(self, chan: asyncssh.SSHServerChannel[bytes]) -> None:
+        self.channel = chan
+
+    def pty_requested(
+        self, term_type: str, term_size: tuple[int, int, int, int], term_modes: Mapping[int, int]
+    ) -> bool:
+        del term_modes
+        self.term = term_type[:_LONGEST_VALUE]
+        self._resize(*term_size[:2])
+        return True
+
+    def shell_requested(self) -> bool:
+        return True
+
+    def exec_requested(self, command: str) -> bool:
+        del command  # it is not even looked at
+        self.wants_command = True
+        return True  # so that a sentence can be said
+
+    def session_started(self) -> None:
+        asked = self.channel.get_environment_bytes()
+        self.environment = {"TERM": self.term or ""}
+        for name in _ENVIRONMENT:
+            value = asked.get(name.encode(), b"").decode("ascii", errors="replace")
+            if value and value.isprintable() and len(value) <= _LONGEST_VALUE:
+                self.environment[name] = value
+        self.encoding = encoding_of(self.environment)
+        self._decoder = codecs.getincrementaldecoder(self.encoding)(errors="replace")
+        self._begin(self)
+
+    def terminal_size_changed(self, width: int, height: int, pixwidth: int, pixheight: int) -> None:
+        del pixwidth, pixheight
+        self._line.use(0)
+        self._resize(width, height)
+
+    def eof_received(self) -> bool:
+        self._close()
+        return True  # so that what there is to say can still be said
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self._close()
+
+    def _resize(self, columns: int, rows: int) -> None:
         """Record the terminal's size; a part of a very large one stays empty."""
         most_columns, most_rows = LARGEST_SCREEN
         wanted = Size(
@@ -179,17 +231,19 @@ class GuestTerminal:
     def size(self) -> Size:
         return self._size
 
-    def receive(self, data: bytes) -> None:
+    def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
         """Take what was typed; it is handled in turn with other guests'."""
+        del datatype
+        self._line.use(len(data))
         text = self._decoder.decode(data)
         self._unread.append(text)
         self._unread_size += len(text)
         if self._unread_size > _MOST_UNREAD and not self._paused:
             self._paused = True
-            self._channel.pause_reading()
+            self.channel.pause_reading()
         self._read_soon(0.0)
 
-    def close(self) -> None:
+    def _close(self) -> None:
         self.closed = True
         if self._reading is not None:
             self._reading.cancel()
@@ -212,7 +266,7 @@ class GuestTerminal:
         self._unread_size -= len(text)
         if self._paused and self._unread_size < _MOST_UNREAD // 2:
             self._paused = False
-            self._channel.resume_reading()
+            self.channel.resume_reading()
         began = time.thread_time()
         try:
             self._hears(text)
@@ -262,12 +316,12 @@ class GuestTerminal:
 
     def write(self, text: str) -> None:
         """Write to the terminal, unless it has gone."""
-        if self._channel.is_closing():
+        if self.channel.is_closing():
             return
         data = text.encode(self.encoding, errors="replace")
         self._line.give(len(data))
         with contextlib.suppress(OSError):  # it has just been closed
-            self._channel.write(data)
+            self.channel.write(data)
 
     def say(self, sentence: str) -> None:
         self.write("".join(f"{line}\r\n" for line in sentence.splitlines()))
@@ -304,7 +358,7 @@ class GuestTerminal:
         return self._stalled_since is not None and now - self._stalled_since > self._limits.stalled_seconds
 
     def _waiting(self) -> int:
-        return self._line.unsent + self._channel.get_write_buffer_size()
+        return self._line.unsent + self.channel.get_write_buffer_size()
 
     def _attach(self, redraw: Callable[[], None]) -> None:
         self._redraw = redraw
