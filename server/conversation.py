@@ -16,7 +16,6 @@ from protocol.messages import (
     AskTurn,
     ClientMessage,
     EnterLobby,
-    GetRecord,
     Hello,
     JoinTable,
     Lay,
@@ -222,10 +221,6 @@ class Conversation:
                 await self.lobby.resume(session, message)
             case AskTurn():
                 await self.lobby.tell_turn(session, message)
-            case Rematch():
-                await self._table().play_again(session, message)
-            case GetRecord():
-                await self._table().send_record(session, message)
             case _:
                 await self._table().handle(session, message)
 

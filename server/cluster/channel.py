@@ -52,7 +52,6 @@ class Channel:
         self._database = database
         self._term = term
         self._loop = asyncio.get_running_loop()
-        self.looks = 0  # so far
         self.hears = False  # what the others tell: the last look had an answer
         self._outdated: dict[_Source, None] = {}  # sources with something new, in order
         self._from_sources: dict[_Source, Mapping[str, Message]] = {}
@@ -275,7 +274,6 @@ class Channel:
                 message = None if each.body is None else self._understood(node, each.body)
                 self._others.put(each.term, each.key, message)
         self._looked = now
-        self.looks += 1
         kinds = self._others.changes()
         for kind, changed in self._watched.items():
             if kind in kinds:

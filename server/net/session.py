@@ -44,14 +44,8 @@ class AttendedTable(Protocol):
 
     code: str
 
-    async def handle(self, session: "Session", message: AtTable) -> None:
+    async def handle(self, session: "Session", message: AtTable | Rematch | GetRecord) -> None:
         """Do what the session asks and answer it; raises Refusal or JournalError."""
-
-    async def send_record(self, session: "Session", message: GetRecord) -> None:
-        """Send the session the record of the finished game; raises Refusal."""
-
-    async def play_again(self, session: "Session", message: Rematch) -> None:
-        """Take the session to the table where its player plays again; raises Refusal or JournalError."""
 
     async def disconnected(self, session: "Session") -> None:
         """Record that the session's connection is gone."""

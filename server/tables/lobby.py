@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -224,11 +224,6 @@ class Lobby:
         session.send(Done(message.id))
 
     # -- what the host of the server asks -----------------------------------------------------------
-
-    @property
-    def archived(self) -> Collection[str]:
-        """Return the codes of the archived tables."""
-        return self.journal.archived
 
     def games_run(self) -> bool:
         """Return whether a game is running that any of its players is at."""

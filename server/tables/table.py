@@ -98,14 +98,18 @@ class Table:
 
     # -- what sessions ask --------------------------------------------------------------------------
 
-    def handle(self, session: Session, message: AtTable) -> Coroutine[Any, Any, None]:
+    def handle(self, session: Session, message: AtTable | Rematch | GetRecord) -> Coroutine[Any, Any, None]:
         """Carry out a request from a session at this table, and answer it; raises Refusal or JournalError."""
-        done = self._do(lambda: self._requests.answer(session, message))
         match message:
             case Lay() | PlacePiece():
+                done = self._do(lambda: self._requests.answer(session, message))
                 return traced_move(done, type(message).__name__, None if self.state.private else self.code)
+            case Rematch():
+                return self._do(lambda: self._requests.play_again(session, message), leased=True)
+            case GetRecord():
+                return self._do(lambda: self._requests.send_record(session, message), leased=True)
             case _:
-                return done
+                return self._do(lambda: self._requests.answer(session, message))
 
     async def enter(self, session: Session, message: JoinTable | Resume | Watch) -> None:
         """Admit the session as it asks; raises Refusal or JournalError."""
@@ -116,14 +120,6 @@ class Table:
                 await self._do(lambda: self._admission.resume(session, message), leased=True)
             case Watch():
                 await self._do(lambda: self._admission.watch(session, message), leased=True)
-
-    async def play_again(self, session: Session, message: Rematch) -> None:
-        """Take the session to the table where its player plays again; raises Refusal or JournalError."""
-        await self._do(lambda: self._requests.play_again(session, message), leased=True)
-
-    async def send_record(self, session: Session, message: GetRecord) -> None:
-        """Send the session the record of the finished game; raises Refusal."""
-        await self._do(lambda: self._requests.send_record(session, message), leased=True)
 
     async def disconnected(self, session: Session) -> None:
         """Record that the session's connection was lost."""

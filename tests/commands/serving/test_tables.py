@@ -309,7 +309,7 @@ async def test_all_games_move_to_a_database_and_back(
         assert set(server.lobby.tables) == {
             tables[name][0].code for name in ("playing", "ended", "gathering")
         }
-        assert set(server.lobby.archived) == {tables["over"][0].code}
+        assert set(server.lobby.journal.archived) == {tables["over"][0].code}
         assert "are using the database" in await asyncio.to_thread(at, "new", "copy", "--back", code=2)
         assert await asyncio.to_thread(at, "data", "list") == listed
     assert "4 tables were copied." in await asyncio.to_thread(at, "new", "copy", "--back")

@@ -121,7 +121,7 @@ async def test_what_a_running_server_has_is_not_changed(
         restored = await told("restore", codes["ended"])
         assert restored[0] == f"Table {codes['ended']} goes on after move 8.\n"
         assert await told("remove", "--yes", codes["over"]) == ("", "")
-        await eventually(lambda: codes["ended"] in server.lobby.tables and not server.lobby.archived)
+        await eventually(lambda: codes["ended"] in server.lobby.tables and not server.lobby.journal.archived)
         assert players[0].view is not None
 
 

@@ -129,7 +129,7 @@ async def test_stored_tables_are_listed_and_read_one_by_one(tmp_path: Path) -> N
     async with running(config) as server:
         async with game(server.port, 2) as over:
             await play_on(over, random.Random(1))
-        await eventually(lambda: over[0].code in server.lobby.archived)
+        await eventually(lambda: over[0].code in server.lobby.journal.archived)
         async with game(server.port, 2) as playing, full_table(server.port, 3):
             await play_on(playing, random.Random(2), moves=7)
             stored = {table["code"]: table for table in await answer(tmp_path, "stored")}
@@ -143,7 +143,7 @@ async def test_stored_tables_are_listed_and_read_one_by_one(tmp_path: Path) -> N
                 assert len(found["events"]) == peers[0].seq
                 assert found["table"] == stored[peers[0].code]
             assert (await failure_of(tmp_path, "game", table="ZZZZ"))["code"] == "no-such-table"
-            assert over[0].code in server.lobby.archived
+            assert over[0].code in server.lobby.journal.archived
 
 
 async def backup_bytes(data: Path) -> bytes:
@@ -161,7 +161,7 @@ async def test_a_server_that_starts_on_a_backup_has_every_game_as_it_was(tmp_pat
     async with running(config) as server:
         async with game(server.port, 2) as over:
             await play_on(over, random.Random(1))
-        await eventually(lambda: over[0].code in server.lobby.archived)
+        await eventually(lambda: over[0].code in server.lobby.journal.archived)
         async with game(server.port, 2) as peers:
             await play_on(peers, random.Random(2), moves=9)
             seq = peers[0].seq
@@ -176,7 +176,7 @@ async def test_a_server_that_starts_on_a_backup_has_every_game_as_it_was(tmp_pat
         assert table.state.game is not None
         assert len(table.state.game.events) == seq
         await peer.resume(peers[1].code, peers[1].token)
-        assert over[0].code in server.lobby.archived
+        assert over[0].code in server.lobby.journal.archived
     (restored / LIST_NAME).unlink()
     assert inspected(restored).faults  # from here on it is a journal like any other
     assert [path.name for path in restored.iterdir()] == [FILE_NAME]

@@ -51,7 +51,7 @@ class Cluster:
         channel = Channel(Database(url or self.url), lambda: self.terms[name])
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(channel.run())
-            await eventually(lambda: channel.looks > 0)
+            await eventually(lambda: channel.hears)
             yield channel
             running.cancel()
 

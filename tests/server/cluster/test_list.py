@@ -272,7 +272,7 @@ async def test_players_of_an_archived_game_come_back_to_different_servers(
     async with cluster(database, "one", "two", limits=AT_ONCE) as (one, two):
         first, second = await archived_game(one)
         look(two)
-        await eventually(lambda: first.code in two.lobby.archived)
+        await eventually(lambda: first.code in two.lobby.journal.archived)
         monkeypatch.setattr(PostgresJournal, "look_at_others", nothing)
         async with connected(one.port) as at_one, connected(two.port) as at_two:
             await at_one.resume(first.code, first.token)
@@ -293,7 +293,7 @@ async def test_a_game_that_another_server_has_just_archived_is_not_gone(
             first, _ = await archived_game(one)
             assert (await peer.refused(Resume(1, first.code, first.token, 0))).code == Code.NOT_STORED
         look(two)
-        await eventually(lambda: first.code in two.lobby.archived)
+        await eventually(lambda: first.code in two.lobby.journal.archived)
         await peer.resume(first.code, first.token)
 
 

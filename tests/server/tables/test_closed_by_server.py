@@ -54,11 +54,11 @@ async def test_an_archived_table_can_be_closed_too(tmp_path: Path) -> None:
     async with running(config) as server:
         async with game(server.port, 2) as peers:
             await play_on(peers, random.Random(1))
-        await eventually(lambda: peers[0].code in server.lobby.archived)
+        await eventually(lambda: peers[0].code in server.lobby.journal.archived)
         await server.lobby.registry.close(peers[0].code, None)
-        assert not server.lobby.archived
+        assert not server.lobby.journal.archived
     async with running(config) as server:
-        assert not server.lobby.archived
+        assert not server.lobby.journal.archived
 
 
 async def test_a_closed_table_answers_whoever_still_knows_it() -> None:
@@ -72,8 +72,8 @@ async def test_a_closed_table_answers_whoever_still_knows_it() -> None:
             table.enter(session, JoinTable(1, table.code, "Anna")),
             table.enter(session, Resume(1, table.code, peers[0].token)),
             table.enter(session, Watch(1, table.code)),
-            table.play_again(session, Rematch(1)),
-            table.send_record(session, GetRecord(1)),
+            table.handle(session, Rematch(1)),
+            table.handle(session, GetRecord(1)),
             table.arrive(session, 1, Player("Anna", "")),
             table.close(None),
             table.remove_player(Seat(0)),
@@ -149,9 +149,9 @@ async def test_a_removed_player_stays_removed_after_a_restart(tmp_path: Path) ->
         await peers[1].until(Events)
     async with running(config) as server, connected(server.port) as peer:
         assert (await peer.refused(Resume(7, peers[0].code, peers[0].token))).code == Code.BAD_TOKEN
-        await eventually(lambda: peers[0].code in server.lobby.archived)
+        await eventually(lambda: peers[0].code in server.lobby.journal.archived)
         assert (await peer.refused(Resume(8, peers[0].code, peers[0].token))).code == Code.BAD_TOKEN
-        assert peers[0].code in server.lobby.archived
+        assert peers[0].code in server.lobby.journal.archived
         await peer.resume(peers[1].code, peers[1].token)
         assert (await peer.until(TableState)).seats[0].bot
 

@@ -219,7 +219,7 @@ async def test_tables_of_one_address_make_room_for_those_from_elsewhere(tmp_path
         assert (await hosts[2].refused(OpenTable(7, 2, "Again"))).code == Code.TOO_MANY_TABLES
         await bruno.open(2)
         assert server.lobby.tables.keys() == {codes[0], anna.code, bruno.code}
-        assert list(server.lobby.archived) == [codes[1]]
+        assert list(server.lobby.journal.archived) == [codes[1]]
         closed = await hosts[1].until(Refused)
         assert closed.code == Code.TABLE_CLOSED
         assert "game is kept" in closed.text
