@@ -132,8 +132,8 @@ def read_by_screen(data: bytes) -> None:
         if message is None:
             continue
         try:
-            for update in (*news_of_server(message), *model.take(message)):
-                ui = news.heard(ui, update, model)
+            for update in (news_of_server(message), *model.take(message)):
+                ui = ui if update is None else news.heard(ui, update, model)
         except (BadMessage, Gap):
             continue
         if isinstance(message, Tables):

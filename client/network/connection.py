@@ -211,7 +211,7 @@ class Connection:
             and (there := transport.elsewhere(message, self.address)) is not None
         ):
             raise there
-        for news in table.news_of_server(message):
+        if (news := table.news_of_server(message)) is not None:
             self._tell(news)
         if isinstance(message, messages.DrawBegins):
             await self._add_share(websocket, message)

@@ -382,49 +382,24 @@ class Closed(Struct, frozen=True):
     reason: str
 
 
-class Announcement(Struct, frozen=True):
-    """What the people who run the server have to say; the text is safe to show."""
-
-    text: str
-
-
-class ServerStops(Struct, frozen=True):
-    """The server stops in so many seconds; None takes that back."""
-
-    seconds: int | None
+# What a server tells that is not about a table; names and texts are safe to show.
+NewsOfServer: TypeAlias = messages.Announced | messages.Stopping | messages.Online | messages.SaidInLobby
+Update: TypeAlias = TableUpdate | Lost | Back | Closed | NewsOfServer
 
 
-class OnlineChanged(Struct, frozen=True):
-    """Who is online, as far as the list has room, and how many more are; the names are safe to show."""
-
-    people: tuple[messages.PersonOnline, ...]
-    more: int
-
-
-class HeardInLobby(Struct, frozen=True):
-    """What was said in the lobby, the latest last; names and texts are safe to show."""
-
-    remarks: tuple[messages.LobbyRemark, ...]
-
-
-Update: TypeAlias = (
-    TableUpdate | Lost | Back | Closed | Announcement | ServerStops | OnlineChanged | HeardInLobby
-)
-
-
-def news_of_server(message: messages.ServerMessage) -> tuple[Update, ...]:
-    """Return what a message tells that is not about a table; all is safe to show."""
+def news_of_server(message: messages.ServerMessage) -> NewsOfServer | None:
+    """Return the message if it is not about a table, safe to show."""
     match message:
         case messages.Announced(text):
-            return (Announcement(printable(text)),)
-        case messages.Stopping(seconds):
-            return (ServerStops(seconds),)
+            return messages.Announced(printable(text))
+        case messages.Stopping():
+            return message
         case messages.Online(people, more):
-            return (OnlineChanged(tuple(map(_safe_person, people)), more),)
+            return messages.Online(list(map(_safe_person, people)), more)
         case messages.SaidInLobby(remarks):
-            return (HeardInLobby(tuple(map(_safe_remark, remarks))),)
+            return messages.SaidInLobby(list(map(_safe_remark, remarks)))
         case _:
-            return ()
+            return None
 
 
 def _safe_person(person: messages.PersonOnline) -> messages.PersonOnline:

@@ -13,7 +13,7 @@ from client.language import _
 from client.network.connection import Connection, connected
 from client.network.transport import ConnectFailed, PasswordWanted, Timeouts
 from client.network.waiting import RequestRefused
-from client.tables.table import HeardInLobby, OnlineChanged, TableChanged, TableClosed, TableModel
+from client.tables.table import TableChanged, TableClosed, TableModel
 from client.typed_text import default_name, fault_of
 from client.ui import requests
 from client.ui.asking import SEAT_LOST, Listing, Requests, SeatKeeper, running
@@ -28,7 +28,7 @@ from client.ui.terminal.shell import describe_failure
 from client.ui.visit import Options, Visit
 from engine.pieces import Seat
 from engine.view import Phase
-from protocol.messages import NEW, ListTables, Refused, StartGame, TableState
+from protocol.messages import NEW, ListTables, Online, Refused, SaidInLobby, StartGame, TableState
 
 _LOBBY_SECONDS: Final = 3.0
 _FAREWELL_SECONDS: Final = 1.0
@@ -183,7 +183,7 @@ class Client(Session):
             capabilities = replace(self.ui.capabilities, levels=connection.levels, lobby=connection.has_lobby)
             ui = replace(self.ui, now=time.monotonic(), capabilities=capabilities)
             ui = news.heard(ui, update, self.model)
-            if isinstance(update, OnlineChanged | HeardInLobby):
+            if isinstance(update, Online | SaidInLobby):
                 self.show_later(ui)
             else:
                 self.show(ui)

@@ -9,16 +9,12 @@ from msgspec import Struct
 from client.language import _
 from client.network.refusals import describe_refusal
 from client.tables.table import (
-    Announcement,
     Back,
     Closed,
     Happened,
     Heard,
-    HeardInLobby,
     Lost,
-    OnlineChanged,
     Refreshed,
-    ServerStops,
     Suggestion,
     TableChanged,
     TableClosed,
@@ -75,7 +71,7 @@ from engine.events import (
 from engine.forecast import forecast
 from engine.view import Phase
 from protocol.codes import Code
-from protocol.messages import TableSummary
+from protocol.messages import Announced, LobbyRemark, Online, SaidInLobby, Stopping, TableSummary
 
 _MISTYPED: Final = frozenset(
     {
@@ -131,10 +127,10 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Heard():
             reads = isinstance(ui.overlay, TalkPage)
             return replace(ui, talk=with_remark(ui.talk, update, model, ui.name, read=reads))
-        case OnlineChanged(people, more):
-            return replace(ui, company=OnlineList(people, more))
-        case HeardInLobby():
-            return _heard_in_lobby(ui, update)
+        case Online(people, more):
+            return replace(ui, company=OnlineList(tuple(people), more))
+        case SaidInLobby(remarks):
+            return _heard_in_lobby(ui, remarks)
         case TableClosed(refused):
             return logged(replace(ui, busy=False), [describe_refusal(refused)])
         case Lost(reason, retry_in):
@@ -146,9 +142,9 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             return logged(replace(ui, lost=None, notice=None), [_("The connection is back.")])
         case Closed(reason=reason):
             return replace(ui, lost=Outage(reason, None), stops_at=None, busy=False)
-        case Announcement(text):
+        case Announced(text):
             return _announced(ui, text)
-        case ServerStops(seconds):
+        case Stopping(seconds):
             if seconds is None:
                 return logged(replace(ui, stops_at=None), [_("The server will not stop after all.")])
             return logged(replace(ui, stops_at=ui.now + seconds), [server_stops(seconds)])
@@ -156,10 +152,10 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             assert_never(update)
 
 
-def _heard_in_lobby(ui: Ui, update: HeardInLobby) -> Ui:
+def _heard_in_lobby(ui: Ui, remarks: Sequence[LobbyRemark]) -> Ui:
     here = ui.talk.table is None
     reads = here and isinstance(ui.overlay, TalkPage)
-    talk = with_lobby_remarks(ui.talk if here else ui.lobby_talk, update.remarks, ui.name, read=reads)
+    talk = with_lobby_remarks(ui.talk if here else ui.lobby_talk, remarks, ui.name, read=reads)
     return replace(ui, talk=talk) if here else replace(ui, lobby_talk=talk)
 
 

@@ -11,7 +11,7 @@ import pytest
 from client.network.connection import Connection, connected
 from client.network.transport import ConnectFailed
 from client.network.waiting import NoAnswer, RequestRefused
-from client.tables.table import Back, Closed, Happened, Heard, HeardInLobby, Lost, OnlineChanged, Refreshed
+from client.tables.table import Back, Closed, Happened, Heard, Lost, Refreshed
 from engine.board import Field
 from engine.events import Command, Place
 from engine.game import Game
@@ -391,10 +391,10 @@ async def test_what_the_lobby_tells_is_safe_to_show() -> None:
         await peer.send(SaidInLobby([LobbyRemark(1, "\x1b[2J", "\x07")]))
 
     async with scripted(act) as url, connected(url) as connection:
-        online = await next_update(connection, OnlineChanged)
-        assert online == OnlineChanged((PersonOnline("\\x1b[2J", "playing", "KXQT"),), 3)
-        heard = await next_update(connection, HeardInLobby)
-        assert heard == HeardInLobby((LobbyRemark(1, "\\x1b[2J", "\\x07"),))
+        online = await next_update(connection, Online)
+        assert online == Online([PersonOnline("\\x1b[2J", "playing", "KXQT")], 3)
+        heard = await next_update(connection, SaidInLobby)
+        assert heard == SaidInLobby([LobbyRemark(1, "\\x1b[2J", "\\x07")])
 
 
 async def test_after_a_lost_connection_nobody_is_listed_and_nothing_said_twice() -> None:

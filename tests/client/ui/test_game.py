@@ -11,7 +11,7 @@ from msgspec import structs
 
 from client.bots.brains import at_random
 from client.network.connection import connected
-from client.tables.table import HeardInLobby, Suggestion
+from client.tables.table import Suggestion
 from client.ui import game as game_program
 from client.ui import program, requests
 from client.ui.game import run
@@ -38,6 +38,7 @@ from protocol.messages import (
     Record,
     Refused,
     Resume,
+    SaidInLobby,
     Say,
     SayInLobby,
     Seated,
@@ -443,7 +444,7 @@ async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.Monk
         keys.press("\x15Ann\r")
         await keys.until(lambda ui, _: names_of(ui) == ["Bob", "Ann"])
         keys.press("thello\r")
-        said = await next_update(other, HeardInLobby)
+        said = await next_update(other, SaidInLobby)
         assert [(each.name, each.text) for each in said.remarks] == [("Ann", "hello")]
         keys.press("o\r")
         await keys.until(is_idle)

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from client import levels
 from client.records import PastGame
-from client.tables.table import Announcement, Heard, ServerStops, Suggestion, TableModel
+from client.tables.table import Heard, Suggestion, TableModel
 from client.ui.screens.history import History
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.menu import MenuPage, TableMenu
@@ -20,7 +20,15 @@ from engine.game import Game, GameOptions
 from engine.pieces import Piece, Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR
-from protocol.messages import SeatSummary, SpectatorSummary, Standing, TableState, TableSummary
+from protocol.messages import (
+    Announced,
+    SeatSummary,
+    SpectatorSummary,
+    Standing,
+    Stopping,
+    TableState,
+    TableSummary,
+)
 from tests.client.ui.seen import (
     ADDRESS,
     NAMES,
@@ -161,14 +169,14 @@ def waiting_for_nobody() -> tuple[Ui, TableModel]:
 def stopping() -> tuple[Ui, TableModel]:
     """Return a running game on a server that is about to stop."""
     ui, model = placing()
-    return heard(replace(ui, now=1.0), ServerStops(300), model), model
+    return heard(replace(ui, now=1.0), Stopping(300), model), model
 
 
 def announced() -> tuple[Ui, TableModel]:
     """Return two announcements over a running game."""
     ui, model = stopping()
     for text in ("Cosima.", "Eleonora di Toledo, Bob. " * 15):
-        ui = heard(ui, Announcement(text.strip()), model)
+        ui = heard(ui, Announced(text.strip()), model)
     return ui, model
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from prompt_toolkit.utils import get_cwidth
 
-from client.tables.table import Heard, HeardInLobby, Lost, OnlineChanged, TableModel
+from client.tables.table import Heard, Lost, TableModel
 from client.ui import requests
 from client.ui.frame import plain
 from client.ui.keys import Act, ChooseLine
@@ -26,8 +26,10 @@ from protocol.messages import (
     Leave,
     ListTables,
     LobbyRemark,
+    Online,
     PersonOnline,
     Remove,
+    SaidInLobby,
     Say,
     SayInLobby,
     SeatBot,
@@ -237,8 +239,8 @@ REMARKS = (
 def in_lobby(*remarks: LobbyRemark, more: int = 0) -> Ui:
     """Return the lobby with people, and what they say."""
     ui = Ui("Ann", ADDRESS, Capabilities(lobby=True), page=Lobby(TABLES, chosen=1))
-    ui = heard(ui, OnlineChanged(PEOPLE, more), NOWHERE)
-    return heard(ui, HeardInLobby(remarks), NOWHERE) if remarks else ui
+    ui = heard(ui, Online(list(PEOPLE), more), NOWHERE)
+    return heard(ui, SaidInLobby(list(remarks)), NOWHERE) if remarks else ui
 
 
 def shown(ui: Ui, width: int = 80, height: int = 24) -> str:
@@ -261,8 +263,8 @@ def test_the_page(size: tuple[int, int]) -> None:
 def test_any_window(size: tuple[int, int], people: int) -> None:
     """Every line is as wide as the window; the tables and the unread remarks are seen in all of them."""
     width, height = size
-    crowd = tuple(PersonOnline(f"Visitor {number}", "playing", "ABCD") for number in range(people))
-    ui = heard(in_lobby(*REMARKS), OnlineChanged(crowd, 900), NOWHERE)
+    crowd = [PersonOnline(f"Visitor {number}", "playing", "ABCD") for number in range(people)]
+    ui = heard(in_lobby(*REMARKS), Online(crowd, 900), NOWHERE)
     frame = drawn(ui, NOWHERE, UNICODE, width, height)
     assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
     assert "ABCD" in text_of(frame)
@@ -286,10 +288,10 @@ def test_remarks_are_unread_until_they_are_read_and_known_by_their_numbers() -> 
     ui = in_lobby(*REMARKS)
     assert ui.talk.unread == 2
     assert "T read (2)" in shown(ui)
-    assert heard(ui, HeardInLobby(REMARKS), NOWHERE) == ui
+    assert heard(ui, SaidInLobby(list(REMARKS)), NOWHERE) == ui
     read = after(ui, NOWHERE, "T")
     assert isinstance(read.overlay, TalkPage)
-    assert heard(read, HeardInLobby((LobbyRemark(10, "Bob", "Well?"),)), NOWHERE).talk.unread == 0
+    assert heard(read, SaidInLobby([LobbyRemark(10, "Bob", "Well?")]), NOWHERE).talk.unread == 0
     assert after(read, NOWHERE, "escape").talk.unread == 0
 
 
@@ -299,9 +301,9 @@ def test_the_lobbys_talk_waits_while_the_player_is_at_a_table() -> None:
     state = TableState("KXQT", "gathering", [SeatSummary("Ann", here=True), SeatSummary("Cy", here=True)], 0)
     table = TableModel(table="KXQT", seat=Seat(0), state=state)
     there = heard(muted, Heard(Seat(1), "at the table"), table)
-    there = heard(there, HeardInLobby((REMARKS[2], LobbyRemark(10, "Cosima", "Anybody?"))), table)
+    there = heard(there, SaidInLobby([REMARKS[2], LobbyRemark(10, "Cosima", "Anybody?")]), table)
     assert [each.text for each in there.talk.remarks] == ["at the table"]
-    back = heard(there, OnlineChanged(PEOPLE, 0), NOWHERE)
+    back = heard(there, Online(list(PEOPLE), 0), NOWHERE)
     assert [each.number for each in back.talk.remarks] == [7, 8, 10]
     assert (back.talk.table, back.talk.unread) == (None, 2)
     assert not back.talk.hears("bob")
@@ -329,9 +331,9 @@ def test_people_online_are_muted_by_name() -> None:
     ui = after(in_lobby(), NOWHERE, ":", *"mute B")
     assert ui.entry is not None
     assert ways_on(ui, ui.entry, NOWHERE) == ("mute Bob",)
-    ui = heard(after(ui, NOWHERE, "tab", "enter"), HeardInLobby(REMARKS), NOWHERE)
+    ui = heard(after(ui, NOWHERE, "tab", "enter"), SaidInLobby(list(REMARKS)), NOWHERE)
     assert [each.speaker for each in ui.talk.remarks] == ["Ann"]
-    ui = heard(after(ui, NOWHERE, *typed("unmute bob")), HeardInLobby(REMARKS[:1]), NOWHERE)
+    ui = heard(after(ui, NOWHERE, *typed("unmute bob")), SaidInLobby(list(REMARKS[:1])), NOWHERE)
     assert [each.speaker for each in ui.talk.remarks] == ["Ann", "Bob"]
     assert after(ui, NOWHERE, *typed("mute")).notice is not None
 
@@ -359,4 +361,4 @@ def test_without_a_lobby_there_is_nothing_to_say_or_read() -> None:
 def test_nobody_is_online_while_there_is_no_connection() -> None:
     ui = heard(in_lobby(*REMARKS), Lost("The connection was lost.", 1.0), NOWHERE)
     assert "Cosima" not in shown(ui)
-    assert "Lovely." in shown(heard(ui, OnlineChanged(PEOPLE, 0), NOWHERE))
+    assert "Lovely." in shown(heard(ui, Online(list(PEOPLE), 0), NOWHERE))

@@ -8,14 +8,12 @@ from msgspec import structs
 
 from client.language import LANGUAGES, speak
 from client.tables.table import (
-    Announcement,
     Back,
     Closed,
     Happened,
     Heard,
     Lost,
     Refreshed,
-    ServerStops,
     TableChanged,
     TableClosed,
     TableModel,
@@ -40,7 +38,7 @@ from engine.pieces import Piece, Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR
 from protocol.limits import NAME_LENGTH
-from protocol.messages import Refused, SeatSummary, TableState, TableSummary
+from protocol.messages import Announced, Refused, SeatSummary, Stopping, TableState, TableSummary
 from tests.client.ui.seen import (
     after,
     line_of,
@@ -154,12 +152,12 @@ def test_an_announcement_stays_until_it_is_closed() -> None:
     """Whatever else happens; keys that play the game neither close it nor reach the game behind it."""
     game = played(GameOptions(3, random_layout=True), 1, 5)
     model = model_of(game, 0)
-    ui = heard(replace(ui_of(game, model), overlay=Reading(Topic.HELP)), Announcement("Down at ten."), model)
+    ui = heard(replace(ui_of(game, model), overlay=Reading(Topic.HELP)), Announced("Down at ten."), model)
     assert ui.overlay == Announcements(("Down at ten.",))
     assert ui.log[-1] == "Announcement by the host of the server: Down at ten."
     for key in ("up", "down", " ", "q", "?", "1", "m"):
         assert after(ui, model, key) == ui
-    both = heard(ui, Announcement("Really."), model)
+    both = heard(ui, Announced("Really."), model)
     assert both.overlay == Announcements(("Down at ten.", "Really."))
     assert gone_on(both, model).overlay == both.overlay
     ended = played(GameOptions(3, random_layout=True), 1)
@@ -171,7 +169,7 @@ def test_an_announcement_stays_until_it_is_closed() -> None:
 
 def test_an_announcement_does_not_take_the_line_being_typed() -> None:
     model = TableModel("KXQT", Seat(0), state=state_of(3))
-    ui = heard(after(Ui("Ann"), model, "t", "h", "i"), Announcement("Down at ten."), model)
+    ui = heard(after(Ui("Ann"), model, "t", "h", "i"), Announced("Down at ten."), model)
     assert line_of(ui) == "hi"
     typing_on = after(ui, model, "!")
     assert line_of(typing_on) == "hi!"
@@ -190,12 +188,12 @@ def test_no_chat_line_looks_like_an_announcement() -> None:
 
 def test_a_server_that_stops_counts_down_until_it_is_taken_back() -> None:
     model = TableModel()
-    ui = heard(Ui("Ann", now=100.0), ServerStops(300), model)
+    ui = heard(Ui("Ann", now=100.0), Stopping(300), model)
     assert ui.stops_at == 400
     assert ui.log == ("The server is stopping in 5:00, and will not open any more tables.",)
     assert counting(ui, model)
     assert gone_on(ui, model).stops_at == 400
-    back = heard(ui, ServerStops(None), model)
+    back = heard(ui, Stopping(None), model)
     assert back.stops_at is None
     assert back.log[-1] == "The server will not stop after all."
     for end in (Lost("The server stopped.", 1.0), Closed(1001, "The server stopped.")):
@@ -332,10 +330,10 @@ def test_a_lost_connection_is_shown_until_it_is_back() -> None:
 def test_the_log_is_limited_and_keeps_its_scroll_position() -> None:
     model = TableModel("KXQT")
     ui = replace(Ui("Ann", log=("old",) * 10), scroll=3)
-    ui = heard(ui, ServerStops(None), model)
+    ui = heard(ui, Stopping(None), model)
     assert ui.scroll == 4
     for _ in range(LOG_KEPT + 5):
-        ui = heard(ui, ServerStops(None), model)
+        ui = heard(ui, Stopping(None), model)
         ui = heard(ui, Heard(None, "new"), model)
     assert len(ui.log) == LOG_KEPT
     assert len(ui.talk.remarks) == REMARKS_KEPT
