@@ -23,6 +23,7 @@ class Errand(enum.Enum):
     GO_HOME = enum.auto()  # leave the server for the start screen
     QUIT = enum.auto()  # leave the program
     LEARN = enum.auto()  # take the lessons
+    PLAY = enum.auto()  # play against bots, in this process
     CONTINUE = enum.auto()  # continue the game against bots that was left last
     HOST = enum.auto()  # serve in this process, for others on the network
     SEARCH = enum.auto()  # look for servers on the network
@@ -70,15 +71,6 @@ class Rename(_Request, frozen=True):
 
     name: str
     then: "Open | Join | Watch | None" = None
-
-
-class PlayBots(_Request, frozen=True):
-    """Play against bots of this brain, in this process."""
-
-    players: int
-    brain: str
-    random_layout: bool
-    people: People | None = None
 
 
 class GoTo(_Request, frozen=True):

@@ -56,20 +56,9 @@ def at_start_screen(arguments: argparse.Namespace) -> int:
 async def at_home(preferences: Preferences, line: StartLine, arguments: argparse.Namespace) -> int:
     """Show the start screen, go where it leads, and come back to it, until the player quits."""
     levels = tuple(level.name for level in LEVELS)
-    chosen = preferences.brain if preferences.brain in levels else usual_level(levels)
-    ui = Ui(
-        preferences.name or default_name(),
-        page=Start(
-            levels,
-            levels.index(chosen),
-            preferences.human_pace,
-            preferences.servers,
-            calling=preferences.calling,
-            ways_in=preferences.ways_in,
-            chosen=line,
-        ),
-        new_table=requests.Open(preferences.players, preferences.random_layout, people=preferences.people),
-    )
+    if preferences.brain not in levels:
+        preferences = msgspec.structs.replace(preferences, brain=usual_level(levels))
+    ui = Ui(preferences.name or default_name(), page=Start(levels, preferences, chosen=line))
     failed: set[Path] = set()
     while True:
         kept = kept_games()
@@ -82,20 +71,7 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
         ui, request = await choose(ui, ascii_wanted=arguments.ascii)
         start = ui.page
         assert isinstance(start, Start)  # noqa: S101 - it stays on its page
-        brain = levels[start.level]
-        preferences = msgspec.structs.replace(
-            preferences,
-            name=ui.name,
-            players=ui.new_table.players,
-            random_layout=ui.new_table.random_layout,
-            people=ui.new_table.people,
-            brain=brain,
-            human_pace=start.human_pace,
-            bell=start.calling.bell,
-            title=start.calling.title,
-            notices=start.calling.notices,
-            ways_in=start.ways_in,
-        )
+        preferences = msgspec.structs.replace(start.preferences, name=ui.name)
         prefer_calling(preferences.calling)
         remember(preferences_file(), preferences)
         if request is requests.Errand.SEARCH:
@@ -126,7 +102,7 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
         ui = replace(
             ui,
             name=visited.name or ui.name,
-            page=replace(start, servers=preferences.servers),
+            page=replace(start, preferences=preferences),
             notice=Notice(visited.sentence, refusal=True) if visited.code else None,
         )
 

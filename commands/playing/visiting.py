@@ -84,9 +84,9 @@ async def gone_where(
     match request:
         case requests.Errand.LEARN:  # the lessons lead to a first game
             game = against_bots(options, (preferences.brain,), requests.Open(3), config)
-        case requests.PlayBots(players, brain, random_layout, people):
-            opening = requests.Open(players, random_layout, people=people)
-            game = against_bots(options, (brain,), opening, config)
+        case requests.Errand.PLAY:
+            opening = requests.Open(preferences.players, preferences.random_layout, people=preferences.people)
+            game = against_bots(options, (preferences.brain,), opening, config)
         case requests.Errand.CONTINUE if left is not None:
             game = going_on(options, left, config)
         case requests.Errand.HOST:

@@ -35,6 +35,7 @@ from client.ui.texts.tables import (
     HINTS,
     PRIVATE,
     SPECTATORS,
+    describe_layout,
     describe_more,
     describe_online,
     describe_person,
@@ -327,12 +328,8 @@ def _describe_table(table: TableSummary) -> list[str]:
     """Return how a table is set up; last, what happens when a player is away."""
     closed = [SPECTATORS.describe(on=False)] if table.no_spectators else []
     helped = [HINTS.describe(on=True)] if table.hints else []
-    layout = _describe_layout(at_random=table.random_layout)
+    layout = describe_layout(at_random=table.random_layout)
     return [layout, *closed, *helped, describe_policy(table.absence)]
-
-
-def _describe_layout(*, at_random: bool) -> str:
-    return _("the tiles are laid at random") if at_random else _("the players lay the tiles")
 
 
 def _describe_starting(seat: Seat | None) -> str:
@@ -345,7 +342,7 @@ def _describe_set_up(table: Open, width: int) -> list[Line]:
     """Return how a new table would be: on each line the keys, and the setting that they change."""
     keys_and_words = (
         ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
-        ("x", _describe_layout(at_random=table.random_layout)),
+        ("x", describe_layout(at_random=table.random_layout)),
         ("p", PRIVATE.describe(on=table.private)),
         ("h", HINTS.describe(on=table.hints)),
         ("s", _describe_starting(table.starting)),

@@ -1,16 +1,17 @@
 """The start screen: where to go, and how a game against bots would be."""
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec import Struct, structs
 
 from client.finding.found import named
 from client.language import N_, _, counted
 from client.levels import describe_level, describe_temper
-from client.player.preferences import WaysIn
-from client.player.terminal import Calling, Notices
+from client.player.preferences import Preferences, WaysIn
+from client.player.terminal import Notices
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of, server_url
 from client.ui import requests
@@ -21,10 +22,13 @@ from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Wa
 from client.ui.screens.search import Search
 from client.ui.state import Asked, Entry, Notice, Outcome, Pane, Ui
 from client.ui.texts.pieces import PEOPLES
+from client.ui.texts.tables import describe_layout
 from engine.pieces import People
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import NEW, ChangeSetting
 from protocol.settings import Title
+
+T = TypeVar("T")
 
 _KEYS: Final = (
     Key(("up", "k", "scroll-up"), Way.UP, N_("the line above")),
@@ -43,7 +47,6 @@ _KEYS: Final = (
     Key(("escape",), Act.LEAVE, N_("quit")),
     *ON_EVERY_PAGE,
 )
-_AS_USUAL: Final = Calling()
 
 
 class StartLine(enum.Enum):
@@ -60,6 +63,7 @@ class StartLine(enum.Enum):
 _ERRANDS: Final = {
     StartLine.CONTINUE: requests.Errand.CONTINUE,
     StartLine.LEARN: requests.Errand.LEARN,
+    StartLine.PLAY: requests.Errand.PLAY,
     StartLine.HOST: requests.Errand.HOST,
     StartLine.JOIN: requests.Errand.SEARCH,
     StartLine.HISTORY: requests.Errand.LOOK_BACK,
@@ -75,66 +79,60 @@ class LeftGame(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Start(ListScreen):
-    """The start screen: the levels of bots, one of them chosen, and the servers joined before.
+    """The start screen: the levels of bots, and what its player prefers; the name is that of the state.
 
-    With `human_pace` bots take their time for a move. `left` is the game that can be continued, `calling`
-    how the player is called, `ways_in` how others reach a game that is hosted. `chosen` is the line that the
-    player is on.
+    `left` is the game that can be continued, `chosen` the line that the player is on.
     """
 
     levels: tuple[str, ...]
-    level: int = 0
-    human_pace: bool = False
-    servers: tuple[str, ...] = ()
+    preferences: Preferences
     left: LeftGame | None = None
-    calling: Calling = _AS_USUAL
-    ways_in: WaysIn = WaysIn.NONE
     chosen: StartLine | str = StartLine.LEARN
 
     @property
     def lines(self) -> tuple[StartLine | str, ...]:
         every = tuple(line for line in StartLine if line is not StartLine.CONTINUE or self.left is not None)
-        return (*every, *self.servers)
+        return (*every, *self.preferences.servers)
 
     asks_to_quit = True
 
     own_keys = _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
-        lines, table = self.lines, ui.new_table
-        at = lines.index(self.chosen)
-        if (there := line_chosen(action, at, len(lines))) is not None:
-            return _at_line(ui, self, lines[there]), None
+        lines, now = self.lines, self.preferences
+        if (there := line_chosen(action, lines.index(self.chosen), len(lines))) is not None:
+            return replace(ui, page=replace(self, chosen=lines[there])), None
         match action:
             case Act.CONFIRM | ChooseLine():
-                return _chosen(ui, self)
+                chosen = self.chosen
+                return ui, _ERRANDS[chosen] if isinstance(chosen, StartLine) else requests.GoTo(chosen)
             case Pick(number):
-                return replace(
-                    _at_line(ui, self, StartLine.PLAY), new_table=structs.replace(table, players=number)
-                ), None
+                return self._set(ui, StartLine.PLAY, players=number)
             case Act.LAYOUT:
-                other = structs.replace(table, random_layout=not table.random_layout)
-                return replace(_at_line(ui, self, StartLine.PLAY), new_table=other), None
+                return self._set(ui, StartLine.PLAY, random_layout=not now.random_layout)
             case Act.PEOPLE:
-                every = (None, *People)
-                people = every[(every.index(table.people) + 1) % len(every)]
-                chosen = structs.replace(table, people=people)
-                return replace(_at_line(ui, self, StartLine.PLAY), new_table=chosen), None
+                return self._set(ui, StartLine.PLAY, people=_after(now.people, (None, *People)))
             case Act.BRAIN:
-                level = (self.level + 1) % len(self.levels)
-                return _at_line(ui, replace(self, level=level), StartLine.PLAY), None
+                return self._set(ui, StartLine.PLAY, brain=_after(now.brain, self.levels))
             case Act.PACE:
-                return _at_line(ui, replace(self, human_pace=not self.human_pace), StartLine.PLAY), None
+                return self._set(ui, StartLine.PLAY, human_pace=not now.human_pace)
             case Act.WAYS_IN:
-                every_way = tuple(WaysIn)
-                ways_in = every_way[(every_way.index(self.ways_in) + 1) % len(every_way)]
-                return _at_line(ui, replace(self, ways_in=ways_in), StartLine.HOST), None
-            case Act.BELL | Act.WINDOW_TITLE | Act.NOTICES:
-                return replace(ui, page=replace(self, calling=_called(self.calling, action))), None
+                return self._set(ui, StartLine.HOST, ways_in=_after(now.ways_in, tuple(WaysIn)))
+            case Act.BELL:
+                return self._set(ui, self.chosen, bell=not now.bell)
+            case Act.WINDOW_TITLE:
+                return self._set(ui, self.chosen, title=not now.title)
+            case Act.NOTICES:
+                return self._set(ui, self.chosen, notices=_after(now.notices, tuple(Notices)))
             case Act.NAME:
                 return replace(ui, entry=Entry(asks=Asked.NAME).filled(ui.name)), None
             case _:
                 return ui, None
+
+    def _set(self, ui: Ui, line: StartLine | str, **changes: object) -> Outcome:
+        """Return the state with changed preferences, at the line that they are about."""
+        now = structs.replace(self.preferences, **changes)
+        return replace(ui, page=replace(self, preferences=now, chosen=line)), None
 
     def place(self, pane: Pane) -> str:
         return "Palatinus"
@@ -155,36 +153,17 @@ class Start(ListScreen):
             rows.append((row, ChooseLine(at)))
         rows.append((EMPTY, None))
         room = pane.height - LOG_LINES
-        set_up = _set_up(pane.ui, self, width, temper=True)
+        set_up = _set_up(self, width, temper=True)
         if len(rows) + len(set_up) > room:
             rows = [row for row in rows if row[0] is not EMPTY]
         if len(rows) + len(set_up) > room:
-            set_up = _set_up(pane.ui, self, width, temper=False)
+            set_up = _set_up(self, width, temper=False)
         return block_of([*rows, *((row, None) for row in set_up)], width)
 
 
-def _called(calling: Calling, action: Act) -> Calling:
-    if action is Act.BELL:
-        return replace(calling, bell=not calling.bell)
-    if action is Act.WINDOW_TITLE:
-        return replace(calling, title=not calling.title)
-    every = tuple(Notices)
-    return replace(calling, notices=every[(every.index(calling.notices) + 1) % len(every)])
-
-
-def _at_line(ui: Ui, start: Start, chosen: StartLine | str) -> Ui:
-    return replace(ui, page=replace(start, chosen=chosen))
-
-
-def _chosen(ui: Ui, start: Start) -> Outcome:
-    match start.chosen:
-        case StartLine.PLAY:
-            level, table = start.levels[start.level], ui.new_table
-            return ui, requests.PlayBots(table.players, level, table.random_layout, table.people)
-        case StartLine() as chosen:
-            return ui, _ERRANDS[chosen]
-        case server:
-            return ui, requests.GoTo(server)
+def _after(one: T, every: Sequence[T]) -> T:
+    """Return the next of them, after the last the first."""
+    return every[(every.index(one) + 1) % len(every)]
 
 
 def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
@@ -246,40 +225,25 @@ _WAYS_IN: Final = {
 }
 
 
-def _describe_calling(calling: Calling) -> str:
-    ways = (
-        _("bell") if calling.bell else _("no bell"),
-        _("title") if calling.title else _("no title"),
-        _(_NOTICES[calling.notices]),
-    )
-    return _("your turn: {ways}").format(ways=", ".join(ways))
-
-
-def _describe_people(people: People | None) -> str:
-    name = _("whichever is left") if people is None else _(PEOPLES[people])
-    return _("your people: {people}").format(people=name)
-
-
-def _set_up(ui: Ui, start: Start, width: int, *, temper: bool) -> list[Line]:
+def _set_up(start: Start, width: int, *, temper: bool) -> list[Line]:
     """Return how a game against bots would be, and how the player is called, with the keys that change it."""
-    level = start.levels[start.level]
+    now = start.preferences
     style = "" if start.chosen is StartLine.PLAY else "class:faint"
     bots = _("bots: {level}, moves {pace}. {temper}").format(
-        level=describe_level(level),
-        pace=_("with some delay") if start.human_pace else _("at once"),
-        temper=describe_temper(level) if temper else "",
+        level=describe_level(now.brain),
+        pace=_("with some delay") if now.human_pace else _("at once"),
+        temper=describe_temper(now.brain) if temper else "",
     )
+    people = _("whichever is left") if now.people is None else _(PEOPLES[now.people])
+    bell = _("bell") if now.bell else _("no bell")
+    title = _("title") if now.title else _("no title")
+    ways = ", ".join((bell, title, _(_NOTICES[now.notices])))
     keys_and_words = (
-        ("2-5", counted("{n} player", "{n} players", ui.new_table.players).format(n=ui.new_table.players)),
-        (
-            "x",
-            _("the tiles are laid at random")
-            if ui.new_table.random_layout
-            else _("the players lay the tiles"),
-        ),
-        ("p", _describe_people(ui.new_table.people)),
+        ("2-5", counted("{n} player", "{n} players", now.players).format(n=now.players)),
+        ("x", describe_layout(at_random=now.random_layout)),
+        ("p", _("your people: {people}").format(people=people)),
         ("s,a", bots),
-        ("b,t,d", _describe_calling(start.calling)),
-        ("w", _(_WAYS_IN[start.ways_in])),
+        ("b,t,d", _("your turn: {ways}").format(ways=ways)),
+        ("w", _(_WAYS_IN[now.ways_in])),
     )
     return [line("  " + _("A game against bots"), "class:heading"), *settings(keys_and_words, width, style)]

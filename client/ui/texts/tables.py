@@ -116,6 +116,10 @@ QUIET: Final = Switch(
 SWITCHES: Final = (PRIVATE, SPECTATORS, HINTS, QUIET)
 
 
+def describe_layout(*, at_random: bool) -> str:
+    return _("the tiles are laid at random") if at_random else _("the players lay the tiles")
+
+
 def describe_starting(seat: int | None, names: Sequence[str]) -> str:
     if seat is None:
         return _("a draw decides who starts")

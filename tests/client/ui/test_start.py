@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from client.player.preferences import Preferences, remember, remembered
 from client.tables.table import TableModel
 from client.ui import requests
@@ -24,14 +26,14 @@ from tests.games import played
 
 NOWHERE = TableModel()
 SERVERS = ("ws://192.0.2.7:7733", "wss://example.org:7733")
-UI = Ui("Ann", page=Start(("slave", "plebeian"), level=1, servers=SERVERS))
+UI = Ui("Ann", page=Start(("slave", "plebeian"), Preferences(servers=SERVERS)))
 
 
 def test_every_line_can_be_chosen() -> None:
     """By keys, and by clicking twice."""
     for down, request in (
         (0, requests.Errand.LEARN),
-        (1, requests.PlayBots(3, "plebeian", random_layout=False)),
+        (1, requests.Errand.PLAY),
         (2, requests.Errand.HOST),
         (4, requests.Errand.LOOK_BACK),
         (5, requests.GoTo(SERVERS[0])),
@@ -47,25 +49,33 @@ def test_every_line_can_be_chosen() -> None:
     assert request_after(UI, NOWHERE, "escape", "y") == requests.Errand.QUIT
 
 
+def preferences_after(*keys: str) -> Preferences:
+    page = after(UI, NOWHERE, *keys).page
+    assert isinstance(page, Start)
+    return page.preferences
+
+
 def test_a_game_against_bots_is_set_up() -> None:
     for keys, game in (
-        ("5xs", requests.PlayBots(5, "slave", random_layout=True)),
-        ("ss", requests.PlayBots(3, "plebeian", random_layout=False)),
-        ("pp", requests.PlayBots(3, "plebeian", random_layout=False, people=People.SABINES)),
-        ("ppppp", requests.PlayBots(3, "plebeian", random_layout=False, people=People.ARCADIANS)),
-        ("pppppp", requests.PlayBots(3, "plebeian", random_layout=False)),
+        ("5xs", Preferences(servers=SERVERS, players=5, brain="slave", random_layout=True)),
+        ("ss", Preferences(servers=SERVERS)),
+        ("pp", Preferences(servers=SERVERS, people=People.SABINES)),
+        ("ppppp", Preferences(servers=SERVERS, people=People.ARCADIANS)),
+        ("pppppp", Preferences(servers=SERVERS)),
     ):
-        assert request_after(UI, NOWHERE, *keys, "enter") == game
+        assert preferences_after(*keys) == game
+        assert request_after(UI, NOWHERE, *keys, "enter") is requests.Errand.PLAY
 
 
 def test_bots_take_their_time_if_they_are_to() -> None:
     """A key says so, the screen shows it, and a start screen with much on it still shows all of it."""
     slow = after(UI, NOWHERE, "a")
     assert isinstance(slow.page, Start)
-    assert slow.page.human_pace
+    assert slow.page.preferences.human_pace
     assert "Plebeian, moves with some delay." in text_of(drawn(slow, NOWHERE, UNICODE, 80, 24))
     assert "Plebeian, moves at once." in text_of(drawn(after(slow, NOWHERE, "a"), NOWHERE, UNICODE, 80, 24))
-    crowded = replace(slow.page, servers=SERVERS * 2 + SERVERS[:1], left=LeftGame(3, "2026-01-01 10:00"))
+    many = structs.replace(slow.page.preferences, servers=SERVERS * 2 + SERVERS[:1])
+    crowded = replace(slow.page, preferences=many, left=LeftGame(3, "2026-01-01 10:00"))
     assert "your turn: bell" in text_of(drawn(replace(slow, page=crowded), NOWHERE, UNICODE, 80, 24))
 
 

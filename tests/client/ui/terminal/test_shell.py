@@ -8,6 +8,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from client.player.preferences import Preferences
 from client.tables.table import TableModel
 from client.ui.frame import EMPTY, Frame, Target
 from client.ui.keys import Act, Action, Hover, Insert, PointAt
@@ -93,7 +94,7 @@ async def test_an_error_while_handling_a_key_ends_the_program() -> None:
 
 async def test_a_click_scrolls_what_is_on_the_screen() -> None:
     """As the key does: from the first lines of a long page to later lines, not to the next page."""
-    rules = Ui("Ann", page=Start((), level=0, servers=()), overlay=Reading(Topic.RULES))
+    rules = Ui("Ann", page=Start((), Preferences()), overlay=Reading(Topic.RULES))
     frame = drawn(rules, TableModel(), UNICODE, 60, 20)
     (target,) = (each for each in frame.targets if each.action is Act.PAGE_DOWN)
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from msgspec import structs
 
 from client.language import LANGUAGES, speak
+from client.player.preferences import Preferences
 from client.tables.table import (
     Back,
     Closed,
@@ -393,7 +394,7 @@ def test_the_page_follows_the_table() -> None:
         (Result(), OVER),
     ):
         assert followed(Ui("Ann", page=chosen), model) == Ui("Ann", page=chosen, talk=Talk(model.table))
-    start = Start(("plebeian",))  # without a server
+    start = Start(("plebeian",), Preferences())  # without a server
     assert followed(Ui("Ann", page=start), RUNNING).page == start
 
 
