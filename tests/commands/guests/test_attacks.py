@@ -10,7 +10,7 @@ from typing import Any, cast
 import asyncssh
 import pytest
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from commands.guests.connection import Line, Login
 from commands.guests.kept_seats import GuestBook, GuestSeats
@@ -175,7 +175,8 @@ def test_a_key_that_takes_long_to_check_is_none() -> None:
     login = Login(cast("Line", None), cast("Any", None))
     usual = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
     slow = rsa.RSAPublicNumbers(2**2000 + 1, usual.public_numbers().n).public_key()
-    for key, taken in (usual, True), (slow, False):
+    other = ec.generate_private_key(ec.SECP256R1()).public_key()  # has no exponent
+    for key, taken in (usual, True), (slow, False), (other, True):
         encoded = key.public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
         assert login.validate_public_key("anna", asyncssh.import_public_key(encoded)) is taken
 
