@@ -189,6 +189,7 @@ def test_odd_values_are_refused_or_sound(
         ping(id="1"),
         ping(id=float("nan")),
         ping(id=None),
+        ping(**{"\x1b[2J\u202e" + "x" * 900: 1}),
         ping(id=msgpack.Timestamp(1, 0)),
         ping(id=msgpack.ExtType(5, b"")),
         ping() + b"\x00",

@@ -106,13 +106,15 @@ async def test_an_oversize_frame_ends_the_connection() -> None:
 
 
 async def test_a_message_may_come_in_fragments() -> None:
-    """Fragments are joined; together they may not exceed the size of one frame."""
-    async with memory_server() as server, connected(server.port) as peer:
+    """Fragments are joined; nothing comes between, and together they do not exceed the size of a frame."""
+    async with memory_server() as server, connected(server.port) as peer, connected(server.port) as other:
         whole = pack(t="ping", id=7)
         await peer.socket.send([whole[:3], whole[3:5], whole[5:]])
         assert await peer.receive() == Pong(7)
         await peer.socket.send([b"\xc1" * 5000, b"\xc1" * 5000])
         assert (await peer.closed())[0] == 1009
+        other.socket.transport.write(b"\x02" + frame(0x2)[1:] + frame(0x2, whole))
+        assert (await other.closed())[0] == 1002
 
 
 @pytest.mark.parametrize("fragments", [17, 8000])
