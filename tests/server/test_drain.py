@@ -93,7 +93,7 @@ async def test_before_its_welcome_a_client_is_told_nothing() -> None:
 
 
 async def test_no_table_is_opened_or_brought_back(tmp_path: Path) -> None:
-    """The refusal has the seconds left; a seat in the archive is still kept afterwards."""
+    """The refusal has the seconds left; players come back to a game, and to an archived one afterwards."""
     clock = ManualClock()
     async with draining_server(clock, tmp_path, over_seconds=1) as (server, _):
         async with game(server.port, 2) as gone:
@@ -101,7 +101,7 @@ async def test_no_table_is_opened_or_brought_back(tmp_path: Path) -> None:
         await eventually(lambda: len(server.clients) == 0)
         clock.advance(2)
         await eventually(lambda: not server.lobby.tables)
-        async with game(server.port, 2), game(server.port, 2) as over:
+        async with game(server.port, 2) as playing, game(server.port, 2) as over:
             await play_on(over, random.Random(2))
             server.drain.begin(600)
             clock.advance(1)
@@ -110,6 +110,7 @@ async def test_no_table_is_opened_or_brought_back(tmp_path: Path) -> None:
                     refused = await peer.refused(request)
                     assert refused.code == Code.SERVER_STOPPING
                     assert refused.about == {"seconds": "599"}
+                await peer.resume(playing[0].code, playing[0].token)
             assert (await over[0].refused(Rematch(over[0].next_id()))).code == Code.SERVER_STOPPING
             server.drain.cancel()
             async with connected(server.port) as peer:

@@ -57,11 +57,11 @@ from tests.server.storage.test_reasons import logged
 
 
 async def test_a_failing_table_does_not_harm_the_others(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its players are told and return to the lobby, the log has the reason, and other tables play on."""
+    """Its players return to the lobby, the log has the reason, and others play on; a restart restores it."""
     async with (
-        memory_server() as server,
+        running(Config(data=tmp_path)) as server,
         game(server.port, 2, watched=True) as bad,
         game(server.port, 2) as good,
     ):
@@ -87,6 +87,8 @@ async def test_a_failing_table_does_not_harm_the_others(
         assert [describe(record) for record in caplog.records if record.exc_info] == [
             f"table failed and is closed: table={table.code}"
         ]
+    async with running(Config(data=tmp_path)) as server:
+        assert server.lobby.tables[table.code].state.entry_count == table.state.entry_count
 
 
 async def test_what_fails_in_one_task_ends_nothing_else(

@@ -248,15 +248,15 @@ async def test_who_was_removed_may_come_back_later() -> None:
 async def test_others_at_the_address_of_who_was_removed_wait_for_a_minute() -> None:
     """They are not told that they were removed; those who were are still excluded then.
 
-    They wait even if one of them is at the table: two could protect each other. Elsewhere, somebody else may
-    have the same name.
+    They wait even if one of them is at the table: two could protect each other. An IPv6 network of 48 bits is
+    one address: it is free to have. Elsewhere, somebody else may have the same name.
     """
     time = ManualClock()
     config = Config(timers=lambda: time, trusted_proxies=(ip_network("127.0.0.1"),))
     async with running(config) as server, contextlib.AsyncExitStack() as stack:
         anna, bruno, carla, dario, other_bruno = [
             await stack.enter_async_context(connected(server.port, address))
-            for address in ("192.0.2.1", "192.0.2.2", "192.0.2.2", "192.0.2.2", "192.0.2.3")
+            for address in ("192.0.2.1", *(f"2001:db8:{net}::1" for net in ("7:1", "7:2", "7:1", "8")))
         ]
         await anna.open(4)
         await bruno.join(anna.code, "Bruno")

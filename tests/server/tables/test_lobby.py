@@ -205,9 +205,10 @@ async def test_a_leave_repeated_under_its_id_is_carried_out_again() -> None:
 
 
 async def test_a_token_is_valid_at_its_own_table_only() -> None:
-    """Guesses, other tables' tokens and hashes are refused, and a few of them end the connection."""
+    """It cannot be guessed; other tables' tokens and hashes are refused, and a few end the connection."""
     async with memory_server() as server, connected(server.port) as anna, connected(server.port) as bruno:
         first = await anna.open(2)
+        assert len(first.token or "") == 43
         second = await bruno.open(2)
         await bruno.done(Leave(bruno.next_id()))
         await bruno.open(2)
