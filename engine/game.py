@@ -37,9 +37,9 @@ from engine.events import (
 )
 from engine.legal import Legal, LegalLays, LegalPlaces
 from engine.peoples import peoples_by_seat
-from engine.pieces import FACES, Kind, People, Piece, Seat
+from engine.pieces import FACES, SOLDIER, People, Piece, Seat
 from engine.scoring import Board, scored
-from engine.view import Phase, View
+from engine.view import LAYING, PLACING, View
 
 
 class Chance(Protocol):
@@ -136,7 +136,7 @@ class GameOptions:
 
 
 _FIELDS: Final = frozenset(FIELDS)
-_SOLDIER: Final = {people: Piece.of(people, Kind.SOLDIER) for people in PEOPLES}
+_SOLDIER: Final = {people: Piece.of(people, SOLDIER) for people in PEOPLES}
 _IN_ORDER: Final = [Piece(people + face) for people in PEOPLES for face in FACES]
 _PLACE_OF: Final = {piece: place for place, piece in enumerate(_IN_ORDER)}
 
@@ -171,11 +171,11 @@ class Game:
         view = self.view
         if view.turn is None:
             return None
-        if view.phase is Phase.LAYING:
+        if view.phase is LAYING:
             return LegalLays(view.turn, _free_positions(view), tuple(ORIENTATIONS))
         hand = view.hands[view.turn]
         due = _soldiers_due(view, view.turn)
-        pieces = _sorted([piece for piece in hand if piece.kind is Kind.SOLDIER] if due else hand)
+        pieces = _sorted([piece for piece in hand if piece.kind is SOLDIER] if due else hand)
         return LegalPlaces(view.turn, pieces, tuple(self._free))
 
     def legal_commands(self) -> list[Command]:
@@ -217,7 +217,7 @@ class Game:
         if view.turn is None:
             raise IllegalCommand(Fault.GAME_OVER, "R4.4")
         if command.seat != view.turn:
-            rule = "R3.3" if view.phase is Phase.LAYING else "R4.1"
+            rule = "R3.3" if view.phase is LAYING else "R4.1"
             raise IllegalCommand(Fault.NOT_YOUR_TURN, rule, seat=view.turn)
         match command:
             case LayTile():
@@ -280,7 +280,7 @@ def _free_positions(view: View) -> tuple[int, ...]:
 
 
 def _check_lay(view: View, command: LayTile) -> None:
-    if view.phase is not Phase.LAYING:
+    if view.phase is not LAYING:
         raise IllegalCommand(Fault.ALL_TILES_LAID, "R4.1")
     free = ", ".join(map(str, _free_positions(view)))
     if command.position not in OUTER_POSITIONS:
@@ -294,13 +294,13 @@ def _check_lay(view: View, command: LayTile) -> None:
 
 
 def _check_place(view: View, command: Place) -> None:
-    if view.phase is not Phase.PLACING:
+    if view.phase is not PLACING:
         raise IllegalCommand(Fault.TILES_NOT_LAID, "R3.3")
     hand = view.hands[command.seat]
     if command.piece not in hand:
         raise IllegalCommand(Fault.NOT_IN_HAND, "R4.1", piece=command.piece, hand=", ".join(_sorted(hand)))
-    if command.piece.kind is not Kind.SOLDIER and _soldiers_due(view, command.seat):
-        soldiers = ", ".join(sorted(piece for piece in hand if piece.kind is Kind.SOLDIER))
+    if command.piece.kind is not SOLDIER and _soldiers_due(view, command.seat):
+        soldiers = ", ".join(sorted(piece for piece in hand if piece.kind is SOLDIER))
         raise IllegalCommand(Fault.SOLDIER_DUE, "R4.3", limit=view.start.soldierless_at, soldiers=soldiers)
     if command.field not in _FIELDS:
         raise IllegalCommand(Fault.NO_SUCH_FIELD, "R4.1", field=command.field)

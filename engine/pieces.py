@@ -24,6 +24,9 @@ class Kind(enum.StrEnum):
     SOLDIER = "s"
 
 
+SOLDIER: Final = Kind.SOLDIER  # at hand: to Python 3.11 each use of an enum's name is a call
+
+
 class Piece(str):
     """An inhabitant as its owner knows it: `Em`, or `Em*` with the wolf (R1.4).
 

@@ -26,7 +26,7 @@ from engine.events import (
 )
 from engine.legal import Legal
 from engine.pieces import Piece, Seat, Wolf
-from engine.view import Eyes, Phase, View
+from engine.view import OVER, Eyes, View
 
 
 def hidden_from(piece: Piece | Wolf, seat: Seat, eyes: Eyes) -> bool:
@@ -62,7 +62,7 @@ def snapshot(view: View, eyes: Eyes) -> View:
     if not eyes <= view.eyes:
         raise ValueError("a snapshot cannot know more than the view it is taken from")
     placed = dict(view.placed)
-    if view.phase is not Phase.OVER:
+    if view.phase is not OVER:
         for field, piece in view.placed.items():
             if hidden_from(piece, view.owners[field], eyes):
                 placed[field] = Wolf.of(piece.people)

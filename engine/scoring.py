@@ -18,7 +18,7 @@ from engine.events import (
     Term,
     Why,
 )
-from engine.pieces import Kind, Piece, Seat
+from engine.pieces import SOLDIER, Kind, Piece, Seat
 
 WORTH_TO_MERCHANT: Final = {Kind.MERCHANT: 1, Kind.FARMER: 2, Kind.SOLDIER: 3}  # R6.2
 WORTH_TO_FARMER: Final = 2  # an empty field, a spring beside it, a spring on its own field (R6.3)
@@ -84,7 +84,7 @@ def soldier_acts(board: Board, hill: Tile) -> Iterator[SoldierFled | Captured]:
     """Yield the action of each of the hill's soldiers, all on the current board (R5.1 to R5.5)."""
     captives: set[Field] = set()
     for field, kind in board.on(hill):
-        if kind is not Kind.SOLDIER:
+        if kind is not SOLDIER:
             continue
         seat = board.owners[field]
         merchants = board.beside(field, Kind.MERCHANT)
@@ -114,7 +114,7 @@ def influences(board: Board, hill: Tile) -> Iterator[Influence]:
     """Yield the influence of each merchant and farmer on the hill, clockwise from the arrow (R6.1)."""
     layout, kinds = board.layout, board.kinds
     for field, kind in board.on(hill):
-        if kind is Kind.SOLDIER:  # R6.4
+        if kind is SOLDIER:  # R6.4
             continue
         terms = merchant_terms if kind is Kind.MERCHANT else farmer_terms
         yield Influence(field, board.owners[field], kind, tuple(terms(layout, kinds, field)))

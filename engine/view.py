@@ -50,6 +50,9 @@ class Phase(enum.StrEnum):
     OVER = "over"
 
 
+LAYING, PLACING, OVER = Phase  # at hand: to Python 3.11 each use of an enum's name is a call
+
+
 @dataclass(slots=True)
 class View:
     """A game as some eyes see it; changed only by `fold`.
@@ -60,7 +63,7 @@ class View:
     """
 
     eyes: Eyes
-    phase: Phase = Phase.LAYING
+    phase: Phase = LAYING
     turn: Seat | None = None
     started: GameStarted | None = None
     tiles: tuple[LaidTile | None, ...] = (None,) * 7
@@ -126,10 +129,10 @@ class View:
                 self.tiles = tiles
             case LaurelsDealt(laurels):
                 self.laurels = laurels
-                self.phase, self.turn = Phase.PLACING, self.start.starting
+                self.phase, self.turn = PLACING, self.start.starting
             case WolvesRevealed(pieces):
                 self.placed.update(pieces)
-                self.phase, self.turn = Phase.OVER, None
+                self.phase, self.turn = OVER, None
                 self.scoring += (event,)
             case SoldierFled() | Captured():
                 self.gone.update(removed(event))

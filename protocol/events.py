@@ -142,7 +142,7 @@ def legal_message(legal: Legal) -> LegalMoves:
         case LegalLays():
             return Lays(list(legal.positions), list(legal.orientations))
         case LegalPlaces():
-            return Places(list(map(str, legal.pieces)), sum(map(_BIT.__getitem__, legal.fields)))
+            return Places(list(map(str, legal.pieces)), sum([_BIT[field] for field in legal.fields]))
 
 
 def legal_of(message: LegalMoves, seat: Seat) -> Legal:
@@ -169,9 +169,9 @@ def move_message(id: int, command: Command) -> MoveMessage:  # noqa: A002 - the 
 def command_of(seat: Seat, message: MoveMessage) -> Command:
     """Return the command that `message` contains."""
     match message:
-        case Lay(_, position, orientation):
-            return LayTile(seat, position, orientation)
         case PlacePiece(_, piece, field):
             return Place(seat, Piece(piece), Field(sys.intern(field)))  # all games share its text
+        case Lay(_, position, orientation):
+            return LayTile(seat, position, orientation)
         case _:
             assert_never(message)

@@ -155,7 +155,7 @@ class Conversation:
             session.answering = True
             try:
                 match message:
-                    case Lay() | PlacePiece():  # first, because most messages are moves
+                    case PlacePiece() | Lay():  # first, because most messages are moves
                         await self._table().handle(session, message)
                     case _:
                         await self._answer(message)

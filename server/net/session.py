@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
 from websockets.frames import Frame, Opcode
-from websockets.protocol import State
 
 from engine.pieces import Seat
 from protocol.codec import encode
@@ -72,8 +71,8 @@ class Session:
         self.name = remote.name
         self.address = remote.counted_as
         self.on_move: Callable[[], None] | None = None  # called when it has gone to a table or left one
-        self._table: AttendedTable | None = None
-        self._seat: Seat | None = None
+        self.table: AttendedTable | None = None
+        self.seat: Seat | None = None
         self.client = ""
         self.pledge: str | None = None  # of a share for the next draw at its table
         self.since = asyncio.get_running_loop().time()
@@ -84,23 +83,11 @@ class Session:
         self._tasks = tasks
         self._most_bytes = most_bytes
 
-    @property
-    def table(self) -> AttendedTable | None:
-        return self._table
-
-    @table.setter
-    def table(self, table: AttendedTable | None) -> None:
-        self._table = table
-        if self.on_move is not None:
+    def sit(self, table: AttendedTable | None, seat: Seat | None) -> None:
+        """Take the session to a seat of a table, to a table without a seat, or back to the lobby."""
+        moves, self.table, self.seat = table is not self.table, table, seat
+        if moves and self.on_move is not None:
             self.on_move()
-
-    @property
-    def seat(self) -> Seat | None:
-        return self._seat
-
-    @seat.setter
-    def seat(self, seat: Seat | None) -> None:
-        self._seat = seat
         self.connection.sit(seated=seat is not None)
 
     def player_seat(self) -> Seat:
@@ -123,7 +110,7 @@ class Session:
             transport.abort()
             return
         # Not send(): that waits for a slow reader, and everyone else at the table would wait with it.
-        if self.connection.protocol.state is State.OPEN and not transport.is_closing():
+        if self.connection.is_open and not transport.is_closing():
             transport.write(frame)
 
     def move(self, address: str) -> None:
@@ -138,7 +125,7 @@ class Session:
         If it has asked for something, that is carried out and answered first, and may take it to a table.
         """
         self._goes_to = address or self._goes_to
-        if self._goes_to is not None and self._table is None and not (self.answering or self.moved):
+        if self._goes_to is not None and self.table is None and not (self.answering or self.moved):
             self.move(self._goes_to)
 
     def close(self, code: CloseCode, reason: CloseReason) -> None:

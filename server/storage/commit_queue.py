@@ -15,9 +15,9 @@ from server.counts import Durations
 from server.errors import CodeTaken, JournalError, NotStored, TableLost
 from server.failures import RepeatedFailure, start_task
 from server.logs import about
-from server.storage.entries import Entry, Forgotten
+from server.storage.entries import Entry, Forgotten, entry_text
 from server.storage.reasons import Misfit, reason_of
-from server.storage.stored_tables import Place, Standing, linked
+from server.storage.stored_tables import IN_USE, Standing, first_link, next_link
 
 T = TypeVar("T")
 
@@ -151,7 +151,8 @@ class Batch:
     def add(self, append: Append, in_use: dict[str, Standing]) -> None:
         """Add what a table appends; whatever is raised, nothing is added then."""
         changes: dict[str, Standing | None] = {}
-        rows, forgotten = [], []
+        rows: list[tuple[str, int, str, int | None, bytes]] = []
+        forgotten = []
         for code, first, entries in append.parts:
             if code in changes:
                 known = changes[code]
@@ -162,11 +163,13 @@ class Batch:
             if Forgotten in map(type, entries):
                 forgotten.append(code)
                 changes[code] = None
-            elif added := linked(code, known, self.now, entries):
-                rows += [
-                    (code, number, body, when, link) for number, (when, body, link) in enumerate(added, first)
-                ]
-                changes[code] = Standing(Place.IN_USE, first + len(added), added[-1].link)
+            elif entries:
+                link = first_link(code) if known is None else known.link
+                for number, entry in enumerate(entries, first):
+                    body = entry_text(entry)
+                    link = next_link(link, number, self.now, body)
+                    rows.append((code, number, body, self.now, link))
+                changes[code] = Standing(IN_USE, first + len(entries), link)
         if forgotten:
             self.rows = [row for row in self.rows if row[0] not in forgotten]
             rows = [row for row in rows if changes[row[0]] is not None]
@@ -241,7 +244,7 @@ class CommitQueue:
 
     def take_note(self, code: str, standing: Standing | None) -> None:
         """Record how a table stands by now."""
-        if standing is not None and standing.place is Place.IN_USE:
+        if standing is not None and standing.place is IN_USE:
             self.in_use[code] = standing
         else:
             self.in_use.pop(code, None)

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from server.storage.archive_index import ArchivedGame
-from server.storage.entries import Contents, Entry, contents, entry_of, entry_text
+from server.storage.entries import Contents, Entry, contents, entry_of
 from server.storage.reasons import Misfit
 
 
@@ -26,6 +26,9 @@ class Place(enum.StrEnum):
     IN_USE = "="
     ARCHIVED = "~"
     SET_ASIDE = "!"
+
+
+IN_USE: Final = Place.IN_USE  # at hand: to Python 3.11 each use of an enum's name is a call
 
 
 class Standing(NamedTuple):
@@ -139,17 +142,6 @@ class ArchivedTable:
     changed: int | None
     contents: Contents
     whole: bool
-
-
-def linked(code: str, previous: Standing | None, now: int, entries: Iterable[Entry]) -> list[Row]:
-    """Return rows for the `entries` that come after those of the table so far."""
-    number, link = (0, first_link(code)) if previous is None else (previous.length, previous.link)
-    rows = []
-    for offset, entry in enumerate(entries):
-        body = entry_text(entry)
-        link = next_link(link, number + offset, now, body)
-        rows.append(Row(now, body, link))
-    return rows
 
 
 def relinked(code: str, rows: Iterable[tuple[int | None, str]]) -> list[Row]:

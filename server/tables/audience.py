@@ -1,6 +1,5 @@
 """The sessions at a table, the frames that each receives, redacted for its reader, and the chat."""
 
-import operator
 import zlib
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
@@ -8,7 +7,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from engine.events import Event, SeenEvent
+from engine.events import Event
 from engine.game import Game
 from engine.legal import Legal
 from engine.pieces import Seat
@@ -21,7 +20,6 @@ from protocol.snapshot import snapshot_message
 from server.net.session import Session, framed
 
 _Kind: TypeAlias = tuple[bool, bool, bool]  # of a player, for players, for spectators
-Seen: TypeAlias = tuple[SeenEvent, ...]
 
 
 class Talk:
@@ -89,7 +87,7 @@ class Audience:
             self.spectators.pop(session, None)
         elif self.seated.get(session.seat) is session:
             del self.seated[session.seat]
-        session.table, session.seat = None, None
+        session.sit(None, None)
 
     def broadcast(self, message: ServerMessage) -> None:
         """Send everyone the same message."""
@@ -124,23 +122,18 @@ class Audience:
         legal = _legal(game, clock)
         turn = game.view.turn
 
-        def build_frame(seen: Seen, may: Legal | None, answers: int | None) -> bytes:
-            maps = whole
-            if seen is not happened:
-                maps = [
-                    known_map if shown is event else event_map(shown)
-                    for event, known_map, shown in zip(happened, whole, seen, strict=True)
-                ]
+        def build_frame(maps: list[EventMap], may: Legal | None, answers: int | None) -> bytes:
             return framed(_events_message(first, maps, turn, may, answers=answers, by=by, clock=clock))
 
-        public = _redact(happened, SPECTATOR)
-        shared: bytes | None = None  # the frame of all who see no more than spectators do
+        # Who may not see everything sees what spectators see.
+        public = whole if _sees_all(SPECTATOR, happened) else _public_maps(happened)
+        shared: bytes | None = None  # the frame of most readers
         for session, eyes in self._readers():
-            seen = public if public is happened else _redact(happened, eyes)
+            maps = whole if public is whole or _sees_all(eyes, happened) else public
             may = redacted_legal(legal, eyes)
             answers = move if session is mover else None
-            if may is not None or answers is not None or seen != public:
-                session.post(build_frame(seen, may, answers))
+            if may is not None or answers is not None or maps is not public:
+                session.post(build_frame(maps, may, answers))
                 continue
             if shared is None:
                 shared = build_frame(public, None, None)
@@ -173,10 +166,12 @@ def catch_up(
         session.send(snapshot_message(view, len(game.events), may, clock, stood_in))
 
 
-def _redact(happened: tuple[Event, ...], eyes: Eyes) -> Seen:
-    """Return what `eyes` may know of what happened: `happened` itself if that is everything."""
-    seen = tuple([redacted(event, eyes) for event in happened])
-    return happened if all(map(operator.is_, seen, happened)) else seen
+def _sees_all(eyes: Eyes, happened: tuple[Event, ...]) -> bool:
+    return all(redacted(event, eyes) is event for event in happened)
+
+
+def _public_maps(happened: tuple[Event, ...]) -> list[EventMap]:
+    return [event_map(redacted(event, SPECTATOR)) for event in happened]
 
 
 def _eyes(session: Session) -> Eyes:

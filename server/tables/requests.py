@@ -70,7 +70,7 @@ class Requests:
         self.context.check_lease()
         try:
             match message:
-                case Lay() | PlacePiece():
+                case PlacePiece() | Lay():
                     await self.moves.play(session, message)  # whose fold remembers the answer
                     return
                 case StartGame():
@@ -84,7 +84,7 @@ class Requests:
         except IllegalCommand as error:
             answer = Refused(error.fault, str(error), message.id, error.rule, about=error.about or None)
         if player is not None and not isinstance(message, Sync | Leave):
-            player.answers.remember(message, answer)
+            player.answers.remember(message, answer if isinstance(answer, Refused) else None)
         session.send(answer)
 
     async def play_again(self, session: Session, message: Rematch) -> None:

@@ -101,7 +101,7 @@ class Table:
     def handle(self, session: Session, message: AtTable | Rematch | GetRecord) -> Coroutine[Any, Any, None]:
         """Carry out a request from a session at this table, and answer it; raises Refusal or JournalError."""
         match message:
-            case Lay() | PlacePiece():
+            case PlacePiece() | Lay():
                 done = self._do(lambda: self._requests.answer(session, message))
                 return traced_move(done, type(message).__name__, None if self.state.private else self.code)
             case Rematch():

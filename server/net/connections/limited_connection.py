@@ -6,13 +6,13 @@ import logging
 from typing import Any, Final
 
 from websockets.frames import (  # type: ignore[attr-defined]  # the compiled function, where there is one
+    BINARY,
     DATA_OPCODES,
     CloseCode,
     Frame,
-    Opcode,
     apply_mask,
 )
-from websockets.protocol import SEND_EOF, State
+from websockets.protocol import CONNECTING, OPEN, SEND_EOF
 
 from protocol.limits import CLIENT_FRAME_BYTES
 from server.config import Limits
@@ -25,7 +25,7 @@ from server.rate_limits import RateLimiter
 log = logging.getLogger(__name__)
 
 
-_WHOLE_BINARY: Final = 0x80 | Opcode.BINARY  # with no part to follow, and no extension
+_WHOLE_BINARY: Final = 0x80 | BINARY  # with no part to follow, and no extension
 _MASKED: Final = 0x80
 _MASK_BYTES: Final = 4
 _SHORT_HEAD: Final = 2 + _MASK_BYTES
@@ -79,6 +79,7 @@ class LimitedConnection(SharingConnection):
         "_request_bytes",
         "_request_in_line",
         "_unread",
+        "is_open",
     )
 
     def __init__(
@@ -87,6 +88,7 @@ class LimitedConnection(SharingConnection):
         super().__init__(*args, **options)
         self._connection_limits = connection_limits
         self._limits = limits
+        self.is_open = False  # from the answer to its request until a close frame
         self._unread = bytearray()
         self._next_reading: asyncio.Handle | None = None
         self._in_line = False  # with others from its address
@@ -169,6 +171,7 @@ class LimitedConnection(SharingConnection):
         # All in one piece: thousands of pongs one by one would be thousands of system calls, and, once
         # the other end is gone, thousands of warnings.
         writes = self.protocol.data_to_send()
+        self.is_open = self.protocol.state is OPEN
         if self.transport.is_closing():
             return
         if self.request is None and writes == [SEND_EOF]:
@@ -238,12 +241,12 @@ class LimitedConnection(SharingConnection):
         self._in_line = False
 
     def _read_frame(self, size: int) -> None:
-        if is_short_message(self._unread) and self._fragments == 0 and self.protocol.state is State.OPEN:
+        if self.is_open and self._fragments == 0 and is_short_message(self._unread):
             # As nearly all are; websockets' parser takes longer than everything else that reads a frame.
             content = content_of_short(self._unread[:size])
             del self._unread[:size]
             self._count_frame()
-            self.recv_messages.put(Frame(Opcode.BINARY, content))
+            self.recv_messages.put(Frame(BINARY, content))
         else:
             self._parse(size)
         if self._unread:
@@ -251,7 +254,7 @@ class LimitedConnection(SharingConnection):
 
     def _size_of_frame(self) -> int:
         """Return the size of the next frame, 0 if it is not there or is not to be read."""
-        if self.protocol.eof_sent or self.protocol.state is State.CONNECTING:
+        if not self.is_open and (self.protocol.eof_sent or self.protocol.state is CONNECTING):
             return 0  # nothing more is heard, or the request is answered first
         size = bytes_of_first_frame(self._unread)
         return size if size <= len(self._unread) else 0

@@ -105,7 +105,7 @@ class SeatAdmission:
                 raise Refusal(Code.SPECTATORS_FULL, table=context.code)
             self.send_away(crowded, Refusal(Code.SPECTATORS_FULL, table=context.code))
         context.audience.add_spectator(session, message.name)
-        session.table, session.seat = self._table, None
+        session.sit(self._table, None)
         session.send(Watching(message.id, context.code))
         context.broadcast_state(session)
         context.welcome(session, message.after)
@@ -116,7 +116,7 @@ class SeatAdmission:
         context.audience.seated[seat] = session
         context.away_since.pop(seat, None)
         context.removed.discard(seat)
-        session.table, session.seat = self._table, seat
+        session.sit(self._table, seat)
         log.info("took seat", extra=about(table=context.code, seat=seat, address=session.name))
         session.send(answer)
         context.policy.player_came(seat)
@@ -262,7 +262,7 @@ class SeatAdmission:
             context.deadlines.cancel(Due.SEAT_FREE, seat)
             audience.seated[seat] = session
             if session.seat != seat:
-                session.seat = seat
+                session.sit(self._table, seat)
                 session.send(Reseated(seat))
         context.broadcast_state()
 
@@ -323,7 +323,7 @@ class SeatAdmission:
             context.check_lease()  # it may have failed for that, and another server may have the table by now
         earlier = context.audience.seated.pop(seat, None)
         if earlier is not None:
-            earlier.table, earlier.seat = None, None
+            earlier.sit(None, None)
             earlier.close(CloseCode.TAKEN_OVER, CloseReason.TAKEN_OVER)
         self.sit(session, seat, Seated(id, context.code, seat))
         context.welcome(session, after)

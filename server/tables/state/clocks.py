@@ -13,7 +13,7 @@ class Clocks:
     """The clocks of a table's seats, in milliseconds; without a clock in the `policy` nothing is counted."""
 
     def __init__(self, policy: Absence, players: int) -> None:
-        self.policy = policy
+        self._use(policy)
         self._next: Absence | None = None  # from the next round on
         self._limited: int | None = None  # seconds that turns of this round have had at most
         self._used = [0] * players
@@ -46,17 +46,21 @@ class Clocks:
         if in_game and (self.runs or isinstance(policy, _CLOCKS)):
             self._next = policy
         else:
-            self.policy, self._next = policy, None
+            self._use(policy)
+            self._next = None
 
     def begin_round(self) -> None:
         """Count by the policy that was waiting for this round, if there is one."""
         if self._next is not None:
-            self.policy, self._next = self._next, None
+            self._use(self._next)
+            self._next = None
         self._limited = None
 
-    @property
-    def _has_clock(self) -> bool:
-        return isinstance(self.policy, _CLOCKS)
+    def _use(self, policy: Absence) -> None:
+        self.policy = policy
+        # Looked up, because each move asks several times.
+        self._has_clock = isinstance(policy, _CLOCKS)
+        self._for_game = policy.seconds if isinstance(policy, GameClock) else None
 
     @property
     def runs(self) -> bool:
@@ -71,7 +75,7 @@ class Clocks:
         """
         if self._has_clock:
             return None
-        if isinstance(self._next, _CLOCKS):
+        if self._next is not None and isinstance(self._next, _CLOCKS):
             return max(_LEAST_LIMIT, self._next.seconds, self._limited or 0)
         return self._limited
 
@@ -87,9 +91,7 @@ class Clocks:
 
     def left(self, seat: Seat) -> int | None:
         """Return how long the seat may still think in this game; None without a clock for the game."""
-        if not isinstance(self.policy, GameClock):
-            return None
-        return max(0, 1000 * self.policy.seconds - self._used[seat])
+        return None if self._for_game is None else max(0, 1000 * self._for_game - self._used[seat])
 
     def used_up(self, seat: Seat) -> bool:
         """Return whether the seat has no time left in this game."""

@@ -20,7 +20,7 @@ from engine.pieces import People, Seat
 from protocol.absence import WAIT, Absence, kept
 from protocol.codes import Code
 from protocol.events import event_map
-from protocol.messages import NEWCOMER, AtTable, Done, EventMap, Refused, Stage, Standing, StartGame
+from protocol.messages import NEWCOMER, AtTable, Done, EventMap, Refused, Stage, Standing
 from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Setting, Spectators, Starting, Title
 from server.refusal import Refusal
 from server.storage.entries import (
@@ -65,10 +65,10 @@ class Answers:
         self._asked: dict[int, int] = {}
         self._refused: dict[int, Refused] = {}
 
-    def remember(self, message: AtTable, answer: Answer) -> None:
+    def remember(self, message: AtTable, refused: Refused | None = None) -> None:
         self._asked[message.id] = hash(message)
-        if isinstance(answer, Refused):
-            self._refused[message.id] = answer
+        if refused is not None:
+            self._refused[message.id] = refused
         else:
             self._refused.pop(message.id, None)  # a game that was drawn for may begin after all
         if len(self._asked) > _KEPT:
@@ -321,18 +321,17 @@ class PersistentState:
                 self.chance = _chance(Bytes32(entry.seed), happened)
             self._game = game = Game(happened, self.chance)
         else:
-            if isinstance(entry, StoodIn) and seat not in self.bots:
+            if isinstance(entry, Played):
+                self._movers.add(seat)
+            elif seat not in self.bots:
                 self.stood_in.append(len(game.events) + 1)
             for event in happened:
                 game.fold(event)
         self.clocks.charge(seat, entry.thought)
         if game.view.turn == game.view.start.starting:
             self.clocks.begin_round()
-        if isinstance(entry, Played):
-            if not isinstance(entry.move, StartGame):
-                self._movers.add(seat)
-            if (player := self.players[seat]) is not None:
-                player.answers.remember(entry.move, Done(entry.move.id))
+        if isinstance(entry, Played) and (player := self.players[seat]) is not None:
+            player.answers.remember(entry.move)
 
     def _count_vote(self, seat: Seat, by: Seat, *, agree: bool) -> None:
         voters = self.votes.pop(seat, set()) - {by}

@@ -142,7 +142,7 @@ def test_a_request_that_is_done_after_a_refusal_is_answered_so_from_then_on() ->
     """As when a game is drawn for, and its host asks for it again."""
     answers, start = Answers(), StartGame(7)
     answers.remember(start, Refused(Code.ALREADY_STARTED, "", 7))
-    answers.remember(start, Done(7))
+    answers.remember(start)
     assert answers.known(start) == Done(7)
 
 
