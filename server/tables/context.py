@@ -26,7 +26,6 @@ from server.tables.owner import TableOwner
 from server.tables.rates import Rates
 from server.tables.state.live_entries import live_entries
 from server.tables.state.persistent_state import PersistentState
-from server.tables.summaries import table_state
 
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 PAUSE_SECONDS: Final = 600  # then a paused game resumes automatically
@@ -143,20 +142,28 @@ class TableContext:
 
     def table_state(self) -> TableState:
         """Return the table's state as everybody there sees it."""
-        pause = None
-        if self.state.stage == "playing" and (seat := self.state.paused) is not None:
+        state = self.state.table_state(self.code)
+        pause = state.paused
+        if pause is not None:
             seconds = int(self.deadlines.time() - self.paused_at)
-            pause = PauseSummary(seat, seconds, max(0, PAUSE_SECONDS - seconds))
-        state = table_state(self.code, self.state, self.audience, self.policy)
-        seats = [self._with_removal(Seat(seat), each) for seat, each in enumerate(state.seats)]
-        return replace(state, seats=seats, paused=pause, pause_asked=self.pause_wanted())
+            pause = PauseSummary(pause.seat, seconds, max(0, PAUSE_SECONDS - seconds))
+        return replace(
+            state,
+            seats=[self._seat_now(Seat(seat), each) for seat, each in enumerate(state.seats)],
+            spectators=len(self.audience.spectators),
+            watching=list(self.audience.spectators.values()),
+            paused=pause,
+            pause_asked=self.pause_wanted(),
+        )
 
-    def _with_removal(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
-        if summary.name is None:
-            return replace(summary, removed=seat in self.removed)
-        if self.state.stage != "playing" or summary.here or summary.vacant:
-            return summary
-        return replace(summary, removable_in=self.removable_in(seat))
+    def _seat_now(self, seat: Seat, stored: SeatSummary) -> SeatSummary:
+        if stored.name is None:
+            return replace(stored, removed=seat in self.removed)
+        here = stored.level is not None or seat in self.audience.seated
+        away = self.state.stage == "playing" and not (here or stored.vacant)
+        removable_in = self.removable_in(seat) if away else None
+        again = seat in self.audience.gone_on
+        return self.policy.summary(seat, replace(stored, here=here, again=again, removable_in=removable_in))
 
     def removable_in(self, seat: Seat) -> int:
         """Return in how many seconds the host may remove a player who is away from a running game.

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -24,7 +25,7 @@ from protocol.messages import (
     Turn,
     Watch,
 )
-from protocol.settings import Hints, Private, Quiet, Setting, Spectators, Title
+from protocol.settings import AbsenceSetting, Hints, Private, Starting
 from server.config import Config
 from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
@@ -34,7 +35,7 @@ from server.net.session import Session
 from server.net.tokens import hash_fits, new_token, token_hash
 from server.networks import Networks
 from server.refusal import Refusal
-from server.storage.entries import BotSeated, Changed, Entry, Hosted, Kept, Opened, PeopleChosen, Taken
+from server.storage.entries import Changed, Entry, Hosted, Opened, Taken
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
 from server.tables.context import TableContext
@@ -372,27 +373,12 @@ def entries_to_play_again(state: PersistentState) -> list[Entry]:
 
     Players who were not removed have their seats kept, with the peoples that they chose.
     """
-    seats: list[Entry] = []
+    entries: list[Entry] = []
     for seat, player in enumerate(state.players):
-        if player is None:
-            continue
-        standing = state.standing(Seat(seat))
-        if player.level is not None:
-            seats.append(BotSeated(seat, player.level, player.name, standing))
-        elif player.token_hash:
-            seats.append(Kept(seat, player.name, player.token_hash, player.program, standing))
-            if player.people is not None:
-                seats.append(PeopleChosen(seat, player.people))
-    settings: list[Setting] = []
-    if state.title:
-        settings.append(Title(state.title))
-    if state.private:
-        settings.append(Private(on=True))
-    if state.no_spectators:
-        settings.append(Spectators(allowed=False))
-    if state.hints:
-        settings.append(Hints(on=True))
-    if state.quiet:
-        settings.append(Quiet(on=True))
-    host = [] if state.host is None else [Hosted(state.host)]
-    return [*seats, *host, *map(Changed, settings)]
+        if player is not None and (player.level is not None or player.token_hash):
+            again = dataclasses.replace(player, kept=True, standing=state.standing(Seat(seat)))
+            entries += again.entries(seat)
+    if state.host is not None:
+        entries.append(Hosted(state.host))
+    settings = (each for each in state.settings.values() if not isinstance(each, Starting | AbsenceSetting))
+    return [*entries, *map(Changed, settings)]

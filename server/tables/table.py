@@ -42,7 +42,6 @@ from server.tables.priority_lock import PriorityLock
 from server.tables.requests import Requests
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state.persistent_state import Player
-from server.tables.summaries import table_summary
 from server.tracing import traced_move
 
 log = logging.getLogger(__name__)
@@ -149,7 +148,24 @@ class Table:
 
     def summary(self) -> TableSummary:
         """Return this table's entry in the list of tables."""
-        return table_summary(self.code, self.state, deserted=not self.players_here)
+        state = self.state
+        host = None if state.host is None else state.players[state.host]
+        vacant = sum(player is not None and player.vacant for player in state.players)
+        return TableSummary(
+            self.code,
+            "" if host is None else host.name,
+            len(state.players),
+            len(state.players) - len(state.free) - vacant,
+            state.stage,
+            state.options.random_layout,
+            state.absence,
+            state.title,
+            state.no_spectators,
+            vacant if state.stage == "playing" else 0,
+            len(state.bots),
+            state.hints,
+            deserted=not self.players_here,
+        )
 
     def as_seen(self) -> TableState:
         """Return the table as everybody there sees it: who sits where, and who is here; raises Refusal."""

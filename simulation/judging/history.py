@@ -19,10 +19,8 @@ from protocol.messages import PauseSummary, TableState
 from protocol.settings import Spectators
 from server.net.tokens import hash_fits, token_hash
 from server.storage.entries import Changed, Clocked, Entry, Paused, Played, StoodIn, Unpaused
-from server.tables.audience import Audience
 from server.tables.state.clocks import Clocks
 from server.tables.state.persistent_state import PersistentState
-from server.tables.summaries import table_state
 from simulation.verdict import Verdict
 from simulation.wiretap import Heard, Wiretap
 
@@ -70,10 +68,7 @@ class History:
 
     def _take_note(self, number: int) -> None:
         state = self.state
-        told = table_state(self._table, state, Audience())
-        if state.stage == "playing" and state.paused is not None:
-            told = replace(told, paused=PauseSummary(state.paused, 0, 0))
-        self._told[encode(_lasting(told))].append(number)
+        self._told[encode(_lasting(state.table_state(self._table)))].append(number)
         if state.no_spectators:
             self._unwatched.add(number)
         if state.game is not None:

@@ -179,7 +179,7 @@ async def test_a_player_who_leaves_a_failing_table_is_answered(monkeypatch: pyte
     async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as newcomer:
         seated = await newcomer.open(2)
         with monkeypatch.context() as patch:
-            patch.setattr("server.tables.context.table_state", failing)
+            patch.setattr("server.tables.context.TableContext.table_state", failing)
             assert (await peers[0].refused(Leave(peers[0].next_id()))).code == Code.TABLE_CLOSED
             patch.setattr("server.tables.seats.seat_admission.check_name", failing)
             asking = JoinTable(peers[0].next_id(), seated.table, "Anna")

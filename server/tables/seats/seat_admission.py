@@ -3,6 +3,7 @@
 import itertools
 import logging
 import math
+from dataclasses import replace
 from functools import partial
 from weakref import WeakKeyDictionary
 
@@ -22,8 +23,6 @@ from server.storage.entries import (
     Forgotten,
     Freed,
     Hosted,
-    Kept,
-    PeopleChosen,
     Returned,
     Taken,
     TokenRevoked,
@@ -240,9 +239,8 @@ class SeatAdmission:
         before = list(state.players)
         players = [before[seat] for seat in order]
         entries = context.nobody_ready()
-        entries += [_seat_entry(seat, player) for seat, player in enumerate(players)]
         for seat, player in enumerate(players):
-            entries += _choice(seat, player)
+            entries += [Freed(seat)] if player is None else player.entries(seat)
         if state.host is not None:
             entries.append(Hosted(order.index(state.host)))
         if state.options.starting is not None:
@@ -288,7 +286,7 @@ class SeatAdmission:
             raise Refusal(Code.KNOWS_ANOTHER_HAND)
         check_name(newcomer.name)
         self._check_free(newcomer.name, seat)
-        entries = [_taken_entry(seat, newcomer), *_choice(seat, newcomer), *self._context.nobody_ready()]
+        entries = [*newcomer.entries(seat), *self._context.nobody_ready()]
         if seat in state.bot_seats or seat in state.votes:
             entries.append(Returned(Seat(seat)))
         await self._context.store(*entries)
@@ -317,7 +315,7 @@ class SeatAdmission:
         context = self._context
         player = context.state.players[seat]
         if player is not None and player.kept:
-            await context.store(_taken_entry(seat, player), *_choice(seat, player))
+            await context.store(*replace(player, kept=False).entries(seat))
         if seat in context.state.bot_seats or seat in context.state.votes:
             await context.store_or_log(Returned(seat))
             context.check_lease()  # it may have failed for that, and another server may have the table by now
@@ -372,23 +370,3 @@ def choose_seat(wanted: int | None, to_be_had: list[int]) -> int:
     if seat not in to_be_had:
         raise Refusal(Code.SEAT_TAKEN, seat=seat, free_seats=", ".join(map(str, sorted(to_be_had))))
     return seat
-
-
-def _seat_entry(seat: int, player: Player | None) -> Entry:
-    """Return the entry that makes a player, or nobody, sit in the seat."""
-    if player is None:
-        return Freed(seat)
-    if player.level is not None:
-        return BotSeated(seat, player.level, player.name, player.standing)
-    if player.kept:
-        return Kept(seat, player.name, player.token_hash, player.program, player.standing)
-    return _taken_entry(seat, player)
-
-
-def _taken_entry(seat: int, player: Player) -> Taken:
-    return Taken(seat, player.name, player.token_hash, player.program, player.standing)
-
-
-def _choice(seat: int, player: Player | None) -> list[Entry]:
-    """Return the entry by which the player in the seat has chosen a people, if so."""
-    return [] if player is None or player.people is None else [PeopleChosen(seat, player.people)]

@@ -20,7 +20,18 @@ from engine.pieces import People, Seat
 from protocol.absence import WAIT, Absence, kept
 from protocol.codes import Code
 from protocol.events import event_map
-from protocol.messages import NEWCOMER, AtTable, Done, EventMap, Refused, Stage, Standing
+from protocol.messages import (
+    NEWCOMER,
+    AtTable,
+    Done,
+    EventMap,
+    PauseSummary,
+    Refused,
+    SeatSummary,
+    Stage,
+    Standing,
+    TableState,
+)
 from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Setting, Spectators, Starting, Title
 from server.refusal import Refusal
 from server.storage.entries import (
@@ -109,6 +120,16 @@ class Player:
     people: People | None = None
     answers: Answers = field(default_factory=Answers)
 
+    def entries(self, seat: int) -> list[Entry]:
+        """Return the entries that make the player sit in the seat, with the people that they have chosen."""
+        entry: Entry
+        if self.level is not None:
+            entry = BotSeated(seat, self.level, self.name, self.standing)
+        else:
+            kind = Kept if self.kept else Taken
+            entry = kind(seat, self.name, self.token_hash, self.program, self.standing)
+        return [entry] if self.people is None else [entry, PeopleChosen(seat, self.people)]
+
 
 class PersistentState:
     """The fold of a table's entries; `chance` decides what its game still has to draw if that has no seed."""
@@ -118,6 +139,7 @@ class PersistentState:
         self.opened = Opened(2, random_layout=False, starting=None)
         self.options = GameOptions(2)
         self.absence: Absence = WAIT
+        self.settings: dict[type[Setting], Setting] = {}  # those that were changed
         self.title = ""
         self.private = False
         self.no_spectators = False
@@ -257,6 +279,44 @@ class PersistentState:
             before.points + result.tallies[seat].points,
         )
 
+    def table_state(self, code: str) -> TableState:
+        """Return who sits where at the table, as far as it is stored: nobody is here."""
+        gathering, playing = self.stage == "gathering", self.stage == "playing"
+        peoples = self.peoples if gathering else [None] * len(self.players)
+        seats = [
+            SeatSummary(people=people)
+            if player is None
+            else SeatSummary(
+                player.name,
+                kept=player.kept,
+                standing=self.standing(Seat(seat)),
+                vacant=player.vacant,
+                ready=gathering and (seat in self.ready or (player.program and not player.kept)),
+                level=player.level,
+                people=people,
+                chosen=gathering and player.people is not None,
+            )
+            for seat, (player, people) in enumerate(zip(self.players, peoples, strict=True))
+        ]
+        return TableState(
+            code,
+            self.stage,
+            seats,
+            self.host or 0,
+            self.options.random_layout,
+            absence=self.absence,
+            next=self.next_table,
+            title=self.title,
+            private=self.private,
+            no_spectators=self.no_spectators,
+            starting=self.options.starting,
+            ended=self.ended,
+            hints=self.hints,
+            paused=PauseSummary(self.paused, 0, 0) if playing and self.paused is not None else None,
+            quiet=self.quiet,
+            turn_limit=self.clocks.limit if playing else None,
+        )
+
     def fold(self, entry: Entry) -> None:
         """Take in the next entry."""
         if isinstance(entry, Played | StoodIn):
@@ -353,6 +413,7 @@ class PersistentState:
                 self.votes.pop(seat, None)
 
     def _set(self, setting: Setting) -> None:
+        self.settings[type(setting)] = setting
         match setting:
             case Title(text):
                 self.title = text
