@@ -19,14 +19,12 @@ sys.path.insert(0, str(next(filter(Path.is_dir, map(Path(__file__).parent.joinpa
 
 from client.language import LANGUAGES, N_, _, language_of, speak
 from client.player.terminal import (
-    CallingOptions,
     Colouring,
     Colours,
+    DisplayOptions,
     Notices,
     Theme,
-    choose_calling,
-    choose_colouring,
-    choose_plain,
+    choose_display,
 )
 from commands.display_options import add_drawing, set_display_defaults
 from commands.parsing import (
@@ -101,10 +99,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     speak(_language(words))
     try:
         arguments = build_parser().parse_args(words)
-        choose_plain(plain=arguments.plain)
-        choose_colouring(Colouring(Theme(arguments.theme), Colours(arguments.colours)))
-        notices = None if arguments.notices is None else Notices(arguments.notices)
-        choose_calling(CallingOptions(arguments.bell, arguments.title, notices))
+        given, colouring = arguments, Colouring(Theme(arguments.theme), Colours(arguments.colours))
+        notices = None if given.notices is None else Notices(given.notices)
+        choose_display(DisplayOptions(given.ascii, given.plain, colouring, given.bell, given.title, notices))
         code: int = arguments.run(arguments)
     except WrongUse as error:
         return wrong_use(str(error))

@@ -57,7 +57,7 @@ def _findings() -> Iterator[tuple[str, str]]:
     values = [f"{name}={value}" for name in _SHOWN if (value := os.environ.get(name))]
     yield "variables", " ".join([*values, *(f"{name} is set" for name in _SET if name in os.environ)])
     yield "colours", f"{device.colouring.colours.value}, theme {device.colouring.theme.value}"
-    plain = device.glyphs(ascii_wanted=False) is ASCII
+    plain = device.glyphs() is ASCII
     yield "encoding", f"{device.encoding}, drawn in {'ASCII' if plain else 'Unicode'}"
     yield "locale", f"{locale_of(os.environ) or 'none'}, language {language_of()}"
     config = platformdirs.user_config_path("palatinus", appauthor=False)

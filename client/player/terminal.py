@@ -63,32 +63,6 @@ def colours_of(environment: Mapping[str, str], chosen: Colours) -> Colours:
     return Colours.MANY if "256color" in term else Colours.SIXTEEN
 
 
-_chosen = Colouring()
-
-
-def choose_colouring(colouring: Colouring) -> None:
-    global _chosen  # noqa: PLW0603 - a process has one player, at one terminal
-    _chosen = colouring
-
-
-def chosen_colouring() -> Colouring:
-    return _chosen
-
-
-_plain = False
-
-
-def choose_plain(*, plain: bool) -> None:
-    """Show lines of text from here on, or a screen again."""
-    global _plain  # noqa: PLW0603 - a process has one terminal
-    _plain = plain
-
-
-def plain_chosen(environment: Mapping[str, str]) -> bool:
-    """Return whether lines of text are wanted, or all that the terminal can show."""
-    return _plain or environment.get("TERM") == "dumb"
-
-
 class Notices(enum.StrEnum):
     """The escape sequence for desktop notices; `AUTO` if the environment decides."""
 
@@ -165,21 +139,24 @@ def notices_of(environment: Mapping[str, str]) -> Notices:
     return Notices.NONE
 
 
-class CallingOptions(NamedTuple):
-    """What the command line says of it; None where it says nothing."""
+class DisplayOptions(NamedTuple):
+    """What the command line says of the screen; for how the player is called, None where it says nothing."""
 
+    ascii: bool = False
+    plain: bool = False
+    colouring: Colouring = Colouring()
     bell: bool | None = None
     title: bool | None = None
     notices: Notices | None = None
 
 
-_options = CallingOptions()
+_options = DisplayOptions()
 _preferred = Calling()
 
 
-def choose_calling(options: CallingOptions) -> None:
-    """Call the player from here on as the command line says, whatever is preferred."""
-    global _options  # noqa: PLW0603 - a process has one terminal
+def choose_display(options: DisplayOptions) -> None:
+    """Show screens and call the player from here on as the command line says, whatever is preferred."""
+    global _options  # noqa: PLW0603 - a process has one player, at one terminal
     _options = options
 
 
@@ -189,11 +166,19 @@ def prefer_calling(calling: Calling) -> None:
     _preferred = calling
 
 
+def chosen_display() -> DisplayOptions:
+    return _options
+
+
 def chosen_calling() -> Calling:
-    bell, title, notices = _options
     return replace(
         _preferred,
-        bell=_preferred.bell if bell is None else bell,
-        title=_preferred.title if title is None else title,
-        notices=_preferred.notices if notices is None else notices,
+        bell=_preferred.bell if _options.bell is None else _options.bell,
+        title=_preferred.title if _options.title is None else _options.title,
+        notices=_preferred.notices if _options.notices is None else _options.notices,
     )
+
+
+def plain_chosen(environment: Mapping[str, str]) -> bool:
+    """Return whether lines of text are wanted, or all that the terminal can show."""
+    return _options.plain or environment.get("TERM") == "dumb"

@@ -60,7 +60,7 @@ async def visit(options: Options) -> Visit:
                 return Visit(hosts=connection.unconfirmed)
             client = Client(options, connection)
             try:
-                await Program(client, ascii_wanted=options.ascii, device=options.device).run()
+                await Program(client, options.device).run()
                 return client.visited()
             finally:
                 client.release()

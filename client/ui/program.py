@@ -29,9 +29,9 @@ _PRESENT_SECONDS: Final = 5.0  # how long after a key somebody is taken to be at
 class Program:
     """Shows the session on top of the stack, and hands it keys and clicks, until the last one is over."""
 
-    def __init__(self, session: Session, *, ascii_wanted: bool = False, device: Device | None = None) -> None:
+    def __init__(self, session: Session, device: Device | None = None) -> None:
         device = device or own_device()
-        self.glyphs = device.glyphs(ascii_wanted=ascii_wanted)
+        self.glyphs = device.glyphs()
         self._stack = [session]
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -120,10 +120,10 @@ class Choosing(Session):
         self.end()
 
 
-async def choose(ui: Ui, *, ascii_wanted: bool = False, device: Device | None = None) -> tuple[Ui, Request]:
+async def choose(ui: Ui, device: Device | None = None) -> tuple[Ui, Request]:
     """Show a page to choose from; return its last state and the player's choice."""
     choosing = Choosing(ui)
-    await Program(choosing, ascii_wanted=ascii_wanted, device=device).run()
+    await Program(choosing, device).run()
     return replace(choosing.ui, notice=None), choosing.request
 
 
@@ -132,7 +132,6 @@ async def run(
     stop: int,
     eyes: Eyes,
     *,
-    ascii_wanted: bool = False,
     analyse: Analyse | None = None,
     analysed: bool = False,
     device: Device | None = None,
@@ -144,7 +143,7 @@ async def run(
     """
     session = Replaying(recording, stop, eyes, analyse, analysed=analysed)
     try:
-        await Program(session, ascii_wanted=ascii_wanted, device=device).run()
+        await Program(session, device).run()
     except Exception as error:
         if device is not None:
             raise

@@ -18,12 +18,10 @@ from client.ui.state import Ui
 _PATIENCE: Final = 5.0  # seconds without a server after which the screen says what may be the reason
 
 
-async def run(
-    ui: Ui, *, access: Access = FREE_ACCESS, ascii_wanted: bool = False, seats: tuple[KeptSeat, ...] = ()
-) -> Request:
+async def run(ui: Ui, *, access: Access = FREE_ACCESS, seats: tuple[KeptSeat, ...] = ()) -> Request:
     """Show the player's seats and the servers found, live; return the player's choice."""
     searching = _Searching(ui, access, seats)
-    await Program(searching, ascii_wanted=ascii_wanted).run()
+    await Program(searching).run()
     return searching.request
 
 

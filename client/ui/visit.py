@@ -63,7 +63,6 @@ class Options:
     name: str
     first: requests.Open | requests.Join | requests.Watch | None = None
     bots: Bots | None = None
-    ascii: bool = False
     suggest: Suggest | None = None
     access: Access = FREE_ACCESS
     capabilities: Capabilities = field(default_factory=Capabilities)

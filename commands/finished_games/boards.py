@@ -40,7 +40,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     stop, eyes = _stop(arguments.at, recording, default=0), _eyes(arguments.eyes, recording)
     need_terminal()
     prefer_as_remembered()
-    return asyncio.run(run(recording, stop, eyes, ascii_wanted=arguments.ascii, analyse=analyse))
+    return asyncio.run(run(recording, stop, eyes, analyse=analyse))
 
 
 def add_export(export: argparse.ArgumentParser) -> None:

@@ -16,9 +16,7 @@ from commands.finished_games.records import past_games
 from engine.errors import DamagedRecord
 
 
-async def look_back(
-    folder: Path, looking_back: LookingBack, *, ascii_wanted: bool = False, device: Device | None = None
-) -> bool:
+async def look_back(folder: Path, looking_back: LookingBack, device: Device | None = None) -> bool:
     """Show the finished games whose records are in `folder`; return False if the player quits."""
     capabilities = Capabilities(
         analyses=looking_back.analyse is not None, saves=looking_back.folder is not None
@@ -32,7 +30,7 @@ async def look_back(
             games, notice = (), _failed(folder, error, device)
         page = History(games, min(chosen, max(len(games) - 1, 0)))
         ui = Ui("", capabilities=capabilities, page=page, notice=notice)
-        ui, request = await choose(ui, ascii_wanted=ascii_wanted, device=device)
+        ui, request = await choose(ui, device)
         if request in {requests.Errand.QUIT, requests.Errand.GO_HOME}:
             return request is requests.Errand.GO_HOME
         if isinstance(ui.page, History):
@@ -46,7 +44,6 @@ async def look_back(
                         recording,
                         0,
                         recording.all_eyes,
-                        ascii_wanted=ascii_wanted,
                         analyse=looking_back.analyse,
                         analysed=analysed,
                         device=device,

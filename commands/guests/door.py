@@ -330,7 +330,7 @@ class Door:
         while True:
             visited = await visit(options)
             if visited.looks_back:
-                if not await look_back(seats.games, looking_back, device=options.device):
+                if not await look_back(seats.games, looking_back, options.device):
                     return Visit()
                 options = replace(options, name=visited.name, first=None)
                 continue

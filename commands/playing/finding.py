@@ -18,13 +18,13 @@ _SEATS: Final = 5  # those taken last; servers that are gone for good would fill
 _SECONDS: Final = 2.5  # for a server to answer to its name
 
 
-async def chosen_server(name: str, access: Access, *, ascii_wanted: bool, home: bool) -> Request:
+async def chosen_server(name: str, access: Access, *, home: bool) -> Request:
     """Show the servers and tables that are found until the player chooses; return where the player goes.
 
     With `home` there is a start screen to go back to.
     """
     ui, seats = Ui(name, capabilities=Capabilities(home=home)), kept_seats(seats_folder())[:_SEATS]
-    return await run(ui, access=access, ascii_wanted=ascii_wanted, seats=seats)
+    return await run(ui, access=access, seats=seats)
 
 
 def goal_of(server: str, table: str | None, access: Access) -> tuple[str, str | None]:

@@ -47,7 +47,7 @@ def _join(arguments: argparse.Namespace) -> int:
     name = preferences.name_of_player(arguments.name)
     if arguments.server is None:
         need_terminal(pages=True)
-        request = asyncio.run(chosen_server(name, access, ascii_wanted=arguments.ascii, home=False))
+        request = asyncio.run(chosen_server(name, access, home=False))
         if not isinstance(request, GoTo):
             return 0
         goal = request

@@ -4,10 +4,10 @@ import argparse
 import asyncio
 
 from client.player.preferences import name_of_player, prefer_as_remembered
-from client.ui.lessons.course import LessonExit
+from client.ui.lessons.course import LessonExit, run
 from commands.display_options import add_display_options
 from commands.parsing import need_terminal
-from commands.playing.start_screen import taught
+from commands.playing.start_screen import practice
 
 
 def add_learn(learn: argparse.ArgumentParser) -> None:
@@ -18,7 +18,7 @@ def add_learn(learn: argparse.ArgumentParser) -> None:
 def _learn(arguments: argparse.Namespace) -> int:
     need_terminal()
     prefer_as_remembered()
-    match asyncio.run(taught(name_of_player(arguments.name), ascii_wanted=arguments.ascii)):
+    match asyncio.run(run(name_of_player(arguments.name), practice)):
         case LessonExit.PLAY:
             from commands.playing.play import add_game, play_here  # the lessons begin without a server
 

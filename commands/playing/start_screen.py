@@ -9,7 +9,6 @@ import contextlib
 import io
 import random
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from client.ui.lessons.course import run as run_lessons
 from client.ui.program import choose
 from client.ui.screens.start import LeftGame, Start, StartLine
 from client.ui.state import Notice, Ui
+from client.ui.texts.times import local_time
 from commands.parsing import need_terminal
 from commands.playing.kept_games import KeptGame, kept_games
 from engine.game import Game, RandomChance
@@ -68,7 +68,7 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
             text = _("A saved game cannot be read, and was left untouched: {folders}")
             told = text.format(folders=listed(map(str, kept.damaged)))
             ui = replace(ui, notice=Notice(told, refusal=True))
-        ui, request = await choose(ui, ascii_wanted=arguments.ascii)
+        ui, request = await choose(ui)
         start = ui.page
         assert isinstance(start, Start)  # noqa: S101 - it stays on its page
         preferences = msgspec.structs.replace(start.preferences, name=ui.name)
@@ -78,14 +78,12 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
             from client.network.transport import FREE_ACCESS
             from commands.playing.finding import chosen_server
 
-            request = await chosen_server(ui.name, FREE_ACCESS, ascii_wanted=arguments.ascii, home=True)
+            request = await chosen_server(ui.name, FREE_ACCESS, home=True)
         if request is requests.Errand.QUIT:
             return 0
         if request is requests.Errand.GO_HOME:
             continue
-        if request is requests.Errand.LEARN and (
-            await taught(ui.name, ascii_wanted=arguments.ascii) is not LessonExit.PLAY
-        ):
+        if request is requests.Errand.LEARN and (await run_lessons(ui.name, practice) is not LessonExit.PLAY):
             ui = replace(ui, notice=None)
             continue
         from client.ui.game import report
@@ -114,14 +112,9 @@ def _with_left(ui: Ui, game: KeptGame | None) -> Ui:
     if game is None:
         away = replace(start, chosen=StartLine.PLAY) if start.chosen is StartLine.CONTINUE else start
         return replace(ui, page=replace(away, left=None))
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(game.left_at))
+    when = local_time(game.left_at)
     chosen = StartLine.CONTINUE if start.left is None else start.chosen
     return replace(ui, page=replace(start, left=LeftGame(game.players, when), chosen=chosen))
-
-
-async def taught(name: str, *, ascii_wanted: bool) -> LessonExit | None:
-    """Give the lessons; return how the pupil left them, or None if they failed, which has been reported."""
-    return await run_lessons(name, practice, ascii_wanted=ascii_wanted)
 
 
 def practice(record: str) -> Game:

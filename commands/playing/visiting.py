@@ -33,7 +33,6 @@ def options_of(
     return Options(
         url,
         name,
-        ascii=arguments.ascii,
         suggest=suggested,
         confirms=arguments.confirm,
         looking_back=_looking_back(keep),
@@ -76,7 +75,7 @@ async def gone_where(
 ) -> Visit:
     """Go where the start screen leads; return how that ended."""
     if request is requests.Errand.LOOK_BACK:
-        looking = look_back(records_folder(), _looking_back(), ascii_wanted=arguments.ascii)
+        looking = look_back(records_folder(), _looking_back())
         return Visit(home=await looking)
     name = preferences.name or default_name()
     options = options_of("", name, arguments)

@@ -94,11 +94,11 @@ class Course(Session):
             self.show(after)
 
 
-async def run(name: str, replayed: Replayed, *, ascii_wanted: bool = False) -> LessonExit | None:
+async def run(name: str, replayed: Replayed) -> LessonExit | None:
     """Give the lessons; return how the pupil left them, or None if they failed, which has been reported."""
     try:
-        course = Course(name, replayed, own_device().glyphs(ascii_wanted=ascii_wanted))
-        await Program(course, ascii_wanted=ascii_wanted).run()
+        course = Course(name, replayed, own_device().glyphs())
+        await Program(course).run()
     except Exception as error:  # noqa: BLE001 - people are owed one sentence, whatever it is
         sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
         return None

@@ -9,8 +9,8 @@ from typing import Final
 from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
 
-from client.player.terminal import Calling, Colouring, chosen_calling, chosen_colouring, plain_chosen
-from client.ui.texts.glyphs import GlyphSet, glyphs_for, glyphs_to_read
+from client.player.terminal import Calling, Colouring, chosen_calling, chosen_display, plain_chosen
+from client.ui.texts.glyphs import ASCII, GlyphSet, glyphs_for, glyphs_to_read
 
 PLAIN_LOCALES: Final = frozenset({"C", "POSIX"})  # in which text is ASCII
 
@@ -36,7 +36,7 @@ class Remote:
 class Device:
     """A terminal, described by `environment`; without `remote`, it is this program's own.
 
-    With `plain`, it shows lines of text, and no screen.
+    With `plain`, it shows lines of text, and no screen; with `ascii`, no other characters.
     """
 
     environment: Mapping[str, str]
@@ -45,11 +45,12 @@ class Device:
     calling: Calling
     remote: Remote | None = None
     plain: bool = False
+    ascii: bool = False
 
-    def glyphs(self, *, ascii_wanted: bool) -> GlyphSet:
+    def glyphs(self) -> GlyphSet:
         if self.plain:
             return glyphs_to_read()
-        return glyphs_for(self.encoding, self.environment.get("TERM", ""), ascii_wanted=ascii_wanted)
+        return ASCII if self.ascii else glyphs_for(self.encoding, self.environment.get("TERM", ""))
 
 
 def locale_of(environment: Mapping[str, str]) -> str:
@@ -66,7 +67,8 @@ def own_device() -> Device:
     return Device(
         os.environ,
         encoding,
-        chosen_colouring().resolved(os.environ),
+        chosen_display().colouring.resolved(os.environ),
         chosen_calling().resolved(os.environ),
         plain=plain_chosen(os.environ),
+        ascii=chosen_display().ascii,
     )

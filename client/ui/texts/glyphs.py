@@ -51,9 +51,9 @@ def speaks_unicode(encoding: str) -> bool:
     return encoding.lower().replace("-", "").startswith("utf")
 
 
-def glyphs_for(encoding: str, term: str, *, ascii_wanted: bool) -> GlyphSet:
+def glyphs_for(encoding: str, term: str) -> GlyphSet:
     """Return the glyphs that a terminal can show; the Linux console lacks heavy lines."""
-    return UNICODE if speaks_unicode(encoding) and term != "linux" and not ascii_wanted else ASCII
+    return UNICODE if speaks_unicode(encoding) and term != "linux" else ASCII
 
 
 def glyphs_to_read() -> GlyphSet:

@@ -8,9 +8,9 @@ import pytest
 from client.player.preferences import Preferences, name_of_player, preferences_file, remember
 from client.player.terminal import (
     Calling,
-    CallingOptions,
+    DisplayOptions,
     Notices,
-    choose_calling,
+    choose_display,
     chosen_calling,
     prefer_calling,
 )
@@ -19,7 +19,7 @@ from client.player.terminal import (
 @pytest.fixture
 def _as_before() -> Iterator[None]:
     yield
-    choose_calling(CallingOptions())
+    choose_display(DisplayOptions())
     prefer_calling(Calling())
 
 
@@ -29,9 +29,9 @@ def test_the_command_line_counts_more_than_preferences() -> None:
     assert chosen_calling() == Calling()
     prefer_calling(Calling(bell=False, notices=Notices.OSC9))
     assert chosen_calling() == Calling(bell=False, notices=Notices.OSC9)
-    choose_calling(CallingOptions(bell=True, title=False))
+    choose_display(DisplayOptions(bell=True, title=False))
     assert chosen_calling() == Calling(title=False, notices=Notices.OSC9)
-    choose_calling(CallingOptions(notices=Notices.NONE))
+    choose_display(DisplayOptions(notices=Notices.NONE))
     assert chosen_calling() == Calling(bell=False, notices=Notices.NONE)
 
 

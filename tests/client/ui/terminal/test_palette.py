@@ -220,9 +220,7 @@ def test_every_sign_of_the_board_has_its_style(colours: Colours, theme: Theme) -
         assert not any(each.color or each.bgcolor for each in attributes.values())
 
 
-_SHOWS_ASCII = (
-    "from client.ui.terminal.device import own_device; print(own_device().glyphs(ascii_wanted=False).ascii)"
-)
+_SHOWS_ASCII = "from client.ui.terminal.device import own_device; print(own_device().glyphs().ascii)"
 
 
 @pytest.mark.parametrize(
