@@ -46,7 +46,7 @@ ReplayMeaning: TypeAlias = Go | See | Read | Misread
 PAGES: Final = ("help", "rules", "quit")
 _ANSWERS: Final = {"yes": True, "no": False}
 _LOBBY_WORDS: Final = ("join", "watch", "open", "say", "name ", "refresh", *PAGES)
-_TABLE_WORDS: Final = ("say", "leave", "undo", *PAGES)
+_TABLE_WORDS: Final = ("say", "leave", *PAGES)
 _REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eyes all", "eyes none")
 
 
@@ -294,7 +294,7 @@ def _lines(model: TableModel, text: str, online: Iterable[str]) -> Iterator[str]
             yield from ("again", "review", "save", "picture")
         voted_on = [] if model.state is None else [each for each in model.state.seats if each.votes_needed]
         yield from (f"vote {answer} {each.name}" for each in voted_on for answer in _ANSWERS)
-        yield from (*_TABLE_WORDS, *table_commands.lines(model), *table_commands.mute_lines(model))
+        yield from ("undo", *_TABLE_WORDS, *table_commands.lines(model), *table_commands.mute_lines(model))
 
 
 def _spellings(piece: Piece, own: str) -> tuple[str, ...]:
