@@ -28,18 +28,12 @@ class Lay(Struct, frozen=True):
     """Lay the tile, anywhere."""
 
 
-class PlaceAny(Struct, frozen=True):
-    """Place any piece, or with `wolf` any piece that bears it."""
+class PlaceOne(Struct, frozen=True):
+    """Place a piece: of this kind and on this field, if that matters; with `wolf`, one that bears it."""
 
+    kind: Kind | None = None
     wolf: bool = False
-
-
-class PlaceSoldier(Struct, frozen=True):
-    """Place a soldier anywhere."""
-
-
-class PlaceOn(Struct, frozen=True):
-    field: Field
+    field: Field | None = None
 
 
 class Earn(Struct, frozen=True):
@@ -70,7 +64,7 @@ class Walk(Struct, frozen=True):
     influence: bool = True
 
 
-Goal: TypeAlias = Read | PointTo | Lay | PlaceAny | PlaceSoldier | PlaceOn | Earn | Catch | BeRefused | Walk
+Goal: TypeAlias = Read | PointTo | Lay | PlaceOne | Earn | Catch | BeRefused | Walk
 
 
 def arrived(goal: Goal, table: Screen, view: View) -> bool:
@@ -91,12 +85,9 @@ def fulfilled(goal: Goal, command: Command, model: TableModel) -> bool:
     match goal, command:
         case Lay(), LayTile():
             return True
-        case PlaceAny(wolf), Place(piece=piece):
-            return piece.wolf or not wolf
-        case PlaceSoldier(), Place(piece=piece):
-            return piece.kind is Kind.SOLDIER
-        case PlaceOn(field), Place():
-            return command.field == field
+        case PlaceOne(kind, wolf, field), Place(piece=piece):
+            right = kind in {None, piece.kind} and field in {None, command.field}
+            return right and (piece.wolf or not wolf)
         case Earn(kind, least), Place(piece=piece, field=field) if piece.kind is kind:
             gives = influence_of(model, field)
             return gives is not None and gives.amount >= least

@@ -26,6 +26,7 @@ from client.ui.state import Notice, Outcome, Pane, Screen, Ui, those, with_game
 from client.ui.texts.games import amounts, describe_influence, describe_soldier
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from client.ui.texts.tables import names_at
+from engine.board import Field
 from engine.errors import IllegalCommand
 from engine.events import Command, Event, Influence, Place
 from engine.legal import Legal
@@ -266,13 +267,9 @@ def judged(ui: Ui, model: TableModel, glyphs: GlyphSet) -> Ui:
     goal = PAGES[lesson.number].goal
     if not goals.arrived(goal, lesson.table, view):
         return ui
-    return _done(ui, lesson, glyphs, _foreseen(goal, model))
-
-
-def _foreseen(goal: goals.Goal, model: TableModel) -> str:
-    """Return what the soldier pointed at would do if its hill were scored now; empty if there is none."""
-    act = goals.act_of(model, goal.field) if isinstance(goal, goals.PointTo) else None
-    return "" if act is None else describe_soldier(act, names_at(model))
+    return _done(
+        ui, lesson, glyphs, _effect(goal, goal.field, model) if isinstance(goal, goals.PointTo) else ""
+    )
 
 
 def after_move(ui: Ui, command: Command, model: TableModel, glyphs: GlyphSet) -> Ui | None:
@@ -287,17 +284,12 @@ def after_move(ui: Ui, command: Command, model: TableModel, glyphs: GlyphSet) ->
         over = model.view is not None and model.view.phase is Phase.OVER
         placed = replace(lesson.table, last=command.field, piece=None)
         lesson = replace(lesson, table=Scoring() if over else placed)
-    ui, names, told = replace(ui, busy=False), names_at(model), ""
-    match goal, command:
-        case goals.Earn(), Place(field=field):
-            if (influence := goals.influence_of(model, field)) is not None:
-                lesson, told = replace(lesson, influence=influence), describe_influence(influence, names)
-        case goals.Catch(), Place(field=field):
-            if (act := goals.act_of(model, field)) is not None:
-                told = describe_soldier(act, names)
-        case _:
-            pass
-    return _done(ui, lesson, glyphs, told)
+    told = ""
+    if isinstance(command, Place):
+        told = _effect(goal, command.field, model)
+        if isinstance(goal, goals.Earn):
+            lesson = replace(lesson, influence=goals.influence_of(model, command.field))
+    return _done(replace(ui, busy=False), lesson, glyphs, told)
 
 
 def strayed(ui: Ui, command: Command, model: TableModel) -> Ui:
@@ -307,17 +299,17 @@ def strayed(ui: Ui, command: Command, model: TableModel) -> Ui:
     """
     told = _("The rules allow that, but this page asks for something else. Your move was taken back.")
     if isinstance(command, Place) and isinstance(lesson := ui.page, Lesson):
-        found = _effect(PAGES[lesson.number].goal, command, model)
+        found = _effect(PAGES[lesson.number].goal, command.field, model)
         told = f"{found} {told}" if found else told
     return replace(ui, busy=False, notice=Notice(told))
 
 
-def _effect(goal: goals.Goal, command: Place, model: TableModel) -> str:
-    """Return what the piece placed would give or do, if that is what the page asks for."""
+def _effect(goal: goals.Goal, field: Field, model: TableModel) -> str:
+    """Return what the piece on a field gives or does, if that is what the page is about."""
     names = names_at(model)
-    if isinstance(goal, goals.Earn) and (influence := goals.influence_of(model, command.field)) is not None:
+    if isinstance(goal, goals.Earn) and (influence := goals.influence_of(model, field)) is not None:
         return describe_influence(influence, names)
-    if isinstance(goal, goals.Catch) and (act := goals.act_of(model, command.field)) is not None:
+    if isinstance(goal, goals.Catch | goals.PointTo) and (act := goals.act_of(model, field)) is not None:
         return describe_soldier(act, names)
     return ""
 
@@ -345,11 +337,7 @@ def _done(ui: Ui, lesson: Lesson, glyphs: GlyphSet, told: str = "") -> Ui:
 
 
 def _filled(text: str, goal: goals.Goal, glyphs: GlyphSet) -> str:
-    match goal:
-        case goals.PointTo(field) | goals.PlaceOn(field) | goals.BeRefused(field=field):
-            pass
-        case _:
-            field = None
+    field = goal.field if isinstance(goal, goals.PointTo | goals.PlaceOne | goals.BeRefused) else None
     least = goal.least if isinstance(goal, goals.Earn | goals.Catch) else ""
     return _(text).format(field=field or "", least=least, spring=glyphs.spring, arrow=glyphs.arrow)
 

@@ -129,7 +129,7 @@ PAGES: Final = (
         ),
         N_("Press 1 for a merchant, go to an empty field with the arrow keys, and place it with Enter."),
         _turn(1),
-        goals.PlaceAny(),
+        goals.PlaceOne(),
         N_(
             "Placed. S are Livia's Sabines, L Marco's Latins; they play next. The next page shows a later"
             " moment of an example game, where your piece may be on another field."
@@ -236,7 +236,7 @@ PAGES: Final = (
         ),
         N_("Place a piece with the wolf: press 2 or 4 to pick one."),
         _turn(5),
-        goals.PlaceAny(wolf=True),
+        goals.PlaceOne(wolf=True),
         N_("You see what it is. Turn the page to see what Livia sees."),
         Shown.HAND,
     ),
@@ -297,7 +297,7 @@ PAGES: Final = (
         ),
         N_("Place the soldier where you like: press 5 to pick it."),
         _turn(8),
-        goals.PlaceSoldier(),
+        goals.PlaceOne(Kind.SOLDIER),
         N_("Placed. Four turns are left, and they are for merchants and farmers alone."),
         Shown.HAND,
     ),
@@ -311,7 +311,7 @@ PAGES: Final = (
         ),
         N_("Place your last piece on {field}."),
         MOVES - 1,
-        goals.PlaceOn(Field("A6")),
+        goals.PlaceOne(field=Field("A6")),
         N_("Every hand is empty. On the next page the scoring begins."),
         Shown.HAND,
     ),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from client.ui.keys import Hold, PointAt
 from client.ui.lessons.course import Course
-from client.ui.lessons.goals import BeRefused, PlaceAny, PointTo, Read, Walk, fulfilled
+from client.ui.lessons.goals import BeRefused, PlaceOne, PointTo, Read, Walk, fulfilled
 from client.ui.lessons.lesson import Lesson, seen
 from client.ui.lessons.pages import PAGES, PUPIL, LessonPage, record_at
 from client.ui.screens.screen import drawn
@@ -48,7 +48,7 @@ def solutions(page: LessonPage) -> Iterator[Command]:
     """Yield the legal moves that do what the page asks."""
     start = game_of(page)
     for command in start.legal_commands():
-        if isinstance(command, Place) and command.piece.wolf and page.goal != PlaceAny(wolf=True):
+        if isinstance(command, Place) and command.piece.wolf and page.goal != PlaceOne(wolf=True):
             continue  # the same as without the wolf
         game = Game(start.events, RandomChance(random.Random(1)))
         game.apply(command)

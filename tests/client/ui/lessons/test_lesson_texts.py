@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from client.ui.lessons.goals import Catch, Earn, Lay, PlaceOn, PointTo, act_of
+from client.ui.lessons.goals import Catch, Earn, Lay, PlaceOne, PointTo, act_of
 from client.ui.lessons.lesson import seen
 from client.ui.lessons.pages import MOVES, NAMES, PAGES, PUPIL, LessonPage
 from engine.board import Field, has_spring
@@ -113,7 +113,8 @@ def test_the_pages_about_hands_agree_with_the_engine() -> None:
     do_exercise(course, page_titled("No soldier at the end"))
     assert "Place a soldier now" in " ".join(shown(course).split())
     goal = page_titled("The last piece").goal
-    assert isinstance(goal, PlaceOn)
+    assert isinstance(goal, PlaceOne)
+    assert goal.field is not None
     game = game_of(page_titled("The last piece"))
     assert game.view.hands[PUPIL] == {Piece("Ef"): 1}
     assert game.view.remaining == [1, 0, 0]
