@@ -207,7 +207,7 @@ def choices(page: MenuPage, model: TableModel, levels: Sequence[str], talk: Talk
         case MenuPage.REMOVE:
             return _of_seats(state, removable(model, state), partial(messages.Remove, NEW))
         case MenuPage.HAND_OVER:
-            return _of_seats(state, _others(model, state), partial(messages.HandOver, NEW))
+            return _of_seats(state, _heirs(model, state), partial(messages.HandOver, NEW))
         case MenuPage.SUBSTITUTE:
             return _of_seats(state, to_be_substituted(model, state), partial(messages.SubstituteNow, NEW))
         case MenuPage.SPECTATORS:
@@ -272,7 +272,7 @@ def _main(model: TableModel, state: messages.TableState, levels: Sequence[str]) 
         yield Choice(words, MenuPage.REMOVE)
     if state.watching:
         yield Choice(_("remove a spectator"), MenuPage.SPECTATORS)
-    if _others(model, state):
+    if _heirs(model, state):
         yield Choice(_(HAND_OVER), MenuPage.HAND_OVER)
     if running:
         yield Choice(_(END), MenuPage.END)
@@ -312,13 +312,17 @@ def _peoples(model: TableModel, state: messages.TableState) -> Iterator[Choice]:
     yield Choice(_("whichever is left"), messages.ChoosePeople(NEW, None))
 
 
+def _others(
+    model: TableModel, state: messages.TableState, fits: Callable[[messages.SeatSummary], bool]
+) -> list[int]:
+    """Return the seats of the other players who fit."""
+    seats = enumerate(state.seats)
+    return [seat for seat, each in seats if seat != model.seat and each.name is not None and fits(each)]
+
+
 def speakers(model: TableModel, state: messages.TableState) -> list[int]:
     """Return the seats of the other players who could say something: the server's bots never do."""
-    return [
-        seat
-        for seat, each in enumerate(state.seats)
-        if seat != model.seat and each.name is not None and each.level is None
-    ]
+    return _others(model, state, lambda each: each.level is None)
 
 
 def _mutes(model: TableModel, state: messages.TableState, talk: Talk) -> Iterator[Choice]:
@@ -349,27 +353,15 @@ def removable(model: TableModel, state: messages.TableState) -> list[int]:
     if state.stage == "over":
         return []
     gathering = state.stage == "gathering"
-    return [
-        seat
-        for seat, each in enumerate(state.seats)
-        if seat != model.seat and each.name is not None and not each.vacant and (gathering or not each.here)
-    ]
+    return _others(model, state, lambda each: not each.vacant and (gathering or not each.here))
 
 
 def to_be_substituted(model: TableModel, state: messages.TableState) -> list[int]:
-    return [
-        seat
-        for seat, each in enumerate(state.seats)
-        if seat != model.seat and each.name is not None and not each.here and not each.bot
-    ]
+    return _others(model, state, lambda each: not each.here and not each.bot)
 
 
-def _others(model: TableModel, state: messages.TableState) -> list[int]:
-    return [
-        seat
-        for seat, each in enumerate(state.seats)
-        if seat != model.seat and each.here and each.level is None
-    ]
+def _heirs(model: TableModel, state: messages.TableState) -> list[int]:
+    return _others(model, state, lambda each: each.here and each.level is None)
 
 
 def _of_seats(

@@ -277,14 +277,15 @@ def mute_lines(model: TableModel) -> Iterator[str]:
     yield from (f"{verb} {who}" for verb in ("mute", "unmute") for who in ("spectators", *names, *watching))
 
 
-def _seat(text: str, state: TableState) -> int | None:
+def seats_named(text: str, names: Iterable[str | None]) -> list[int]:
+    """Return the seats that a text means, by their numbers or by the names of their players."""
     wanted = text.casefold()
-    named = (
-        seat
-        for seat, each in enumerate(state.seats)
-        if wanted and wanted in {str(seat + 1), (each.name or "").casefold()}
-    )
-    return next(named, None)
+    seats = enumerate(names)
+    return [seat for seat, name in seats if wanted and wanted in {str(seat + 1), (name or "").casefold()}]
+
+
+def _seat(text: str, state: TableState) -> int | None:
+    return next(iter(seats_named(text, (each.name for each in state.seats))), None)
 
 
 def _spectator(text: str, state: TableState) -> int | None:

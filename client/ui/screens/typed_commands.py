@@ -14,6 +14,7 @@ from client.ui import requests
 from client.ui.requests import Misread, Request
 from client.ui.screens import table_commands
 from client.ui.screens.replay import Replay
+from client.ui.screens.table_commands import seats_named
 from client.ui.state import Mute
 from engine.board import FIELDS, ORIENTATIONS, OUTER_POSITIONS, Field
 from engine.components import DEALS
@@ -151,12 +152,9 @@ def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
     misread = Misread(hint.format(example="vote yes Bob"))
     if model.state is None or not answer or (agree := _ANSWERS.get(answer[0].lower())) is None:
         return misread
-    wanted = " ".join(answer[1:]).casefold()
-    voted_on = [
-        seat
-        for seat, summary in enumerate(model.state.seats)
-        if (summary.votes_needed and not wanted) or wanted in {str(seat + 1), (summary.name or "").casefold()}
-    ]
+    voted_on = seats_named(" ".join(answer[1:]), (each.name for each in model.state.seats))
+    if not answer[1:]:
+        voted_on = [seat for seat, each in enumerate(model.state.seats) if each.votes_needed]
     return Vote(NEW, voted_on[0], agree) if len(voted_on) == 1 else misread
 
 
@@ -196,26 +194,14 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
             return See(recording.all_eyes)
         case ["eyes", "none"]:
             return See(SPECTATOR)
-        case ["eyes", *_] if (seat := _seat(" ".join(words[1:]), replay)) is not None:
-            return See(eyes_of(seat))
+        case ["eyes", *_] if meant := seats_named(" ".join(words[1:]), recording.names):
+            return See(eyes_of(Seat(meant[0])))
         case ["eyes", *_]:
             return Misread(_("Type eyes and one of: {eyes}.").format(eyes=", ".join(("all", "none", *seats))))
         case ["go", *_]:
             form = _("Type go and a move from 0 to {last}, or start, scoring or end.")
             return Misread(form.format(last=recording.moves))
     return _no_command(text)
-
-
-def _seat(text: str, replay: Replay) -> Seat | None:
-    wanted = text.casefold()
-    return next(
-        (
-            Seat(seat)
-            for seat, name in enumerate(replay.recording.names)
-            if wanted in {str(seat + 1), name.casefold()}
-        ),
-        None,
-    )
 
 
 def _lay(numbers: list[str], model: TableModel) -> Meaning:
@@ -294,7 +280,7 @@ def _lines(model: TableModel, text: str, online: Iterable[str]) -> Iterator[str]
             yield from ("again", "review", "save", "picture")
         voted_on = [] if model.state is None else [each for each in model.state.seats if each.votes_needed]
         yield from (f"vote {answer} {each.name}" for each in voted_on for answer in _ANSWERS)
-        yield from ("undo", *_TABLE_WORDS, *table_commands.lines(model), *table_commands.mute_lines(model))
+        yield from (*_TABLE_WORDS, "undo", *table_commands.lines(model), *table_commands.mute_lines(model))
 
 
 def _spellings(piece: Piece, own: str) -> tuple[str, ...]:
