@@ -17,6 +17,7 @@ from engine.record import replayed
 from protocol.codes import Code
 from protocol.messages import (
     AddShare,
+    Arrange,
     ChangeSetting,
     ClientMessage,
     Done,
@@ -341,7 +342,7 @@ async def test_a_start_that_everybody_has_left_is_void() -> None:
 
 
 async def test_another_game_is_drawn_anew() -> None:
-    """If somebody takes a bot's seat meanwhile, no share that was shown counts: all are called again."""
+    """If seats change, even the host's, no share shown before counts, and all are called again."""
     async with (
         running(Config(brains={"random": at_random})) as server,
         sharers(server.port, 3, bots=1) as seated,
@@ -354,6 +355,7 @@ async def test_another_game_is_drawn_anew() -> None:
         await host.done(seated[0].showing(first))
         seated[0].share = NEXT
         await late.ask(JoinTable(late.next_id(), host.code, "Late", 2, pledge=pledge_of(SHARES[4])))
+        await host.done(Arrange(host.next_id(), (1, 0, 2)))
         await host.done(ChangeSetting(host.next_id(), Title("Friday")))  # which draws nothing
         await seated[1].called()
         await guest.done(SayReady(guest.next_id(), on=True))
@@ -363,6 +365,7 @@ async def test_another_game_is_drawn_anew() -> None:
             await each.show()
         await begun(host, late)
         assert draws_of(late).commitment != first.commitment
+        assert (host.seat, guest.seat) == (1, 0)
         assert draws_of(host).shares == (NEXT, NEXT, SHARES[4])
         answers = [each for each in host.received if isinstance(each, Events) and each.id == start.id]
         assert len(answers) == 1
