@@ -158,6 +158,15 @@ async def test_results_for_programs() -> None:
         assert re.findall(r"`(\w+)`", row[1]) == keys
 
 
+async def test_the_same_seed_plays_the_same_game() -> None:
+    results = []
+    for seed in (7, 7, 8):
+        async with running(Config(seed=1)) as server:
+            chosen = options(server, seats=2, brains=("random",), random_layout=True, seed=seed)
+            results.append((await run_to_the_end(chosen))[1].splitlines()[-1])
+    assert results[0] == results[1] != results[2]
+
+
 async def test_bots_join_a_table() -> None:
     """Bots of several runs join one table under different names."""
     async with running(Config()) as server:
