@@ -106,11 +106,14 @@ def test_the_same_seed_and_number_lead_to_the_same_search(game: Game, seed: int)
 
 @pytest.mark.parametrize("players", DEALS)
 def test_a_search_makes_as_many_simulations_as_it_is_told(players: int) -> None:
-    """Neither more nor fewer, and most of them go on with a shortlisted move."""
-    search = Search(placing(players)[0], random.Random(1))
+    """Fewer only when the time is up; most of them go on with a shortlisted move."""
+    view, _ = placing(players)
+    search = Search(view, random.Random(1))
     visits = search.run(1030)
     assert search.simulations == 1030
     assert 500 < sum(visited.visits for visited in visits.values()) <= 930
+    hurried = SearchBrain(1030, 0.0).visits(view, 1)
+    assert 0 < sum(visited.visits for visited in hurried.values()) < 500
     assert all(0.0 <= visited.utility <= visited.visits for visited in visits.values())
 
 
