@@ -256,18 +256,26 @@ async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: boo
 
 
 async def test_a_restart_in_the_middle_changes_nothing(tmp_path: Path) -> None:
-    """The bots have their seats and go on; one whose level is gone plays on as the stand-in does."""
+    """Bots keep their seats and play on: those of levels no longer seated as before, others as the stand-in."""
+    asked: set[Seat] = set()
+
+    def as_before(view: View, legal: Legal, rng: random.Random) -> Command:
+        asked.add(legal.seat)
+        return at_random(view, legal, rng)
+
     async with served(tmp_path) as server, game(server.port, 3, bots={1: "random", 2: "greedy"}) as (host,):
         await host.done(host.random_move(random.Random(1)))
         while host.legal is None:
             await host.news()
         await host.socket.close()
         facts = table_facts(table_of(server, [host]).state)
-    async with served(tmp_path, brains={"random": at_random}) as server:
+    limits, former = Limits(stand_in_seconds=0), {"greedy": as_before}
+    async with running(Config(data=tmp_path, limits=limits, former_brains=former)) as server:
         assert table_facts(server.lobby.tables[host.code].state) == facts
         async with resumed(server.port, host) as (back,):
             await play_to_the_end([back])
             check_views(table_of(server, [back]), [back])
+    assert asked == {2}
 
 
 async def test_a_token_of_before_does_not_bring_back_a_table_where_a_bot_sits(tmp_path: Path) -> None:
