@@ -324,6 +324,15 @@ async def test_whoever_does_not_read_is_dropped_and_what_waits_is_bounded(tmp_pa
         await connected.wait_closed()
 
 
+async def test_keys_may_be_exchanged_again_at_any_time(tmp_path: Path) -> None:
+    async with house(tmp_path) as here, visiting(here.port, rekey_bytes=500) as guest:
+        await guest.until("A new table")
+        for _ in range(40):
+            guest.type("\x1b[B")
+        guest.type("o")
+        await guest.until("waiting for players")
+
+
 class _Broken(GuestBook):
     """A book that has a mistake in it for one guest."""
 

@@ -150,10 +150,10 @@ async def visiting(
     size: tuple[int, int] = (80, 24),
     environment: Mapping[str, str] | None = None,
     command: str | None = None,
-    local_addr: tuple[str, int] | None = None,
+    **options: Any,
 ) -> AsyncIterator[Visitor]:
     """Be a guest for the length of the context."""
-    connected = await connection(port, name, key, local_addr=local_addr)
+    connected = await connection(port, name, key, **options)
     try:
         process: asyncssh.SSHClientProcess[bytes] = await connected.create_process(
             command, term_type=term, term_size=size, env=environment or {}, encoding=None
