@@ -167,12 +167,13 @@ async def test_every_fragment_is_paid_for() -> None:
 
 
 async def test_ten_malformed_frames_end_the_connection() -> None:
-    """The tenth is refused like the nine before it, and ends that connection alone."""
+    """Each is refused, with its id if it could be read; the tenth ends that connection alone."""
     async with memory_server() as server, connected(server.port) as peer, connected(server.port) as other:
-        for _ in range(10):
-            await peer.socket.send(b"\xc1")
-        for _ in range(10):
-            assert isinstance(await peer.receive(), Refused)
+        for malformed in (b"\xc1", pack(t="ping", id=7, more=1)) * 5:
+            await peer.socket.send(malformed)
+        refusals = [await peer.receive() for _ in range(10)]
+        assert [getattr(each, "code", None) for each in refusals] == [Code.BAD_MESSAGE] * 10
+        assert [getattr(each, "id", 0) for each in refusals] == [None, 7] * 5
         assert await peer.closed() == (CloseCode.POLICY_VIOLATION, CloseReason.TOO_MANY_BAD_MESSAGES)
         await other.nothing_but_pong()
 
