@@ -91,6 +91,13 @@ async def test_handshakes_take_turns_address_by_address(certificate: Path, trust
                 await Peer(client).hello()
 
 
+async def test_connections_beyond_a_limit_are_cut_before_their_handshake(certificate: Path) -> None:
+    """All but the few that may learn why they are refused."""
+    async with serving(certificate, connections_per_address=1, hello_seconds=TIMEOUT * 5) as server:
+        with begun(server.port, 18, b"") as (*_, last):
+            assert await asyncio.to_thread(last.recv, 1) == b""
+
+
 @LOOPS
 @pytest.mark.parametrize("spoken", [0, 1, 2], ids=["hello", "handshake", "websocket"])
 def test_nothing_is_left_of_connections_that_were_reset(
