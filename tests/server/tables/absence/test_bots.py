@@ -256,7 +256,7 @@ async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: boo
 
 
 async def test_a_restart_in_the_middle_changes_nothing(tmp_path: Path) -> None:
-    """Bots keep their seats and play on: those of levels no longer seated as before, others as the stand-in."""
+    """Bots keep their seats; those of levels that are no longer seated play as before or as the stand-in."""
     asked: set[Seat] = set()
 
     def as_before(view: View, legal: Legal, rng: random.Random) -> Command:
