@@ -54,6 +54,11 @@ class Recording:
         return self.end - self.over
 
     @property
+    def last_turn(self) -> int:
+        """Return the last stop at which it is somebody's turn."""
+        return self.moves - self.over
+
+    @property
     def seats(self) -> range:
         return range(len(self.names))
 

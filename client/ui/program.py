@@ -18,7 +18,7 @@ from client.ui.screens import replay
 from client.ui.screens.dispatch import TICK_SECONDS
 from client.ui.screens.screen import drawn
 from client.ui.session import Services, Session
-from client.ui.state import Notice, Ui
+from client.ui.state import Capabilities, Notice, Ui
 from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.shell import Shell, describe_failure
 from engine.view import Eyes
@@ -134,14 +134,15 @@ async def run(
     *,
     analyse: Analyse | None = None,
     analysed: bool = False,
+    plays_on: bool = False,
     device: Device | None = None,
-) -> int:
-    """Show the record from `stop` on until the player quits; return the exit code.
+) -> Request | None:
+    """Show the record from `stop` on until the player quits or asks for something else, which is returned.
 
-    `analyse` analyses it on request, or immediately if `analysed`. Failures on a `device` other than this
-    program's own terminal are raised.
+    Return None after a failure, which has been reported; on a `device` other than this program's own terminal
+    it is raised. `analyse` analyses the game on request, or immediately if `analysed`.
     """
-    session = Replaying(recording, stop, eyes, analyse, analysed=analysed)
+    session = Replaying(recording, stop, eyes, analyse, analysed=analysed, plays_on=plays_on)
     try:
         await Program(session, device).run()
     except Exception as error:
@@ -149,17 +150,26 @@ async def run(
             raise
         # People are owed one sentence, whatever it is.
         sys.stderr.write(f"palatinus: {describe_failure(error)}\n")
-        return 1
-    return 0
+        return None
+    return session.request
 
 
 class Replaying(Session):
     """A record, with the table as it was at the stop that is shown; whatever else is asked for ends it."""
 
     def __init__(
-        self, recording: Recording, stop: int, eyes: Eyes, analyse: Analyse | None, *, analysed: bool
+        self,
+        recording: Recording,
+        stop: int,
+        eyes: Eyes,
+        analyse: Analyse | None,
+        *,
+        analysed: bool,
+        plays_on: bool = False,
     ) -> None:
         ui = replay.open_record(recording, stop, eyes, can_analyse=analyse is not None)
+        ui = replace(ui, capabilities=Capabilities(plays_on=plays_on))
+        self.request: Request = Errand.QUIT
         super().__init__(ui, replay.seen_in(ui))
         self._recording, self._analyse, self._analysed = recording, analyse, analysed
         self._work: asyncio.Task[None] | None = None
@@ -182,6 +192,7 @@ class Replaying(Session):
                 self._stop()
                 self.show(replay.stopped(self.ui))
             case _:
+                self.request = request
                 self._stop()
                 self.end()
 

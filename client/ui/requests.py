@@ -88,6 +88,14 @@ class ShowGame(_Request, frozen=True):
     analysed: bool = False
 
 
+class PlayOn(_Request, frozen=True):
+    """Play the past game in `file` on in this seat, from the moment after this move."""
+
+    move: int
+    seat: Seat
+    file: str = ""
+
+
 class SaveGame(_Request, frozen=True):
     """Copy the record of the finished game in this file, or draw a picture of it."""
 

@@ -265,17 +265,19 @@ class Capabilities:
 
     `private` if nobody else plays there, so that there is no lobby to go back to; `levels` are those of the
     bots that the server seats, the best last; `hints` if it can suggest moves; `takes_back` if the player's
-    moves can be taken back; `looks_back` if it shows finished games, `lists_games` if the lobby leads to a
-    list of these, `analyses` if it judges them, `saves` if it writes them to files, too; `lobby` if people
-    can talk in the server's lobby; `home` if there is a start screen to go back to; `addresses` are those
-    that others join with, `other_ways` what they type or open instead, or `way_in` is the command that they
-    type, and `found_as` is the name under which they find the server, empty if they do not.
+    moves can be taken back, and `plays_on` if past games can be played on; `looks_back` if it shows finished
+    games, `lists_games` if the lobby leads to a list of these, `analyses` if it judges them, `saves` if it
+    writes them to files, too; `lobby` if people can talk in the server's lobby; `home` if there is a start
+    screen to go back to; `addresses` are those that others join with, `other_ways` what they type or open
+    instead, or `way_in` is the command that they type, and `found_as` is the name under which they find the
+    server, empty if they do not.
     """
 
     private: bool = False
     levels: tuple[str, ...] = ()
     hints: bool = False
     takes_back: bool = False
+    plays_on: bool = False
     looks_back: bool = False
     lists_games: bool = False
     analyses: bool = False

@@ -40,7 +40,8 @@ def _replay(arguments: argparse.Namespace) -> int:
     stop, eyes = _stop(arguments.at, recording, default=0), _eyes(arguments.eyes, recording)
     need_terminal()
     prefer_as_remembered()
-    return asyncio.run(run(recording, stop, eyes, analyse=analyse))
+    shown = asyncio.run(run(recording, stop, eyes, analyse=analyse))
+    return 1 if shown is None else 0
 
 
 def add_export(export: argparse.ArgumentParser) -> None:

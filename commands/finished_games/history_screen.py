@@ -3,11 +3,14 @@
 import asyncio
 from pathlib import Path
 
+from msgspec import structs
+
 from client.language import _
 from client.ui import requests
 from client.ui.export.moment import as_svg, not_saved, saved, saved_as
 from client.ui.program import choose
 from client.ui.program import run as run_replay
+from client.ui.requests import Request
 from client.ui.screens.history import History
 from client.ui.state import Capabilities, Notice, Ui
 from client.ui.terminal.device import Device
@@ -16,8 +19,11 @@ from commands.finished_games.records import past_games
 from engine.errors import DamagedRecord
 
 
-async def look_back(folder: Path, looking_back: LookingBack, device: Device | None = None) -> bool:
-    """Show the finished games whose records are in `folder`; return False if the player quits."""
+async def look_back(folder: Path, looking_back: LookingBack, device: Device | None = None) -> Request:
+    """Show the finished games whose records are in `folder`; return what the player chooses otherwise.
+
+    That is to quit, to go home, or on this computer to play a game on.
+    """
     capabilities = Capabilities(
         analyses=looking_back.analyse is not None, saves=looking_back.folder is not None
     )
@@ -32,7 +38,7 @@ async def look_back(folder: Path, looking_back: LookingBack, device: Device | No
         ui = Ui("", capabilities=capabilities, page=page, notice=notice)
         ui, request = await choose(ui, device)
         if request in {requests.Errand.QUIT, requests.Errand.GO_HOME}:
-            return request is requests.Errand.GO_HOME
+            return request
         if isinstance(ui.page, History):
             chosen = ui.page.chosen
         notice = None
@@ -40,14 +46,17 @@ async def look_back(folder: Path, looking_back: LookingBack, device: Device | No
             match request:
                 case requests.ShowGame(file, analysed):
                     recording = looking_back.read_record(_text_of(folder / file))
-                    await run_replay(
+                    wanted = await run_replay(
                         recording,
                         0,
                         recording.all_eyes,
                         analyse=looking_back.analyse,
                         analysed=analysed,
+                        plays_on=device is None,
                         device=device,
                     )
+                    if isinstance(wanted, requests.PlayOn):
+                        return structs.replace(wanted, file=file)
                 case requests.SaveGame(file, picture) if looking_back.folder is not None:
                     text, path = _text_of(folder / file), looking_back.folder / f"palatinus-{file}"
                     if picture:

@@ -20,6 +20,7 @@ from client.player.terminal import Calling, Colouring
 from client.tables.table import Suggestion
 from client.typed_text import fault_of
 from client.ui.game import visit
+from client.ui.requests import Errand
 from client.ui.state import Capabilities
 from client.ui.terminal.shell import describe_failure
 from client.ui.visit import LookingBack, Options, Visit, at_table
@@ -330,7 +331,7 @@ class Door:
         while True:
             visited = await visit(options)
             if visited.looks_back:
-                if not await look_back(seats.games, looking_back, options.device):
+                if await look_back(seats.games, looking_back, options.device) is Errand.QUIT:
                     return Visit()
                 options = replace(options, name=visited.name, first=None)
                 continue

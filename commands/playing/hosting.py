@@ -27,6 +27,7 @@ from commands.guests.process import DoorProcess
 from commands.levels import with_bots
 from commands.parsing import WrongUse, describe_host_error
 from commands.playing.kept_games import KeptGame, continued, new_game, take_back
+from commands.playing.played_on import PlayedOn, fill
 from discovery.interfaces import switched_off
 from discovery.names import default_name
 from server.admin.endpoint import SOCKET_NAME
@@ -51,6 +52,21 @@ async def against_bots(options: Options, brains: tuple[str, ...], opening: Open,
                 reason = _reason(error)
     there = replace(there, news=(_("This game cannot be kept for later ({reason}).").format(reason=reason),))
     return await _against_bots(there, brains, config, opening.players - 1)
+
+
+async def playing_on(
+    options: Options, played: PlayedOn, brains: tuple[str, ...], config: Config, *, redraw: bool = True
+) -> Visit:
+    """Play a recorded game on against bots; with `redraw` the others' wolves are what they may be."""
+    try:
+        with new_game(brains, len(played.recording.names)) as new:
+            game = fill(new, played, options.name, redraw=redraw)
+            return await _at_game(replace(options, first=at_table(game.table)), game, config)
+    except OSError as error:
+        reason = describe_reason(error)
+    except JournalError as error:
+        reason = _reason(error)
+    return Visit(1, _("The game cannot be played on ({reason}).").format(reason=reason))
 
 
 async def going_on(options: Options, game: KeptGame, config: Config) -> Visit:

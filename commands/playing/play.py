@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from client.bots.brains import NoSuchBrain, brain_named
-from client.language import _
+from client.language import _, listed
 from client.levels import FOR_BEGINNERS, LEVELS
 from client.player import preferences
 from client.player.terminal import plain_chosen
@@ -23,13 +23,14 @@ from client.ui.texts.pieces import people_named
 from client.ui.visit import Options, Visit
 from commands.arguments import positive, whole_number
 from commands.display_options import add_display_options
-from commands.finished_games.records import kept_here
+from commands.finished_games.records import file_of, kept_here, recording_in
 from commands.parsing import WrongUse, describe_host_error, need_terminal, wrong_use
-from commands.playing.hosting import against_bots, going_on
+from commands.playing.hosting import against_bots, going_on, playing_on
 from commands.playing.kept_games import kept_games
+from commands.playing.played_on import PlayedOn
 from commands.playing.start_screen import at_home, log_for_later
 from commands.playing.visiting import options_of
-from engine.pieces import People
+from engine.pieces import People, Seat
 from server.config import Config
 from server.errors import StartError
 
@@ -45,6 +46,14 @@ def add_play(play: argparse.ArgumentParser) -> None:
 def add_game(play: argparse.ArgumentParser) -> None:
     meaning = _("continue the game you left most recently")
     play.add_argument("--continue", dest="go_on", action="store_true", help=meaning)
+    meaning = _("play a game of palatinus history, or a record, on from a move, against bots")
+    play.add_argument("--from", dest="game", metavar="GAME", help=meaning)
+    meaning = _("with --from: the last move that counts; 0 is the start of the game")
+    play.add_argument("--at", type=whole_number, metavar="MOVE", default=0, help=meaning)
+    meaning = _("with --from: your seat, by number or name (default: the one on turn)")
+    play.add_argument("--seat", help=meaning)
+    meaning = _("with --from: the others' wolves are as recorded, not what you may think them")
+    play.add_argument("--as-recorded", action="store_true", help=meaning)
     meaning = _("number of players, you included (default: 3)")
     play.add_argument("--players", type=positive, choices=range(2, 6), default=3, help=meaning)
     text = _("how well the bots play: {levels}, or see palatinus bot --help (default: {usual})")
@@ -69,7 +78,10 @@ def play_here(arguments: argparse.Namespace) -> int:
     need_terminal()
     preferences.prefer_as_remembered()
     try:
-        game, chosen = _continued(arguments) if arguments.go_on else _new(arguments)
+        if arguments.game is not None:
+            game, chosen = _played_on(arguments)
+        else:
+            game, chosen = _continued(arguments) if arguments.go_on else _new(arguments)
     except (NoSuchBrain, BadText) as error:
         return wrong_use(str(error))
     with log_for_later():
@@ -97,9 +109,7 @@ def _new(arguments: argparse.Namespace) -> _Game:
 
     Raises NoSuchBrain, BadText or WrongUse.
     """
-    brains = tuple(arguments.brain.split(","))
-    for brain in brains:
-        brain_named(brain)
+    brains = _brains(arguments)
     starting = seat_to_start(arguments.starts, arguments.players)
     opening = Open(arguments.players, arguments.random_layout, starting)
     chosen = {"players": arguments.players, "random_layout": arguments.random_layout, "brain": brains[0]}
@@ -110,6 +120,39 @@ def _new(arguments: argparse.Namespace) -> _Game:
             raise WrongUse(hint.format(text=arguments.people, peoples=", ".join(People)))
         opening = msgspec.structs.replace(opening, people=people)
     return against_bots(_options(arguments), brains, opening, _config(arguments)), chosen
+
+
+def _played_on(arguments: argparse.Namespace) -> _Game:
+    """Return a recorded game from one of its moves on, and what the start screen remembers of it.
+
+    Raises NoSuchBrain or WrongUse.
+    """
+    brains = _brains(arguments)
+    recording, stop = recording_in(file_of(arguments)), arguments.at
+    if stop > recording.last_turn:
+        hint = _("there is nothing to play after move {number}. Choose 0 to {last}")
+        raise WrongUse(hint.format(number=stop, last=recording.last_turn))
+    seat, wanted = recording.view(stop, recording.all_eyes).turn, (arguments.seat or "").casefold()
+    if wanted:
+        named = (
+            each for each in recording.seats if wanted in {str(each + 1), recording.names[each].casefold()}
+        )
+        if (seat := next(map(Seat, named), None)) is None:
+            hint = _("nobody is called {name} there: {names}")
+            raise WrongUse(hint.format(name=arguments.seat, names=listed(recording.names)))
+    assert seat is not None  # noqa: S101 - a game that is not over is somebody's turn
+    played = PlayedOn(recording, stop, seat)
+    redraw = not arguments.as_recorded
+    game = playing_on(_options(arguments), played, brains, _config(arguments), redraw=redraw)
+    return game, {"players": len(recording.names), "brain": brains[0]}
+
+
+def _brains(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the brains that the bots play with; raises NoSuchBrain."""
+    brains = tuple(arguments.brain.split(","))
+    for brain in brains:
+        brain_named(brain)
+    return brains
 
 
 def _continued(arguments: argparse.Namespace) -> _Game:

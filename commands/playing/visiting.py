@@ -20,10 +20,11 @@ from client.ui.game import visit
 from client.ui.state import Capabilities
 from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.history_screen import look_back
-from commands.finished_games.records import keep_record, kept_here, recording_of, records_folder
+from commands.finished_games.records import keep_record, kept_here, recording_in, recording_of, records_folder
 from commands.parsing import confirmed
-from commands.playing.hosting import against_bots, going_on, hosted
+from commands.playing.hosting import against_bots, going_on, hosted, playing_on
 from commands.playing.kept_games import KeptGame
+from commands.playing.played_on import PlayedOn
 
 
 def options_of(
@@ -75,8 +76,9 @@ async def gone_where(
 ) -> Visit:
     """Go where the start screen leads; return how that ended."""
     if request is requests.Errand.LOOK_BACK:
-        looking = look_back(records_folder(), _looking_back())
-        return Visit(home=await looking)
+        request = await look_back(records_folder(), _looking_back())
+        if not isinstance(request, requests.PlayOn):
+            return Visit(home=request is requests.Errand.GO_HOME)
     name = preferences.name or default_name()
     options = options_of("", name, arguments)
     config = replace(kept_here(), human_pace=preferences.human_pace)
@@ -86,6 +88,9 @@ async def gone_where(
         case requests.Errand.PLAY:
             opening = requests.Open(preferences.players, preferences.random_layout, people=preferences.people)
             game = against_bots(options, (preferences.brain,), opening, config)
+        case requests.PlayOn(move, seat, file):
+            recording = recording_in(str(records_folder() / file))
+            game = playing_on(options, PlayedOn(recording, move, seat), (preferences.brain,), config)
         case requests.Errand.CONTINUE if left is not None:
             game = going_on(options, left, config)
         case requests.Errand.HOST:

@@ -75,7 +75,7 @@ COMMANDS: Final = (
     ("mute Bob, spectators", N_("mute them; unmute: hear them again")),
     ("vote yes, vote no Bob", N_("whether a bot plays for an absent player")),
     *help_rows(host=False),
-    ("leave", N_("leave the table; a running game keeps your seat")),
+    ("leave, undo", N_("leave (a game keeps your seat); take a move back")),
     ("open 3, open 3 random", N_("open a table; with the tiles laid at random")),
     ("open 4 random vote:2m", N_("or wait, move-clock:60, game-clock:30m, bot:60s")),
     ("open 3 starts:2", N_("seat 2 starts; starts:me, or starts:random for a draw")),

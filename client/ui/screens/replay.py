@@ -62,6 +62,7 @@ _KEYS: Final = (
     *(Key((str(n),), Pick(n), N_("what the seat with that number saw")) for n in range(1, 6)),
     Key(("y",), Act.ANALYSE, N_("everybody's chances of winning, move by move"), N_("analyse")),
     Key(("d",), Act.DECIDING, N_("the next decisive move"), N_("decisive")),
+    Key(("b",), Act.PLAY_ON, N_("play on from here, against bots"), N_("play on")),
     Key(("a",), Act.ALL_EYES, N_("everything: all hands and all wolves")),
     Key(("w",), Act.NO_EYES, N_("as spectators saw it")),
     COMMAND,
@@ -101,6 +102,7 @@ class Replay(Screen):
         return those(
             (Act.ANALYSE, not self.wants_analysis),
             (Act.DECIDING, self.analysis is None or not self.analysis.deciding),
+            (Act.PLAY_ON, not ui.capabilities.plays_on or self.stop > self.recording.last_turn),
         )
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
@@ -109,6 +111,15 @@ class Replay(Screen):
                 return ui, None
             case Act.ANALYSE if self.wants_analysis:
                 return ui, requests.Errand.ANALYSE
+            case Act.PLAY_ON if not ui.capabilities.plays_on:
+                told = _("Games can be played on from the list of past games, on the start screen.")
+                return replace(ui, notice=Notice(told)), None
+            case Act.PLAY_ON if self.stop > self.recording.last_turn:
+                told = _("The game is over here. Go back to a move to play on from.")
+                return replace(ui, notice=Notice(told)), None
+            case Act.PLAY_ON:
+                seat = model.view.turn if model.seat is None else model.seat
+                return ui, None if seat is None else requests.PlayOn(self.stop, seat)
             case Act.LEAVE:
                 return ui, requests.Errand.STOP_ANALYSIS if self.judging else requests.Errand.QUIT
             case _:

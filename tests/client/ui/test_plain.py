@@ -29,13 +29,14 @@ from client.ui.state import Remark, Talk, Ui
 from client.ui.texts.glyphs import ASCII
 from client.ui.texts.tables import describe_ended
 from engine.board import FIELDS, OUTER_POSITIONS, TILES
-from engine.game import Game
+from engine.game import Game, GameOptions
 from engine.legal import LegalPlaces
 from engine.pieces import Piece, Seat
+from engine.record import recorded
 from protocol.absence import ByBot
 from protocol.messages import TableSummary
 from tests.client.ui.seen import after, at_scoring_step, model_of, over, placing, ui_of
-from tests.games import games
+from tests.games import games, played
 
 _WORD = re.compile(r"[ESLMA]\?\*|[ESLMA][mfs]\*?|\w+")
 
@@ -204,6 +205,20 @@ def test_a_move_against_bots_is_taken_back(tmp_path: Path) -> None:
     visit.until("position 1: NO TILE")
     assert [visit.until(r"draws tile (\w)")[1] for _player in range(2)] == drawn
     visit.type("quit", "yes")
+    assert visit.end() == 0
+
+
+def test_a_record_is_played_on_against_bots(tmp_path: Path) -> None:
+    record = tmp_path / "record.txt"
+    game = played(GameOptions(2, random_layout=True), 1, 8)
+    record.write_text(recorded(game.events, ["Bob", "Cosima"]), encoding="utf-8")
+    words = "--from", str(record), "--at", "7", "--seat", "cosima", "--name", "Ann"
+    visit = Visit(tmp_path, "play", "--plain", *words)
+    visit.type("wait", "moves")
+    visit.until("You are back in your seat, as Ann")
+    move = visit.until(r"You may place (\S+?),? .*on (\w\d)")
+    visit.type(f"{move[1]} {move[2]}", "wait", "quit", "yes")
+    visit.until("Bob places")
     assert visit.end() == 0
 
 

@@ -18,7 +18,7 @@ from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.replay import Replay, open_record, seen_in
 from client.ui.screens.scoring import last_step
 from client.ui.screens.screen import drawn
-from client.ui.state import Ui
+from client.ui.state import Capabilities, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.board import HILLS
 from engine.game import Game, GameOptions
@@ -26,7 +26,16 @@ from engine.pieces import Seat, Wolf
 from engine.record import names_in, replayed
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
-from tests.client.ui.seen import NAMES, assert_screen, line_of, playing_of, shown_step, text_of, typed
+from tests.client.ui.seen import (
+    NAMES,
+    assert_screen,
+    line_of,
+    notice_of,
+    playing_of,
+    shown_step,
+    text_of,
+    typed,
+)
 from tests.games import all_eyes, games, played
 
 RECORDS = Path(__file__).parents[3] / "engine" / "records"
@@ -164,6 +173,21 @@ def test_keys_change_the_eyes() -> None:
     assert after(ui, "2", "a") == ui
     assert after(ui, "4").notice is not None
     assert "seen by Bob" in screen_of(after(ui, "2"))
+
+
+def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
+    """As long as it is not over there, and only where it was chosen from the past games."""
+    recording = recording_from_file()
+    there = after(start(recording), *["right"] * 9)
+    assert "start screen" in notice_of(after(there, "b"))
+    there = replace(there, capabilities=Capabilities(plays_on=True))
+    turn = recording.view(9, recording.all_eyes).turn
+    assert turn is not None
+    assert pressed(there, "b", seen_in(there))[1] == requests.PlayOn(9, turn)
+    first = after(there, "1")
+    assert pressed(first, "b", seen_in(first))[1] == requests.PlayOn(9, Seat(0))
+    for keys in (("end",), ("end", "1")):
+        assert "over here" in notice_of(after(there, *keys, "b"))
 
 
 def test_hidden_kinds_are_nowhere_on_the_screen() -> None:
