@@ -120,15 +120,9 @@ def translated_facts(about: Mapping[str, object]) -> dict[str, str]:
     return {name: describe_reason(fact) if name == "reason" else str(fact) for name, fact in about.items()}
 
 
-def need_terminal(*, pages: bool = False) -> None:
-    """Raise WrongUse unless there is a terminal that can show the screen, or lines of text will do.
-
-    They do not where the player chooses on `pages`.
-    """
+def need_terminal() -> None:
+    """Raise WrongUse unless there is a terminal that can show the screen, or lines of text will do."""
     if plain_chosen(os.environ):
-        if pages:
-            words = "palatinus play, palatinus join ADDRESS, palatinus learn, palatinus replay FILE"
-            raise WrongUse(_("in lines of text, say what you want: {words}").format(words=words))
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise WrongUse(_("this needs a terminal; without one, use --plain"))

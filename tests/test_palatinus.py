@@ -184,13 +184,11 @@ def test_what_is_played_in_a_terminal_says_so_elsewhere(
 def test_a_terminal_that_shows_no_screen_gets_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not a screen of escape codes; a dumb one gets lines of text, but no page to choose on."""
+    """Not a screen of escape codes."""
     for stream in (sys.stdin, sys.stdout):
         monkeypatch.setattr(stream, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "unknown")
     assert "a terminal of the type unknown cannot show the game" in complaint(capsys, "play")
-    monkeypatch.setenv("TERM", "dumb")
-    assert "say what you want" in complaint(capsys)
 
 
 def test_a_program_without_input_gets_a_sentence(

@@ -10,6 +10,7 @@ from client.ui.draw.board import notation
 from client.ui.draw.news_lines import countdown, pause_question, remark_rows, vote_question
 from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, spoken
+from client.ui.screens.dispatch import letters
 from client.ui.screens.gathering import gathering_block, set_up
 from client.ui.screens.lobby import Lobby, tables_in_words
 from client.ui.screens.playing import Ended, Playing
@@ -81,15 +82,23 @@ _WORDS: Final = (
     ("wait", N_("wait for your turn, before the next line is read")),
 )
 
+_IN_LISTS: Final = (
+    ("1, 2, 3 ...", N_("choose the line with that number")),
+    ("w 2", N_("do what a letter stands for with a line")),
+    ("list", N_("all lines to choose from")),
+    ("back", N_("back to where you came from")),
+    *COMMANDS[-1:],
+)
+
 
 def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
     """Return what is known in answer to a question like `hill D`; None if the text is no question."""
     view = model.view
     match text.lower().split():
         case ["help" | "?"]:
-            commands = (*COMMANDS, *HOST_COMMANDS, *LOBBY_COMMANDS)
-            rows = (*QUESTIONS, *_WORDS, *(REPLAY_COMMANDS if isinstance(ui.page, Replay) else commands))
-            return [labelled(command, _(meaning)) for command, meaning in rows]
+            return [labelled(command, _(told)) for command, told in _help(ui, model)]
+        case ["list"] if (options := (ui.overlay or ui.page).options(ui, model)) is not None:
+            return numbered(options)
         case ["rules"]:
             return [text for number in range(len(RULES)) for text in spoken(rules_page(number, WIDE))]
         case ["tables"] if isinstance(ui.page, Lobby):
@@ -111,6 +120,20 @@ def answer(text: str, ui: Ui, model: TableModel) -> list[str] | None:
         case words if view is not None:
             return _of_game(words, ui, model, view)
     return None
+
+
+def _help(ui: Ui, model: TableModel) -> Iterator[tuple[str, str]]:
+    """Yield what can be typed now, and what it does."""
+    if (ui.overlay or ui.page).options(ui, model) is None:
+        commands = (*COMMANDS, *HOST_COMMANDS, *LOBBY_COMMANDS)
+        yield from (*QUESTIONS, *_WORDS, *(REPLAY_COMMANDS if isinstance(ui.page, Replay) else commands))
+    else:
+        yield from _IN_LISTS
+    yield from ((letter, key.help) for letter, key in letters(ui, model).items())
+
+
+def numbered(options: Sequence[str]) -> list[str]:
+    return [f"{number}. {text}" for number, text in enumerate(options, start=1)]
 
 
 def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[str] | None:

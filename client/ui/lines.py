@@ -1,24 +1,19 @@
 """The client in lines of text: what is new is printed, and what is typed is answered or carried out."""
 
 import asyncio
-import contextlib
-import functools
-import io
-import queue
-import sys
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from threading import Thread
-from typing import Final, NamedTuple, TextIO
+from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from client.language import _, labelled, yes_letters
+from client.tables.table import TableModel
 from client.ui.draw.page import on_turn
-from client.ui.facts import answer
-from client.ui.keys import Act, Insert
-from client.ui.screens.dispatch import keys_now
-from client.ui.screens.menu import TableMenu
+from client.ui.facts import answer, numbered
+from client.ui.keys import Act, Action, Insert, Pick
+from client.ui.screens.dispatch import keys_now, letters
 from client.ui.screens.news import followed
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Ended, Playing
@@ -26,18 +21,21 @@ from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result, Scoring
 from client.ui.screens.screen import prompt_of
 from client.ui.session import Session
-from client.ui.state import Entry, with_game
+from client.ui.state import Entry, Overlay, Screen, Ui, with_game
+from client.ui.terminal.line_terminal import LineTerminal
 from client.ui.terminal.shell import on_stop_signals
 from engine.board import Field
+from engine.components import DEALS
 from protocol.text import printable
 
-_TYPED_AHEAD: Final = 100  # lines that wait to be carried out; whoever types more waits
-_LINES: Final = {str(number): number - 1 for number in range(1, 100)}  # of a menu
-_WORDS: Final[Mapping[str, frozenset[Act]]] = {
+_NUMBER: Final = re.compile("[0-9]{1,6}")
+_OPTIONS_TOLD: Final = 20  # of a list, unless all are asked for
+_WORDS: Final[Mapping[str, frozenset[Action]]] = {
     "": frozenset({Act.NEXT, Act.START}),
-    "b": frozenset({Act.SEAT_BOT}),
     "next": frozenset({Act.NEXT}),
-    "back": frozenset({Act.BACK}),
+    "back": frozenset({Act.BACK, Act.LEAVE}),
+    "history": frozenset({Act.REVIEW}),
+    **{f"players {number}": frozenset({Pick(number)}) for number in DEALS},
     "next hill": frozenset({Act.NEXT_HILL, Act.PAGE_DOWN}),
     "result": frozenset({Act.SKIP}),
     "next page": frozenset({Act.PAGE_DOWN}),
@@ -76,8 +74,8 @@ class LineShell:
 
     focused = True  # whoever hears every line need not be called
 
-    def __init__(self, top: Callable[[], Session]) -> None:
-        self._top = top
+    def __init__(self, top: Callable[[], Session], terminal: LineTerminal) -> None:
+        self._top, self._terminal = top, terminal
         self._told: WeakKeyDictionary[Session, Told] = WeakKeyDictionary()
         self._change = asyncio.Event()
         self._done = asyncio.Event()
@@ -85,7 +83,9 @@ class LineShell:
 
     async def run(self) -> bool:
         """Read and print until the end; return whether the player ended it, not a closed output."""
-        self._say([_("Type help for what you can ask and do, and quit to leave.")])
+        if not self._terminal.greeted:
+            self._terminal.greeted = True
+            self._say([_("Type help for what you can ask and do, and quit to leave.")])
         with on_stop_signals(self._stop):
             async with asyncio.TaskGroup() as group:
                 work = [group.create_task(each) for each in (self._report(), self._obey())]
@@ -125,29 +125,27 @@ class LineShell:
         if isinstance(ui.overlay, Announcements):
             ui = replace(ui, overlay=None)  # the log has it, too
         top.ui = ui
-        shown = ui.page if ui.overlay is None else ui.overlay
-        words = *ui.page.words(ui, top.model), *(shown.words(ui, top.model) if shown is not ui.page else ())
-        words = tuple(each for each in words if each not in ui.log or isinstance(ui.page, Replay))
+        screens = (ui.page,) if ui.overlay is None else (ui.page, ui.overlay)
+        words = [each for screen in screens for each in _words(screen, ui, top.model)]
         remarks = tuple(labelled(each.speaker, each.text) for each in ui.talk.remarks)
         asked = "" if ui.overlay is None else ui.overlay.question(ui)
         outage = "" if ui.lost is None else ui.lost.reason
         notice = "" if ui.notice is None else ui.notice.text
         name = "" if ui.entry is None else prompt_of(ui.entry)
         log = () if isinstance(ui.page, Replay) else ui.log  # a record tells its own moves
-        now = Told(log, remarks, words, tuple(filter(None, (outage, notice, asked, name))))
+        new = tuple(each for each in words if each not in log)
+        now = Told(log, remarks, new, tuple(filter(None, (outage, notice, asked, name))))
         self._say(now.without(self._told.get(top, Told())))
         self._told[top] = now
 
     def _say(self, texts: Iterable[str]) -> None:
         try:
-            sys.stdout.writelines(f"{printable(text)}\n" for text in texts)
-            sys.stdout.flush()
+            self._terminal.print(map(printable, texts))
         except OSError:  # nobody reads any more
             self._stop()
 
     async def _obey(self) -> None:
-        typed = _typed_lines(sys.stdin)
-        while not self._done.is_set() and (text := await typed.next()) is not None:
+        while await self._answered() and (text := await self._terminal.line()) is not None:
             await self._answered()
             self._tell()
             if text == "wait":
@@ -158,10 +156,11 @@ class LineShell:
         await self._answered()
         self._done.set()
 
-    async def _answered(self) -> None:
-        """Wait until the server has answered, or cannot."""
+    async def _answered(self) -> bool:
+        """Wait until the server has answered, or cannot; return whether there is more to do here."""
         while (ui := self._top().ui).lost is None and (ui.busy or ui.ponders):
             await self._change.wait()
+        return not self._done.is_set()
 
     async def _awaited(self) -> None:
         """Wait until something is asked of the player, or the game is over."""
@@ -186,19 +185,21 @@ class LineShell:
             top.act(Act.CONFIRM)
         elif self._asks() and (word in _REPLIES or word in yes_letters()):
             top.act(_REPLIES.get(word, Act.CONFIRM))
-        elif isinstance(ui.overlay, TableMenu) and word in _LINES:
-            top.ui = replace(ui, overlay=replace(ui.overlay, chosen=_LINES[word]))
-            top.act(Act.CONFIRM)
-        elif isinstance(ui.overlay, TableMenu) and word == "back":
+        elif (chosen := _chosen(word, ui, model)) is not None:
+            top.ui, action = chosen
+            top.act(action)
+        elif word in (keys := letters(ui, model)):
+            top.act(keys[word].action)
+        elif ui.overlay is not None and word == "back":
             top.act(Act.CANCEL)
+        elif here := [key.action for key in keys_now(ui, model) if key.action in _WORDS.get(word, ())]:
+            top.act(here[0])
         elif (told := answer(text, ui, model)) is not None:
             self._say(told)
             _point(top, word)
             return
         elif word in _ANYWHERE:
             top.act(_ANYWHERE[word])
-        elif here := [key.action for key in keys_now(ui, model) if key.action in _WORDS.get(word, ())]:
-            top.act(here[0])
         elif word:
             top.ui = replace(ui, entry=Entry())
             top.act(Insert(text))  # no more than can be typed
@@ -208,49 +209,36 @@ class LineShell:
         self._told[top] = self._told.get(top, Told())._replace(now=())  # a refusal is told each time
 
 
+def _words(screen: Screen, ui: Ui, model: TableModel) -> tuple[str, ...]:
+    """Return what is told of a screen: of a list, its first lines."""
+    if (options := screen.options(ui, model)) is None:
+        return tuple(screen.words(ui, model))
+    lines = numbered(options)
+    more = (_("There are more lines: type list."),) if len(lines) > _OPTIONS_TOLD else ()
+    hint = _("Type a number, or back.")
+    return (*screen.words(ui, model), *lines[:_OPTIONS_TOLD], *more, hint)
+
+
+def _chosen(word: str, ui: Ui, model: TableModel) -> tuple[Ui, Action] | None:
+    """Return the state with the line of a list chosen, and what is to be done with it; None for other words.
+
+    It is what Enter does, or the letter before the number.
+    """
+    here, (*letter, number) = ui.overlay or ui.page, word.split() or [""]
+    options = here.options(ui, model) or ()
+    key = letters(ui, model).get(" ".join(letter))
+    if not _NUMBER.fullmatch(number) or not 0 < int(number) <= len(options) or (letter and key is None):
+        return None
+    there, action = here.at_option(int(number) - 1), Act.CONFIRM if key is None else key.action
+    return (
+        replace(ui, overlay=there) if isinstance(there, Overlay) else replace(ui, page=there),
+        action,
+    )
+
+
 def _point(top: Session, word: str) -> None:
     """Point at a field that was asked about, as with the cursor: lessons ask for that."""
     playing, field = top.ui.page.game, Field(word.rsplit(maxsplit=1)[-1].upper())
     view = top.model.view
     if isinstance(playing, Playing) and view is not None and field in view.layout.hexes:
         top.take((with_game(top.ui, replace(playing, cursor=view.layout.hexes[field])), None))
-
-
-class TypedLines:
-    """What is typed, line by line: read by one thread for all shells that follow one another."""
-
-    def __init__(self, typed: TextIO) -> None:
-        self._lines: queue.Queue[str | None] = queue.Queue(_TYPED_AHEAD)
-        self._typed = typed
-        self._call: Callable[[], object] = _nothing
-        Thread(target=self._read, daemon=True).start()
-
-    async def next(self) -> str | None:
-        """Return the next line, None at the end of the input."""
-        loop, typed = asyncio.get_running_loop(), asyncio.Event()
-        self._call = functools.partial(loop.call_soon_threadsafe, typed.set)
-        while True:
-            with contextlib.suppress(queue.Empty):
-                return self._lines.get_nowait()
-            await typed.wait()
-            typed.clear()
-
-    def _read(self) -> None:
-        if isinstance(self._typed, io.TextIOWrapper):
-            self._typed.reconfigure(errors="replace")
-        with contextlib.suppress(OSError):  # the terminal is gone
-            for text in self._typed:
-                self._put(text.strip())
-        self._put(None)
-
-    def _put(self, text: str | None) -> None:
-        self._lines.put(text)
-        with contextlib.suppress(RuntimeError):  # the shell has ended, and the next one looks by itself
-            self._call()
-
-
-_typed_lines = functools.cache(TypedLines)
-
-
-def _nothing() -> None:
-    """Do nothing, as long as nobody reads."""

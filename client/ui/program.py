@@ -36,8 +36,8 @@ class Program:
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
         self._shell: Shell | LineShell
-        if device.plain:
-            self._shell = LineShell(lambda: self._stack[-1])
+        if device.lines is not None:
+            self._shell = LineShell(lambda: self._stack[-1], device.lines)
         else:
             self._shell = Shell(self._frame, self._press, self._act, device)
         self._touched = time.monotonic()

@@ -166,6 +166,14 @@ class Screen:
         """Return what a player who does not see the screen is told of it; the log is told besides."""
         return ()
 
+    def options(self, ui: "Ui", model: TableModel) -> Sequence[str] | None:
+        """Return the lines of a list to choose from, to be read aloud; None if the screen is no list."""
+        return None
+
+    def at_option(self, number: int) -> Self:
+        """Return the list with the player on this line."""
+        return self
+
     @property
     def game(self) -> "Screen | None":
         """Return the part of the screen that is about a game, if there is one."""

@@ -46,7 +46,7 @@ def _join(arguments: argparse.Namespace) -> int:
     preferences.prefer_as_remembered()
     name = preferences.name_of_player(arguments.name)
     if arguments.server is None:
-        need_terminal(pages=True)
+        need_terminal()
         request = asyncio.run(chosen_server(name, access, home=False))
         if not isinstance(request, GoTo):
             return 0

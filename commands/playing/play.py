@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import os
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from client.bots.brains import NoSuchBrain, brain_named
 from client.language import _, listed
 from client.levels import FOR_BEGINNERS, LEVELS
 from client.player import preferences
-from client.player.terminal import plain_chosen
 from client.typed_text import BadText, seat_to_start
 from client.ui.game import report
 from client.ui.requests import Open
@@ -96,7 +94,7 @@ async def _played(
         visited = await game
     except StartError as error:
         return wrong_use(describe_host_error(error))
-    if not visited.home or plain_chosen(os.environ):  # the start screen is a page to choose on
+    if not visited.home:
         return report(visited)
     known = preferences.remembered(preferences.preferences_file()) or preferences.Preferences()
     name, human_pace = arguments.name or known.name, arguments.pace == "human"

@@ -46,7 +46,7 @@ def log_for_later() -> Iterator[None]:
 
 
 def at_start_screen(arguments: argparse.Namespace) -> int:
-    need_terminal(pages=True)
+    need_terminal()
     known = prefer_as_remembered()
     line = StartLine.LEARN if known is None else StartLine.PLAY
     with log_for_later():

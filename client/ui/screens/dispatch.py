@@ -1,5 +1,6 @@
 """Map the UI state and an action, a typed line or a tick of the clock to the next state and a request."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil
 from typing import Final
@@ -226,6 +227,22 @@ def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:
 def keys_now(ui: Ui, model: TableModel) -> tuple[Key, ...]:
     """Return the keys that do something now: those of the line being typed, or of the top layer."""
     return KEYS if ui.entry is not None else (ui.overlay or ui.page).keys(model)
+
+
+# What opens a page that only a screen can show; lines of text have words for it.
+_SHOWN: Final = frozenset({Act.HELP, Act.RULES, Act.COUNTS, Act.TALK, Act.WHOLE, Act.COMMAND})
+
+
+def letters(ui: Ui, model: TableModel) -> Mapping[str, Key]:
+    """Return the keys that can be typed as a line of one letter: none where letters move over a board."""
+    if ui.overlay is None and isinstance(ui.page.game, Playing):
+        return {}
+    here = ui.overlay or ui.page
+    unheard = _SHOWN | here.idle(ui, model, 0)
+    keys = (
+        key for key in here.shown_keys(model) if isinstance(key.action, Act) and key.action not in unheard
+    )
+    return {name: key for key in keys for name in key.names if len(name) == 1 and name.strip()}
 
 
 def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:

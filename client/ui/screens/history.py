@@ -1,11 +1,12 @@
 """The list of finished games, with the players' results."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Self
 
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import N_, _
+from client.language import N_, _, labelled
 from client.records import PastGame, standings
 from client.tables.table import TableModel
 from client.ui import requests
@@ -76,6 +77,17 @@ class History(ListScreen):
             case _:
                 return replace(ui, page=here), None
 
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        return [_best(self.games) if self.games else _(_NONE)]
+
+    def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        return [
+            labelled(local_time(game.ended), f"{game.table}, {describe_points(game)}") for game in self.games
+        ]
+
+    def at_option(self, number: int) -> Self:
+        return replace(self, chosen=number, removing=self.removing and number == self.chosen)
+
     def place(self, pane: Pane) -> str:
         return _("Past games")
 
@@ -83,8 +95,7 @@ class History(ListScreen):
         """Return the games around the chosen one, and what their players have reached in all of them."""
         games, chosen, width = self.games, self.chosen, pane.width
         if not games:
-            none = _("No finished games are kept here.")
-            return block_of([(EMPTY, None), (line(f"  {none}", "class:faint"), None)], width)
+            return block_of([(EMPTY, None), (line(f"  {_(_NONE)}", "class:faint"), None)], width)
         table = _("TABLE")
         for_codes = max(get_cwidth(table) + 1, *(len(game.table) + 2 for game in games))
         heading = padded(_("ENDED"), _WHEN) + padded(table, for_codes) + _("PLAYERS AND POINTS")
@@ -93,16 +104,13 @@ class History(ListScreen):
             words = _row(games[at], for_codes, width - 2)
             rows.append((choice(words, pane.glyphs, width, chosen=at == chosen), ChooseLine(at)))
         rows.append((EMPTY, None))
-        best = list_standings(standings(games)[:_PLAYERS_SHOWN])
-        rows += [
-            (beside(line("  "), content), None) for content in paragraphs([best], width - 4, "class:faint")
-        ]
+        best = paragraphs([_best(games)], width - 4, "class:faint")
+        rows += [(beside(line("  "), content), None) for content in best]
         return block_of(rows, width)
 
 
 _PAGE: Final = 10  # games
-
-
+_NONE: Final = N_("No finished games are kept here.")
 _WHEN = 18  # columns
 _OTHERS = 9  # lines that are no games in a window of any size
 _PLAYERS_SHOWN = 8  # in the standings
@@ -111,6 +119,10 @@ _PLAYERS_SHOWN = 8  # in the standings
 def not_here(ui: Ui) -> frozenset[Act]:
     saving = ((act, not ui.capabilities.saves) for act in (Act.SAVE_RECORD, Act.SAVE_PICTURE))
     return those((Act.ANALYSE, not ui.capabilities.analyses), *saving)
+
+
+def _best(games: Sequence[PastGame]) -> str:
+    return list_standings(standings(games)[:_PLAYERS_SHOWN])
 
 
 def _row(game: PastGame, for_codes: int, width: int) -> str:

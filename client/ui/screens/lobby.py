@@ -162,7 +162,8 @@ class Lobby(ServerScreen):
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         if ui.capabilities.private:
             return ()
-        return (_("You are in the lobby. Type tables for the list, join and a table's code, or open 3."),)
+        here = _("You are in the lobby. Type tables for the list, join and a table's code, or open 3.")
+        return [*spoken(_how_to_join(ui)), here]
 
 
 def _at_line(ui: Ui, lobby: Lobby, number: int) -> Ui:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from typing import Final, TypeAlias, assert_never
+from typing import Final, Self, TypeAlias, assert_never
 
 from msgspec import Struct
 
-from client.language import N_, _
+from client.language import N_, _, labelled
 from client.levels import describe_level, describe_temper
 from client.tables.table import TableModel
 from client.ui.at_table import pause_request
@@ -135,9 +135,14 @@ class TableMenu(Overlay):
         return (small_menu if small else menu_block)(self, pane), 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        return (_(self.page.value), *filter(None, [_who_may(self, model)]))
+
+    def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
         lines = choices(self.page, model, ui.capabilities.levels, ui.talk)
-        told = (f"{number}. {each.text}" for number, each in enumerate(lines, start=1))
-        return (_(self.page.value), *told, _("Type a number, or back."))
+        return [labelled(each.text, each.about) if each.about else each.text for each in lines]
+
+    def at_option(self, number: int) -> Self:
+        return replace(self, chosen=number)
 
 
 def may_end(model: TableModel) -> bool:

@@ -1,11 +1,11 @@
 """The servers found on the network, with their open tables, and a last line to type an address."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, Self, TypeAlias
 
 from client.finding.found import NOTHING, Asking, Found, FoundServer, Gone, Listed, Locked, SeatAnswer, Silent
-from client.language import N_, _, counted, describe_reason
+from client.language import N_, _, counted, describe_reason, parted
 from client.player.seats import KeptSeat
 from client.tables.table import TableModel
 from client.ui import requests
@@ -81,21 +81,32 @@ class Search(ListScreen):
             case _:
                 return ui, None
 
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        return [_words(self)]
+
+    def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        rows = {row.number: row for row in reversed(_rows(self))}  # what is known of a seat comes first
+        cells = (rows[number].cells for number in range(len(self.lines)))
+        return [parted(filter(None, map(str.strip, each))) for each in cells]
+
+    def at_option(self, number: int) -> Self:
+        return replace(self, chosen=self.lines[number], moved=True)
+
     def place(self, pane: Pane) -> str:
         return _("Join a game")
 
     def block(self, pane: Pane) -> Block:
         """Return the lines around the chosen one, the line for an address, and the messages."""
-        *listed, address = _texts(self)
+        *listed, address = _rows(self)
         chosen, width = len(listed), pane.width
         if self.chosen is not None:
-            chosen = [number for _text, number in listed].index(self.lines.index(self.chosen))
+            chosen = [row.number for row in listed].index(self.lines.index(self.chosen))
         rows: list[Row] = [(EMPTY, None)]
         around = lines_around(chosen, len(listed), pane.height - _OTHERS)
-        rows += [_row(*listed[at], pane.glyphs, width, chosen=at == chosen) for at in around]
+        rows += [_row(listed[at], pane.glyphs, width, chosen=at == chosen) for at in around]
         if listed:
             rows.append((EMPTY, None))
-        rows.append(_row(*address, pane.glyphs, width, chosen=self.chosen is None))
+        rows.append(_row(address, pane.glyphs, width, chosen=self.chosen is None))
         rows.append((EMPTY, None))
         said = paragraphs([_words(self)], width - 4, "class:faint")
         rows += [(beside(line("  "), words), None) for words in said]
@@ -142,33 +153,47 @@ def _asking(ui: Ui) -> Ui:
 
 
 _OTHERS = 11  # lines that are not of the list in a window of any size
-_NAME = 26  # columns
+_SERVER = (25,)  # columns of a name
 _SEAT = (10, 22, 22)  # a table's code, how the game stands, the player's name
-_COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
+_TABLE = (10, 22, 8)  # a table's code, its host, its seats
 
 
-def _texts(search: Search) -> list[tuple[str, int | None]]:
+class _Row(NamedTuple):
+    """A row of the list in cells, with the widths of all but the last; `number` if it can be chosen."""
+
+    number: int | None
+    cells: tuple[str, ...]
+    widths: tuple[int, ...] = ()
+
+    @property
+    def text(self) -> str:
+        *first, last = self.cells
+        return "".join((*map(padded, first, self.widths), last))
+
+
+def _rows(search: Search) -> list[_Row]:
     numbers = {spot: number for number, spot in enumerate(search.lines)}
-    texts: list[tuple[str, int | None]] = [
-        (_seat_text(seat, search.answers.get(seat)), numbers[seat.server, seat.table])
+    rows = [
+        _Row(numbers[seat.server, seat.table], _seat_cells(seat, search.answers.get(seat)), _SEAT)
         for seat in search.seats
     ]
     for server in search.found.servers:
-        texts.append((_server_text(server), numbers[server.url, ""]))
+        rows.append(_Row(numbers[server.url, ""], _server_cells(server), _SERVER))
         if isinstance(server.answer, Listed):
-            texts += [
-                (f"  {_table_text(table)}", numbers[server.url, table.table])
+            rows += [
+                _Row(numbers[server.url, table.table], _table_cells(table), _TABLE)
                 for table in server.answer.tables
             ]
             if more := server.answer.more:
                 form = counted("and {n} more table", "and {n} more tables", more)
-                texts.append((f"  {form.format(n=more)}", None))
-    return [*texts, (_("Type an address"), numbers[None])]
+                rows.append(_Row(None, (f"  {form.format(n=more)}",)))
+    return [*rows, _Row(numbers[None], (_("Type an address"),))]
 
 
-def _row(text: str, number: int | None, glyphs: GlyphSet, width: int, *, chosen: bool) -> Row:
-    action = None if number is None else ChooseLine(number)
-    return choice(text, glyphs, width, chosen=chosen, style="class:faint" if number is None else ""), action
+def _row(row: _Row, glyphs: GlyphSet, width: int, *, chosen: bool) -> Row:
+    action = None if row.number is None else ChooseLine(row.number)
+    style = "class:faint" if row.number is None else ""
+    return choice(row.text, glyphs, width, chosen=chosen, style=style), action
 
 
 def _words(search: Search) -> str:
@@ -205,9 +230,8 @@ def _deaf(reason: str) -> str:
     return text.format(reason=printable(describe_reason(reason)))
 
 
-def _seat_text(seat: KeptSeat, answer: SeatAnswer | None) -> str:
-    words = (seat.table, _describe_turn(answer), _("you are {name}").format(name=seat.name))
-    return "".join((*(padded(*cell) for cell in zip(words, _SEAT, strict=True)), seat.server))
+def _seat_cells(seat: KeptSeat, answer: SeatAnswer | None) -> tuple[str, ...]:
+    return seat.table, _describe_turn(answer), _("you are {name}").format(name=seat.name), seat.server
 
 
 def _describe_turn(answer: SeatAnswer | None) -> str:
@@ -233,10 +257,9 @@ def _describe_turn(answer: SeatAnswer | None) -> str:
             return _("your seat")
 
 
-def _server_text(server: FoundServer) -> str:
-    name = server.name or _("(no name)")
+def _server_cells(server: FoundServer) -> tuple[str, ...]:
     note = _describe(server)
-    return f"{padded(name, _NAME - 1)} {server.url}" + (f"  {note}" if note else "")
+    return server.name or _("(no name)"), f" {server.url}" + (f"  {note}" if note else "")
 
 
 def _describe(server: FoundServer) -> str:
@@ -253,8 +276,7 @@ def _describe(server: FoundServer) -> str:
             return ""
 
 
-def _table_text(table: TableSummary) -> str:
+def _table_cells(table: TableSummary) -> tuple[str, ...]:
     seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
-    cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
     note = _("a seat is free") if table.vacant else printable(table.title)
-    return "".join((*(padded(*cell) for cell in cells), note))
+    return f"  {table.table}", printable(table.host), seats, note

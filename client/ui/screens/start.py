@@ -3,12 +3,12 @@
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
 from msgspec import Struct, structs
 
 from client.finding.found import named
-from client.language import N_, _, counted
+from client.language import N_, _, counted, labelled
 from client.levels import describe_level, describe_temper
 from client.player.preferences import Preferences, WaysIn
 from client.player.terminal import Notices
@@ -129,6 +129,17 @@ class Start(ListScreen):
             case _:
                 return ui, None
 
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        welcome = _(_WELCOME).format(name=ui.name)
+        (numbers, players), *others = _set_up(self, temper=True)  # in lines, a number alone is a choice
+        return [welcome, *(labelled(*each) for each in ((f"players {numbers}", players), *others))]
+
+    def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        return [labelled(*_describe(each, self)) for each in self.lines]
+
+    def at_option(self, number: int) -> Self:
+        return replace(self, chosen=self.lines[number])
+
     def _set(self, ui: Ui, line: StartLine | str, **changes: object) -> Outcome:
         """Return the state with changed preferences, at the line that they are about."""
         now = structs.replace(self.preferences, **changes)
@@ -142,7 +153,7 @@ class Start(ListScreen):
 
     def block(self, pane: Pane) -> Block:
         """Return the lines to choose from, and the set-up below; where there is little room, the shorter."""
-        welcome, width = _("Welcome, {name}.").format(name=pane.ui.name), pane.width
+        welcome, width = _(_WELCOME).format(name=pane.ui.name), pane.width
         rows: list[Row] = [(EMPTY, None), (line(f"  {welcome}", "class:heading"), None), (EMPTY, None)]
         for at, line_here in enumerate(self.lines):
             title, words = _describe(line_here, self)
@@ -153,11 +164,11 @@ class Start(ListScreen):
             rows.append((row, ChooseLine(at)))
         rows.append((EMPTY, None))
         room = pane.height - LOG_LINES
-        set_up = _set_up(self, width, temper=True)
+        set_up = _set_up_lines(self, width, temper=True)
         if len(rows) + len(set_up) > room:
             rows = [row for row in rows if row[0] is not EMPTY]
         if len(rows) + len(set_up) > room:
-            set_up = _set_up(self, width, temper=False)
+            set_up = _set_up_lines(self, width, temper=False)
         return block_of([*rows, *((row, None) for row in set_up)], width)
 
 
@@ -190,6 +201,7 @@ def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
         return replace(ui, notice=Notice(f"{error}.", refusal=True)), None
 
 
+_WELCOME: Final = N_("Welcome, {name}.")
 _TITLE_WIDTH = 22
 
 
@@ -225,10 +237,15 @@ _WAYS_IN: Final = {
 }
 
 
-def _set_up(start: Start, width: int, *, temper: bool) -> list[Line]:
+def _set_up_lines(start: Start, width: int, *, temper: bool) -> list[Line]:
+    style = "" if start.chosen is StartLine.PLAY else "class:faint"
+    heading = line("  " + _("A game against bots"), "class:heading")
+    return [heading, *settings(_set_up(start, temper=temper), width, style)]
+
+
+def _set_up(start: Start, *, temper: bool) -> tuple[tuple[str, str], ...]:
     """Return how a game against bots would be, and how the player is called, with the keys that change it."""
     now = start.preferences
-    style = "" if start.chosen is StartLine.PLAY else "class:faint"
     bots = _("bots: {level}, moves {pace}. {temper}").format(
         level=describe_level(now.brain),
         pace=_("with some delay") if now.human_pace else _("at once"),
@@ -238,7 +255,7 @@ def _set_up(start: Start, width: int, *, temper: bool) -> list[Line]:
     bell = _("bell") if now.bell else _("no bell")
     title = _("title") if now.title else _("no title")
     ways = ", ".join((bell, title, _(_NOTICES[now.notices])))
-    keys_and_words = (
+    return (
         ("2-5", counted("{n} player", "{n} players", now.players).format(n=now.players)),
         ("x", describe_layout(at_random=now.random_layout)),
         ("p", _("your people: {people}").format(people=people)),
@@ -246,4 +263,3 @@ def _set_up(start: Start, width: int, *, temper: bool) -> list[Line]:
         ("b,t,d", _("your turn: {ways}").format(ways=ways)),
         ("w", _(_WAYS_IN[now.ways_in])),
     )
-    return [line("  " + _("A game against bots"), "class:heading"), *settings(keys_and_words, width, style)]

@@ -10,6 +10,7 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
 
 from client.player.terminal import Calling, Colouring, chosen_calling, chosen_display, plain_chosen
+from client.ui.terminal.line_terminal import LineTerminal, own_lines
 from client.ui.texts.glyphs import ASCII, GlyphSet, glyphs_for, glyphs_to_read
 
 PLAIN_LOCALES: Final = frozenset({"C", "POSIX"})  # in which text is ASCII
@@ -36,7 +37,7 @@ class Remote:
 class Device:
     """A terminal, described by `environment`; without `remote`, it is this program's own.
 
-    With `plain`, it shows lines of text, and no screen; with `ascii`, no other characters.
+    With `lines`, it shows lines of text, and no screen; with `ascii`, no other characters.
     """
 
     environment: Mapping[str, str]
@@ -44,11 +45,11 @@ class Device:
     colouring: Colouring
     calling: Calling
     remote: Remote | None = None
-    plain: bool = False
+    lines: LineTerminal | None = None
     ascii: bool = False
 
     def glyphs(self) -> GlyphSet:
-        if self.plain:
+        if self.lines is not None:
             return glyphs_to_read()
         return ASCII if self.ascii else glyphs_for(self.encoding, self.environment.get("TERM", ""))
 
@@ -69,6 +70,6 @@ def own_device() -> Device:
         encoding,
         chosen_display().colouring.resolved(os.environ),
         chosen_calling().resolved(os.environ),
-        plain=plain_chosen(os.environ),
+        lines=own_lines() if plain_chosen(os.environ) else None,
         ascii=chosen_display().ascii,
     )

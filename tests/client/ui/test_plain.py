@@ -19,13 +19,14 @@ from client.tables.table import TableModel
 from client.ui.at_table import field_at, hand
 from client.ui.facts import QUESTIONS, answer
 from client.ui.frame import plain
-from client.ui.lines import LineShell, TypedLines
+from client.ui.lines import LineShell
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.news import followed
 from client.ui.screens.playing import Playing
 from client.ui.screens.screen import drawn
 from client.ui.session import Session
 from client.ui.state import Remark, Talk, Ui
+from client.ui.terminal.line_terminal import OwnLines
 from client.ui.texts.glyphs import ASCII
 from client.ui.texts.tables import describe_ended
 from engine.board import FIELDS, OUTER_POSITIONS, TILES
@@ -155,10 +156,12 @@ class Visit:
         return self._process.returncode
 
 
-def test_a_game_and_its_scoring_are_played_line_by_line(tmp_path: Path) -> None:
-    game = ("--players", "2", "--brain", "random", "--seed", "1", "--random-layout", "--name", "Ann")
-    visit = Visit(tmp_path, "play", "--plain", *game)
-    visit.type("wait", "moves")
+def test_an_evening_is_spent_line_by_line(tmp_path: Path) -> None:
+    """From the start screen: a game against bots, its scoring, the record, past games, a server elsewhere."""
+    visit = Visit(tmp_path, "--plain")
+    visit.type("n", "Ann", "players 2", "x", "2", "wait", "moves")
+    visit.until("Welcome, Ann")
+    visit.until("x: the tiles are laid at random")
     while (move := visit.until(r"You may place (\S+?),? .*on (\w\d)|The scoring begins"))[1] is not None:
         visit.type(f"if {move[1]} {move[2]}", f"{move[1]} {move[2]}", "wait", "moves")
         visit.until(f"FIELD {move[2]}")
@@ -166,9 +169,17 @@ def test_a_game_and_its_scoring_are_played_line_by_line(tmp_path: Path) -> None:
     assert visit.until(r"step (\d+) of").group(1) == "2"
     visit.until(r"wins|share")
     visit.until("everything shown")
-    visit.type("go 3", "quit", "quit")
+    visit.type("go 3", "quit", "leave", "5")
+    visit.until("^move 3 of")
+    visit.until(r"^1\. .*Ann \d+")
+    visit.type("1", "quit", "x 1", "x 1", "list", "back", "4")
+    visit.until("move 0 of")
+    visit.until("remove the game")
+    visit.until("No finished games")
+    address = visit.until(r"^(\d)\. Type an address")
+    visit.type(address[1], "127.0.0.1:1", "back", "yes")
+    visit.until("Nothing answers at")
     assert visit.end() == 0
-    assert any(line.startswith("move 3 of") for line in visit.told)
 
 
 def test_questions_are_asked_before_anything_is_lost(tmp_path: Path) -> None:
@@ -233,13 +244,11 @@ def test_a_lesson_is_taken_line_by_line(tmp_path: Path) -> None:
 
 
 def test_nothing_that_a_server_sends_controls_the_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     hostile = Remark("Eve", "\x1b[2J\x9b31mgone")
-    asyncio.run(
-        LineShell(lambda: Session(Ui("Ann", page=Lobby(), talk=Talk(remarks=(hostile,))), TableModel())).run()
-    )
+    session = Session(Ui("Ann", page=Lobby(), talk=Talk(remarks=(hostile,))), TableModel())
+    asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
     told = capsys.readouterr().out
     assert "gone" in told
     assert not any((letter < " " and letter != "\n") or "\x7f" <= letter < "\xa0" for letter in told)
@@ -248,8 +257,8 @@ def test_nothing_that_a_server_sends_controls_the_terminal(
 def test_what_was_typed_ahead_reaches_the_next_program() -> None:
     reading, writing = os.pipe()
     with os.fdopen(reading) as stdin, os.fdopen(writing, "w") as typed:
-        lines = TypedLines(stdin)
+        lines = OwnLines(stdin)
         typed.write("next\nwait\n")
         typed.flush()
-        assert asyncio.run(lines.next()) == "next"
-        assert asyncio.run(lines.next()) == "wait"
+        assert asyncio.run(lines.line()) == "next"
+        assert asyncio.run(lines.line()) == "wait"
