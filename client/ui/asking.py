@@ -25,8 +25,8 @@ from client.ui.program import Replaying
 from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.session import Session
-from client.ui.state import Notice, OnlineList, hints_allowed
-from client.ui.visit import LookingBack, Options
+from client.ui.state import Notice, OnlineList, Ui, hints_allowed
+from client.ui.visit import LookingBack, Options, Visit
 from engine.errors import DamagedRecord
 from engine.events import LayTile, Place
 from engine.redaction import snapshot
@@ -128,41 +128,6 @@ class SeatKeeper:
                 self._tell(sentence)
 
 
-class Listing:
-    """Keeps the player listed under `name`, which is the player's from now on, if that is `wanted`."""
-
-    def __init__(
-        self, name: str, connection: Connection, shown: Session, keeper: SeatKeeper, *, wanted: bool
-    ) -> None:
-        self.name, self._connection, self._shown = name, connection, shown
-        self._keeper, self._wanted = keeper, wanted
-        self._token = secrets.token_urlsafe()  # after a lost connection it proves whose the name is
-        self._listed = False  # at any time
-
-    async def keep_up(self) -> None:
-        """Enter the server's lobby under the player's name, once the player has been there.
-
-        A name that somebody else has is tried again, in case they go.
-        """
-        connection = self._connection
-        if not connection.has_lobby or not self._wanted or connection.listed_as == self.name:
-            return
-        if connection.model.table is None or self._listed:
-            try:
-                await self.enter(self.name)
-            except RequestRefused as refusal:
-                self._shown.show(replace(self._shown.ui, company=OnlineList(fault=str(refusal))))
-            except ConnectFailed:
-                pass  # the news says so
-
-    async def enter(self, name: str) -> None:
-        """Enter the server's lobby under a name; raises RequestRefused or ConnectFailed."""
-        await self._connection.ask(messages.EnterLobby(NEW, name, [self._token, *self._keeper.tokens(name)]))
-        self._listed = True
-        if self._shown.ui.company is None or self._shown.ui.company.fault:
-            self._shown.show(replace(self._shown.ui, company=OnlineList()))
-
-
 def _level(levels: Sequence[str], wanted: str) -> str:
     """Return the level of the bot that is wanted: one for beginners, unless one is named."""
     if not levels:
@@ -184,50 +149,70 @@ def running(model: TableModel) -> bool:
     return model.view is not None and model.view.phase is not Phase.OVER and not ended
 
 
-class Requests:
-    """Carries out the player's requests; `review` is called with a finished game to show."""
+class ServerSession(Session):
+    """A visit to a server, as far as the player's requests go; their names and seats are the player's own."""
 
-    def __init__(
-        self,
-        options: Options,
-        connection: Connection,
-        shown: Session,
-        keeper: SeatKeeper,
-        listing: Listing,
-        *,
-        review: Callable[[Session], None],
-        go_home: Callable[[], None],
-    ) -> None:
-        self._options, self._connection, self._shown = options, connection, shown
-        self._keeper, self._listing, self._review, self._go_home = keeper, listing, review, go_home
+    def __init__(self, options: Options, connection: Connection, ui: Ui) -> None:
+        super().__init__(ui, self.model)
+        self._options, self._connection = options, connection
+        self._keeper = SeatKeeper(options.seats, self.log, options.reminder)
+        self._name = options.name
+        self._token = secrets.token_urlsafe()  # after a lost connection it proves whose the name is
+        self._listed = False  # at any time
+        self._end = Visit()
+
+    def go_home(self) -> None:
+        self._end = replace(self._end, home=True)
+        self.end()
+
+    async def keep_listed(self) -> None:
+        """Enter the server's lobby under the player's name, once the player has been there.
+
+        A name that somebody else has is tried again, in case they go.
+        """
+        connection, wanted = self._connection, self._options.bots is None
+        if not connection.has_lobby or not wanted or connection.listed_as == self._name:
+            return
+        if self.model.table is None or self._listed:
+            try:
+                await self._enter(self._name)
+            except RequestRefused as refusal:
+                self.show(replace(self.ui, company=OnlineList(fault=str(refusal))))
+            except ConnectFailed:
+                pass  # the news says so
+
+    async def _enter(self, name: str) -> None:
+        """Enter the server's lobby under a name; raises RequestRefused or ConnectFailed."""
+        await self._connection.ask(messages.EnterLobby(NEW, name, [self._token, *self._keeper.tokens(name)]))
+        self._listed = True
+        if self.ui.company is None or self.ui.company.fault:
+            self.show(replace(self.ui, company=OnlineList()))
 
     async def ask(self, request: Request) -> None:
         try:
             await self._put(request)
         except (RequestRefused, ConnectFailed) as failure:
-            if isinstance(
-                request, messages.ListTables
-            ):  # another request may be under way, and its line closed
-                self._shown.show(replace(self._shown.ui, notice=Notice(str(failure), refusal=True)))
+            if isinstance(request, messages.ListTables):  # another request, its line closed, may be under way
+                self.show(replace(self.ui, notice=Notice(str(failure), refusal=True)))
                 return
             again = request.then if isinstance(request, requests.Rename) else request
             of_name = isinstance(failure, RequestRefused) and failure.code.startswith(_OF_NAMES)
             if of_name and isinstance(again, requests.Open | requests.Join | requests.Watch | None):
-                ui = replace(self._shown.ui, name=self._listing.name) if again is None else self._shown.ui
-                self._shown.show(news.name_refused(ui, str(failure), again))
+                ui = replace(self.ui, name=self._name) if again is None else self.ui
+                self.show(news.name_refused(ui, str(failure), again))
             else:
                 code = failure.code if isinstance(failure, RequestRefused) else ""
-                self._shown.show(news.refused(self._shown.ui, str(failure), code))
+                self.show(news.refused(self.ui, str(failure), code))
         except DamagedRecord as error:
             text = _("The server sent a record that cannot be read: {reason}.")
             said = text.format(reason=_(error.text).format(**error.about))
-            self._shown.show(news.refused(self._shown.ui, said))
+            self.show(news.refused(self.ui, said))
         else:
             if not isinstance(request, messages.ListTables):
-                self._shown.show(replace(self._shown.ui, busy=False, sent=None))
+                self.show(replace(self.ui, busy=False, sent=None))
 
     async def _put(self, request: Request) -> None:
-        connection, talk = self._connection, self._shown.ui.talk
+        connection, talk = self._connection, self.ui.talk
         match request:
             case LayTile() | Place():
                 await connection.ask(move_message(NEW, request))
@@ -238,48 +223,48 @@ class Requests:
             case requests.Join(table):
                 await self._join(table)
             case requests.Watch(table):
-                await connection.ask(messages.Watch(NEW, table, name=self._listing.name))
+                await connection.ask(messages.Watch(NEW, table, name=self._name))
             case requests.WatchNext(table):
                 await connection.ask(messages.Leave(NEW))
-                await connection.ask(messages.Watch(NEW, table, name=self._listing.name))
-                self._shown.show(news.at_next_table(self._shown.ui, connection.model, talk))
+                await connection.ask(messages.Watch(NEW, table, name=self._name))
+                self.show(news.at_next_table(self.ui, self.model, talk))
             case messages.Rematch():
                 seated = await connection.ask(request)
-                self._shown.show(news.at_next_table(self._shown.ui, connection.model, talk))
-                seated = structs.replace(seated, token=connection.model.token)
-                self._keeper.keep(seated, self._shown.ui.name, connection.cluster)
+                self.show(news.at_next_table(self.ui, self.model, talk))
+                seated = structs.replace(seated, token=self.model.token)
+                self._keeper.keep(seated, self.ui.name, connection.cluster)
             case requests.Rename():
                 await self._rename(request)
             case messages.SeatBot(level=level):
                 await connection.ask(messages.SeatBot(NEW, _level(connection.levels, level)))
-            case requests.Errand() if not self._shown.ui.capabilities.saves:
+            case requests.Errand() if not self.ui.capabilities.saves:
                 text = _("You are playing on another computer's screen, so no files can be saved for you.")
-                self._shown.show(news.refused(self._shown.ui, text))
+                self.show(news.refused(self.ui, text))
             case requests.Review() | requests.Errand():  # the program has carried out all other errands
                 if self._options.looking_back is not None:
                     await self._look_back(request, self._options.looking_back)
             case messages.Leave():
                 await self.leave()
                 if self._options.bots is not None:
-                    self._go_home()
+                    self.go_home()
                     return
-                left = news.gone_on(self._shown.ui, connection.model)
-                self._shown.show(replace(left, name=self._listing.name, log=()))
+                left = news.gone_on(self.ui, self.model)
+                self.show(replace(left, name=self._name, log=()))
                 await self._list()
             case _ if isinstance(request, messages.InLobby | messages.AtTable):
                 await connection.ask(request)
 
     async def _rename(self, request: requests.Rename) -> None:
         connection = self._connection
-        if request.then is None and connection.has_lobby and connection.model.table is None:
-            await self._listing.enter(request.name)
-        self._listing.name = request.name
-        self._shown.show(replace(self._shown.ui, name=request.name))
+        if request.then is None and connection.has_lobby and self.model.table is None:
+            await self._enter(request.name)
+        self._name = request.name
+        self.show(replace(self.ui, name=request.name))
         if request.then is not None:
             await self._put(request.then)
 
     async def _open(self, request: requests.Open) -> None:
-        name, players = self._listing.name, request.players
+        name, players = self._name, request.players
         message = messages.OpenTable(
             NEW,
             players,
@@ -300,30 +285,31 @@ class Requests:
     async def _list(self) -> None:
         tables = (await self._connection.ask(messages.ListTables(NEW))).tables
         kept = self._keeper.tables()  # before the state is read: what goes wrong here is logged in it
-        self._shown.show_later(news.listed(self._shown.ui, tables, self._connection.model, kept))
+        self.show_later(news.listed(self.ui, tables, self.model, kept))
 
     async def hint(self) -> None:
         """Suggest a move, unless the game has moved on or the host no longer allows hints."""
-        model, suggest = self._connection.model, self._options.suggest
+        model, suggest = self.model, self._options.suggest
         if suggest is None or model.view is None or model.legal is None:
             return
         seen_at = model.seq
         # Of a copy: the screen and the connection go on.
         suggestion = await suggest(snapshot(model.view, model.view.eyes), model.legal)
-        ui = replace(self._shown.ui, ponders=False, notice=None)
+        ui = replace(self.ui, ponders=False, notice=None)
         if model.seq == seen_at and hints_allowed(ui, model):
             ui = news.suggested(ui, suggestion, model)
-        self._shown.show(ui)
+        self.show(ui)
 
     async def _look_back(self, request: requests.Review | requests.Errand, looking_back: LookingBack) -> None:
         """Show or save the finished game; raises DamagedRecord if the server sends no record."""
-        table = self._connection.model.table
+        table = self.model.table
         text = (await self._connection.ask(messages.GetRecord(NEW))).text
         recording = looking_back.read_record(text)
         everything = recording.all_eyes
         match request:
             case requests.Review(analysed):
-                self._review(Replaying(recording, 0, everything, looking_back.analyse, analysed=analysed))
+                replay = Replaying(recording, 0, everything, looking_back.analyse, analysed=analysed)
+                self._program.open(replay)
             case requests.Errand.SAVE_RECORD:
                 self._save(looking_back, f"palatinus-{table}.txt", text)
             case requests.Errand.SAVE_PICTURE:
@@ -338,9 +324,9 @@ class Requests:
             record = await self._connection.ask(messages.GetRecord(NEW))
             await asyncio.to_thread(keep, table, record.text)
         except (RequestRefused, ConnectFailed) as failure:
-            self._shown.log(str(failure))
+            self.log(str(failure))
         except OSError as error:
-            self._shown.log(not_saved(Path(error.filename or table), error))
+            self.log(not_saved(Path(error.filename or table), error))
 
     def _save(self, looking_back: LookingBack, name: str, content: str) -> None:
         if looking_back.folder is None:
@@ -349,15 +335,15 @@ class Requests:
         try:
             path = saved(path, content)
         except OSError as error:
-            self._shown.show(news.refused(self._shown.ui, not_saved(path, error)))
+            self.show(news.refused(self.ui, not_saved(path, error)))
         else:
-            self._shown.show(replace(self._shown.ui, notice=Notice(saved_as(path))))
+            self.show(replace(self.ui, notice=Notice(saved_as(path))))
 
     async def _join(self, table: str) -> None:
         """Take the seat that is kept at the table, or a free one."""
-        name = self._listing.name
+        name = self._name
         # A client at a table cannot join another: the server says so below.
-        while self._connection.model.table is None and (held := self._keeper.take(table, name)) is not None:
+        while self.model.table is None and (held := self._keeper.take(table, name)) is not None:
             try:
                 await self._connection.ask(messages.Resume(NEW, table, held.token), call=held.call)
             except RequestRefused as refusal:
@@ -366,22 +352,22 @@ class Requests:
                     raise
                 self._keeper.forget()
                 lost = _("Your seat at table {table} is no longer kept for you.")
-                self._shown.log(lost.format(table=table))
+                self.log(lost.format(table=table))
             except BaseException:
                 self._keeper.release()
                 raise
             else:
-                self._shown.show(replace(self._shown.ui, name=held.name))
-                self._shown.log(_("You are back in your seat, as {name}.").format(name=held.name))
+                self.show(replace(self.ui, name=held.name))
+                self.log(_("You are back in your seat, as {name}.").format(name=held.name))
                 return
         seated = await self._connection.ask(messages.JoinTable(NEW, table, name))
         self._keeper.keep(seated, name, self._connection.cluster)
         if seated.taken_over is not None:
-            self._shown.log(_("You take over the seat of {gone}.").format(gone=printable(seated.taken_over)))
+            self.log(_("You take over the seat of {gone}.").format(gone=printable(seated.taken_over)))
 
     async def leave(self) -> None:
         """Leave the table; the seat of a running game stays kept."""
-        kept = running(self._connection.model)
+        kept = running(self.model)
         await self._connection.ask(messages.Leave(NEW))
         if kept:
             self._keeper.release()

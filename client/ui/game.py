@@ -16,17 +16,16 @@ from client.network.waiting import RequestRefused
 from client.tables.table import TableChanged, TableClosed, TableModel
 from client.typed_text import default_name, fault_of
 from client.ui import requests
-from client.ui.asking import SEAT_LOST, Listing, Requests, SeatKeeper, running
+from client.ui.asking import SEAT_LOST, ServerSession, running
 from client.ui.program import Program
 from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import window_title
-from client.ui.session import Services, Session
+from client.ui.session import Services
 from client.ui.state import Notice, Outcome, Ui
 from client.ui.terminal.shell import describe_failure
 from client.ui.visit import Options, Visit
-from engine.pieces import Seat
 from engine.view import Phase
 from protocol.messages import NEW, ListTables, Online, Refused, SaidInLobby, StartGame, TableState
 
@@ -72,12 +71,10 @@ async def visit(options: Options) -> Visit:
         return Visit(1, describe_failure(error))
 
 
-class Client(Session):
+class Client(ServerSession):
     """A visit to a server: applies the server's news to the state, and sends the player's requests."""
 
     def __init__(self, options: Options, connection: Connection) -> None:
-        self._options = options
-        self._connection = connection
         looking_back, first = options.looking_back, options.first
         capabilities = replace(
             options.capabilities,
@@ -99,41 +96,20 @@ class Client(Session):
             confirms=options.confirms,
             log=options.news,
         )
-        super().__init__(ui, connection.model)
-        self._goes_home = self._looks_back = False
-        self._takes_back: Seat | None = None
+        super().__init__(options, connection, ui)
         self._hint: asyncio.Task[None] | None = None  # the last one asked for
-        self._keeper = SeatKeeper(options.seats, self.log, options.reminder)
-        self._listing = Listing(options.name, connection, self, self._keeper, wanted=options.bots is None)
         self._occasions: frozenset[Occasion] = frozenset()
         self._recorded: str | None = None  # the table whose record was kept last
 
     def start(self, program: Services) -> None:
         super().start(program)
-        self._begin, self._call = program.begin, program.call
-        self._requests = Requests(
-            self._options,
-            self._connection,
-            self,
-            self._keeper,
-            self._listing,
-            review=program.open,
-            go_home=self._go_home,
-        )
-        self._begin(self._listen())
-        self._begin(self._attend())
+        self._program.begin(self._listen())
+        self._program.begin(self._attend())
         if self._options.bots is not None:
-            self._begin(self._tell(self._options.bots.failures))
+            self._program.begin(self._tell(self._options.bots.failures))
 
     def visited(self) -> Visit:
-        name = self._listing.name
-        return Visit(
-            sentence=self._parting(),
-            home=self._goes_home,
-            looks_back=self._looks_back,
-            takes_back=self._takes_back,
-            name=name,
-        )
+        return replace(self._end, sentence=self._parting(), name=self._name)
 
     def release(self) -> None:
         self._keeper.release()
@@ -150,21 +126,17 @@ class Client(Session):
             case requests.Errand.QUIT:
                 self.end()
             case requests.Errand.GO_HOME:
-                self._go_home()
+                self.go_home()
             case requests.Errand.TAKE_BACK:
-                self._takes_back = self.model.seat
+                self._end = replace(self._end, takes_back=self.model.seat)
                 self.end()
             case requests.Errand.LOOK_BACK:
-                self._looks_back = True
+                self._end = replace(self._end, looks_back=True)
                 self.end()
             case requests.Errand.HINT:
-                self._hint = self._begin(self._requests.hint())
+                self._hint = self._program.begin(self.hint())
             case _:
-                self._begin(self._requests.ask(request))
-
-    def _go_home(self) -> None:
-        self._goes_home = True
-        self.end()
+                self._program.begin(self.ask(request))
 
     async def _listen(self) -> None:
         """Handle the news until the connection is closed for good."""
@@ -189,7 +161,7 @@ class Client(Session):
                 self.show(ui)
             self._call_player()
             if isinstance(update, TableChanged) and self._options.bots and self._fills(update):
-                self._begin(self._requests.ask(StartGame(NEW)))
+                self._program.begin(self.ask(StartGame(NEW)))
 
     def _keep_record(self, model: TableModel) -> None:
         looking_back = self._options.looking_back
@@ -197,7 +169,7 @@ class Client(Session):
             return
         if model.table != self._recorded:
             self._recorded = model.table
-            self._begin(self._requests.keep_record(model.table, looking_back.keep))
+            self._program.begin(self.keep_record(model.table, looking_back.keep))
 
     async def _tell(self, failures: asyncio.Queue[str]) -> None:
         """Show why bots of this program have failed, until the next key, and in the log."""
@@ -212,7 +184,7 @@ class Client(Session):
         new = [each for each in now if each not in before]
         self._occasions = before.union(now)
         if new:
-            self._call(window_title(self.model), new[0].sentence)
+            self._program.call(window_title(self.model), new[0].sentence)
 
     def _fills(self, update: TableChanged) -> bool:
         """Return whether the last free seat of this host's table has just been taken."""
@@ -227,12 +199,12 @@ class Client(Session):
     async def _attend(self) -> None:
         """Go where the options say, and keep the lobby's list of tables fresh."""
         if self._options.first is not None:
-            await self._requests.ask(self._options.first)
+            await self.ask(self._options.first)
         while True:
             if self._connection.online:
-                await self._listing.keep_up()
+                await self.keep_listed()
                 if self.model.table is None:
-                    await self._requests.ask(ListTables(NEW))
+                    await self.ask(ListTables(NEW))
             if self._options.found_as is not None:
                 capabilities = replace(self.ui.capabilities, found_as=self._options.found_as())
                 self.show(replace(self.ui, capabilities=capabilities))
@@ -245,7 +217,7 @@ class Client(Session):
             return
         with contextlib.suppress(RequestRefused, ConnectFailed, TimeoutError):
             async with asyncio.timeout(_FAREWELL_SECONDS):
-                await self._requests.leave()
+                await self.leave()
 
     def _parting(self) -> str:
         """Return how to come back to a running game; empty if there is none."""

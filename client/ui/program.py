@@ -176,7 +176,6 @@ class Replaying(Session):
 
     def start(self, program: Services) -> None:
         super().start(program)
-        self._begin = program.begin
         if self._analysed:
             self._judge()
 
@@ -198,7 +197,7 @@ class Replaying(Session):
 
     def _judge(self) -> None:
         if self._analyse is not None and self._work is None:
-            self._work = self._begin(self._analysing(self._analyse))
+            self._work = self._program.begin(self._analysing(self._analyse))
 
     def _stop(self) -> None:
         if self._work is not None:

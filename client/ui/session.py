@@ -35,9 +35,11 @@ class Session:
         self.over = False
         self._changed: Callable[[], None] = _nothing
         self._changed_later: Callable[[], None] = _nothing
+        self._program: Services
 
     def start(self, program: Services) -> None:
         """Start the background work."""
+        self._program = program
         self._changed, self._changed_later = program.changed, program.changed_later
 
     def carry_out(self, request: Request) -> None:
