@@ -1,7 +1,7 @@
 """What everybody may know of the tables: private ones are hidden here."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -35,55 +35,6 @@ class TableElsewhere(NamedTuple):
     holders: Collection[Holder]
 
 
-class TablesElsewhere:
-    """What the other servers report about their tables, by codes, and when tables were opened.
-
-    `changed` is called with the codes of all tables reported now or before.
-    """
-
-    def __init__(self, changed: Callable[[Collection[str]], None]) -> None:
-        self._changed = changed
-        self._tables: dict[str, TableElsewhere] = {}
-        # Includes tables that this server may take up; the latest reported come last.
-        self._opened: dict[str, float] = {}
-
-    def share(self, channel: "Channel", own: Callable[[], Mapping[str, PublicTable]]) -> Callable[[], None]:
-        """Send the others what `own` returns, and receive theirs.
-
-        Return what is to be called when the own ones have changed.
-        """
-
-        def learn() -> None:
-            before = self._tables.keys()
-            found = sorted(channel.holding(PublicTable), key=lambda each: each[0].term)
-            self._tables = {
-                table.summary.table: TableElsewhere(
-                    replace(table.summary, elsewhere=True), node.address, table.opened, table.holders
-                )
-                for node, table in found  # of two servers the latest one has it
-            }
-            for code, table in self._tables.items():
-                self._opened.pop(code, None)
-                self._opened[code] = table.opened
-            while len(self._opened) > len(self._tables) + _MOST_TIMES:
-                del self._opened[next(iter(self._opened))]
-            self._changed(before | self._tables.keys())
-
-        channel.on_change(PublicTable, learn)
-        return channel.keep_all(lambda: {f"table:{code}": table for code, table in own().items()})
-
-    def opened(self, code: str) -> float:
-        """Return when another server's table was opened, as far as that is known, or now: in s since 1970."""
-        return self._opened.get(code) or time.time()
-
-    def __iter__(self) -> Iterator[TableElsewhere]:
-        return iter(self._tables.values())
-
-    def get(self, code: str) -> TableElsewhere | None:
-        """Return the table with this code, None if no other server lists it."""
-        return self._tables.get(code)
-
-
 class PublicTables:
     """The list of tables, and where somebody is; nothing in it depends on private tables but `version`.
 
@@ -93,11 +44,12 @@ class PublicTables:
 
     def __init__(self, tables: dict[str, Table]) -> None:
         self._tables = tables
-        self._elsewhere = TablesElsewhere(self._learn)
+        self._elsewhere: dict[str, TableElsewhere] = {}  # what the other servers report, by codes
         self._names = NamesInUse()  # at the tables in the list
         self._tell_others: Callable[[], None] | None = None
         self._told: dict[str, PublicTable] = {}  # what the others know of this server's, by codes
-        self._opened: dict[str, float] = {}  # when this server's were opened, in s since 1970
+        # When they were opened, in s since 1970; also tables that this server may take up.
+        self._opened: dict[str, float] = {}
         self._outdated: dict[str, None] = {}  # codes of the tables to report to them again, in order
         self.version = 0
         self._listed: list[TableSummary] | None = None  # until a table changes
@@ -111,7 +63,10 @@ class PublicTables:
     def share(self, channel: "Channel") -> None:
         """Share one list with the other servers from now on."""
         self._outdated = dict.fromkeys(self._tables)
-        self._tell_others = self._elsewhere.share(channel, self._own)
+        channel.on_change(PublicTable, lambda: self._learn(channel))
+        self._tell_others = channel.keep_all(
+            lambda: {f"table:{code}": own for code, own in self._own().items()}
+        )
 
     def changed(self, code: str) -> None:
         """Record that a table was added, changed or removed."""
@@ -121,10 +76,22 @@ class PublicTables:
             self._outdated[code] = None
             self._tell_others()
 
-    def _learn(self, codes: Iterable[str]) -> None:
-        """Record that other servers have reported these tables."""
+    def _learn(self, channel: "Channel") -> None:
+        """Take in what the other servers report about their tables."""
+        before = self._elsewhere.keys()
+        found = sorted(channel.holding(PublicTable), key=lambda each: each[0].term)
+        self._elsewhere = {
+            table.summary.table: TableElsewhere(
+                replace(table.summary, elsewhere=True), node.address, table.opened, table.holders
+            )
+            for node, table in found  # of two servers the latest one has it
+        }
+        opened = {code: table.opened for code, table in self._told.items()}
+        opened |= {code: table.opened for code, table in self._elsewhere.items()}
+        gone = [each for each in self._opened.items() if each[0] not in opened]
+        self._opened = dict(gone[-_MOST_TIMES:]) | opened
         self._outdate()
-        for code in codes:
+        for code in before | self._elsewhere.keys():
             self._note_names(code)
 
     def _note_names(self, code: str) -> None:
@@ -207,7 +174,7 @@ class PublicTables:
         yield from (summary for _opened, summary in sorted(found, key=lambda each: -each[0]))
 
     def _other_tables(self) -> Iterator[TableElsewhere]:
-        return (table for table in self._elsewhere if table.summary.table not in self._tables)
+        return (table for code, table in self._elsewhere.items() if code not in self._tables)
 
     def _own(self) -> Mapping[str, PublicTable]:
         """Return what the other servers receive."""
@@ -217,7 +184,7 @@ class PublicTables:
                 self._opened.pop(code, None)
             elif not table.state.private:
                 holders = [Holder(player.name, player.token_hash) for _seat, player in _holders(table)]
-                opened = self._opened.setdefault(code, self._elsewhere.opened(code))
+                opened = self._opened.setdefault(code, time.time())
                 self._told[code] = PublicTable(table.summary(), opened, holders)
         self._outdated.clear()
         return self._told

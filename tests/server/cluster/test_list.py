@@ -35,7 +35,7 @@ from server.config import Config, Limits
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.postgresql.telling import Node
 from server.tables.registry import public_tables, table_registry
-from server.tables.registry.public_tables import TablesElsewhere
+from server.tables.registry.public_tables import PublicTables
 from tests.server.cluster.messages import table as public_table
 from tests.server.cluster.running_cluster import cluster
 from tests.server.peer import Peer, connected, eventually, game, play_on, rematch, table_of
@@ -225,17 +225,13 @@ def test_times_of_tables_that_are_gone_are_forgotten_in_the_end(monkeypatch: pyt
     monkeypatch.setattr(public_tables, "_MOST_TIMES", 2)
     told: list[PublicTable] = []
     channel = Mock(holding=lambda _: [(Node(1, "other", "ws://other", True, False), each) for each in told])
-    elsewhere = TablesElsewhere(Mock())
-    elsewhere.share(channel, dict)
+    tables = PublicTables({})
+    tables.share(channel)
     learn = channel.on_change.call_args.args[1]
     for number in range(10):
         told[:] = [public_table(f"AA{number}{each}") for each in range(5)]
         learn()
-    assert len(elsewhere._opened) == 5 + 2
-    assert [elsewhere.opened(code) for code in ("AA90", "AA94", "AA84")] == [1.0, 1.0, 1.0]
-    for number in range(10):  # which are told nowhere
-        assert elsewhere.opened(f"BBB{number}") > 1.0
-    assert len(elsewhere._opened) == 5 + 2
+    assert list(tables._opened) == ["AA83", "AA84", *(f"AA9{each}" for each in range(5))]
 
 
 # -- the archive is that of all servers, also before each has looked what the others have changed there ---
