@@ -18,7 +18,6 @@ from protocol.admin import (
     CloseTables,
     DrainReport,
     Envelope,
-    Failure,
     NodeAnswer,
     NodeRequest,
     RemovePlayer,
@@ -30,7 +29,7 @@ from protocol.admin import (
 )
 from protocol.codec import readable
 from server.admin.failures import AdminFailure, FailureCode, failure
-from server.admin.listener import Answer, answer_line, carried_out
+from server.admin.listener import Answer, answer_line, answered, carried_out, failed
 from server.admin.service import AdminService
 from server.cluster.channel import Channel
 from server.cluster.messages import ANSWER_BYTES, ANSWER_PARTS, AnswerPart, Message, NodeQuestion
@@ -194,8 +193,8 @@ class ClusterService:
         answers = []
         if name in (None, own):
             address = next((node.address for node in self._others.nodes.values() if node.name == own), "")
-            said, _ = await answer_line(lambda: carried_out(self._here, asked), "")
-            answers.append(_node_answer(own, address, said, FailureCode.NODE_SILENT))
+            said, _ = await answered(lambda: carried_out(self._here, asked), "")
+            answers.append(NodeAnswer(own, address, said.ok, said.error))
         lines = await self._others.ask(line_with(Envelope(VERSION, asked)), others)
         for node in others:
             line = lines.get(node.term)
@@ -235,21 +234,16 @@ class ClusterService:
                 raise failure(FailureCode.BAD_REQUEST, reason="it is not for other servers")
             return await carried_out(self._here, request)
 
-        answer, _ = await answer_line(asked, f"node {node}")
-        return answer
+        answer, _ = await answered(asked, f"node {node}")
+        return answer_line(answer)
 
 
 def _node_answer(name: str, address: str, line: bytes | None, why_silent: FailureCode) -> NodeAnswer:
-    """Return what a server has said, or else why it has not."""
+    """Return what another server has said, or else why it has not."""
     try:
         if line is not None:
-            answered = msgspec.json.decode(line, type=Answered)
-            return NodeAnswer(name, address, answered.ok, answered.error)
-        silent = failure(why_silent, node=name)
+            said = msgspec.json.decode(line, type=Answered)
+            return NodeAnswer(name, address, said.ok, said.error)
     except msgspec.DecodeError:
-        silent = failure(FailureCode.NODE_OTHER_VERSION, node=name)
-    return NodeAnswer(name, address, error=Failure(silent.code, silent.text, _facts(silent)))
-
-
-def _facts(error: AdminFailure) -> dict[str, str]:
-    return {name: str(fact) for name, fact in error.about.items()}
+        why_silent = FailureCode.NODE_OTHER_VERSION
+    return NodeAnswer(name, address, error=failed(failure(why_silent, node=name)))

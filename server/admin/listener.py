@@ -4,12 +4,12 @@ import asyncio
 import contextlib
 import hmac
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from protocol.admin import LINE_BYTES, VERSION, Failure, Request, line_with, request_in
+from protocol.admin import LINE_BYTES, VERSION, Answered, Failure, Request, line_with, request_in
 from protocol.codec import readable
 from protocol.codes import REFUSAL_TEXTS
 from server.admin.endpoint import Endpoint
@@ -38,7 +38,7 @@ async def admin_server(
 
     def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(open_now) >= _CONNECTIONS:
-            writer.write(_failure_line(FailureCode.BUSY, FailureCode.BUSY.text, {}))
+            writer.write(answer_line(Answered(VERSION, error=failed(failure(FailureCode.BUSY)))))
             writer.close()
             return
         task = tasks.start(_serve(reader, writer, endpoint, do), "admin command")
@@ -87,39 +87,44 @@ async def _serve(
 async def _answer(
     reader: asyncio.StreamReader, endpoint: Endpoint, do: Callable[[Request], Awaitable[Answer]]
 ) -> tuple[bytes, BinaryIO | None]:
-    """Return the answer to the next request, and the file that follows it; raises OSError."""
+    """Return the line that answers the next request, and the file that follows it; raises OSError."""
 
-    async def asked() -> Answer | None:
-        request = await _request(reader, endpoint)
-        return None if request is None else await carried_out(do, request)
+    async def asked() -> Answer:
+        return await carried_out(do, await _request(reader, endpoint))
 
-    return await answer_line(asked, str(endpoint.path))
+    answer, file = await answered(asked, str(endpoint.path))
+    return answer_line(answer), file
 
 
-async def answer_line(
-    asked: Callable[[], Awaitable[Answer | None]], path: str
-) -> tuple[bytes, BinaryIO | None]:
-    """Return what `asked` returns, or why it fails, as a line, and the file that follows it.
-
-    There is no line for None; `path` is whence it comes. Raises OSError.
-    """
+async def answered(asked: Callable[[], Awaitable[Answer]], path: str) -> tuple[Answered, BinaryIO | None]:
+    """Return what `asked` returns, or why it fails; `path` is whence it comes. Raises OSError."""
     try:
-        if (answer := await asked()) is None:
-            return b"", None
-        report, file = answer
-        return line_with({"v": VERSION, "ok": report}), file
+        report, file = await asked()
     except AdminFailure as error:
-        return _failure_line(error.code, error.text, error.about), None
+        why = error
     except Refusal as refusal:
-        return _failure_line(refusal.code, REFUSAL_TEXTS[refusal.code], refusal.about), None
+        why = AdminFailure(refusal.code, REFUSAL_TEXTS[refusal.code], **refusal.about)
     except JournalError as error:
-        return _failure_line(FailureCode.JOURNAL, error.text, error.about), None
+        why = AdminFailure(FailureCode.JOURNAL, error.text, **error.about)
     except OSError:
         raise
     except Exception as error:  # a mistake of ours is the host's to report
         log.exception("an admin command failed", extra=about(path=path))
-        unexpected = failure(FailureCode.FAILED, reason=type(error).__name__)
-        return _failure_line(unexpected.code, unexpected.text, unexpected.about), None
+        why = failure(FailureCode.FAILED, reason=type(error).__name__)
+    else:
+        return Answered(VERSION, report), file
+    return Answered(VERSION, error=failed(why)), None
+
+
+def failed(error: AdminFailure) -> Failure:
+    """Return an error as it is sent."""
+    return Failure(error.code, error.text, {name: str(fact) for name, fact in error.about.items()})
+
+
+def answer_line(answer: Answered) -> bytes:
+    """Return the line that an answer is sent in: a report, or why there is none."""
+    said = {"ok": answer.ok} if answer.error is None else {"error": answer.error}
+    return line_with({"v": answer.v, **said})
 
 
 async def carried_out(do: Callable[[Request], Awaitable[Answer]], request: Request) -> Answer:
@@ -138,15 +143,15 @@ async def _write(writer: asyncio.StreamWriter, content: bytes) -> None:
             await writer.drain()
 
 
-async def _request(reader: asyncio.StreamReader, endpoint: Endpoint) -> Request | None:
-    """Return the next request, None if there is none; raises AdminFailure and OSError."""
+async def _request(reader: asyncio.StreamReader, endpoint: Endpoint) -> Request:
+    """Return the next request; raises AdminFailure and OSError."""
     try:
         async with asyncio.timeout(_SECONDS):
             line = await reader.readline()
     except ValueError:
         raise failure(FailureCode.BAD_REQUEST, reason=f"it has more than {LINE_BYTES} bytes") from None
     if not line.endswith(b"\n"):
-        return None
+        raise ConnectionResetError("there is no whole request")
     try:
         version = msgspec.json.decode(line, type=_Versioned).v
         if version != VERSION:
@@ -166,8 +171,3 @@ class _Versioned(msgspec.Struct):
     """As much of a request as every version has."""
 
     v: int
-
-
-def _failure_line(code: str, text: str, about_it: Mapping[str, object]) -> bytes:
-    facts = {name: str(fact) for name, fact in about_it.items()}
-    return line_with({"v": VERSION, "error": Failure(code, text, facts)})
