@@ -34,12 +34,12 @@ async def seat_and_drop(peer: Peer) -> None:
     peer.drop()
 
 
-async def seat_returner(peer: Peer, *others: str, seat: int = 0) -> None:
-    """Greet the client, which shows its token, and give it its seat at table ABCD back."""
+async def seat_returner(peer: Peer, *others: str, seat: int = 0, table: str = "ABCD") -> None:
+    """Greet the client, which shows its token, and give it its seat back."""
     await peer.welcome(*others)
     resume = await peer.receive(Resume)
-    assert (resume.table, resume.token) == ("ABCD", TOKEN)
-    await peer.send(Seated(resume.id, "ABCD", seat))
+    assert (resume.table, resume.token) == (table, TOKEN)
+    await peer.send(Seated(resume.id, table, seat))
 
 
 async def return_and_pong(peer: Peer) -> None:

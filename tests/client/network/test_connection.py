@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import random
 from collections.abc import AsyncIterator
 
@@ -368,12 +369,7 @@ async def test_an_unanswered_rematch_is_asked_for_again() -> None:
         await peer.send(Seated(asked[-1], "KXQT", 0))
         peer.drop()
 
-    async def third(peer: Peer) -> None:
-        await peer.welcome()
-        resume = await peer.receive(Resume)
-        assert (resume.table, resume.token) == ("KXQT", TOKEN)  # it holds the new seat as well
-        await peer.send(Seated(resume.id, "KXQT", 0))
-
+    third = functools.partial(seat_returner, table="KXQT")  # the token holds the new seat as well
     async with joined(first, second, third) as connection:
         seated = await connection.ask(Rematch(NEW))
         assert (seated.table, connection.model.table) == ("KXQT", "KXQT")

@@ -1,6 +1,7 @@
 """The ways to a cluster: whichever of its servers lives is found, and none is run in circles for."""
 
 import contextlib
+import functools
 from http import HTTPStatus
 
 import pytest
@@ -22,8 +23,8 @@ from client.network.transport import (
 from client.tables.table import Back, Closed
 from protocol.codes import CloseCode, Code
 from protocol.limits import ADDRESSES_TOLD
-from protocol.messages import NEW, Hello, JoinTable, Moved, Ping, Refused, Resume
-from tests.client.network.seated import return_and_pong, seat_joiner, seat_returner
+from protocol.messages import NEW, Hello, JoinTable, Moved, Ping, Refused, Rematch, Resume
+from tests.client.network.seated import TOKEN, return_and_pong, seat_joiner, seat_returner
 from tests.client.scripted import FAST_RETRIES, Peer, next_update, scripted
 
 NOWHERE = "ws://127.0.0.1:1"  # where no server is
@@ -39,10 +40,11 @@ def ways(*others: str, given: str = GIVEN) -> ServerAddresses:
 
 
 async def send_on(peer: Peer, address: str) -> None:
-    """Greet the client, and tell it that its table is elsewhere."""
-    await peer.welcome()
-    about = {"table": "ABCD", "address": address}
-    await peer.send(Refused(Code.TABLE_ELSEWHERE, "", (await peer.receive(Resume)).id, about=about))
+    """Tell the client, which asks for its table or the next one, that this is elsewhere."""
+    request = await peer.receive_any()
+    assert isinstance(request, Resume | Rematch)
+    about = {"table": "ABCD" if isinstance(request, Resume) else "KXQT", "address": address}
+    await peer.send(Refused(Code.TABLE_ELSEWHERE, "", request.id, about=about))
 
 
 def test_all_addresses_are_tried_in_turn() -> None:
@@ -184,6 +186,7 @@ async def test_a_table_that_moves_twice_in_a_row_is_found() -> None:
     """The server to which it was given first has given it on."""
 
     async def second(peer: Peer) -> None:
+        await peer.welcome()
         await send_on(peer, third_url)
 
     async def first(peer: Peer) -> None:
@@ -198,6 +201,28 @@ async def test_a_table_that_moves_twice_in_a_row_is_found() -> None:
     ):
         await connection.ask(JoinTable(NEW, "ABCD", "ann"))
         await connection.ask(Ping(NEW))
+
+
+async def test_a_player_who_is_sent_on_stays_a_player() -> None:
+    """To the table, and from there to the next one: without its token it would be a spectator."""
+
+    async def first(peer: Peer) -> None:
+        await peer.welcome()
+        await send_on(peer, second_url)
+
+    async def second(peer: Peer) -> None:
+        await seat_returner(peer)
+        await send_on(peer, third_url)
+
+    async with (
+        scripted(functools.partial(seat_returner, table="KXQT")) as third_url,
+        scripted(second) as second_url,
+        scripted(first) as url,
+        connected(url, timeouts=FAST_RETRIES) as connection,
+    ):
+        await connection.ask(Resume(NEW, "ABCD", TOKEN))
+        assert (await connection.ask(Rematch(NEW))).table == "KXQT"
+        assert connection.model.token == TOKEN
 
 
 async def test_one_server_that_lets_nobody_in_does_not_end_the_game() -> None:
