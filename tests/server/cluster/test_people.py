@@ -1,6 +1,7 @@
 """Who is online, and what is said in the lobby, is the same at all servers."""
 
 import contextlib
+import time
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,15 @@ from protocol.messages import ChangeSetting, EnterLobby, Leave, PersonOnline
 from protocol.settings import Private
 from server.app import running
 from server.cluster.channel import Channel
+from server.cluster.messages import PersonElsewhere
 from server.config import Config, Limits
+from server.net.tokens import token_hash
 from server.storage.postgresql.database import Database
+from server.storage.postgresql.telling import Node
 from server.tables.online.remarks import Remarks
 from tests.server.cluster.running_cluster import cluster
 from tests.server.manual_clock import FastClock
-from tests.server.peer import connected, eventually
+from tests.server.peer import connected, eventually, memory_server
 from tests.server.tables.online.test_lobby_chat import entered, heard, remarks, says, sees
 
 ANNA, BRUNO = PersonOnline("Anna"), PersonOnline("Bruno")
@@ -75,6 +79,19 @@ async def test_a_name_is_somebodys_at_all_servers(database: str) -> None:
         assert seated.token is not None
         await bruno.done(EnterLobby(bruno.next_id(), "Dario", [seated.token]))
         await sees(again, PersonOnline("Dario"), ANNA)
+
+
+async def test_who_goes_on_to_a_server_with_a_slow_clock_takes_the_name_along() -> None:
+    async with memory_server() as server, connected(server.port) as anna:
+        channel = Channel(Database("postgresql:///none"), lambda: 1)
+        server.lobby.chat.share(channel)
+        before = PersonElsewhere("Anna", time.time() + 3600, proofs=[token_hash("of Anna's client")])
+        channel._others.put(2, "person", before)
+        channel._others.nodes[2] = Node(2, "before", "", runs=True, leaving=False)
+        channel._watched[PersonElsewhere]()
+        await anna.done(EnterLobby(anna.next_id(), "Anna", ["of Anna's client"]))
+        channel._watched[PersonElsewhere]()
+        assert await says(anna, "hello") == "said"
 
 
 async def test_who_came_first_keeps_a_name_that_two_servers_have_given(
