@@ -12,6 +12,7 @@ from protocol.messages import StartGame
 from server.app import Running, running
 from server.config import Config
 from server.failures import Tasks
+from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Ended, Opened, Played
 from server.storage.journal import NoJournal
 from server.storage.operations import records_due
@@ -151,6 +152,8 @@ def test_an_archived_game_that_cannot_be_read_costs_one_record(tmp_path: Path) -
         async with Tasks() as tasks:
             await journal.append_last("BADD", 0, [seated, Played(0, StartGame(1), [{"t": "new"}]), ended], 5)
             await journal.append_last("GOOD", 0, [seated, ended], 6)
+            for code in ("BADD", "GOOD"):
+                await journal.archive(code, ArchivedGame("", played=True))
             await Records(tmp_path, None, journal, tasks, ManualClock()).write_missing()
         await journal.close()
 

@@ -7,6 +7,9 @@ import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
+
+import pytest
 
 from engine.game import Game
 from protocol.codes import CloseCode, Code
@@ -176,8 +179,10 @@ async def test_an_archived_next_table_is_restored(tmp_path: Path) -> None:
             assert (await resumed.until(TableState)).stage == "playing"
 
 
-async def test_the_next_table_is_stored_with_the_link_to_it(tmp_path: Path) -> None:
-    """Both are stored or neither is, so no table is left that nobody finds."""
+async def test_the_next_table_is_stored_with_the_link_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are stored or neither is, so no table is left that nobody finds, wherever it goes on."""
     async with running(Config(data=tmp_path)) as server, finished_game(server, 2) as peers:
         journal = server.lobby.journal
         assert isinstance(journal, SqliteJournal)
@@ -191,6 +196,9 @@ async def test_the_next_table_is_stored_with_the_link_to_it(tmp_path: Path) -> N
         journal._database.execute("DROP TRIGGER full")
         code = (await rematch(peers[0])).table
         assert list(await journal.tables()) == [old, code]
+        monkeypatch.setattr(SqliteJournal, "whereabouts", AsyncMock(return_value="ws://other.example"))
+        server.lobby.tables[code].give_up()
+        assert (await peers[1].refused(Rematch(peers[1].next_id()))).code == Code.TABLE_ELSEWHERE
 
 
 async def test_a_rematch_beyond_the_limit_of_tables_is_refused() -> None:

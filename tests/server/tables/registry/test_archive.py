@@ -11,7 +11,7 @@ from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -309,6 +309,9 @@ async def test_an_address_with_many_tables_makes_room_with_its_own(tmp_path: Pat
         table.state.opened = replace(table.state.opened, origin="elsewhere")
         await unattended_games(server, 8)
         assert server.lobby.tables[friends[0].code] is table
+        server.lobby.registry.most_tables = 2  # fewer than there are, as after a restart with other limits
+        await unattended_games(server, 1)
+        assert len(server.lobby.tables) == 2
 
 
 async def test_a_game_of_an_older_journal_shares_its_origin_with_no_other(tmp_path: Path) -> None:
@@ -325,6 +328,7 @@ async def test_a_game_of_an_older_journal_shares_its_origin_with_no_other(tmp_pa
         assert archived.game == ArchivedGame(peers[0].code, played=False)
 
 
+@example([("a", True), ("a", False)], 5, 1)
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), min_size=1, max_size=40),
     st.integers(1, 5),
