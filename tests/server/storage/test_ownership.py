@@ -39,7 +39,7 @@ from server.errors import NotStoredNow, TableLost
 from server.net.tokens import token_hash
 from server.refusal import Refusal
 from server.storage.entries import Hosted, Opened
-from server.storage.postgresql import lease
+from server.storage.postgresql import held_lease, lease
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.reasons import Misfit
@@ -100,6 +100,27 @@ async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> No
             assert await other.tables() == {"ONCE": [OPENED, Hosted(0)]}
         finally:
             await other.close()
+
+
+async def test_a_database_that_falls_silent_keeps_no_server_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on with the next connection, and it can stop."""
+    asked: list[object] = []
+
+    async def silent(*question: object) -> None:
+        asked.append(question)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(held_lease, "listen", silent)
+    monkeypatch.setattr(held_lease, "_SECONDS_BETWEEN_TRIALS", 0)
+    monkeypatch.setattr(lease, "give_up", silent)
+    held = held_lease.HeldLease(Mock(connection=contextlib.nullcontext), "silent", "", 0.001, Mock())
+    keeping = asyncio.create_task(held.keep(Mock()))
+    await eventually(lambda: len(asked) > 1)
+    keeping.cancel()
+    await asyncio.wait((keeping,))
+    held.held = True
+    async with asyncio.timeout(TIMEOUT):
+        await held.close()
 
 
 async def test_a_lease_that_has_run_out_is_the_servers_no_more(database: str) -> None:
