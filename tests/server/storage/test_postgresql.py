@@ -156,12 +156,20 @@ def short_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_interruption")
-async def test_a_short_interruption_refuses_nothing(database: str, socket_folder: Path) -> None:
-    """As when PostgreSQL is started again, and nobody moved in the meantime."""
+async def test_an_interruption_refuses_only_what_comes_long_after_it_began(
+    database: str, socket_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when PostgreSQL is started again; its end brings the game back as it was."""
     async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
         await journal.append("ONCE", 0, [OPENED])
+        relay.refuses = True
         relay.cut()
         await eventually(lambda: not journal._lease.moves._up.is_set())
+        with monkeypatch.context() as later:
+            later.setattr(line, "_BLIP_SECONDS", 0)
+            with pytest.raises(NotStored):
+                await journal.append("ONCE", 1, [Hosted(1)])
+        relay.refuses = False
         await journal.append("ONCE", 1, [Hosted(0)])
         assert await journal.tables() == {"ONCE": ENTRIES}
 
