@@ -1,5 +1,6 @@
 """Encode and decode messages: msgpack with hard limits, then the schema, with one kind of error."""
 
+from functools import partial
 from typing import Any, Final, get_args
 
 import msgpack
@@ -27,16 +28,17 @@ def _map(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     return content
 
 
-_LIMITS: Final[dict[str, Any]] = {
-    "max_str_len": STRING_LENGTH,
-    "max_bin_len": 0,
-    "max_ext_len": 0,
-    "max_array_len": ARRAY_LENGTH,
-    "max_map_len": MAP_LENGTH,
-    "strict_map_key": True,
-    "object_pairs_hook": _map,
-    "raw": False,
-}
+_unpacked: Final = partial(
+    msgpack.unpackb,
+    max_str_len=STRING_LENGTH,
+    max_bin_len=0,
+    max_ext_len=0,
+    max_array_len=ARRAY_LENGTH,
+    max_map_len=MAP_LENGTH,
+    strict_map_key=True,
+    object_pairs_hook=_map,
+    raw=False,
+)
 
 
 # msgspec writes msgpack straight from the classes; for reading, msgpack has limits that msgspec lacks.
@@ -91,7 +93,7 @@ def _decoded(frame: bytes, most_bytes: int, kinds: dict[str, Any]) -> Any:
     if len(frame) > most_bytes:
         raise BadMessage(f"the frame has {len(frame)} bytes; at most {most_bytes} are allowed")
     try:
-        content = msgpack.unpackb(frame, **_LIMITS)
+        content = _unpacked(frame)
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         # TypeError: an unhashable map key.
         raise BadMessage(f"the frame is not one msgpack map within the limits: {readable(error)}") from error

@@ -75,9 +75,9 @@ def standings(database: sqlite3.Connection) -> dict[str, Standing]:
         "SELECT code, length, chain FROM archive ORDER BY archived, rowid"
     ):
         found[code] = Standing(Place.ARCHIVED, length, link)
+    # To SQLite, `chain` is that of the row with the maximum.
     for code, length, link in database.execute(
-        "SELECT code, number + 1, chain FROM entry WHERE (code, number) IN"
-        " (SELECT code, max(number) FROM entry GROUP BY code)"
+        "SELECT code, max(number) + 1, chain FROM entry GROUP BY code"
     ):
         found[code] = Standing(Place.IN_USE, length, link)
     return found | dict.fromkeys(
