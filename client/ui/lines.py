@@ -1,7 +1,9 @@
 """The client in lines of text: what is new is printed, and what is typed is answered or carried out."""
 
 import asyncio
+import contextlib
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -22,6 +24,7 @@ from client.ui.screens.scoring import Result, Scoring
 from client.ui.screens.screen import prompt_of
 from client.ui.session import Session
 from client.ui.state import Entry, Overlay, Screen, Ui, with_game
+from client.ui.terminal.device import Remote
 from client.ui.terminal.line_terminal import LineTerminal
 from client.ui.terminal.shell import on_stop_signals
 from engine.board import Field
@@ -34,7 +37,6 @@ _WORDS: Final[Mapping[str, frozenset[Action]]] = {
     "": frozenset({Act.NEXT, Act.START}),
     "next": frozenset({Act.NEXT}),
     "back": frozenset({Act.BACK, Act.LEAVE}),
-    "history": frozenset({Act.REVIEW}),
     **{f"players {number}": frozenset({Pick(number)}) for number in DEALS},
     "next hill": frozenset({Act.NEXT_HILL, Act.PAGE_DOWN}),
     "result": frozenset({Act.SKIP}),
@@ -74,8 +76,10 @@ class LineShell:
 
     focused = True  # whoever hears every line need not be called
 
-    def __init__(self, top: Callable[[], Session], terminal: LineTerminal) -> None:
-        self._top, self._terminal = top, terminal
+    def __init__(
+        self, top: Callable[[], Session], terminal: LineTerminal, remote: Remote | None = None
+    ) -> None:
+        self._top, self._terminal, self._remote = top, terminal, remote
         self._told: WeakKeyDictionary[Session, Told] = WeakKeyDictionary()
         self._change = asyncio.Event()
         self._done = asyncio.Event()
@@ -86,7 +90,9 @@ class LineShell:
         if not self._terminal.greeted:
             self._terminal.greeted = True
             self._say([_("Type help for what you can ask and do, and quit to leave.")])
-        with on_stop_signals(self._stop):
+        if self._remote is not None:
+            self._remote.attach(self.redraw)
+        with on_stop_signals(self._stop) if self._remote is None else contextlib.nullcontext():
             async with asyncio.TaskGroup() as group:
                 work = [group.create_task(each) for each in (self._report(), self._obey())]
                 await self._done.wait()
@@ -119,7 +125,9 @@ class LineShell:
             await change.wait()
 
     def _tell(self) -> None:
-        """Print what is new."""
+        """Print what is new, if there is room for it; otherwise it is printed when there is."""
+        if not self._has_room():
+            return
         top = self._top()
         ui = followed(top.ui, top.model)
         if isinstance(ui.overlay, Announcements):
@@ -145,22 +153,35 @@ class LineShell:
             self._stop()
 
     async def _obey(self) -> None:
-        while await self._answered() and (text := await self._terminal.line()) is not None:
+        while await self._answered() and (typed := await self._terminal.line()) is not None:
             await self._answered()
+            text = typed.strip()
             self._tell()
             if text == "wait":
                 await self._awaited()
-            else:
-                self._carry_out(text)
-                self._tell()
+                continue
+            began, cpu = time.perf_counter(), time.thread_time()
+            self._carry_out(text)
+            self._tell()
+            if self._remote is not None:
+                taken = time.thread_time() - cpu, time.perf_counter() - began
+                await asyncio.sleep(self._remote.painted(*taken))
         await self._answered()
+        self._by_player = self._remote is None  # who has gone from far away may come back
         self._done.set()
 
     async def _answered(self) -> bool:
-        """Wait until the server has answered, or cannot; return whether there is more to do here."""
-        while (ui := self._top().ui).lost is None and (ui.busy or ui.ponders):
+        """Wait until the server has answered, or cannot, and all is printed; return whether to go on."""
+        while not self._done.is_set() and (self._pending() or not self._has_room()):
             await self._change.wait()
         return not self._done.is_set()
+
+    def _pending(self) -> bool:
+        ui = self._top().ui
+        return ui.lost is None and (ui.busy or ui.ponders)
+
+    def _has_room(self) -> bool:
+        return self._remote is None or self._remote.may_paint()
 
     async def _awaited(self) -> None:
         """Wait until something is asked of the player, or the game is over."""

@@ -37,7 +37,7 @@ class Program:
         self._tasks: set[asyncio.Task[None]] = set()
         self._shell: Shell | LineShell
         if device.lines is not None:
-            self._shell = LineShell(lambda: self._stack[-1], device.lines)
+            self._shell = LineShell(lambda: self._stack[-1], device.lines, device.remote)
         else:
             self._shell = Shell(self._frame, self._press, self._act, device)
         self._touched = time.monotonic()

@@ -30,8 +30,7 @@ from commands.guests import connection
 from commands.guests.connection import Connection, Line, Login, closed, options
 from commands.guests.kept_seats import GuestBook, GuestSeats
 from commands.guests.limits import CpuBudget, GuestLimits, Turns
-from commands.guests.terminal import GuestTerminal, TerminalClosed, language_at
-from commands.parsing import WITHOUT_SCREEN
+from commands.guests.terminal import GuestTerminal, language_at
 from engine.legal import Legal
 from engine.view import View
 from protocol.limits import NAME_LENGTH
@@ -239,11 +238,6 @@ class Door:
         found: tuple[str, str | None] | str
         if terminal.wants_command:
             found = _("There is only the game here. Connect without a command.")
-        elif terminal.term is None:
-            found = _("The game needs a terminal. In a terminal, connect with ssh -t, without a command.")
-        elif terminal.term in WITHOUT_SCREEN:
-            text = _("A terminal of the type {term} cannot show the game. Use another one, or set TERM.")
-            found = text.format(term=terminal.term or '""')
         else:
             found = self._recognized(login)
         if isinstance(found, str):
@@ -340,13 +334,16 @@ class Door:
             tries += 1
             terminal.say(visited.sentence)
             terminal.write(_("Password: "))
+            password = None
             try:
                 async with asyncio.timeout(self._limits.password_seconds):
-                    password = await terminal.line()
-            except (TerminalClosed, TimeoutError):
-                return visited
+                    password = await terminal.line(shown=False)
+            except TimeoutError:
+                pass
             finally:
-                terminal.write("\r\n")
+                terminal.say("\n")
+            if password is None:
+                return visited
             options = replace(options, access=replace(options.access, password=password))
 
     # -- looking after them -------------------------------------------------------------------------

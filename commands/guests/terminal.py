@@ -11,7 +11,7 @@ import contextlib
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TextIO, cast
 
 import asyncssh
@@ -22,12 +22,14 @@ from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.utils import get_cwidth
 
 from client.language import language_of, spoken
 from client.player.terminal import Calling, Colouring
 from client.ui.terminal.device import PLAIN_LOCALES, Device, Remote, locale_of
 from commands.guests.connection import Line
 from commands.guests.limits import LARGEST_SCREEN, CpuBudget, GuestLimits, Turns
+from commands.parsing import WITHOUT_SCREEN
 
 _ESCAPE: Final = "\x1b"
 _LONGEST: Final = 32  # characters of a sequence; a mouse report takes up to 20
@@ -137,14 +139,11 @@ _ENVIRONMENT: Final = frozenset(  # what describes a terminal besides its type; 
 _LONGEST_VALUE: Final = 64  # characters
 
 
-class TerminalClosed(Exception):
-    """The guest has gone, or wants to."""
-
-
 class GuestTerminal(asyncssh.SSHServerSession[bytes]):
     """The session of a connection: a terminal if the guest's program has asked for one, as `term` says.
 
-    `begin` is called when the program has said all about it.
+    Without one, or on one that cannot show a screen, guests play in lines of text. `begin` is called when the
+    program has said all about it.
     """
 
     def __init__(
@@ -157,10 +156,12 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
     ) -> None:
         self.term: str | None = None
         self.wants_command = False
+        self.greeted = False
         self._line, self._limits, self._budget, self._turns = line, limits, budget, turns
         self._begin = begin
         self._unread: deque[str] = deque()
         self._unread_size = 0
+        self._returned = False  # the last line ended with a carriage return, and perhaps a line feed follows
         self._paused = False
         self._reading: asyncio.Handle | None = None
         self._hears: Callable[[str], None] | None = None
@@ -285,30 +286,40 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
         finally:
             self._hears = self._wakes = None
 
-    async def line(self) -> str:
-        """Return a line typed without being shown; raises TerminalClosed if the guest gives up."""
+    async def line(self, *, shown: bool = True) -> str | None:
+        """Return the next line, None if the guest gives up; what is `shown` is echoed."""
         typed: list[str] = []
-        done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+
+        def show(text: str) -> None:
+            if shown and self.term is not None:
+                self.write(text)
 
         def hear(text: str) -> None:
-            for character in text:
+            for at, character in enumerate(text):
+                returned, self._returned = self._returned, character == "\r"
                 if done.done():
+                    self._returned = returned
+                    self._unread.appendleft(text[at:])
+                    self._unread_size += len(text) - at
                     return
-                if character in "\r\n":
+                if character in "\r\n" and not (returned and character == "\n"):
+                    show(self._newline)
                     done.set_result("".join(typed))
                 elif character in _ENDS:
-                    done.set_exception(TerminalClosed)
-                elif character in _ERASE:
-                    del typed[-1:]
+                    done.set_result(None)
+                elif character in _ERASE and typed:
+                    show("\b \b" * max(get_cwidth(typed.pop()), 0))
                 elif character.isprintable() and len(typed) < _LONGEST_LINE:
                     typed.append(character)
+                    show(character)
 
         def wake() -> None:
+            while self._unread and not done.done() and not self.channel.is_closing():
+                hear(self._unread.popleft())  # what was sent before the end
             if not done.done():
-                done.set_exception(TerminalClosed)
+                done.set_result(None)
 
-        if self.closed:
-            raise TerminalClosed
         with self.hearing(hear, wake):
             return await done
 
@@ -323,8 +334,15 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
         with contextlib.suppress(OSError):  # it has just been closed
             self.channel.write(data)
 
+    @property
+    def _newline(self) -> str:
+        return "\n" if self.term is None else "\r\n"
+
+    def print(self, texts: Iterable[str]) -> None:
+        self.write("".join(f"{text}{self._newline}" for text in texts))
+
     def say(self, sentence: str) -> None:
-        self.write("".join(f"{line}\r\n" for line in sentence.splitlines()))
+        self.print(sentence.splitlines())
 
     def device(self, colouring: Colouring, calling: Calling) -> Device:
         output = Vt100_Output(
@@ -339,7 +357,8 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
             painted=self._painted,
             patience=self._turns.wait,
         )
-        return Device(self.environment, self.encoding, colouring, calling, remote)
+        lines = self if self.term is None or self.term in WITHOUT_SCREEN else None
+        return Device(self.environment, self.encoding, colouring, calling, remote, lines)
 
     def finish(self) -> None:
         """Forget what the library keeps of a terminal that is used no more."""

@@ -14,7 +14,7 @@ _TYPED_AHEAD: Final = 100  # lines that wait to be carried out; whoever types mo
 
 
 class LineTerminal(Protocol):
-    """Where lines of text are read and printed; `greeted` once its user has been told how to ask for help."""
+    """Where lines of text are read and printed; `greeted` once its user has been told how to get help."""
 
     greeted: bool
 
@@ -56,7 +56,7 @@ class OwnLines:
             self._typed.reconfigure(errors="replace")
         with contextlib.suppress(OSError):  # the terminal is gone
             for text in self._typed:
-                self._put(text.strip())
+                self._put(text.rstrip("\r\n"))
         self._put(None)
 
     def _put(self, text: str | None) -> None:

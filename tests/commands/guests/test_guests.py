@@ -168,6 +168,29 @@ async def test_the_screen_is_in_the_language_and_size_of_the_terminal(tmp_path: 
         await eventually(lambda: len(italian.shown.splitlines()[0]) > 100)
 
 
+@pytest.mark.parametrize("term", [None, "dumb"])
+async def test_guests_without_a_screen_play_in_lines(tmp_path: Path, term: str | None) -> None:
+    """What they type is echoed only to a terminal: without one, their own shows it."""
+    async with house(tmp_path, password=PASSWORD) as here, visiting(here.port, term=term) as guest:
+
+        async def until(*texts: str) -> None:
+            await eventually(lambda: all(text.encode() in guest.raw for text in texts))
+
+        await until("Password:")
+        guest.type(f"{PASSWORD}\r\n")
+        await until("You are in the lobby")
+        guest.type("open 3\bx\x7f2 random\r\nb\r\n\r\nwait\r\nturn\r\n")
+        await until("greedy-1 takes a seat", "The game starts", "Your turn: place a piece.")
+        guest.type("save\r\nleave\r\nv\r\nback\r\n")
+        await until("No finished games are kept here.")
+        guest.type("say ave\r\nquit\r\nyes\r\n")
+        assert await guest.ended() == 0
+        assert b"\x1b" not in guest.raw
+        assert PASSWORD.encode() not in guest.raw
+        assert (b"\r\nsay ave\r\n" in guest.raw) is (term is not None)
+        assert not list(Path.cwd().glob("*.txt"))
+
+
 async def test_the_mouse_works(tmp_path: Path) -> None:
     async with house(tmp_path) as here, visiting(here.port, key=new_key()) as guest:
         await guest.until("A new table", "? help")

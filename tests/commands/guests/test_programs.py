@@ -145,13 +145,15 @@ async def test_openssh_plays(tmp_path: Path) -> None:
         assert "Un tavolo nuovo" in shown
         for asked, told in (
             (("anna@127.0.0.1", "cat /etc/passwd"), "There is only the game here."),
-            (("-T", "anna@127.0.0.1"), "The game needs a terminal."),
             (("-s", "anna@127.0.0.1", "sftp"), "subsystem request failed"),
             (("-N", "-o", "ExitOnForwardFailure=yes", "-R", "0:127.0.0.1:1", "anna@127.0.0.1"), "failed"),
         ):
             done = await asyncio.to_thread(_without_keys, [*words, *asked])
             assert done.returncode != 0
             assert told in done.stdout + done.stderr
+        done = await asyncio.to_thread(_without_keys, [*words, "-T", "anna@127.0.0.1"], "tables\nquit\n")
+        assert "No tables are open." in done.stdout
+        assert done.returncode == 0
         # No key will ever come, and the program says so before there is a screen.
         done = await asyncio.to_thread(_without_keys, [*words, "-tt", "anna@127.0.0.1"])
         assert done.returncode == 0
@@ -164,10 +166,8 @@ async def test_openssh_plays(tmp_path: Path) -> None:
     assert not psutil.pid_exists(door.pid)
 
 
-def _without_keys(words: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        words, capture_output=True, text=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL, check=False
-    )
+def _without_keys(words: list[str], typed: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT, input=typed, check=False)
 
 
 def _in_a_terminal(words: list[str]) -> str:

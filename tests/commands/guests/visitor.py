@@ -146,7 +146,7 @@ async def visiting(
     name: str = "anna",
     key: asyncssh.SSHKey | None = None,
     *,
-    term: str = "xterm-256color",
+    term: str | None = "xterm-256color",
     size: tuple[int, int] = (80, 24),
     environment: Mapping[str, str] | None = None,
     command: str | None = None,
