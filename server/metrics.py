@@ -10,11 +10,11 @@ import math
 import platform
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final, TypeAlias, get_args
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -37,6 +37,8 @@ from server.storage.journal import Journal, NodeState
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.lobby import Lobby
 from server.version import installed_version
+
+Figures: TypeAlias = Sequence[tuple[str, str, float]]  # names, what they are, and values
 
 _MIB: Final = 2**20
 _STEPS: Final = {"_seconds": 1, "_bytes": _MIB}  # by the end of a metric's name
@@ -72,48 +74,37 @@ def build() -> Metric:
     return InfoMetricFamily("palatinus_build", "The program.", about)
 
 
-@dataclass(frozen=True, slots=True)
-class DiskUse:
-    """What the journal takes on its disk, in bytes."""
-
-    journal: int
-    log: int
-    free: int
-
-
 class Disk:
     """Looks at the journal's files, in a thread: a dead disk must not stall the tables or the metrics."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
-        self._looking: asyncio.Future[DiskUse | None] | None = None
+        self._looking: asyncio.Future[Figures] | None = None
 
-    async def look(self) -> DiskUse | None:
-        """Return what the journal takes, None if the disk does not tell in time."""
+    async def look(self) -> Figures:
+        """Return what the journal takes, in bytes; nothing if the disk does not tell in time."""
         if self._looking is None:
             self._looking = asyncio.get_running_loop().run_in_executor(None, self._look)
         looking = self._looking
         done, _ = await asyncio.wait((looking,), timeout=_SECONDS_FOR_THE_DISK)
         if not done:
-            return None
+            return []
         self._looking = None
         return looking.result()
 
-    def _look(self) -> DiskUse | None:
+    def _look(self) -> Figures:
         journal = self._data / FILE_NAME
         log = journal.with_name(f"{FILE_NAME}-wal")
         try:
             free = shutil.disk_usage(self._data).free
             size, log_size = journal.stat().st_size, log.stat().st_size if log.exists() else 0
         except OSError:
-            return None
-        return DiskUse(_rounded_up(size), _rounded_up(log_size), free // _MIB * _MIB)
-
-
-def disk_metrics(use: DiskUse) -> Iterator[Metric]:
-    yield GaugeMetricFamily("palatinus_journal_bytes", "The journal's file.", use.journal)
-    yield GaugeMetricFamily("palatinus_journal_log_bytes", "The journal's write-ahead log.", use.log)
-    yield GaugeMetricFamily("palatinus_disk_free_bytes", "Free space on the journal's disk.", use.free)
+            return []
+        return [
+            ("journal_bytes", "The journal's file.", _rounded_up(size)),
+            ("journal_log_bytes", "The journal's write-ahead log.", _rounded_up(log_size)),
+            ("disk_free_bytes", "Free space on the journal's disk.", free // _MIB * _MIB),
+        ]
 
 
 def _rounded_up(size: int) -> int:
@@ -136,7 +127,7 @@ class Gauges(Collector):
 
     def __post_init__(self) -> None:
         self._disk = None if self.data is None else Disk(self.data)
-        self._disk_use: DiskUse | None = None
+        self._disk_use: Figures = []
         self._storing = True
         self._process = Process()
         self._loop_lag = 0.0
@@ -169,7 +160,7 @@ class Gauges(Collector):
 
     async def metrics(self) -> Page:
         """Return every metric in Prometheus' text format."""
-        self._disk_use = None if self._disk is None else await self._disk.look()
+        self._disk_use = [] if self._disk is None else await self._disk.look()
         self._storing = await self.journal.storing()
         return Page(http.HTTPStatus.OK, _METRICS, generate_latest(self._registry).decode())
 
@@ -184,8 +175,7 @@ class Gauges(Collector):
         yield build()
         if (node := self.journal.node) is not None:
             yield from node_metrics(node)
-        if self._disk_use is not None:
-            yield from disk_metrics(self._disk_use)
+        yield from _gauges(*self._disk_use)
         if (certificate := self.access.certificate) is not None and certificate.ends is not None:
             ends = "certificate_expires_timestamp_seconds", "When the certificate ends.", certificate.ends
             yield from _gauges(ends)

@@ -23,7 +23,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, repr=False)
 class NodeState:
     """The server `name`, whose lease with the number `term` runs for `seconds_left`, 0 if it has none.
 
@@ -33,15 +33,21 @@ class NodeState:
     """
 
     name: str
-    term: int
-    seconds_left: float
-    answers: bool
-    answer_seconds: float
-    leases: int
-    round_trips: int
-    taken_up: int
-    handed_over: int
-    lost: int
+    term: int = 0
+    answers: bool = True
+    answer_seconds: float = 0.0
+    leases: int = 0
+    taken_up: int = 0
+    handed_over: int = 0
+    lost: int = 0
+
+    @property
+    def seconds_left(self) -> float:
+        return 0.0
+
+    @property
+    def round_trips(self) -> int:
+        return 0
 
 
 class Journal(ABC):

@@ -12,6 +12,7 @@ from server.errors import JournalError, NotStoredNow
 from server.failures import RepeatedFailure
 from server.logs import about
 from server.storage.entries import Entry
+from server.storage.journal import NodeState
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, listen, reason_of
 from server.storage.postgresql.line import Line
@@ -61,7 +62,7 @@ class TableHolder(Protocol):
         """Stop the server: another one has its name."""
 
 
-class HeldLease:
+class HeldLease(NodeState):
     """The lease under which the server `name` at `address` has its tables, and the lines for changing them.
 
     `lapsed` tells whether this server may not speak for its tables; the lease may be renewed all the same.
@@ -70,8 +71,8 @@ class HeldLease:
     def __init__(
         self, database: Database, name: str, address: str, seconds: float, tables: LeasedTables
     ) -> None:
+        super().__init__(name)
         self._database = database
-        self._name = name
         self._address = address
         self._seconds = seconds
         self._tables = tables
@@ -88,12 +89,7 @@ class HeldLease:
         self._leaves = False
         self._loop = asyncio.get_running_loop()
         self.moves, self.rest = (Line(database, line, self._fenced) for line in ("moves", "rest"))
-        self.term = 0
         self.held = False
-        self.leases = 0  # begun so far
-        self.taken_up = 0  # tables so far
-        self.answers = True  # whether the database did, the last time
-        self.answer_seconds = 0.0
 
     @property
     def lapsed(self) -> bool:
@@ -103,6 +99,10 @@ class HeldLease:
     def seconds_left(self) -> float:
         """Return how long the lease still runs, 0 if it does not."""
         return max(0.0, self._valid_until - time.monotonic()) if self.held else 0.0
+
+    @property
+    def round_trips(self) -> int:
+        return self.moves.round_trips
 
     async def begin(self) -> None:
         """Begin the first lease; raises one of FAILED, ValueError or Fenced."""
@@ -120,7 +120,7 @@ class HeldLease:
             await self._begin(connection)
             await self._take_up(connection)
         except Fenced as error:
-            if await lease.replaced(connection, self._name, self.term):
+            if await lease.replaced(connection, self.name, self.term):
                 raise Fenced("another server is using this one's name") from error
             return False
         return True
@@ -218,7 +218,7 @@ class HeldLease:
     async def _begin(self, connection: Connection) -> None:
         """Begin a new lease, still without tables."""
         sent = time.monotonic()
-        async with lease.begun(connection, self._name, self._address, self._seconds) as term:
+        async with lease.begun(connection, self.name, self._address, self._seconds) as term:
             self.term = term  # or it would be taken for another server's if the answer is lost
         self._extend(sent)
         await lease.end_expired(connection, self._seconds)
@@ -255,8 +255,8 @@ class HeldLease:
         if self._leaves:
             return False
         async with asyncio.timeout(self._seconds):
-            if await lease.replaced(connection, self._name, self.term):
-                log.error("another server is using this one's name", extra=about(node=self._name))
+            if await lease.replaced(connection, self.name, self.term):
+                log.error("another server is using this one's name", extra=about(node=self.name))
                 holder.stop()
                 return False
         async with asyncio.timeout(_SECONDS_TO_TAKE_UP):

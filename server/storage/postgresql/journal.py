@@ -44,9 +44,6 @@ class PostgresJournal(Journal):
         super().__init__(most_archived, archive_share)
         self._database = database
         self._departure: Departure | None = None
-        self._name = name
-        self._handed_over = 0  # tables so far
-        self._lost = 0
         self._archive_share = archive_share
         self._archive_state: tuple[int, ...] = ()  # its size and its last rank, when it was last looked at
         self._lease = HeldLease(database, name, address, lease_seconds, self)
@@ -73,7 +70,7 @@ class PostgresJournal(Journal):
                 "another server using the database {database} has since started under the "
                 "name {node}. Give each server its own --node",
                 database=self._database,
-                node=self._name,
+                node=self._lease.name,
             ) from error
         except (*FAILED, ValueError) as error:
             raise self._database.unusable(error) from error
@@ -90,18 +87,7 @@ class PostgresJournal(Journal):
 
     @property
     def node(self) -> NodeState:
-        return NodeState(
-            self._name,
-            self._lease.term,
-            self._lease.seconds_left,
-            self._lease.answers,
-            self._lease.answer_seconds,
-            self._lease.leases,
-            self._lease.moves.round_trips,
-            self._lease.taken_up,
-            self._handed_over,
-            self._lost,
-        )
+        return self._lease
 
     async def keep(self, holder: TableHolder) -> None:
         """Keep what is this server's, and take up what is nobody's, as long as the server runs."""
@@ -112,7 +98,7 @@ class PostgresJournal(Journal):
         for code, game in await stored.archive_index(connection):
             self._archive.add(code, game)
         self._set_aside = await stored.carry_out(connection, operations.codes_set_aside())
-        self._lost += len(self._queue.in_use)
+        self._lease.lost += len(self._queue.in_use)
         self._queue.in_use.clear()
 
     async def look_at_others(self, connection: Connection) -> None:
@@ -186,7 +172,7 @@ class PostgresJournal(Journal):
         return departure
 
     def _given_away(self, code: str) -> None:
-        self._handed_over += 1
+        self._lease.handed_over += 1
         self._gone(code)
 
     def _gone(self, code: str) -> None:
