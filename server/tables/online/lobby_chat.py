@@ -79,13 +79,12 @@ class LobbyChat:
             raise Refusal(Code.NAME_IN_USE)
         for holder in holders:
             self.leave(holder.session)
-        if person is not None:
-            self._people.rename(person, name, proofs)
-        else:
+        if person is None:
             heard = self._remarks.count - self._remarks.repeated()
-            person = Person(session, name, heard, proofs, looks(name))
-            self._people.add(person)
+            person = Person(session, name, heard, proofs)
             session.on_move = lambda: self._note_move(session)
+        person.name, person.proofs = name, proofs
+        self._people.put(person)
         person.since = max(person.since, self._elsewhere.last_to_take(name) + _LATER)
         self._begin_soon()
         if self._not_before > self.timers.time():  # else the round begins immediately
@@ -219,7 +218,7 @@ class LobbyChat:
         it. And who has gone on to another server is there, even if the connection here has not ended yet.
         """
         for person in self._people:
-            for other in self._elsewhere.alike(person.looks):
+            for other in self._elsewhere.alike(looks(person.name)):
                 is_own = not person.proofs.isdisjoint(other.proofs)
                 if person.since < other.since if is_own else person.since > other.since:
                     self.leave(person.session)

@@ -27,15 +27,14 @@ Place: TypeAlias = tuple[Whereabouts, str | None]  # with the code of a table th
 class Person:
     """Somebody who is online; `heard` is the last remark that they were sent, by its position.
 
-    `shown` is the last list. `looks` are the forms that the name may be mistaken for, kept for comparisons.
-    `proofs` are the hashes of the tokens sent with the name, `since` is when they came, in s since 1970.
+    `shown` is the last list. `proofs` are the hashes of the tokens sent with the name, `since` is when they
+    came, in s since 1970.
     """
 
     session: Session
     name: str
     heard: int
     proofs: frozenset[str]
-    looks: frozenset[str]
     shown: int = 0
     since: float = field(default_factory=time.time)
 
@@ -49,42 +48,34 @@ class PeopleOnline:
     """The people who are online, in the order of their coming."""
 
     def __init__(self) -> None:
-        self._by_session: dict[Session, Person] = {}
-        self._by_looks: dict[str, Person] = {}
+        self._people: dict[str, Person] = {}  # by the ids of their sessions, as are their names
+        self._names = NamesInUse()
 
     def __iter__(self) -> Iterator[Person]:
-        return iter(list(self._by_session.values()))
+        return iter(list(self._people.values()))
 
     def of(self, session: Session) -> Person | None:
-        return self._by_session.get(session)
+        return self._people.get(session.id)
 
     def holders(self, name: str, session: Session, proofs: frozenset[str]) -> list[Person]:
         """Return those from whom the session takes the name over: its own connections from before.
 
         Raises Refusal if somebody else has a name that looks the same.
         """
-        own = self.of(session)
-        found = {self._by_looks[look] for look in looks(name) if look in self._by_looks} - {own}
+        found = [self._people[each] for each in self._names.places(looks(name)) if each != session.id]
         if any(proofs.isdisjoint(person.proofs) for person in found):
             raise Refusal(Code.NAME_IN_USE)
-        return list(found)
+        return found
 
-    def add(self, person: Person) -> None:
-        """Take in somebody whose name is free."""
-        self._by_session[person.session] = person
-        self._by_looks.update(dict.fromkeys(person.looks, person))
-
-    def rename(self, person: Person, name: str, proofs: frozenset[str]) -> None:
-        """Give somebody another name, which is free."""
-        self._forget_name(person)
-        person.name, person.proofs, person.looks = name, proofs, looks(name)
-        self._by_looks.update(dict.fromkeys(person.looks, person))
+    def put(self, person: Person) -> None:
+        """Take in somebody whose name is free, or who has changed it."""
+        self._people[person.session.id] = person
+        self._names.put(person.session.id, (person.name,))
 
     def remove(self, session: Session) -> Person | None:
         """Remove and return whoever has this session, if anybody."""
-        if (person := self._by_session.pop(session, None)) is not None:
-            self._forget_name(person)
-        return person
+        self._names.put(session.id, ())
+        return self._people.pop(session.id, None)
 
     def listed(self, place_of: Callable[[Session], Place], others: Sequence[PersonElsewhere] = ()) -> Online:
         """Return the list of who is online, here and at other servers, as far as there is room.
@@ -93,7 +84,7 @@ class PeopleOnline:
         """
         people = [
             (person.since, person.session.address[-1], PersonOnline(person.name, *place_of(person.session)))
-            for person in self._by_session.values()
+            for person in self._people.values()
         ]
         if others:
             people += ((there.since, there.name, _shown(there)) for there in others)
@@ -106,10 +97,6 @@ class PeopleOnline:
             (first if counts[network] <= part else later).append(number)
         shown = sorted([*first, *later][:PEOPLE_LISTED])
         return Online([people[number][2] for number in shown], len(people) - len(shown))
-
-    def _forget_name(self, person: Person) -> None:
-        for look in person.looks:
-            del self._by_looks[look]
 
 
 def _shown(person: PersonElsewhere) -> PersonOnline:
