@@ -11,7 +11,8 @@ from typing import Literal, Protocol, TypeAlias
 from engine.events import Command, SeenEvent
 from engine.legal import Legal
 from engine.view import View
-from protocol.messages import TableState, TableSummary
+from protocol.messages import Refused, TableState, TableSummary
+from protocol.pages import Hand
 
 Durable: TypeAlias = Literal["normal", "full"]
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -50,12 +51,16 @@ Brain: TypeAlias = Choose | InProcess
 class Pages(Protocol):
     """How pages for browsers are drawn, whole or in parts: HTML by the ids of the elements that it fills.
 
-    All that is drawn can be shown to anybody. The methods may be called in any thread.
+    What is drawn can be shown to anybody, unless a `hand` is drawn. The methods may be called in any thread.
     """
 
     @property
     def security_policy(self) -> str:
         """Return what the header Content-Security-Policy says of all pages."""
+
+    @property
+    def plays(self) -> bool:
+        """Return whether people may play in a browser, and not only watch."""
 
     def language(self, wanted: Iterable[str]) -> str:
         """Return the language for a reader who wants these, the best first."""
@@ -65,6 +70,15 @@ class Pages(Protocol):
 
     def watch(self, language: str, address: str, code: str) -> str:
         """Return the page of a table without its parts; `address` is that of the front page."""
+
+    def play(self, language: str, code: str, *, locked: bool) -> str:
+        """Return the page where somebody plays at a table, the same for all codes but for the code itself.
+
+        It asks for the server's password if that is `locked`.
+        """
+
+    def refusal(self, language: str, refused: Refused) -> str:
+        """Return as HTML why something that a player at a page asked for was not done."""
 
     def absent(self, language: str, home: str, *, password: bool) -> str:
         """Return the page where there is nothing, or a `password` needed; `home` leads to the front page."""
@@ -79,10 +93,13 @@ class Pages(Protocol):
         view: View | None,
         events: Sequence[SeenEvent],
         step: int | None,
+        *,
+        hand: Hand | None = None,
     ) -> tuple[Mapping[str, str], float | None]:
         """Return the parts of a table's page, and in how many seconds the scoring's next step is due.
 
-        `events` are the last ones, `step` how far the walk through the scoring is, None for its end.
+        `events` are the last ones, `step` how far the walk through the scoring is, None for its end. With a
+        `hand`, the page is its player's.
         """
 
     def full(self, language: str) -> Mapping[str, str]:

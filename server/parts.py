@@ -134,10 +134,15 @@ class ServerParts:
         remote = self.connections.remote(connection)
         assert connection.request is not None  # noqa: S101 - which has been answered
         if self._site is not None and "Origin" in connection.request.headers:
-            return self._site.serve(connection, remote)
+            return self._site.serve(connection, remote, self._converse)
+        most = self.config.limits.outgoing_bytes
+        return self._converse(Session(connection, remote, self.tasks, most, self.counts))
+
+    def _converse(self, session: Session) -> Awaitable[None]:
+        connection = session.connection
+        assert connection.request is not None  # noqa: S101 - which has been answered
         connection.request.headers.clear()  # 2 KiB that nobody reads any more
         connection.response = None
-        session = Session(connection, remote, self.tasks, self.config.limits.outgoing_bytes, self.counts)
         conversation = Conversation(
             connection,
             session,
@@ -239,6 +244,7 @@ class ServerParts:
             limits=self.config.limits,
             tasks=self.tasks,
             counts=self.counts,
+            levels=tuple(self.config.brains),
         )
         self.connections.site = site
         self.ends.callback(site.close)

@@ -65,7 +65,8 @@ class Tab:
         self.complaints: list[str] = []
 
     async def open(self, *, scripts: bool, dark: bool, language: str) -> None:
-        target = await self._do("Target.createTarget", url="about:blank")
+        own = await self._do("Target.createBrowserContext", disposeOnDetach=True)  # with storage of its own
+        target = await self._do("Target.createTarget", url="about:blank", **own)
         attached = await self._do("Target.attachToTarget", targetId=target["targetId"], flatten=True)
         self._session = attached["sessionId"]
         width, height = PHONE

@@ -10,16 +10,43 @@ from pathlib import Path
 import pytest
 
 from client.ui.web.pages import WebPages
-from protocol.messages import ChangeSetting, StartGame
+from protocol.messages import ChangeSetting, Said, Say, StartGame
 from protocol.settings import Title
 from server.app import running
 from server.config import Config
-from tests.browser import PHONE, browser, tab
-from tests.server.peer import connected, full_table, game, play_on, rematch
+from tests.browser import PHONE, Tab, browser, tab
+from tests.server.peer import Peer, connected, eventually, full_table, game, play_on, rematch, table_of
 from tests.server.web.viewer import web_server
 
 PIECES = "document.querySelectorAll('.board .piece').length"
 HOSTILE = ("<b onclick=x()>A</b>", "'\"><img src=x>", "<script>x()</script>")
+
+
+TURN = "/^(Your turn|Tocca a te)/.test(document.querySelector('#now').innerText)"
+
+
+async def join(page: Tab, port: int, code: str, name: str) -> None:
+    """Go from the table's page, where a QR code leads, to a seat."""
+    await page.go(f"http://127.0.0.1:{port}/watch/{code}")
+    await page.until("document.querySelector('#play a')")
+    await page.value("document.querySelector('#play a').click()")
+    await page.until("location.pathname.startsWith('/play/') && document.readyState === 'complete'")
+    await page.value(f"document.querySelector('#join input').value = {json.dumps(name)}")
+    await page.value("document.querySelector('#join button').click()")
+    await page.until("document.querySelector('#menu button')")
+
+
+async def move(page: Tab, chooser: random.Random) -> None:
+    """Make a random move by touching what the page offers, once it is this player's turn."""
+    await page.until(f"{TURN} && document.title.startsWith('* ')")
+    if await page.value("document.querySelector('#ask .main') === null"):
+        for choices in ("#hand button:enabled", ".board .touch"):
+            number = await page.value(f"document.querySelectorAll('{choices}').length")
+            chosen = f"document.querySelectorAll('{choices}')[{chooser.randrange(number)}]"
+            await page.value(f"{chosen}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+        await page.until("document.querySelector('#ask .main')")
+    await page.value("document.querySelector('#ask .main').click()")
+    await page.until(f"!{TURN}")
 
 
 @pytest.fixture(scope="module")
@@ -179,3 +206,73 @@ async def test_a_television_shows_everything_without_scrolling_and_follows_the_p
         await page.until(f"location.pathname.endsWith('/{again[0].table}') && {PIECES} === 0")
         assert await page.value("document.documentElement.lang") == "it"
         assert page.complaints == []
+
+
+async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) -> None:
+    """What can be touched is large and on the screen; the seat is the browser's own, and in no address."""
+    async with web_server() as server, connected(server.port) as host, tab(chromium) as page:
+        code = (await host.open(2, "Anna", starting=1, random_layout=True)).table
+        await join(page, server.port, code, "<b>Bruno")
+        await host.done(Say(host.next_id(), "Salve <i>"))
+        await page.until("document.querySelector('#said').innerText.includes('Anna Salve <i>')")
+        await page.value("document.querySelector('#words-said').value = 'Ave'")
+        await page.value("document.querySelector('#say button').click()")
+        assert (await host.until(Said)).text == "Ave"
+        await host.send(StartGame(host.next_id()))
+        await page.until("document.querySelectorAll('#hand button').length > 5")
+        assert await page.value("document.querySelector('#hand button').getBoundingClientRect().height") >= 44
+        assert await page.value("document.documentElement.scrollWidth") == PHONE[0]
+        await move(page, random.Random(1))
+        await host.caught_up(4)
+        await page.go(f"http://127.0.0.1:{server.port}/watch/{code}")
+        await page.value("document.querySelector('#back').click()")
+        await page.until(f"location.pathname === '/play/{code}' && {PIECES} === 1")
+        assert await page.value("location.search + location.hash") == ""
+        assert await page.value("document.querySelectorAll('main i, main bdi b').length") == 0
+        await host.done(host.random_move(random.Random(2)))
+        await move(page, random.Random(3))
+        assert page.complaints == []
+
+
+@pytest.mark.slow
+async def test_browsers_play_whole_games_beside_others(chromium: str) -> None:
+    """On a phone and on a wide screen, tiles and all, to the result and into the next game."""
+    chooser = random.Random(7)
+    async with (
+        running(Config(pages=WebPages(1e6))) as server,
+        connected(server.port) as host,
+        connected(server.port) as peer,
+        tab(chromium, language="it") as phone,
+        tab(chromium) as wide,
+    ):
+        await wide.resize(1280, 800)
+        code = (await host.open(4, "Anna", starting=0)).table
+        await peer.join(code, "Bruno")
+        await join(phone, server.port, code, "Carla")
+        await join(wide, server.port, code, "Dario")
+        seats: list[Peer | Tab] = [host, peer, phone, wide]
+        await host.done(StartGame(host.next_id()))
+        table = table_of(server, [host])
+        while (game := table.state.game) is not None and game.view.turn is not None:
+            mover, moves = seats[game.view.turn], len(game.events)
+            if isinstance(mover, Tab):
+                await move(mover, chooser)
+            else:
+                await mover.caught_up(moves)
+                await mover.done(mover.random_move(chooser))
+            await eventually(lambda game=game, moves=moves: len(game.events) > moves)  # type: ignore[misc]
+        again = await rematch(host)
+        await rematch(peer)
+        for page in (phone, wide):
+            await page.until("document.querySelector('#ask [data-do*=rematch]')")
+            await page.go(
+                f"http://127.0.0.1:{server.port}/play/{code}"
+            )  # who comes later is shown the result
+            await page.until("document.querySelector('#result table')")
+            assert page.complaints == []
+            assert await page.value("document.documentElement.scrollWidth <= innerWidth")
+            await page.value("document.querySelector('#ask .main').click()")
+            await page.until(f"location.pathname === '/play/{again.table}'")
+        await host.done(StartGame(host.next_id()))
+        for page in (phone, wide):
+            await page.until(f"document.querySelector('.board .hill') && {PIECES} === 0")

@@ -30,6 +30,20 @@ _METAVARS: Final[Mapping[type, str]] = {int: "NUMBER", Path: "FILE"}
 _CONVERTED: Final[Mapping[type, Callable[[str], Any]]] = {int: positive, Path: Path}
 
 
+class _Switch(argparse.BooleanOptionalAction):
+    """An option that is on or off, or one word: `--web`, `--no-web`, `--web=watch`."""
+
+    def __init__(self, *args: Any, choices: Sequence[str], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.nargs, self.choices = "?", choices
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        off = str(option_string).startswith("--no-")
+        if off and values:
+            parser.error(_("{option} takes no value").format(option=option_string))
+        setattr(namespace, self.dest, False if off else values or True)
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """An option: what the help says of it, how a word for it is read, its key in a file, type and default."""
@@ -39,6 +53,7 @@ class Option:
     convert_word: Callable[[str], Any] | None = None
     only: str = ""  # of the options with the same word here, one can be in use
     more: Mapping[str, Any] = field(default_factory=dict)  # for argparse alone
+    word: str = ""  # that a switch may be instead of on or off
     heading: str = ""  # of the help, above this option and those that follow
     key: str = ""
     hint: Any = None
@@ -71,7 +86,9 @@ class Option:
         """Add the option to a parser's group; what is not given is None."""
         names = ["-v"] if self.key == "verbose" else []
         more: dict[str, Any] = {"action": argparse.BooleanOptionalAction}
-        if self.choices:
+        if self.word:
+            more = {"action": _Switch, "choices": (self.word,)}
+        elif self.choices:
             more = {"choices": self.choices}
         elif self.kind is not bool:
             more = {"type": self.convert, "metavar": self.metavar or _METAVARS.get(self.kind), **self.more}
@@ -214,7 +231,11 @@ class ServeOptions:
     )
     max_guests: int = _option(200, GUESTS_HELP)
     guests_per_address: int = _option(50, GUESTS_PER_ADDRESS_HELP)
-    web: bool = _option(False, N_("show browsers how to join, and the tables as spectators see them"))
+    web: bool | str = _option(
+        False,
+        N_("let people play in browsers, and watch public tables there; with --web=watch, only watch"),
+        word="watch",
+    )
     lobby_chat: bool = _option(
         True, N_("let people in the lobby see who is online, and talk there (default: yes)")
     )
@@ -370,6 +391,8 @@ def _check_alone(setting: Setting, others: Iterable[Setting]) -> None:
 
 def _converted(option: Option, value: Any, folder: Path) -> Any:
     """Return what a value in a file in `folder` means; raises ValueError with a sentence."""
+    if option.word and value == option.word:
+        return value
     try:
         msgspec.convert(value, _IN_FILES.get(option.kind, option.kind))
     except msgspec.ValidationError:

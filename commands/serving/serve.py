@@ -90,7 +90,7 @@ def server_config(chosen: ServeOptions) -> Config:
         password=password_of(chosen.password_file),
         announce=_announced_as(chosen),
         admin=_admin_socket(chosen),
-        pages=pages() if chosen.web else None,
+        pages=pages(chosen) if chosen.web else None,
         watched=only_here(chosen.host) if chosen.metrics is None else chosen.metrics,
         human_pace=chosen.bots_pace == "human",
         lobby_chat=chosen.lobby_chat,
@@ -99,11 +99,11 @@ def server_config(chosen: ServeOptions) -> Config:
     return with_bots(config, chosen.stand_in, seated=chosen.bots)
 
 
-def pages(ssh_port: int | None = None) -> Pages:
+def pages(chosen: ServeOptions, ssh_port: int | None = None) -> Pages:
     """Return what draws the pages for browsers, which say at which port there is ssh."""
     from client.ui.web.pages import WebPages  # a server without them needs nothing that draws
 
-    return WebPages(ssh_port=ssh_port)
+    return WebPages(ssh_port=ssh_port, plays=chosen.web != "watch")
 
 
 def _announced_as(chosen: ServeOptions) -> Announce | None:
@@ -264,10 +264,10 @@ def _serve(arguments: argparse.Namespace) -> int:
             config, gateway=functools.partial(door.let_in, called=f"ws://127.0.0.1:{chosen.port}")
         )
         if chosen.web:
-            config = replace(config, pages=pages(opened.port))
+            config = replace(config, pages=pages(chosen, opened.port))
 
     def started(addresses: list[str]) -> None:
-        print_start(addresses, file, told, web=chosen.web, open_to_all=open_to_all)
+        print_start(addresses, file, told, web=bool(chosen.web), open_to_all=open_to_all)
 
     try:
         serve(config, started, read_again)

@@ -113,6 +113,11 @@ class Session:
         if self.connection.is_open and not transport.is_closing():
             transport.write(frame)
 
+    def choose(self, text: str) -> bool:
+        """Take in a text frame, and return whether it makes sense: only a page has anything to say in one."""
+        del text
+        return False
+
     def move(self, address: str) -> None:
         """Send the client to another server at once: what it has asked for and was not answered is undone."""
         self.moved = True

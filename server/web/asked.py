@@ -11,7 +11,9 @@ from websockets.datastructures import Headers
 from protocol.limits import CODE_LENGTH, PRIVATE_CODE_LENGTH
 from server.net.connections.plain_http import PageRequest
 
-_TABLE: Final = re.compile(rf"/watch/([A-Za-z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}})")
+_CODE: Final = rf"([A-Za-z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}})"
+_TABLE: Final = re.compile(f"/watch/{_CODE}")
+_SEAT: Final = re.compile(f"/play/{_CODE}")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?")
 _PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9._~-]{1,64}){1,8}/?")
 _LANGUAGE: Final = re.compile(r"&lang=([a-z]{2})(?:&|\Z)")
@@ -21,11 +23,20 @@ _MOST_LANGUAGES: Final = 32
 
 FRONT: Final = "/"
 TABLES: Final = "/watch"
+PLAY: Final = "/play"
 
 
 def table_asked(path: str) -> str | None:
     """Return the code of the table whose page is asked for, None if it is none."""
-    found = _TABLE.fullmatch(path)
+    return _code(_TABLE.fullmatch(path))
+
+
+def seat_asked(path: str) -> str | None:
+    """Return the code of the table at which somebody wants to play, None if it is not such a page."""
+    return _code(_SEAT.fullmatch(path))
+
+
+def _code(found: re.Match[str] | None) -> str | None:
     return None if found is None else found[1].upper()
 
 

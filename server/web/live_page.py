@@ -6,14 +6,16 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
+from msgspec import structs
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import State
 
 from protocol import codes
 from protocol.messages import Moved, Refused, ServerMessage
+from protocol.pages import Choice
 from server.counts import Counts
 from server.failures import Tasks
 from server.logs import about
@@ -86,6 +88,37 @@ class PageSession(Session):
     def end(self, code: CloseCode) -> None:
         """Start the closing handshake without waiting for it."""
         self._tasks.start(self.connection.close(code), "closing a connection")
+
+
+class PlayerSession(PageSession):
+    """A player in a browser: a client like any other, whose page is also shown what its seat may see.
+
+    `choice` is what the player has chosen for the next move, which the server draws and does not carry out.
+    """
+
+    def __init__(self, *args: Any, refusal: Callable[[Refused], str], **options: Any) -> None:
+        super().__init__(*args, **options, page_at=str)
+        self._refusal = refusal
+        self.choice = Choice()
+
+    def send(self, message: ServerMessage) -> None:
+        Session.send(self, message)
+        if isinstance(message, Refused):
+            self.post(page_frame({"refusal": self._refusal(message)}))
+
+    def post(self, frame: bytes) -> None:
+        Session.post(self, frame)
+        self._changed()
+
+    def choose(self, text: str) -> bool:
+        try:
+            chosen = msgspec.json.decode(text, type=Choice)
+        except msgspec.DecodeError:
+            return False
+        news = {name: value for name, value in structs.asdict(chosen).items() if value is not None}
+        self.choice = structs.replace(self.choice, **news)
+        self._changed()
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import http
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -23,7 +23,7 @@ from server.net.access import Access
 from server.net.addresses import Remote
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.plain_http import Page, PageRequest
-from server.net.session import Clients
+from server.net.session import Clients, Session
 from server.networks import Networks
 from server.rate_limits import PerMinuteLimit
 from server.refusal import Refusal
@@ -31,17 +31,19 @@ from server.tables.lobby import Lobby
 from server.thinking.fair_thread import FairThread
 from server.web.asked import (
     FRONT,
+    PLAY,
     TABLES,
     address_asked,
     asked_again,
     from_own_page,
     languages,
     page_at,
+    seat_asked,
     table_asked,
     way_home,
 )
-from server.web.live_page import LivePage, PageSession, Parts, page_frame
-from server.web.subjects import TableList, WatchedTable
+from server.web.live_page import LivePage, PageSession, Parts, PlayerSession, page_frame
+from server.web.subjects import PlayedTable, TableList, WatchedTable
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +76,7 @@ class Site:
     limits: Limits
     tasks: Tasks
     counts: Counts
+    levels: Sequence[str]  # of the bots that the server seats
 
     def __post_init__(self) -> None:
         self._thread: FairThread[Any] = FairThread("pages", self.limits.pages_cpu)
@@ -109,6 +112,8 @@ class Site:
         if asked.path == FRONT:
             parts = None if locked else await self._tables(language, asked.counted_as)
             return await self._drawn_page(asked, partial(self.pages.front, language, address, parts))
+        if self.pages.plays and (seat_of := seat_asked(asked.path)) is not None:
+            return await self._drawn_page(asked, partial(self.pages.play, language, seat_of, locked=locked))
         if code is not None and not locked and self.lobby.public.open_to_all(code) is not None:
             return await self._drawn_page(asked, partial(self.pages.watch, language, address, code))
         if code is not None and not locked:
@@ -124,20 +129,31 @@ class Site:
 
     def admits(self, asked: PageRequest) -> bool:
         """Return whether a browser may open a websocket here: one of our own pages asks for it."""
+        watches = asked.path == TABLES or table_asked(asked.path) is not None
+        plays = (
+            self.pages.plays and seat_asked(asked.path) is not None
+        )  # and says the password, if there is one
         return (
-            (asked.path == TABLES or table_asked(asked.path) is not None)
+            (plays or (watches and self.access.password is None))
             and from_own_page(asked)
-            and self.access.password is None
             and self._count_request(asked) == 0
         )
 
-    async def serve(self, connection: LimitedConnection, remote: Remote) -> None:
-        """Show a browser what it asked for, as it changes, until its connection ends."""
+    async def serve(
+        self, connection: LimitedConnection, remote: Remote, converse: Callable[[Session], Awaitable[None]]
+    ) -> None:
+        """Show a browser what it asked for, as it changes, until its connection ends.
+
+        Where somebody plays, `converse` answers what the player asks for.
+        """
         request = connection.request
         assert request is not None  # noqa: S101 - it has been answered
         path, _, query = request.path.partition("?")
         query, again = asked_again(query)
         language = self.pages.language(languages(query, request.headers))
+        if seat_asked(path) is not None:
+            await self._serve_player(connection, remote, language, converse)
+            return
         with self._live_page(code := table_asked(path)) as page:
             session = PageSession(
                 connection,
@@ -163,6 +179,33 @@ class Site:
                 self.clients.gone(session)
                 if session.table is not None:
                     await session.table.disconnected(session)
+
+    async def _serve_player(
+        self,
+        connection: LimitedConnection,
+        remote: Remote,
+        language: str,
+        converse: Callable[[Session], Awaitable[None]],
+    ) -> None:
+        """Let a browser's player talk as any client does, and show what the seat may see beside that."""
+        page: LivePage
+        session = PlayerSession(
+            connection,
+            remote,
+            tasks=self.tasks,
+            most_bytes=self.limits.outgoing_bytes,
+            counts=self.counts,
+            changed=lambda: page.changed(),  # noqa: PLW0108 - there is no page yet
+            refusal=partial(self.pages.refusal, language),
+        )
+        subject = PlayedTable(session, self.levels, self.lobby.public, self.pages)
+        page = LivePage(PLAY, subject, partial(self._draw, asker=remote.counted_as), self.pages.gone)
+        task = self.tasks.keep(page.run, "drawing a page")
+        page.add(session, language)
+        try:
+            await converse(session)
+        finally:
+            task.cancel()
 
     async def _let_in(self, session: PageSession, code: str, language: str, *, again: bool) -> bool:
         """Make a browser a spectator of a table that is open to all; otherwise send it a note, and close.

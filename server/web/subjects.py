@@ -1,14 +1,20 @@
 """What the live pages are about: the list of tables, and a table as spectators see it."""
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from engine.redaction import redacted, snapshot
-from engine.view import SPECTATOR
+from engine.pieces import Seat
+from engine.redaction import redacted, redacted_legal, snapshot
+from engine.view import SPECTATOR, Eyes, eyes_of
 from protocol.messages import PauseSummary, SeatSummary, TableState
+from protocol.pages import Hand
 from server.config import Pages
+from server.refusal import Refusal
 from server.tables.registry.public_tables import PublicTables
-from server.web.live_page import MOVED, Drawn, Sight
+from server.tables.table import Table
+from server.web.live_page import MOVED, Drawn, PlayerSession, Sight
 
 _EVENTS: Final = 8  # the last ones are told
 _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the list, and at the table where the players go on
@@ -56,28 +62,29 @@ class WatchedTable:
 
     def sight(self) -> Sight | None:
         table = self.tables.open_to_all(self.code)
-        if table is None:
-            return None
-        state, game = self._shown(table.as_seen()), table.state.game
+        return None if table is None else self._sight_of(table, self._shown(table.as_seen()), SPECTATOR, None)
+
+    def _sight_of(self, table: Table, state: TableState, eyes: Eyes, hand: Hand | None) -> Sight:
+        game = table.state.game
         if state.stage == "playing":
             self._playing = True
         elif self._playing:
             self._playing, self._step, self._walking = False, 0, True
-        # The same gate as for every spectator: what leaves it may be shown to anybody.
-        view = None if game is None else snapshot(game.view, SPECTATOR)
-        latest = [] if game is None else [redacted(event, SPECTATOR) for event in game.events[-_EVENTS:]]
-        step, goes_on = self._step, self._goes_on(state.next)
+        # The same gate as for every client: what leaves it may be shown to these eyes.
+        view = None if game is None else snapshot(game.view, eyes)
+        latest = [] if game is None else [redacted(event, eyes) for event in game.events[-_EVENTS:]]
+        step, goes_on = self._step, hand is None and self._goes_on(state.next)
 
         def draw(language: str) -> Drawn:
-            parts, seconds = self.pages.table(language, state, view, latest, step)
+            parts, seconds = self.pages.table(language, state, view, latest, step, hand=hand)
             self._walking = seconds is not None
             if goes_on and state.next is not None:
                 return {**parts, MOVED: state.next}, None
-            if seconds is None and state.next is not None:
+            if seconds is None and state.next is not None and hand is None:
                 seconds = _SECONDS_BETWEEN_LOOKS
             return parts, seconds
 
-        key = (state, 0 if game is None else len(game.events), step, goes_on)
+        key = (state, 0 if game is None else len(game.events), step, goes_on, hand)
         return Sight(key, (step, state.next, self._looks), draw)
 
     def advance(self) -> None:
@@ -113,3 +120,31 @@ class WatchedTable:
             ended=state.ended,
             paused=paused,
         )
+
+
+class PlayedTable(WatchedTable):
+    """The table that a player in a browser is at, as the seat may see it; blank while it is at none."""
+
+    def __init__(
+        self, session: PlayerSession, levels: Sequence[str], tables: PublicTables, pages: Pages
+    ) -> None:
+        super().__init__("", tables, pages)
+        self._session, self._levels = session, levels
+
+    def sight(self) -> Sight:
+        table, seat = self._session.table, self._session.seat
+        if seat is not None and isinstance(table, Table):
+            with contextlib.suppress(Refusal):  # it is being closed
+                state = table.as_seen()
+                if table.code != self.code:  # the next game
+                    self.code, self._playing, self._step = table.code, False, None
+                return self._sight_of(table, state, eyes_of(seat), self._hand(table, seat))
+        return Sight(None, None, lambda language: (self.pages.gone(language), None))
+
+    def _hand(self, table: Table, seat: Seat) -> Hand:
+        state = table.state
+        moves = state.game is not None and not state.ended and state.paused is None
+        legal = (
+            redacted_legal(state.game.legal(), eyes_of(seat)) if moves and state.game is not None else None
+        )
+        return Hand(seat, legal, self._session.choice, self._levels)

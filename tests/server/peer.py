@@ -110,6 +110,9 @@ class Peer:
         """Receive, take in and return the next message."""
         async with asyncio.timeout(TIMEOUT):
             frame = await self.socket.recv()
+        return self.take(frame)
+
+    def take(self, frame: str | bytes) -> ServerMessage:
         assert isinstance(frame, bytes)
         message = decode_server(frame)
         self.frames.append(frame)

@@ -1,8 +1,9 @@
 """Pictures as SVG: text, paths and chips, and the board with its pieces."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 from xml.etree import ElementTree as ET
 
@@ -22,6 +23,7 @@ from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.view import View
 
 INK: Final = "#222222"  # of letters, unless they stand on a piece
+NOTHING: Final[Mapping[Hex, str]] = MappingProxyType({})
 TEXT_STYLE: Final = """
 text { font-family: sans-serif; }
 .c { text-anchor: middle; }
@@ -137,11 +139,12 @@ def picture(view: View, marks: Marks, caption: Caption) -> str:
     return finished(root, height)
 
 
-def board_parts(view: View, marks: Marks) -> list[str]:
+def board_parts(view: View, marks: Marks, touch: Mapping[Hex, str] = NOTHING) -> list[str]:
     """Return the board without a legend, as the contents of stacked SVG groups.
 
     First the ground, then each hex's contents, always in the same order, so that a move changes only a few.
-    They fit into an SVG element with the view box BOARD_VIEW and the rules of BOARD_STYLE.
+    They fit into an SVG element with the view box BOARD_VIEW and the rules of BOARD_STYLE. What is said when
+    a hex is touched stands in `data-choose`.
     """
     board = _BoardDrawing(view, marks)
     ground = ET.Element("g")
@@ -150,6 +153,9 @@ def board_parts(view: View, marks: Marks) -> list[str]:
     for cell, position in HEX_POSITIONS.items():
         parts.append(ET.Element("g"))
         board.draw_standing(parts[-1], cell, position)
+        if cell in touch:
+            over = {"points": _points(_corners(*_middle(cell), _SIZE)), "data-choose": touch[cell]}
+            ET.SubElement(parts[-1], "polygon", over | {"class": "touch", "role": "button", "tabindex": "0"})
     return ["".join(ET.tostring(each, encoding="unicode") for each in part) for part in parts]
 
 

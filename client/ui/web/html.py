@@ -8,7 +8,7 @@ from typing import Final
 import segno
 from markupsafe import Markup, escape
 
-_VOID: Final = frozenset({"link", "meta"})
+_VOID: Final = frozenset({"input", "link", "meta"})
 EMPTY: Final = Markup()
 
 

@@ -6,6 +6,20 @@ const patience = 60000; // milliseconds for which a table that was there may be 
 let pause = 500;
 let seen = -patience; // when something was shown last
 
+function show(parts) {
+  const focused = document.activeElement;
+  const name = ["href", "data-choose", "data-do"].find((each) => focused.hasAttribute(each));
+  const value = name && focused.getAttribute(name);
+  for (const [id, inside] of Object.entries(parts)) {
+    const element = document.getElementById(id);
+    if (element) element.innerHTML = inside;
+  }
+  // What had the focus may be another element now.
+  if (name && !focused.isConnected) {
+    document.querySelector(`[${name}="${CSS.escape(value)}"]`)?.focus({ preventScroll: true });
+  }
+}
+
 function connect() {
   const address = new URL(document.body.dataset.live, location.href);
   // Not every browser says with a websocket which languages its user reads.
@@ -17,19 +31,13 @@ function connect() {
     pause = 500;
     seen = performance.now();
     lost.hidden = true;
-    const focused = document.activeElement.getAttribute("href");
     const { moved, ...parts } = JSON.parse(data);
     if (moved) { // the table is at another server of the cluster, or the players go on at another table
       const there = new URL(moved, location.href);
       there.search ||= location.search;
       location.replace(there);
     }
-    for (const [id, inside] of Object.entries(parts)) {
-      const element = document.getElementById(id);
-      if (element) element.innerHTML = inside;
-    }
-    // The link that had the focus may be another element now.
-    if (focused) document.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+    show(parts);
   };
   socket.onclose = ({ code }) => {
     if (code === 1000) return; // nothing more is to be seen, and the server has said so
@@ -50,8 +58,12 @@ function copy(button) {
   if (document.execCommand("copy")) button.textContent = button.dataset.done;
 }
 
-for (const button of document.querySelectorAll("button")) {
+for (const button of document.querySelectorAll("button[data-done]")) {
   button.hidden = false;
   button.onclick = () => copy(button);
 }
-if (document.body.dataset.live) connect();
+if (document.body.dataset.live) {
+  const back = document.getElementById("back");
+  if (back && localStorage.getItem(`seat ${document.body.dataset.live}`)) back.hidden = false;
+  connect();
+}

@@ -10,21 +10,25 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from client.language import LANGUAGES, _, counted, language_among, speaking
+from client.network.refusals import describe_refusal
 from client.player.terminal import Colours
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.tables import SPECTATORS, describe_stage
-from client.ui.web.html import element, joined, qr_code
+from client.ui.web.html import EMPTY, element, joined, qr_code
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
 from engine.events import SeenEvent
 from engine.view import View
-from protocol.messages import TableState, TableSummary
+from protocol.limits import CHAT_LENGTH, NAME_LENGTH
+from protocol.messages import Refused, TableState, TableSummary
+from protocol.pages import Hand
 from protocol.text import printable
 
 _MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a hundred phones
 _LEAST_SECONDS: Final = 2.0  # for a step of the scoring
 _HERE: Final = Path(__file__).parent
 _SCRIPT: Final = Markup((_HERE / "page.js").read_text(encoding="utf-8"))  # noqa: S704 - our own
+_PLAYER_SCRIPT: Final = Markup((_HERE / "play.js").read_text(encoding="utf-8"))  # noqa: S704 - our own
 _PEOPLES: Final = "".join(
     f".people-{people.value} {{ background: {pair.background}; color: {pair.foreground}; }}\n"
     for people, pair in PEOPLE_COLOURS[Colours.TRUE].items()
@@ -47,19 +51,26 @@ def _hash(text: str) -> str:
 class WebPages:
     """How pages are drawn; `characters_per_second` is how fast the scoring's sentences can be read.
 
-    `ssh_port` is where guests play over ssh, None if they cannot.
+    `ssh_port` is where guests play over ssh, None if they cannot; people play in browsers if it `plays`.
     """
 
-    # The page runs this script and uses this stylesheet; whatever else a name could smuggle in does nothing.
+    # A page runs these scripts and uses this stylesheet; whatever else a name could smuggle in does nothing.
     security_policy: Final = (
-        f"default-src 'none'; script-src {_hash(_SCRIPT)}; style-src {_hash(_STYLE)}; connect-src 'self'; "
-        "img-src data:; "
+        f"default-src 'none'; script-src {_hash(_SCRIPT)} {_hash(_PLAYER_SCRIPT)}; "
+        f"style-src {_hash(_STYLE)}; connect-src 'self'; img-src data:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 
-    def __init__(self, characters_per_second: float = 20.0, *, ssh_port: int | None = None) -> None:
+    def __init__(
+        self, characters_per_second: float = 20.0, *, ssh_port: int | None = None, plays: bool = True
+    ) -> None:
         self._speed = characters_per_second
         self._ssh_port = ssh_port
+        self._plays = plays
+
+    @property
+    def plays(self) -> bool:
+        return self._plays
 
     def language(self, wanted: Iterable[str]) -> str:
         """Return the language for a reader who wants these, the best first."""
@@ -85,28 +96,55 @@ class WebPages:
         with speaking(language):
             title = _("Table {code}").format(code=code)
             needed = _("To watch, switch on JavaScript, or run the command at the end of this page.")
-            board = empty_board(_("The board; it is described in words below."))
-            side = joined(
-                element("h2", _("Players")),
-                element("ul", id="players"),
-                element("div", id="result"),
-                element("h2", id="recent"),
-                element("ol", id="moves"),
+            back = element(
+                "a", _("Back to your seat"), href=f"../play/{code}", id="back", class_="main", hidden=""
             )
             content = joined(
                 element("noscript", element("p", needed)),
-                element(
-                    "div",
-                    element("p", id="title"),
-                    element("p", id="now", role="status"),
-                    board,
-                    element("div", side, class_="side"),
-                    class_="table",
-                ),
-                element("details", element("summary", _("The board in words")), element("ul", id="words")),
+                _table_content(joined(element("p", id="play"), back), EMPTY),
                 self._how_to_join(address, code),
             )
             return _page(language, title, content, {"data_live": code}, "../")
+
+    def play(self, language: str, code: str, *, locked: bool) -> str:
+        """Return the page of a seat, which asks for a name first, unless the browser has the seat already."""
+        with speaking(language):
+            fields = [_field(_("Your name"), "name", maxlength=str(NAME_LENGTH), autocomplete="nickname")]
+            if locked:
+                fields.append(_field(_("The server's password"), "password", type="password"))
+            join = element(
+                "form", *fields, element("button", _("Take a seat"), class_="main"), id="join", hidden=""
+            )
+            words = element(
+                "input",
+                id="words-said",
+                maxlength=str(CHAT_LENGTH),
+                aria_label=_("Chat"),
+                autocomplete="off",
+            )
+            say = element("form", words, element("button", _("Say")), id="say")
+            chat = joined(element("h2", _("Chat")), element("ol", id="said"), say)
+            menu = element("details", element("summary", _("The table")), element("div", id="menu"))
+            move = joined(element("div", id="hand"), element("div", id="ask"))
+            content = joined(
+                element("noscript", element("p", _("To play, switch on JavaScript."))),
+                element("p", id="refusal", role="alert"),
+                join,
+                element("div", _table_content(move, joined(chat, menu)), id="game", hidden=""),
+            )
+            texts = {
+                "data_play": code,
+                "data_spectator": _("a spectator"),
+                "data_server": _("The server"),
+                "data_taken": _("This seat is in use in another window."),
+                "data_moves": _("The table is now at {address}. Go there?"),
+            }
+            title = _("Table {code}").format(code=code)
+            return _page(language, title, content, texts, "../", scripts=(_SCRIPT, _PLAYER_SCRIPT))
+
+    def refusal(self, language: str, refused: Refused) -> str:
+        with speaking(language):
+            return str(joined(describe_refusal(refused)))
 
     def absent(self, language: str, home: str, *, password: bool) -> str:
         """Return the page where there is nothing to be seen; `home` leads to the front page from there."""
@@ -136,13 +174,15 @@ class WebPages:
         view: View | None,
         events: Sequence[SeenEvent],
         step: int | None,
+        *,
+        hand: Hand | None = None,
     ) -> tuple[dict[str, str], float | None]:
         """Return the parts of a table's page, and in how many seconds the scoring's next step is due.
 
         `step` is how far the walk through the scoring is, None if it is over.
         """
         with speaking(language):
-            parts, last = table_parts(state, view, events, step)
+            parts, last = table_parts(state, view, events, step, hand, plays=self._plays)
             if last is None:
                 return parts, None
             return parts, max(_LEAST_SECONDS * 20.0, len(parts["now"])) / self._speed
@@ -150,7 +190,7 @@ class WebPages:
     def gone(self, language: str) -> dict[str, str]:
         """Return the parts of a table's page when there is nothing more to be seen."""
         with speaking(language):
-            return dict.fromkeys(PARTS, "") | way_in(joins=True) | {"now": str(joined(_nothing()))}
+            return dict.fromkeys(PARTS, "") | way_in(joins="", plays=False) | {"now": str(joined(_nothing()))}
 
     def full(self, language: str) -> dict[str, str]:
         """Return the parts of a table's page when the table has no room for a spectator."""
@@ -183,12 +223,46 @@ class WebPages:
         return element("section", *content)
 
 
+def _table_content(move: Markup, more: Markup) -> Markup:
+    """Return where the parts of a table go, with those for the player's `move` below the board."""
+    side = joined(
+        element("h2", _("Players")),
+        element("ul", id="players"),
+        element("div", id="result"),
+        element("h2", id="recent"),
+        element("ol", id="moves"),
+        more,
+    )
+    return joined(
+        element(
+            "div",
+            element("p", id="title"),
+            element("p", id="now", role="status"),
+            empty_board(_("The board; it is described in words below.")),
+            element("div", move, side, class_="side"),
+            class_="table",
+        ),
+        element("details", element("summary", _("The board in words")), element("ul", id="words")),
+    )
+
+
+def _field(words: str, name: str, **attributes: str) -> Markup:
+    return element("label", words, " ", element("input", name=name, required="", **attributes))
+
+
 def _nothing() -> str:
     return _("There is no table to watch here. It has ended, is private, or is closed to spectators.")
 
 
 def _page(
-    language: str, title: str, content: Markup, live: Mapping[str, str], home: str, *, refreshed: bool = False
+    language: str,
+    title: str,
+    content: Markup,
+    live: Mapping[str, str],
+    home: str,
+    *,
+    refreshed: bool = False,
+    scripts: Sequence[Markup] = (_SCRIPT,),
 ) -> str:
     """Return a whole page; without JavaScript it may be loaded again and again."""
     head = joined(
@@ -219,7 +293,7 @@ def _page(
         element("header", top),
         element("main", lost, content),
         element("footer", element("p", languages)),
-        element("script", _SCRIPT),
+        *(element("script", each) for each in scripts),
         **live,
     )
     html = element("html", element("head", head), body, lang=language)

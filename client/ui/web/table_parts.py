@@ -9,18 +9,20 @@ from msgspec.structs import replace as with_fields
 from client.language import _, counted, labelled, parted
 from client.tables.table import TableModel
 from client.ui.draw.board import Marks
-from client.ui.export.picture import BOARD_VIEW, board_parts
+from client.ui.export.picture import BOARD_VIEW, NOTHING, board_parts
 from client.ui.screens.scoring import COLUMNS, Scene, amounts_of, in_order, last_step, scene
 from client.ui.texts.games import describe_event, describe_influence, describe_turn
 from client.ui.texts.pieces import PEOPLES, piece_words
 from client.ui.texts.tables import describe_ended, describe_stage, names_of
 from client.ui.web.html import EMPTY, element, joined
-from engine.board import Field, Tile, has_spring
+from client.ui.web.seat_parts import Seated
+from engine.board import Field, Hex, Tile, has_spring
 from engine.components import LAUREL_WORTH
 from engine.events import SeenEvent
 from engine.pieces import People, Piece, Seat, Wolf
 from engine.view import View
 from protocol.messages import SeatSummary, TableState
+from protocol.pages import Hand
 from protocol.text import printable
 
 _MOVES: Final = 8  # the last ones, which a phone shows without scrolling far
@@ -35,14 +37,20 @@ PARTS: Final = (
     "words",
     "way-in",
     "watching",
+    "play",
     *_BOARD,
 )
 
 
-def way_in(*, joins: bool) -> dict[str, str]:
-    """Return the parts that explain the command: to join the table, or only to watch it."""
-    heading, option = (_("Join"), "") if joins else (_("Watch in a terminal"), " --watch")
-    return {"way-in": str(joined(heading)), "watching": option}
+def way_in(*, joins: str | None, plays: bool) -> dict[str, str]:
+    """Return the parts that explain how to join the table with this code, or how to watch it."""
+    heading, option = (_("Join"), "") if joins is not None else (_("Watch in a terminal"), " --watch")
+    play = (
+        element("a", _("Play in this browser"), href=f"../play/{joins}", class_="main")
+        if joins and plays
+        else ""
+    )
+    return {"way-in": str(joined(heading)), "watching": option, "play": play}
 
 
 def _has_room(state: TableState) -> bool:
@@ -53,12 +61,24 @@ def _has_room(state: TableState) -> bool:
 
 
 def table_parts(
-    state: TableState, view: View | None, events: Sequence[SeenEvent], step: int | None
+    state: TableState,
+    view: View | None,
+    events: Sequence[SeenEvent],
+    step: int | None,
+    hand: Hand | None = None,
+    *,
+    plays: bool = False,
 ) -> tuple[dict[str, str], int | None]:
-    """Return the parts, and the number of the last step of the scoring if `step` is one before it."""
+    """Return the parts, and the number of the last step of the scoring if `step` is one before it.
+
+    With a `hand` they are those of its player's page; otherwise, if the server `plays`, they lead there.
+    """
     state = _safe(state)
+    seated = None if hand is None else Seated(state, view, hand)
+    model = TableModel(state.table, state=state, view=view) if seated is None else seated.model
     names = names_of(state, len(state.seats))
-    now, shown, marks = _now(state, view, names), view, Marks()
+    now, shown, marks = _now(state, model, names), view, Marks()
+    touch: Mapping[Hex, str] = NOTHING
     walking: Scene | None = None  # through the scoring
     last: int | None = None
     if view is not None and view.result is not None:
@@ -69,6 +89,8 @@ def table_parts(
         walking = current if at < last else None
     elif view is not None:
         marks = Marks(last=next(reversed(view.placed), None))
+        if seated is not None and not state.ended:
+            shown, marks, touch = seated.board(view, marks)
     parts: dict[str, str] = {
         "title": printable(state.title),
         "now": now,
@@ -77,10 +99,12 @@ def table_parts(
         "moves": _moves(events, names) if walking is None else _acts(walking, names),
         "result": "" if walking is not None else joined(_result(view, names), _next(state)),
         "words": "" if shown is None else _in_words(shown),
-        **way_in(joins=_has_room(state)),
+        **way_in(joins=state.table if _has_room(state) else None, plays=plays),
     }
     parts = {part: str(joined(inside)) for part, inside in parts.items()}
-    drawn = [""] * len(_BOARD) if shown is None else board_parts(shown, marks)
+    if seated is not None:
+        parts |= seated.parts()
+    drawn = [""] * len(_BOARD) if shown is None else board_parts(shown, marks, touch)
     parts |= dict(zip(_BOARD, drawn, strict=True))
     return parts, None if walking is None else last
 
@@ -106,7 +130,7 @@ def _safe(state: TableState) -> TableState:
     return with_fields(state, seats=seats)
 
 
-def _now(state: TableState, view: View | None, names: Sequence[str]) -> str:
+def _now(state: TableState, model: TableModel, names: Sequence[str]) -> str:
     if state.ended:
         return describe_ended()
     if state.stage == "gathering":
@@ -116,7 +140,7 @@ def _now(state: TableState, view: View | None, names: Sequence[str]) -> str:
         return counted("{n} seat is free.", "{n} seats are free.", free).format(n=free)
     if state.paused is not None:
         return _("{name} has paused the game.").format(name=names[state.paused.seat])
-    return describe_turn(TableModel(state.table, view=view), names)
+    return describe_turn(model, names)
 
 
 def _players(state: TableState, view: View | None, names: Sequence[str], walking: Scene | None) -> Markup:

@@ -279,7 +279,7 @@ async def test_a_drawing_that_fails_stops_no_game() -> None:
     """Its viewers are told to come back later; the table plays on."""
 
     class Broken(WebPages):
-        def table(self, *_args: object) -> NoReturn:
+        def table(self, *_args: object, **_options: object) -> NoReturn:
             raise ZeroDivisionError
 
     async with running(Config(pages=Broken())) as server, game(server.port, 2) as peers:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -12,9 +12,10 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from client.ui.web.pages import WebPages
+from protocol.messages import ServerMessage
 from server.app import Running, running
 from server.config import Config, Limits
-from tests.server.peer import TIMEOUT
+from tests.server.peer import TIMEOUT, Peer
 
 NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -104,3 +105,50 @@ async def viewer(
         local_addr=(address, 0),
     ) as socket:
         yield Viewer(socket)
+
+
+class PagePeer(Peer):
+    """A player in a browser: a client like any other, whose `parts` are what its page shows besides."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        super().__init__(socket)
+        self.parts: dict[str, str] = {}
+        self.shown: list[str] = []
+
+    async def receive(self) -> ServerMessage:
+        while True:
+            async with asyncio.timeout(TIMEOUT):
+                frame = await self.socket.recv()
+            if isinstance(frame, bytes):
+                return self.take(frame)
+            self._show(frame)
+
+    async def until_shown(self, condition: Callable[[dict[str, str]], bool]) -> None:
+        """Take in whatever comes until the page's parts fulfil a condition."""
+        while not condition(self.parts):
+            async with asyncio.timeout(TIMEOUT):
+                frame = await self.socket.recv()
+            if isinstance(frame, bytes):
+                self.take(frame)
+            else:
+                self._show(frame)
+
+    def _show(self, frame: str) -> None:
+        self.shown.append(frame)
+        self.parts |= json.loads(frame)
+
+
+@contextlib.asynccontextmanager
+async def player_page(port: int, code: str, *, language: str = "en") -> AsyncIterator[PagePeer]:
+    """Open the connection of the page where somebody plays at a table, and say hello."""
+    here = f"127.0.0.1:{port}"
+    async with connect(
+        f"ws://{here}/play/{code}?lang={language}",
+        additional_headers={"Origin": f"http://{here}"},
+        compression=None,
+        proxy=None,
+        max_queue=None,
+    ) as socket:
+        page = PagePeer(socket)
+        await page.hello()
+        yield page

@@ -1,0 +1,251 @@
+"use strict";
+// A client like any other: it speaks the game's protocol (msgpack, in binary frames) for one seat. It knows no
+// rules: what is shown, and what can be done, comes from the server as HTML, in text frames.
+const texts = document.body.dataset;
+const part = (id) => document.getElementById(id);
+const away = ["table-closed", "closed-by-server", "removed-by-server", "removed"];
+let table = texts.play;
+let token = null; // is the seat: it goes nowhere but to the server, in a message
+let socket = null;
+let seat = null;
+let seats = [];
+let joining = null; // the name under which a seat was asked for
+let password = sessionStorage.getItem("password") ?? undefined;
+let id = Math.floor(Math.random() * 2 ** 30);
+let again = null; // the attempt to connect that is due
+const unanswered = new Map();
+const heard = new Set();
+
+function packed(value) {
+  if (value === null) return [0xc0];
+  if (value === true || value === false) return [value ? 0xc3 : 0xc2];
+  if (typeof value === "number") {
+    return value < 128 ? [value] : [0xce, value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255];
+  }
+  if (typeof value === "string") {
+    const bytes = new TextEncoder().encode(value);
+    return [0xda, bytes.length >> 8, bytes.length & 255, ...bytes];
+  }
+  if (Array.isArray(value)) return [0xdc, value.length >> 8, value.length & 255, ...value.flatMap(packed)];
+  const pairs = Object.entries(value).filter(([, each]) => each !== undefined);
+  return [0xde, pairs.length >> 8, pairs.length & 255, ...pairs.flat().flatMap(packed)];
+}
+
+function unpacked(buffer) {
+  const bytes = new DataView(buffer);
+  let at = 0;
+  const take = (length, read) => {
+    at += length;
+    return read.call(bytes, at - length);
+  };
+  const size = (power) => take(2 ** power, [bytes.getUint8, bytes.getUint16, bytes.getUint32][power]);
+  const text = (length) => new TextDecoder().decode(new Uint8Array(buffer, (at += length) - length, length));
+  const array = (length) => Array.from({ length }, value);
+  const map = (length) => Object.fromEntries(Array.from({ length }, () => [value(), value()]));
+  function value() {
+    const kind = take(1, bytes.getUint8);
+    if (kind < 0x80) return kind;
+    if (kind < 0x90) return map(kind & 15);
+    if (kind < 0xa0) return array(kind & 15);
+    if (kind < 0xc0) return text(kind & 31);
+    if (kind >= 0xe0) return kind - 256;
+    if (kind === 0xc0) return null;
+    if (kind === 0xc2 || kind === 0xc3) return kind === 0xc3;
+    if (kind === 0xcb) return take(8, bytes.getFloat64);
+    if (kind >= 0xcc && kind <= 0xce) return size(kind - 0xcc);
+    if (kind === 0xcf) return Number(take(8, bytes.getBigUint64));
+    if (kind === 0xd0) return take(1, bytes.getInt8);
+    if (kind === 0xd1) return take(2, bytes.getInt16);
+    if (kind === 0xd2) return take(4, bytes.getInt32);
+    if (kind === 0xd3) return Number(take(8, bytes.getBigInt64));
+    if (kind >= 0xd9 && kind <= 0xdb) return text(size(kind - 0xd9));
+    if (kind === 0xdc || kind === 0xdd) return array(size(kind - 0xdb));
+    if (kind === 0xde || kind === 0xdf) return map(size(kind - 0xdd));
+    throw new Error(`no value begins with ${kind}`);
+  }
+  return value();
+}
+
+function send(message) {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(new Uint8Array(packed(message)));
+}
+
+function ask(message) {
+  message.id = id++;
+  unanswered.set(message.id, message);
+  part("refusal").textContent = "";
+  send(message);
+}
+
+function keep(code, secret) {
+  const heading = document.querySelector("h1");
+  heading.textContent = heading.textContent.replace(table, code);
+  document.title = document.title.replace(table, code);
+  table = code;
+  token = secret;
+  localStorage.setItem(`seat ${code}`, secret);
+  history.replaceState(null, "", code + location.search);
+  part("join").hidden = true;
+}
+
+function forget() {
+  localStorage.removeItem(`seat ${table}`);
+  token = seat = null;
+  unanswered.clear();
+  part("game").hidden = true;
+  part("join").hidden = false;
+}
+
+function go(address) {
+  // A websocket's address of another server of the cluster, which may be at another computer.
+  const there = new URL(address.replace(/^ws/, "http"));
+  const safe = there.protocol === location.protocol || there.protocol === "https:";
+  const known = there.hostname === location.hostname;
+  if (!safe || !(known || confirm(texts.moves.replace("{address}", there.host)))) return;
+  there.pathname = `${there.pathname.replace(/\/$/, "")}/play/${table}`;
+  there.search = location.search;
+  if (token) there.hash = token; // which no browser sends; the page there takes it away at once
+  location.replace(there);
+}
+
+function tell(who, text) {
+  const line = document.createElement("li");
+  const name = document.createElement("b");
+  name.textContent = who;
+  line.append(name, " ", text);
+  part("said").append(line);
+  line.scrollIntoView({ block: "nearest" });
+}
+
+function hear({ number, seat: from, spectator, text, name }) {
+  if (number && heard.has(number)) return;
+  heard.add(number);
+  tell(name ?? seats[from]?.name ?? `${texts.spectator} ${spectator ?? ""}`, text);
+}
+
+function refused({ id: answered, code, about }) {
+  const asked = unanswered.get(answered);
+  unanswered.delete(answered);
+  joining = null;
+  for (const each of document.querySelectorAll("[data-do][disabled]")) each.disabled = false;
+  if (about?.address) go(about.address);
+  else if (code === "bad-token" || (answered === undefined && away.includes(code))) forget();
+  else if (code === "bad-password" || code === "password-needed") {
+    sessionStorage.removeItem("password");
+    part("join").hidden = false;
+  } else if (asked?.t === "join") part("join").hidden = false;
+  else if (asked?.t === "resume") setTimeout(() => socket.close(), 1000 * (about?.seconds ?? 5));
+}
+
+function take(message) {
+  switch (message.t) {
+    case "welcome":
+      if (token) ask({ t: "resume", table, token });
+      else if (joining) ask({ t: "join", table, name: joining });
+      break;
+    case "seated":
+      unanswered.delete(message.id);
+      seat = message.seat;
+      joining = null;
+      keep(message.table, message.token ?? token); // which is good for the next game too
+      part("join").hidden = true;
+      part("game").hidden = false;
+      for (const each of unanswered.values()) send(each);
+      break;
+    case "reseated":
+      seat = message.seat;
+      break;
+    case "table":
+      seats = message.seats;
+      break;
+    case "events":
+    case "snapshot":
+      document.title = document.title.replace(/^\* /, "");
+      if (message.legal) document.title = `* ${document.title}`;
+      unanswered.delete(message.id);
+      break;
+    case "done":
+      if (unanswered.get(message.id)?.t === "leave") location.href = "../";
+      unanswered.delete(message.id);
+      break;
+    case "refused":
+      refused(message);
+      break;
+    case "said":
+      hear(message);
+      break;
+    case "said-before":
+      message.remarks.forEach(hear);
+      break;
+    case "announced":
+      tell(texts.server, message.text);
+      break;
+    case "moved":
+      go(message.address);
+  }
+}
+
+function play() {
+  clearTimeout(again);
+  const address = new URL(table, location.href);
+  address.searchParams.set("lang", document.documentElement.lang);
+  address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+  socket = new WebSocket(address);
+  socket.binaryType = "arraybuffer";
+  socket.onopen = () => send({ t: "hello", versions: [1], client: "browser/1", password });
+  socket.onmessage = ({ data }) => {
+    pause = 500;
+    lost.hidden = true;
+    if (typeof data === "string") show(JSON.parse(data));
+    else take(unpacked(data));
+  };
+  socket.onclose = ({ code }) => {
+    for (const [number, { t }] of unanswered) if (t === "resume" || t === "join") unanswered.delete(number);
+    if (code === 4000) part("refusal").textContent = texts.taken;
+    if ([1003, 1008, 1009, 4000].includes(code) || !(token || joining)) return;
+    lost.hidden = false;
+    again = setTimeout(play, pause * (1 + Math.random()));
+    pause = Math.min(2 * pause, longest);
+  };
+}
+
+document.onclick = ({ target }) => {
+  const touched = target.closest("[data-choose], [data-do]");
+  if (touched?.dataset.do) {
+    touched.disabled = true;
+    ask(JSON.parse(touched.dataset.do));
+  } else if (touched && socket?.readyState === WebSocket.OPEN) socket.send(touched.dataset.choose);
+};
+document.onkeydown = ({ key, target }) => {
+  if ((key === "Enter" || key === " ") && target.classList.contains("touch")) {
+    target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  }
+};
+// A phone that was in a pocket does not wait for its next attempt.
+document.onvisibilitychange = () => {
+  if (!document.hidden && again && socket.readyState === WebSocket.CLOSED && !lost.hidden) play();
+};
+part("join").onsubmit = (event) => {
+  event.preventDefault();
+  const { name, password: typed } = event.target.elements;
+  joining = name.value.trim().normalize("NFC");
+  localStorage.setItem("name", joining);
+  if (typed) sessionStorage.setItem("password", (password = typed.value));
+  part("join").hidden = true;
+  part("refusal").textContent = "";
+  if (socket?.readyState === WebSocket.OPEN) ask({ t: "join", table, name: joining });
+  else play();
+};
+part("say").onsubmit = (event) => {
+  event.preventDefault();
+  const words = part("words-said");
+  const text = words.value.trim().normalize("NFC");
+  if (text) ask({ t: "say", text });
+  words.value = "";
+};
+
+token = decodeURIComponent(location.hash.slice(1)) || localStorage.getItem(`seat ${table}`);
+if (token) keep(table, token);
+part("join").elements.name.value = localStorage.getItem("name") ?? "";
+if (token && (password !== undefined || !part("join").elements.password)) play();
+else part("join").hidden = false;

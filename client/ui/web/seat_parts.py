@@ -1,0 +1,172 @@
+"""What a player's page has beside the table: the hand, what a piece would give, and what can be asked for."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import msgspec
+from markupsafe import Markup
+
+from client.language import _
+from client.levels import usual_level
+from client.tables.table import TableModel
+from client.ui import at_table
+from client.ui.at_table import HEX_POSITIONS
+from client.ui.draw.board import Marks
+from client.ui.screens.menu import MenuPage, choices, free_seats
+from client.ui.screens.scoring import LEAVE, REMATCH
+from client.ui.state import Entry, Talk
+from client.ui.texts.games import describe_forecast, turned
+from client.ui.texts.pieces import kind_words
+from client.ui.texts.tables import names_at
+from client.ui.web.html import EMPTY, element, joined
+from engine.board import Hex
+from engine.legal import LegalLays, LegalPlaces
+from engine.pieces import Piece
+from engine.view import Phase, View
+from protocol.messages import (
+    NEW,
+    FromClient,
+    Lay,
+    Leave,
+    PlacePiece,
+    Rematch,
+    SayReady,
+    SeatBot,
+    StartGame,
+    TableState,
+)
+from protocol.pages import Choice, Hand
+
+
+class Seated:
+    """A table as the player of a seat is shown it; `model` is what a client in a terminal would know."""
+
+    def __init__(self, state: TableState, view: View | None, hand: Hand) -> None:
+        self.model = TableModel(state.table, hand.seat, state=state, view=view, legal=hand.legal)
+        self._state, self._view, self._levels = state, view, hand.levels
+        chosen = hand.choice
+        fields = {} if view is None else view.layout.fields
+        self._free = {cell: field for cell, field in fields.items() if view and field not in view.placed}
+        self._cell = next((cell for cell, field in self._free.items() if field == chosen.field), None)
+        self._selection = at_table.Selection(
+            hovered=self._cell,
+            piece=None if chosen.piece is None else Piece(chosen.piece),
+            position=chosen.position,
+            orientation=chosen.orientation or 0,
+        )
+
+    def board(self, view: View, marks: Marks) -> tuple[View, Marks, Mapping[Hex, str]]:
+        """Return the board with what the player has chosen, and what it means to touch each hex."""
+        if (aimed := at_table.preview(self._selection, self.model)) is not None:
+            assert isinstance(self.model.legal, LegalLays)  # noqa: S101 - else nothing could be laid
+            position, laid = aimed
+            tiles = (*view.tiles[:position], laid, *view.tiles[position + 1 :])
+            free = self.model.legal.positions
+            touch = {cell: _chosen(position=at) for cell, at in HEX_POSITIONS.items() if at in free}
+            return replace(view, tiles=tiles), marks, touch
+        if view.phase is not Phase.PLACING:
+            return view, marks, {}
+        touch = {cell: _chosen(field=field) for cell, field in self._free.items()}
+        return view, Marks(cursor=self._cell, last=marks.last), touch
+
+    def parts(self) -> dict[str, str]:
+        """Return the parts of the page that only a player has."""
+        return {"ask": str(self._ask()), "hand": str(self._hand()), "menu": str(self._menu())}
+
+    def _hand(self) -> Markup:
+        view = self._view
+        if view is None or view.phase is not Phase.PLACING:
+            return EMPTY
+        chosen = at_table.selected_piece(self._selection, self.model)
+        return EMPTY.join(self._piece(each, chosen) for each in at_table.hand(self.model) if each.count)
+
+    def _piece(self, each: at_table.HandPiece, chosen: Piece | None) -> Markup:
+        off = {} if each.legal else {"disabled": ""}
+        return element(
+            "button",
+            element("b", each.piece, class_=f"people people-{each.piece.people}"),
+            f" ×{each.count}",
+            element("small", kind_words(each.piece)),
+            type="button",
+            data_choose=_chosen(piece=str(each.piece)),
+            aria_pressed="true" if each.piece == chosen else "false",
+            **off,
+        )
+
+    def _ask(self) -> Markup:
+        """Return what the player is to do or decide now, as far as that is not seen on the board."""
+        match self._state.stage:
+            case "gathering":
+                return EMPTY.join(self._before())
+            case "playing":
+                return joined(*self._votes(), *self._move())
+            case _:
+                return button(_(REMATCH.short), Rematch(NEW), main=True)
+
+    def _before(self) -> Iterator[Markup]:
+        state, seat = self._state, self.model.seat
+        if seat == state.host and not any(each.name is None or each.kept for each in state.seats):
+            yield button(_("Start the game"), StartGame(NEW), main=True)
+        elif seat == state.host and self._levels and free_seats(state):
+            yield button(_("seat a bot"), SeatBot(NEW, usual_level(tuple(self._levels))))
+        if seat is not None and seat != state.host and not state.seats[seat].ready:
+            yield button(_("say that you are ready"), SayReady(NEW, on=True), main=True)
+
+    def _votes(self) -> Iterator[Markup]:
+        vote = at_table.next_vote(self.model)
+        if vote is not None:
+            seat = self._state.seats[vote.seat]
+            form = _("{name} is away. Votes for a bot: {votes} of {needed}.")
+            told = form.format(
+                name=names_at(self.model)[vote.seat], needed=seat.votes_needed, votes=len(seat.votes)
+            )
+            words = _("Let a bot play") if vote.agree else _("Wait for the player")
+            yield joined(element("p", told), button(words, vote))
+
+    def _move(self) -> Iterator[Markup]:
+        legal, chosen = self.model.legal, self._selection
+        if isinstance(legal, LegalLays):
+            at, turns = at_table.selected_position(chosen, legal), chosen.orientation
+            form = _("position {position}, {turned}")
+            yield element("p", form.format(position=at, turned=turned(turns)))
+            turn = _chosen(orientation=(turns + 1) % len(legal.orientations))
+            yield element("button", _("turn the tile clockwise"), type="button", data_choose=turn)
+            yield button(_("lay the tile"), Lay(NEW, at, turns), main=True)
+            return
+        piece = at_table.selected_piece(chosen, self.model)
+        field = None if self._cell is None else self._free[self._cell]
+        if isinstance(legal, LegalPlaces) and (piece not in legal.pieces or field not in legal.fields):
+            yield element("p", _("Touch a piece, and a field."))
+        elif isinstance(legal, LegalPlaces) and piece is not None and field is not None:
+            words = _("Place {piece} on {field}").format(piece=piece, field=field)
+            yield button(words, PlacePiece(NEW, str(piece), field), main=True)
+        if field is not None and (foreseen := at_table.foreseen(chosen, self.model)) is not None:
+            yield joined(*(element("p", told) for told in describe_forecast(foreseen, names_at(self.model))))
+
+    def _menu(self) -> Markup:
+        """Return what the table's menu has in a terminal, and the way out."""
+        return joined(self._menu_page(MenuPage.MAIN), button(_(LEAVE.help), Leave(NEW)))
+
+    def _menu_page(self, page: MenuPage) -> Markup:
+        lines = []
+        for choice in choices(page, self.model, self._levels, Talk()):
+            effect = choice.effect
+            if isinstance(effect, FromClient):
+                lines.append(button(choice.text, effect))
+            elif effect is None or isinstance(effect, Entry):
+                lines.append(element("p", choice.text))
+            elif isinstance(effect, MenuPage) and effect not in {MenuPage.MAIN, MenuPage.MUTE}:
+                inside = self._menu_page(effect)
+                lines.append(element("details", element("summary", choice.text), inside))
+        return EMPTY.join(lines)
+
+
+def button(words: str, message: FromClient, *, main: bool = False) -> Markup:
+    """Return a button that sends a message."""
+    looks = {"class_": "main"} if main else {}
+    return element("button", words, type="button", data_do=msgspec.json.encode(message).decode(), **looks)
+
+
+def _chosen(**what: object) -> str:
+    """Return what the page says if this is chosen."""
+    return msgspec.json.encode(Choice(**what)).decode()  # type: ignore[arg-type]

@@ -1,0 +1,35 @@
+"""What a server and the pages for browsers that it shows have in common."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec import Struct
+
+from engine.legal import Legal
+from engine.pieces import Seat
+from protocol.messages import FieldName, OrientationNumber, PieceName, PositionNumber
+
+
+class Choice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a player has chosen for the next move so far, as JSON in a page's text frame.
+
+    It is no message, and asks for nothing: the page is shown what would come of it.
+    """
+
+    piece: PieceName | None = None
+    field: FieldName | None = None
+    position: PositionNumber | None = None
+    orientation: OrientationNumber | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """What a page shows a player beyond what it shows everybody: the seat, and what it may do now.
+
+    `levels` are those of the server's bots.
+    """
+
+    seat: Seat
+    legal: Legal | None
+    choice: Choice
+    levels: Sequence[str]

@@ -1,0 +1,162 @@
+"""Playing in a browser: a client like any other, whose page shows what its own messages tell, and no more."""
+
+import contextlib
+import json
+import random
+import re
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from client.language import LANGUAGES
+from client.ui.web.pages import WebPages
+from protocol.events import legal_of
+from protocol.messages import PlacePiece, Resume, StartGame, TableState
+from protocol.pages import Choice, Hand
+from server.app import running
+from server.config import Config
+from tests.server.peer import connected, play_on
+from tests.server.web.viewer import PagePeer, asked, player_page, viewer, web_server
+
+PAGES = WebPages()
+WORD = "Aventinus"
+
+
+def drawn(page: PagePeer, language: str, choice: Choice) -> dict[str, str]:
+    """Return the page as it is drawn from nothing but the messages that its own connection has received."""
+    state = next(each for each in reversed(page.received) if isinstance(each, TableState))
+    assert page.seat is not None
+    legal = None if page.legal is None else legal_of(page.legal, page.seat)
+    hand = Hand(page.seat, legal, choice, ())
+    parts, _seconds = PAGES.table(language, state, page.view, page.seen[-8:], None, hand=hand)
+    return parts
+
+
+async def test_a_page_shows_what_its_seats_messages_tell_and_nothing_else() -> None:
+    """R4.2, R3.5: all that the server draws follows from what this very client was sent as any client is."""
+    async with web_server() as server, contextlib.AsyncExitStack() as stack:
+        host = await stack.enter_async_context(connected(server.port))
+        code = (await host.open(5, "Host", starting=0)).table
+        pages = {}
+        for number, language in enumerate(LANGUAGES):
+            page = await stack.enter_async_context(player_page(server.port, code, language=language))
+            await page.join(code, f"P{number}")
+            pages[language] = page
+        await host.send(StartGame(host.next_id()))
+        peers = [host, *pages.values()]
+        for peer in peers:
+            while (await peer.until(TableState)).stage == "gathering":
+                pass
+        choice = Choice(piece="Em", field="A1", position=1, orientation=2)
+        await pages["en"].socket.send('{"piece": "Em", "field": "A1", "position": 1, "orientation": 2}')
+        for moves in (
+            1,
+            5,
+            1,
+            20,
+            13,
+        ):  # tiles, the first pieces, most of them
+            await play_on(peers, random.Random(moves), moves)
+            for language, page in pages.items():
+                wanted = drawn(page, language, choice if language == "en" else Choice())
+                await page.until_shown(lambda parts, wanted=wanted: parts == wanted)  # type: ignore[misc]
+        for page in pages.values():
+            assert page.view is not None
+            (own,) = page.view.start.peoples[page.seat or 0]
+            kinds = set(re.findall(r"\b([ESLMA])[mf]\*", "".join(page.shown)))
+            assert kinds == {own}
+        await play_on(peers, random.Random(0))
+        for page in pages.values():
+            await page.until_shown(lambda parts: "rematch" in parts["ask"])
+
+
+async def test_a_page_without_its_seats_token_shows_nothing_of_it() -> None:
+    """Whoever knows the table, or has the page open, sees no seat; who comes back with the token does."""
+    async with web_server() as server, connected(server.port) as host:
+        code = (await host.open(2, "Host", starting=1, random_layout=True)).table
+        async with player_page(server.port, code) as page:
+            await page.join(code, "Anna")
+            token = page.token
+            await host.send(StartGame(host.next_id()))
+            await page.until_shown(lambda parts: "data-choose" in parts.get("hand", ""))
+            async with player_page(server.port, code) as other:
+                assert (await other.refused(Resume(other.next_id(), code, "x" * 43))).code == "bad-token"
+                assert not any(
+                    inside for part, inside in other.parts.items() if part not in {"refusal", "now", "way-in"}
+                )
+        async with player_page(server.port, code) as again:
+            await again.resume(code, token)
+            await again.until_shown(lambda parts: "data-choose" in parts.get("hand", ""))
+            assert token not in "".join(again.shown)
+
+
+async def test_what_a_page_says_besides_is_a_choice_or_ends_the_connection() -> None:
+    """A choice that makes no sense now is shown as none; a text that is no choice is not taken."""
+    async with web_server() as server, connected(server.port) as host:
+        code = (await host.open(2, "Host", starting=1, random_layout=True)).table
+        async with player_page(server.port, code) as page:
+            await page.socket.send('{"field": "A1", "piece": "As"}')  # there is no game
+            await page.join(code, "Anna")
+            await host.send(StartGame(host.next_id()))
+            await page.until_shown(lambda parts: "Touch a piece" in parts.get("ask", ""))
+            own = json.loads(
+                re.findall(r"data-choose=\"([^\"]*)", page.parts["hand"])[0].replace("&#34;", '"')
+            )
+            await page.socket.send(json.dumps(own))
+            await page.until_shown(lambda parts: f"Place {own['piece']} on A1" in parts["ask"])
+            assert "here gives" in page.parts["ask"]
+            await page.socket.send('{"field": "H9"}')
+            with pytest.raises(ConnectionClosed):
+                await page.until_shown(lambda _parts: False)
+            assert page.socket.close_code == 1003
+
+
+async def test_a_refusal_is_told_in_the_readers_language() -> None:
+    """The code comes in the message, the sentence with the page."""
+    async with web_server() as server, connected(server.port) as host:
+        code = (await host.open(2, "Host", starting=0, random_layout=True)).table
+        async with player_page(server.port, code, language="it") as page:
+            await page.join(code, "Anna")
+            await host.send(StartGame(host.next_id()))
+            await page.news()
+            refused = await page.refused(PlacePiece(page.next_id(), "Em", "A1"))
+            assert refused.code == "not-your-turn"
+            await page.until_shown(lambda parts: "Non è il tuo turno" in parts.get("refusal", ""))
+
+
+async def test_the_page_of_a_seat_is_small_and_the_same_for_all_codes() -> None:
+    """Nobody learns from it which tables there are; it loads nothing else, 60 KB at most."""
+    async with web_server() as server, connected(server.port) as host:
+        code = (await host.open(2, "Host", private=True)).table
+        pages = [await asked(server.port, f"/play/{each}") for each in (code, "ABCDEFGH")]
+        odd = [await asked(server.port, path) for path in ("/play", "/play/", "/play/ABC", "/play/ABCD/")]
+    assert [page.status for page in pages] == [200, 200]
+    assert pages[0].text.replace(code, "ABCDEFGH") == pages[1].text
+    assert len(pages[0].body) < 60_000
+    assert {page.status for page in odd} == {404}
+
+
+async def test_pages_that_are_for_watching_only_seat_nobody() -> None:
+    """`--web=watch`: no page of a seat, no link to one, and no websocket there."""
+    async with running(Config(pages=WebPages(plays=False))) as server, connected(server.port) as host:
+        code = (await host.open(2, "Host")).table
+        assert (await asked(server.port, f"/play/{code}")).status == 404
+        with pytest.raises(InvalidStatus, match="403"):
+            async with player_page(server.port, code):
+                pass
+        async with viewer(server.port, f"/watch/{code}") as page:
+            assert (await page.receive())["play"] == ""
+    async with web_server() as server, connected(server.port) as host:
+        code = (await host.open(2, "Host")).table
+        async with viewer(server.port, f"/watch/{code}") as page:
+            assert f'href="../play/{code}"' in (await page.receive())["play"]
+
+
+async def test_a_server_with_a_password_asks_players_in_browsers_for_it() -> None:
+    """In the hello, as it asks any client: without it there is nothing to be seen."""
+    async with running(Config(pages=WebPages(), password=WORD)) as server:
+        answer = await asked(server.port, "/play/ABCD")
+        assert 'type="password"' in answer.text
+        with pytest.raises(AssertionError):
+            async with player_page(server.port, "ABCD"):
+                pass
