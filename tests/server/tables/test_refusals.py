@@ -41,7 +41,7 @@ from protocol.messages import (
 from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting, Title
 from protocol.text import unsafe
 from server.app import running
-from server.config import Config
+from server.config import Config, Limits
 from tests.server.peer import (
     Peer,
     connected,
@@ -54,7 +54,7 @@ from tests.server.peer import (
 from tests.server.storage.test_journal import table_facts
 from tests.server.tables.hosted import play_to_the_end
 
-CONFIG: Final = Config(brains={"random": at_random}, human_pace=False)
+CONFIG: Final = Config(brains={"random": at_random}, limits=Limits(stand_in_seconds=0))
 CODE: Final = "ZZZZ"  # stands for the code of the table
 SETTINGS = Title("x"), Private(on=True), Spectators(allowed=False), Hints(on=True), Quiet(on=True)
 OF_HOSTS: Final[list[ClientMessage]] = [
