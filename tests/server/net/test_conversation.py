@@ -55,7 +55,8 @@ async def test_without_a_valid_hello_and_the_password_nobody_comes_in(
     config = Config(password="open", limits=Limits(wrong_password_seconds=0))  # noqa: S106 - a test's own
     async with running(config) as server, connected_without_hello(server.port) as peer:
         await peer.socket.send(first)
-        refused = await peer.until(Refused)
+        refused = await peer.receive()
+        assert isinstance(refused, Refused)
         assert refused.code == code
         assert refused.versions == (list(VERSIONS) if code == Code.NO_COMMON_VERSION else None)
         closed = await peer.closed()
