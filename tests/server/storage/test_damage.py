@@ -77,15 +77,21 @@ def _table(code: str, archived: int | None = None) -> Stored:
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-async def test_no_damage_passes_in_silence(name: str, case: Case, tmp_path: Path) -> None:
+@pytest.mark.parametrize("attempts", [range(1), pytest.param(range(1, 5), marks=pytest.mark.slow)])
+async def test_no_damage_passes_in_silence(name: str, attempts: range, case: Case, tmp_path: Path) -> None:
     """No game is shorter or another without a word, none holds up others, and the given files are kept."""
-    _, wrong = await trial(case, DAMAGES[name], tmp_path / "trial", random.Random(f"{name} 0"))
-    assert not wrong
+    for attempt in attempts:
+        chance = random.Random(f"{name} {attempt}")
+        _, wrong = await trial(case, DAMAGES[name], tmp_path / str(attempt), chance)
+        assert not wrong
 
 
-async def test_no_damage_to_several_files_passes_in_silence(case: Case, tmp_path: Path) -> None:
+@pytest.mark.parametrize("attempts", [range(6), pytest.param(range(6, 60), marks=pytest.mark.slow)])
+async def test_no_damage_to_several_files_passes_in_silence(
+    attempts: range, case: Case, tmp_path: Path
+) -> None:
     """What any of them still holds of a table that is not left as it was is reported."""
-    for attempt in range(6):
+    for attempt in attempts:
         name, damage = several(chance := random.Random(attempt))
         _, wrong = await trial(case, damage, tmp_path / str(attempt), chance, to_several=True)
         assert not wrong, name
