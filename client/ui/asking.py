@@ -153,7 +153,7 @@ class ServerSession(Session):
     """A visit to a server, as far as the player's requests go; their names and seats are the player's own."""
 
     def __init__(self, options: Options, connection: Connection, ui: Ui) -> None:
-        super().__init__(ui, self.model)
+        super().__init__(ui, connection.model)
         self._options, self._connection = options, connection
         self._keeper = SeatKeeper(options.seats, self.log, options.reminder)
         self._name = options.name
