@@ -2,6 +2,7 @@
 
 import argparse
 import getpass
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,14 +11,16 @@ from urllib.parse import urlsplit
 
 from client.bots.analysis import analyse
 from client.bots.hints import suggested
-from client.language import _
+from client.language import _, yes_letters
 from client.network.transport import password_wanted
 from client.player.preferences import Preferences, clusters_file, clusters_in, remember
 from client.player.seats import Seats, seats_folder
+from client.player.terminal import plain_chosen
 from client.typed_text import default_name
 from client.ui import requests
 from client.ui.game import visit
 from client.ui.state import Capabilities
+from client.ui.terminal.line_terminal import own_lines
 from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.records import keep_record, kept_here, recording_in, recording_of, records_folder
@@ -54,7 +57,7 @@ async def visit_asking(options: Options) -> Visit:
         if visited.hosts:
             text = _("This server is one of several. If it stops, your game goes on at one of: {hosts}")
             question = _("Go there then? Your seat and your password go with you.")
-            if confirmed([text.format(hosts=", ".join(visited.hosts))], question):
+            if await _agreed(text.format(hosts=", ".join(visited.hosts)), question):
                 remember(clusters_file(), clusters.confirmed(host, visited.hosts))
                 options = replace(options, access=replace(options.access, hosts=hosts.union(visited.hosts)))
             options = replace(options, asks=False)
@@ -64,11 +67,30 @@ async def visit_asking(options: Options) -> Visit:
         if not sys.stdin.isatty():
             return replace(visited, sentence=password_wanted(visited.sentence))
         print(visited.sentence, flush=True)
-        try:
-            password = getpass.getpass(_("Password: "))
-        except EOFError:
+        if (password := await _password()) is None:
             return replace(visited, sentence=password_wanted(visited.sentence))
         options = replace(options, access=replace(options.access, password=password))
+
+
+# Where lines of text are read, nobody else may read the terminal.
+
+
+async def _agreed(told: str, question: str) -> bool:
+    if not plain_chosen(os.environ):
+        return confirmed([told], question)
+    own_lines().print([told, f"{question} [{_('y')}/N]"])
+    return (await own_lines().line() or "").strip().casefold() in yes_letters()
+
+
+async def _password() -> str | None:
+    if plain_chosen(os.environ):
+        with own_lines().unseen():
+            own_lines().print([_("Password: ")])
+            return await own_lines().line()
+    try:
+        return getpass.getpass(_("Password: "))
+    except EOFError:
+        return None
 
 
 async def gone_where(

@@ -92,20 +92,28 @@ async def test_a_password_lets_in_who_knows_it(tmp_path: Path) -> None:
     assert PASSWORD not in repr(Config(password=PASSWORD)) + repr(Hello(list(VERSIONS), "test", PASSWORD))
 
 
-async def test_a_terminal_is_asked_for_the_password(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lines", [False, True])
+async def test_a_terminal_is_asked_for_the_password(tmp_path: Path, *, lines: bool) -> None:
     """Again after a wrong one; what is typed is not shown."""
     file = tmp_path / "password"
     file.write_text(PASSWORD, encoding="utf-8")
 
     def joined(port: int) -> bytes:
         environment = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
-        with Terminal("join", f"ws://127.0.0.1:{port}", environment=environment) as terminal:
+        words = ("--plain",) if lines else ("join", f"ws://127.0.0.1:{port}")
+        with Terminal(*words, environment=environment) as terminal:
+            if lines:
+                terminal.shows("Join a game")
+                terminal.press("4", "enter")
+                terminal.shows("Type an address")
+                terminal.press("a", "enter", f"127.0.0.1:{port}", "enter")
             terminal.shows("This server asks for a password", "Password:")
             terminal.press("six hills", "enter")
             terminal.shows("That is not this server's password.\nPassword:")
             terminal.press(PASSWORD, "enter")
+            terminal.press(*(["tables", "enter"] if lines else []))
             terminal.shows("No tables are open")
-            terminal.press("q")
+            terminal.press("q", *(["enter"] if lines else []))
             assert terminal.ended()[0] == 0
             return terminal.raw
 

@@ -18,8 +18,8 @@ class LineTerminal(Protocol):
 
     greeted: bool
 
-    async def line(self, *, shown: bool = True) -> str | None:
-        """Return the next line, None at the end of the input; it is not `shown` while it is typed."""
+    async def line(self) -> str | None:
+        """Return the next line, None at the end of the input."""
 
     def print(self, texts: Iterable[str]) -> None:
         """Print each text as a line; raises OSError if nobody reads any more."""
@@ -35,21 +35,36 @@ class OwnLines:
         self._call: Callable[[], object] = _nothing
         Thread(target=self._read, daemon=True).start()
 
-    async def line(self, *, shown: bool = True) -> str | None:
+    async def line(self) -> str | None:
         loop, typed = asyncio.get_running_loop(), asyncio.Event()
         self._call = functools.partial(loop.call_soon_threadsafe, typed.set)
-        with contextlib.nullcontext() if shown else _unseen(self._typed):
-            while True:
-                with contextlib.suppress(queue.Empty):
-                    if (text := self._lines.get_nowait()) is None:
-                        self._lines.put_nowait(None)  # for the next shell
-                    return text
-                await typed.wait()
-                typed.clear()
+        while True:
+            with contextlib.suppress(queue.Empty):
+                if (text := self._lines.get_nowait()) is None:
+                    self._lines.put_nowait(None)  # for the next shell
+                return text
+            await typed.wait()
+            typed.clear()
 
     def print(self, texts: Iterable[str]) -> None:
         sys.stdout.writelines(f"{text}\n" for text in texts)
         sys.stdout.flush()
+
+    @contextlib.contextmanager
+    def unseen(self) -> Iterator[None]:
+        """Keep the terminal from showing what is typed, as getpass does, which would read it as well."""
+        if sys.platform == "win32":  # where it cannot be kept from that
+            yield
+            return
+        import termios  # noqa: PLC0415 - Windows lacks it
+
+        before = termios.tcgetattr(self._typed)
+        hidden = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
+        termios.tcsetattr(self._typed, termios.TCSANOW, hidden)
+        try:
+            yield
+        finally:
+            termios.tcsetattr(self._typed, termios.TCSANOW, before)
 
     def _read(self) -> None:
         if isinstance(self._typed, io.TextIOWrapper):
@@ -63,24 +78,6 @@ class OwnLines:
         self._lines.put(text)
         with contextlib.suppress(RuntimeError):  # the shell has ended, and the next one looks by itself
             self._call()
-
-
-@contextlib.contextmanager
-def _unseen(typed: TextIO) -> Iterator[None]:
-    """Keep a terminal from showing what is typed, where that is possible."""
-    try:
-        import termios  # noqa: PLC0415 - Windows lacks it
-
-        before = termios.tcgetattr(typed)
-    except (ImportError, OSError, ValueError, termios.error):
-        yield
-        return
-    hidden = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
-    termios.tcsetattr(typed, termios.TCSANOW, hidden)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(typed, termios.TCSANOW, before)
 
 
 @functools.cache
