@@ -7,10 +7,10 @@ from typing import Final, Self, TypeAlias
 from msgspec import Struct
 
 from client.language import _
-from engine.events import Event, GameStarted, Place, Placed, SeenEvent, TileLaid, WolvesRevealed
+from engine.events import GameStarted, Place, Placed, SeenEvent, TileLaid, WolfPlaced, WolvesRevealed
 from engine.pieces import Seat
 from engine.redaction import redacted
-from engine.view import Eyes, View, folded
+from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
 from protocol.limits import NAME_LENGTH
 from protocol.messages import NEWCOMER, Standing
 from protocol.text import unsafe
@@ -18,27 +18,28 @@ from protocol.text import unsafe
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """All that happened in a game, and the names of its players by seat.
+    """All that happened in a game, or what `eyes` saw of it, and the names of its players by seat.
 
     Its stops are numbered: 0 is the start, n the game after move n, a move being a tile laid or a piece
     placed. After the last move of a finished game one more stop follows: the scoring.
     """
 
-    events: tuple[Event, ...]
+    events: tuple[SeenEvent, ...]
     names: tuple[str, ...]
     counts: tuple[int, ...]  # how many events have happened, by stop
+    eyes: Eyes | None = None
 
     @classmethod
-    def of(cls, events: Sequence[Event], names: Mapping[int, str]) -> Self:
+    def of(cls, events: Sequence[SeenEvent], names: Mapping[int, str], eyes: Eyes | None = None) -> Self:
         """Return the recording of `events`; a seat without a name that can be shown is `Seat 1` and so on."""
         seats = next(len(event.peoples) for event in events if isinstance(event, GameStarted))
-        cuts = [
-            at for at, event in enumerate(events) if isinstance(event, TileLaid | Placed | WolvesRevealed)
-        ]
+        moves = TileLaid | Placed | WolfPlaced | WolvesRevealed
+        cuts = [at for at, event in enumerate(events) if isinstance(event, moves)]
         return cls(
             tuple(events),
             tuple(shown_name(names.get(seat), seat) for seat in range(seats)),
             (*cuts, len(events)),
+            eyes,
         )
 
     @property
@@ -64,10 +65,19 @@ class Recording:
 
     @property
     def all_eyes(self) -> Eyes:
-        return frozenset(map(Seat, self.seats))
+        """Return the eyes that see all that is known."""
+        return frozenset(map(Seat, self.seats)) if self.eyes is None else self.eyes
+
+    @property
+    def every_eyes(self) -> Sequence[Eyes]:
+        """Return all eyes that it can be seen with."""
+        if self.eyes is not None:
+            return [self.eyes]
+        return [self.all_eyes, *(eyes_of(Seat(seat)) for seat in self.seats), SPECTATOR]
 
     def seen(self, stop: int, eyes: Eyes) -> tuple[SeenEvent, ...]:
-        return tuple(redacted(event, eyes) for event in self.events[: self.counts[stop]])
+        happened = self.events[: self.counts[stop]]
+        return tuple(event if isinstance(event, WolfPlaced) else redacted(event, eyes) for event in happened)
 
     def view(self, stop: int, eyes: Eyes) -> View:
         return folded(self.seen(stop, eyes), eyes)

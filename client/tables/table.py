@@ -6,7 +6,7 @@ What contradicts itself is refused: a server that keeps to the protocol never se
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,7 +30,7 @@ from engine.events import (
 )
 from engine.legal import Legal
 from engine.pieces import People, Piece, Seat, Wolf
-from engine.view import SPECTATOR, Phase, View, eyes_of, seat_of
+from engine.view import SPECTATOR, Phase, View, eyes_of, folded, seat_of
 from protocol import messages
 from protocol.codec import BadMessage, readable
 from protocol.codes import SENT_AWAY
@@ -202,6 +202,9 @@ class TableClosed(Struct, frozen=True):
 TableUpdate: TypeAlias = Happened | Refreshed | TableChanged | Heard | TableClosed
 
 
+PAST_FROM: Final = 2  # the number of the first event after the one that starts the game
+
+
 class Gap(Exception):
     """Events are missing after number `after`: ask the server for them. The model is unchanged."""
 
@@ -217,7 +220,7 @@ class TableModel:
     `table` is None in the lobby, `view` until the game starts. `seq` numbers the last event in `view`;
     `legal` is set while this seat is on turn; `token` brings it back to its seat. `clock` is how many
     milliseconds the seat on turn had left at the last message, if the table has a clock. `draws` knows
-    whether the game was dealt fairly.
+    whether the game was dealt fairly. `past` is what the game has brought so far, when it was last asked for.
     """
 
     table: str | None = None
@@ -229,6 +232,7 @@ class TableModel:
     legal: Legal | None = None
     clock: int | None = None
     draws: DrawsWitness = field(default_factory=DrawsWitness)
+    past: tuple[SeenEvent, ...] = ()
 
     def take(self, message: messages.ServerMessage) -> tuple[TableUpdate, ...]:
         """Apply a message from the server and return what changed; answers to other requests change nothing.
@@ -274,7 +278,7 @@ class TableModel:
 
     def clear(self) -> None:
         self.table = self.seat = self.token = self.state = self.view = self.legal = self.clock = None
-        self.seq = 0
+        self.seq, self.past = 0, ()
         self.draws = DrawsWitness()
 
     def _go_to(self, table: str, seat: Seat | None) -> None:
@@ -284,6 +288,8 @@ class TableModel:
 
     def _fold(self, message: messages.Events) -> tuple[TableUpdate, ...]:
         last = message.seq + len(message.events) - 1
+        if message.seq == PAST_FROM and self.view is not None:
+            self._look_back(self.view, message)
         if message.seq > self.seq + 1:
             raise Gap(self.seq)
         if last < self.seq:
@@ -307,6 +313,14 @@ class TableModel:
         if events:
             return (Happened(events, last, message.by, tuple(message.stood_in)),)
         return () if before == (self.legal, self.clock) else (Refreshed(),)
+
+    def _look_back(self, view: View, message: messages.Events) -> None:
+        past = view.start, *map(event_of, message.events)
+        try:
+            folded(past, view.eyes)
+        except (LookupError, ValueError, TypeError) as error:
+            raise BadMessage(f"the past events make no sense: {readable(error)}") from error
+        self.past = past
 
     def _heard(self, message: messages.Said) -> Heard:
         watching = () if self.state is None else self.state.watching

@@ -17,8 +17,9 @@ from client.network.refusals import describe_refusal
 from client.network.transport import ConnectFailed
 from client.network.waiting import RequestRefused
 from client.player.seats import HeldSeat, Seats
+from client.records import Recording
 from client.tables.draws import Call
-from client.tables.table import TableModel
+from client.tables.table import PAST_FROM, TableModel
 from client.ui import requests
 from client.ui.export.moment import not_saved, saved, saved_as
 from client.ui.program import Replaying
@@ -26,6 +27,7 @@ from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.session import Session
 from client.ui.state import Notice, OnlineList, Ui, hints_allowed
+from client.ui.texts.tables import names_at
 from client.ui.visit import LookingBack, Options, Visit
 from engine.errors import DamagedRecord
 from engine.events import LayTile, Place
@@ -237,6 +239,8 @@ class ServerSession(Session):
                 await self._rename(request)
             case messages.SeatBot(level=level):
                 await connection.ask(messages.SeatBot(NEW, _level(connection.levels, level)))
+            case requests.Errand.SEE_MOVES:
+                await self._see_moves()
             case requests.Errand() if not self.ui.capabilities.saves:
                 text = _("You are playing on another computer's screen, so no files can be saved for you.")
                 self.show(news.refused(self.ui, text))
@@ -317,6 +321,15 @@ class ServerSession(Session):
 
                 picture = as_svg(recording, recording.end, everything)
                 self._save(looking_back, f"palatinus-{table}.svg", picture)
+
+    async def _see_moves(self) -> None:
+        """Show the moves of the running game, as this seat or spectator has seen them."""
+        model = self._connection.model
+        await self._connection.ask(messages.Sync(NEW, PAST_FROM - 1))
+        if model.view is not None and model.past:
+            names, eyes = dict(enumerate(names_at(model))), model.view.eyes
+            recording = Recording.of(model.past, names, eyes)
+            self._program.open(Replaying(recording, recording.end, eyes, None, analysed=False))
 
     async def keep_record(self, table: str, keep: Callable[[str, str], None]) -> None:
         """Keep the record of the finished game at the table with `keep`; report what goes wrong."""

@@ -104,7 +104,7 @@ AT_TABLE: Final = (
 )
 
 _FOR_PLAYERS: Final = frozenset(
-    {Act.START, Act.READY, Act.PEOPLE, Act.SEAT_BOT, Act.VOTE, Act.PAUSE, Act.HINT, Act.UNDO}
+    {Act.START, Act.READY, Act.PEOPLE, Act.SEAT_BOT, Act.PAUSE, Act.HINT, Act.UNDO}
 )
 _NEXT_GAME: Final = Key(("m",), Act.REMATCH, N_("watch the next game of the same players"), N_("next game"))
 _NAMES: Final = {

@@ -19,6 +19,7 @@ class Errand(enum.Enum):
     STOP_ANALYSIS = enum.auto()  # end the analysis, and keep what there is of it
     SAVE_RECORD = enum.auto()  # write the finished game's record to a file
     SAVE_PICTURE = enum.auto()  # write a picture of the finished game's board to a file
+    SEE_MOVES = enum.auto()  # look back at the moves of the running game
     TAKE_BACK = enum.auto()  # take back the player's last move, in a game against bots
     GO_HOME = enum.auto()  # leave the server for the start screen
     QUIT = enum.auto()  # leave the program

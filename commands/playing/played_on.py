@@ -11,11 +11,10 @@ from client.bots.search.worlds import Worlds, gains
 from client.records import Recording
 from commands.playing.kept_games import KeptGame
 from engine.board import FIELDS
-from engine.events import Event, GameStarted, LayoutDrawn, LayTile, Place, Placed, TileLaid
+from engine.events import GameStarted, LayoutDrawn, LayTile, Place, Placed, SeenEvent, TileLaid
 from engine.pieces import Kind, Piece, Seat
-from engine.redaction import redacted
 from engine.terrain import FARMER
-from engine.view import Phase, eyes_of, folded
+from engine.view import Phase, View, eyes_of
 from protocol.events import event_map, move_message
 from protocol.messages import StartGame
 from protocol.settings import Hints
@@ -40,9 +39,9 @@ def fill(game: KeptGame, played: PlayedOn, name: str, *, redraw: bool) -> KeptGa
     OSError.
     """
     recording, stop, seat = played
-    events = list(recording.events[: recording.counts[stop]])
+    events: Sequence[SeenEvent] = recording.events[: recording.counts[stop]]
     if redraw:
-        events = _with_wolves_redrawn(events, seat)
+        events = _with_wolves_redrawn(events, recording.view(stop, eyes_of(seat)), seat)
     cuts = recording.counts[: stop + 1]
     moves = [events[start:end] for start, end in pairwise((0, *cuts))]
     code, tokens = new_code(private=False), [new_token() for _ in recording.names]
@@ -57,14 +56,13 @@ def fill(game: KeptGame, played: PlayedOn, name: str, *, redraw: bool) -> KeptGa
     return replace(game, table=code)
 
 
-def _with_wolves_redrawn(events: Sequence[Event], seat: Seat) -> list[Event]:
-    eyes = eyes_of(seat)
-    view = folded([redacted(event, eyes) for event in events], eyes)
+def _with_wolves_redrawn(events: Sequence[SeenEvent], view: View, seat: Seat) -> Sequence[SeenEvent]:
+    """Return the events with kinds of the others' wolves that agree with the seat's `view`."""
     if view.phase is not Phase.PLACING:
-        return list(events)
+        return events
     board = Worlds(view, gains(view)).draw(random.Random()).board
 
-    def redrawn(event: Event) -> Event:
+    def redrawn(event: SeenEvent) -> SeenEvent:
         if not isinstance(event, Placed) or event.seat == seat or not event.piece.wolf:
             return event
         kind = Kind.FARMER if board[FIELDS.index(event.field)] >= FARMER else Kind.MERCHANT
@@ -74,7 +72,7 @@ def _with_wolves_redrawn(events: Sequence[Event], seat: Seat) -> list[Event]:
 
 
 def _entries(
-    moves: Sequence[Sequence[Event]], names: Sequence[str], tokens: Sequence[str], host: Seat
+    moves: Sequence[Sequence[SeenEvent]], names: Sequence[str], tokens: Sequence[str], host: Seat
 ) -> Iterator[Entry]:
     """Yield a table's entries until these moves; nobody can prove draws that have yet to come."""
     begun = [replace(event, draws=None) if isinstance(event, GameStarted) else event for event in moves[0]]

@@ -27,7 +27,7 @@ from protocol.messages import NEW, Leave
 _BOARD: Final = (
     Key(("s",), Act.HINT, N_("suggest a move, where the table allows hints"), N_("hint")),
     Key(("z",), Act.UNDO, N_("take back your last move, against bots alone"), N_("take back")),
-    Key(("v",), Act.VOTE, N_("vote: let a bot play for an absent player, or not")),
+    Key(("v",), Act.VOTE, N_("vote on a bot for an absent player; else look back")),
     Key(("p",), Act.PAUSE, N_("ask for a pause, or agree to it; or end it")),
     COUNTS,
     Key(("m",), Act.WHOLE, N_("the log in full, with what ends in dots; by lines")),

@@ -186,9 +186,11 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
         case Act.TALK:
             return replace(ui, overlay=TalkPage(), talk=replace(ui.talk, unread=0)), None
         case Act.VOTE:
-            if (vote := next_vote(model)) is None:
+            if (vote := next_vote(model)) is not None:
+                return ui, vote
+            if not isinstance(ui.page, Playing):
                 return replace(ui, notice=Notice(_("There is nothing to vote on."))), None
-            return ui, vote
+            return ui, requests.Errand.SEE_MOVES
         case Act.PAUSE:
             if (asked := pause_request(model)) is None:
                 return replace(ui, notice=Notice(_("Only the players can pause a game."))), None

@@ -211,7 +211,7 @@ def _model(replay: Replay) -> TableModel:
     """Return the table at a stop: the hand shown is that of the seat looking, or of the seat on turn."""
     recording = replay.recording
     view = recording.view(replay.stop, replay.eyes)
-    seat = view.turn if replay.eyes == recording.all_eyes else next(iter(replay.eyes), None)
+    seat = view.turn if len(replay.eyes) > 1 else next(iter(replay.eyes), None)
     seats = [SeatSummary(name, here=True) for name in recording.names]
     return TableModel(TABLE, seat, state=TableState(TABLE, "playing", seats, 0), view=view)
 
@@ -251,7 +251,7 @@ def _looked(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
         case Act.GO:
             return replace(ui, entry=Entry().filled("go "))
         case Act.NEXT_EYES | Act.LAST_EYES:
-            every = [recording.all_eyes, *(eyes_of(Seat(seat)) for seat in recording.seats), SPECTATOR]
+            every = recording.every_eyes
             by = 1 if action is Act.NEXT_EYES else -1
             return seen_by(ui, replay, every[(every.index(replay.eyes) + by) % len(every)])
         case Act.ALL_EYES:
@@ -278,6 +278,8 @@ def ended(ui: Ui, replay: Replay) -> Ui:
 
 
 def seen_by(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
+    if eyes not in replay.recording.every_eyes:
+        return replace(ui, notice=Notice(_("As long as the game runs, it can be seen only as you saw it.")))
     there = _at(ui, replace(replay, eyes=eyes))
     match replay.table, there.page.game:
         case Playing(cursor=cursor), Playing() as table:
@@ -339,10 +341,10 @@ def describe_turn_replayed(view: View, names: Sequence[str]) -> str:
 
 
 def describe_eyes(recording: Recording, eyes: Eyes) -> str:
-    if eyes == recording.all_eyes:
-        return _("everything shown")
     if not eyes:
         return _("seen by spectators")
+    if len(eyes) > 1:
+        return _("everything shown")
     return _("seen by {name}").format(name=recording.names[next(iter(eyes))])
 
 

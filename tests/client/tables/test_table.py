@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from client.records import Recording
 from client.tables.table import (
+    PAST_FROM,
     Gap,
     Happened,
     Heard,
@@ -96,6 +98,25 @@ def assert_knows(model: TableModel, game: Game) -> None:
     assert model.view == snapshot(game.view, eyes(model.seat))
     assert model.seq == len(game.events)
     assert model.legal == legal_for(game, model.seat)
+
+
+@given(games())
+def test_the_past_of_a_running_game_can_be_looked_at(game: Game) -> None:
+    """After it was asked for, as far as it makes sense, and whatever the client knew before."""
+    if len(game.events) < PAST_FROM:
+        return
+    for seat in every_viewer(game):
+        model = at_table(seat)
+        model.take(snapshot_frame(game, seat))
+        frame = events_frame(game, seat, PAST_FROM)
+        model.take(frame)
+        assert_knows(model, game)
+        recording = Recording.of(model.past, {}, eyes(seat))
+        assert recording.view(recording.end, eyes(seat)) == model.view
+        past = model.past
+        with pytest.raises(BadMessage):
+            model.take(replace(frame, events=[*frame.events, {"t": "unknown"}]))
+        assert model.past == past
 
 
 @given(games(), st.data())

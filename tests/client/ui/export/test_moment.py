@@ -13,7 +13,7 @@ from hypothesis import given
 from client.records import Recording
 from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
 from client.ui.export.moment import as_json, as_svg, as_text
-from engine.events import Event, Placed
+from engine.events import Placed, SeenEvent
 from engine.final import scored_line
 from engine.game import Game
 from engine.pieces import Kind, Piece, Seat
@@ -32,7 +32,7 @@ def recorded_in(path: Path) -> Recording:
     return Recording.of(replayed(path.read_text(encoding="utf-8")).events, {0: "Ann & <Bob>"})
 
 
-def with_other_wolf_kind(event: Event) -> Event:
+def with_other_wolf_kind(event: SeenEvent) -> SeenEvent:
     """Return the event with the other kind of wolf, if it places another seat's wolf."""
     if not isinstance(event, Placed) or event.seat == 0 or not event.piece.wolf:
         return event

@@ -478,7 +478,10 @@ def test_the_screen_ticks_only_if_something_counts_down() -> None:
 
 
 def test_one_key_votes_and_withdraws_the_vote() -> None:
-    """It votes for the first absent player without this vote; once all have it, it withdraws one."""
+    """It votes for the first absent player without this vote; once all have it, it withdraws one.
+
+    If there is nobody to vote on, it looks back at the game.
+    """
     away = SeatSummary("Bob", seconds_left=0, votes_needed=2, votes=[2])
     ui, model = playing(ANN, away, COSIMA)
     question = "Bob is away. Let a bot play until they are back? v: yes (1 of 2 agree)"
@@ -490,7 +493,9 @@ def test_one_key_votes_and_withdraws_the_vote() -> None:
     assert pressed(ui, "v", model)[1] == Vote(NEW, 1, agree=False)
     ui, model = playing(ANN, BOB, COSIMA)
     assert (next_vote(model), vote_question(model)) == (None, "")
-    assert pressed(ui, "v", model)[0].notice is not None
+    assert pressed(ui, "v", model)[1] is requests.Errand.SEE_MOVES
+    ui, model = gathering(0)
+    assert pressed(ui, "v", model)[1] is None
 
 
 def test_votes_are_typed_by_name_or_seat() -> None:
