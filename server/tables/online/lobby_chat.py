@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from protocol.codes import Code
 from protocol.messages import Online
 from server.cluster.messages import PersonElsewhere
-from server.config import Timer, Timers
+from server.config import Timers
 from server.failures import Tasks
 from server.net.session import Session, framed
 from server.net.tokens import token_hash
@@ -57,11 +57,9 @@ class LobbyChat:
         self._list = framed(Online([]))
         self._list_number = 1  # another one for another list
         self._list_outdated = False
-        self._next_round: Timer | None = None
+        self._changed = asyncio.Event()  # since the last round began
         self._not_before = 0.0
-        self._in_round = False
-        self._changed_since = False
-        self._closed = False
+        self._rounds = self.tasks.keep(self._run, "telling the lobby")
 
     # -- what sessions ask --------------------------------------------------------------------------
 
@@ -124,10 +122,7 @@ class LobbyChat:
 
     def close(self) -> None:
         """Stop the rounds."""
-        self._closed = True
-        if self._next_round is not None:
-            self._next_round.cancel()
-            self._next_round = None
+        self._rounds.cancel()
 
     # -- rounds -------------------------------------------------------------------------------------
 
@@ -142,33 +137,27 @@ class LobbyChat:
 
     def _begin_soon(self) -> None:
         """Start a round as soon as one is allowed."""
-        self._changed_since = True
+        self._changed.set()
         if self._tell_others is not None:
             self._tell_others()
-        if self._next_round is None and not self._in_round and not self._closed:
-            wait = max(0.0, self._not_before - self.timers.time())
-            self._next_round = self.timers.call_later(wait, self._begin)
 
-    def _begin(self) -> None:
-        self._next_round, self._in_round = None, True
-        self.tasks.start(self._round(), "telling the lobby")
-
-    async def _round(self) -> None:
-        """Send everybody in the lobby what has changed."""
-        self._changed_since = False
-        listeners = [person for person in self._people if person.listens]
-        try:
+    async def _run(self) -> None:
+        """Send everybody in the lobby what has changed, in rounds."""
+        while True:
+            await self._changed.wait()
+            if (wait := self._not_before - self.timers.time()) > 0:
+                due = asyncio.Event()
+                self.timers.call_later(wait, due.set)
+                await due.wait()
+            self._changed.clear()
+            listeners = [person for person in self._people if person.listens]
             self._list_people()
             for at, person in enumerate(listeners, start=1):
                 if self._people.of(person.session) is person:
                     self._tell(person)
                 if at % _GROUP == 0:
                     await asyncio.sleep(0)
-        finally:  # even if it fails: there will be other rounds
-            self._in_round = False
             self._not_before = self.timers.time() + max(_LEAST_PAUSE, _PAUSE_FOR_EACH * len(listeners))
-        if self._changed_since:
-            self._begin_soon()
 
     def _tell(self, person: Person) -> None:
         """Send somebody what they lack, if they are in the lobby."""
