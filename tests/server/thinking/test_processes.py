@@ -151,7 +151,7 @@ async def test_what_nobody_waits_for_is_not_begun(tmp_path: Path) -> None:
 
 
 async def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
-    """The question is asked again, and answered."""
+    """The question is asked again, and answered; nor does a process that died after it answered cost one."""
     brain = Waiting(tmp_path)
     async with processes() as thinking:
         answer = thinking.ask(ask_in(GAME, brain), "a")
@@ -160,15 +160,10 @@ async def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
         await eventually(lambda: len(brain.thinkers()) == 2)
         brain.go_on()
         assert (await answer).command
-        assert [each.pid for each in thinkers()] == [brain.thinkers()[1]]
-
-
-async def test_a_process_that_died_between_two_questions_is_replaced() -> None:
-    async with processes() as thinking:
-        first = await thinking.ask(ask_in(GAME, steady), "a")
         (process,) = thinkers()
+        assert process.pid == brain.thinkers()[1]
         process.kill()
-        assert (await thinking.ask(ask_in(GAME, steady), "a")).command == first.command
+        assert (await thinking.ask(ask_in(GAME, steady), "a")).command
 
 
 @pytest.mark.parametrize("brain", [pytest.param(hanging, marks=pytest.mark.slow), ending, babbling])
@@ -178,10 +173,8 @@ async def test_a_question_is_given_up_after_two_processes(brain: Choose) -> None
         with pytest.raises(NoAnswer):
             await thinking.ask(ask_in(GAME, brain), "a")
         await eventually(lambda: not thinkers())
-    async with processes() as thinking:
-        with contextlib.suppress(NoAnswer):
-            await thinking.ask(ask_in(GAME, ending), "a")
-        assert (await thinking.ask(ask_in(GAME, steady), "a")).command
+        if brain is not hanging:  # else a process may take too long to start
+            assert (await thinking.ask(ask_in(GAME, steady), "a")).command
 
 
 async def test_what_is_asked_just_as_a_process_has_been_idle_for_too_long_is_answered() -> None:
