@@ -367,6 +367,7 @@ async def test_nobody_waits_for_a_store_that_was_cancelled() -> None:
             await asyncio.wait_for(waiting, 5)
 
 
+@pytest.mark.slow
 async def test_a_killed_server_loses_no_move_that_anyone_saw(tmp_path: Path) -> None:
     """However often it is killed right after a move was seen, nothing is lost or doubled.
 
