@@ -8,7 +8,16 @@ from xml.etree import ElementTree as ET
 from client.language import _
 from client.player.terminal import Colours
 from client.records import Analysis, Better, Chances, JudgedMove, Recording
-from client.ui.export.picture import TEXT_STYLE, document, draw_chip, draw_path, finished, group_at, write
+from client.ui.export.picture import (
+    TEXT_STYLE,
+    document,
+    draw_chip,
+    draw_line,
+    draw_path,
+    finished,
+    group_at,
+    write,
+)
 from client.ui.frame import wrapped
 from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts import games
@@ -167,7 +176,7 @@ def _draw_grid(root: ET.Element, analysis: Analysis) -> None:
     """Draw the lines that chances are read from, and one at each move that decided most."""
     for chance in _GRID:
         _x, y = _place(analysis, 0, chance)
-        _line(root, (_LEFT, y), (_RIGHT, y), "grid")
+        draw_line(root, (_LEFT, y), (_RIGHT, y), "grid")
         write(root, _LEFT - 8, y + 4, 12, games.percent(chance), classes="e faint")
     for moment in range(0, analysis.wanted + 1, _CHIPS_EVERY):
         x, _y = _place(analysis, moment, 0.0)
@@ -175,7 +184,7 @@ def _draw_grid(root: ET.Element, analysis: Analysis) -> None:
     write(root, (_LEFT + _RIGHT) / 2, _BOTTOM + 36, 12, _("moves"), classes="c faint")
     for move in analysis.deciding:
         x, _y = _place(analysis, move.number - analysis.first, 0.0)
-        _line(root, (x, _TOP - 8), (x, _BOTTOM), "deciding")
+        draw_line(root, (x, _TOP - 8), (x, _BOTTOM), "deciding")
         write(root, x, _TOP - 12, 12, str(move.number), classes="c b")
 
 
@@ -236,8 +245,3 @@ def _paragraphs(root: ET.Element, y: float, sentences: Sequence[str]) -> float:
             y += _ROW
             write(root, _LEFT, y, 13, row)
     return y
-
-
-def _line(root: ET.Element, start: tuple[float, float], end: tuple[float, float], look: str) -> None:
-    places = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
-    ET.SubElement(root, "line", {"class": look} | {name: f"{place:.1f}" for name, place in places.items()})

@@ -8,7 +8,7 @@ from typing import Final
 from client.language import _, describe_reason
 from client.records import Recording
 from client.ui.draw.board import Marks, board_text
-from client.ui.export.picture import Caption, picture
+from client.ui.export.picture import picture
 from client.ui.frame import plain
 from client.ui.screens.replay import describe_eyes, describe_stop, describe_turn_replayed
 from client.ui.screens.scoring import last_step, result_lines, scene
@@ -27,12 +27,8 @@ def as_svg(recording: Recording, stop: int, eyes: Eyes) -> str:
         if view.result
         else describe_turn_replayed(view, recording.names)
     )
-    caption = Caption(
-        "Palatinus",
-        (f"{describe_stop(recording, stop)}, {describe_eyes(recording, eyes)}", now),
-        recording.names,
-    )
-    return picture(view, _marks(view, recording), caption)
+    where = f"{describe_stop(recording, stop)}, {describe_eyes(recording, eyes)}"
+    return picture(view, _marks(view, recording), (where, now), recording.names)
 
 
 def as_text(recording: Recording, stop: int, eyes: Eyes, *, ascii_only: bool = False) -> str:

@@ -1,8 +1,7 @@
 """Pictures as SVG: text, paths and chips, and the board with its pieces."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -68,6 +67,13 @@ def draw_path(parent: ET.Element, shape: str, classes: str) -> ET.Element:
     return ET.SubElement(parent, "path", {"d": shape, "class": classes})
 
 
+def draw_line(parent: ET.Element, start: tuple[float, float], end: tuple[float, float], classes: str) -> None:
+    places = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
+    ET.SubElement(
+        parent, "line", {"class": classes} | {name: f"{place:.1f}" for name, place in places.items()}
+    )
+
+
 def draw_chip(parent: ET.Element, people: People, radius: float) -> None:
     colours = PEOPLE_COLOURS[Colours.TRUE][people]
     ET.SubElement(parent, "circle", {"r": f"{radius:g}", "class": "piece", "fill": colours.background})
@@ -75,6 +81,7 @@ def draw_chip(parent: ET.Element, people: People, radius: float) -> None:
     letter.set("fill", colours.foreground)
 
 
+_TITLE: Final = "Palatinus"
 _SIZE: Final = 44.0  # from a hex's middle to its corners
 _ACROSS: Final = _SIZE * math.sqrt(3)
 _MARGIN: Final = 24.0
@@ -118,24 +125,17 @@ _WREATH: Final = "M-5 -11A12 12 0 0 0 -5 11M5 -11A12 12 0 0 1 5 11"
 _ARROW: Final = "M-7 -2.5H0V-7L8 0L0 7V2.5H-7Z"
 
 
-@dataclass(frozen=True, slots=True)
-class Caption:
-    """The text beside the board: the moment of the game, the view, the players."""
+def picture(view: View, marks: Marks, moment: Sequence[str], names: Sequence[str]) -> str:
+    """Return the board as a self-contained SVG document: no external fonts, pictures or scripts.
 
-    title: str
-    lines: tuple[str, ...]
-    names: tuple[str, ...]
-
-
-def picture(view: View, marks: Marks, caption: Caption) -> str:
-    """Return the board as a self-contained SVG document: no external fonts, pictures or scripts."""
-    title = labelled(caption.title, caption.lines[0]) if caption.lines else caption.title
-    root = document(title, BOARD_STYLE, round(_WIDTH))
+    The text beside it says of which `moment` it is.
+    """
+    root = document(labelled(_TITLE, moment[0]), BOARD_STYLE, round(_WIDTH))
     board = _BoardDrawing(view, marks)
     board.draw_ground(root)
     for cell, position in HEX_POSITIONS.items():
         board.draw_standing(root, cell, position)
-    height = max(round(_HEIGHT), round(_Legend(root, view, caption).drawn() + 2 * _MARGIN))
+    height = max(round(_HEIGHT), round(_Legend(root, view, moment, names).drawn() + 2 * _MARGIN))
     return finished(root, height)
 
 
@@ -234,11 +234,7 @@ class _BoardDrawing:
                 continue
             if other is not None and self._view.tiles[other] is not None and other < position:
                 continue
-            (x1, y1), (x2, y2) = corners[side], corners[(side + 1) % 6]
-            ends = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
-            ET.SubElement(
-                parent, "line", {"class": "tile"} | {name: f"{at:.1f}" for name, at in ends.items()}
-            )
+            draw_line(parent, corners[side], corners[(side + 1) % 6], "tile")
 
     def _draw_field(self, parent: ET.Element, cell: Hex, hill: Hex, name: Field) -> None:
         group = group_at(parent, *_middle(cell))
@@ -298,14 +294,14 @@ class _BoardDrawing:
 class _Legend:
     """The text beside the board, written from top to bottom."""
 
-    def __init__(self, root: ET.Element, view: View, caption: Caption) -> None:
-        self._view, self._caption = view, caption
+    def __init__(self, root: ET.Element, view: View, moment: Sequence[str], names: Sequence[str]) -> None:
+        self._view, self._moment, self._names = view, moment, names
         self._at = group_at(root, 2 * _MIDDLE[0] - _MARGIN + _LEGEND_GAP, _MARGIN)
         self._y = 18.0
 
     def drawn(self) -> float:
-        write(self._at, 0, self._y, 22, self._caption.title, classes="b")
-        for text in self._caption.lines:
+        write(self._at, 0, self._y, 22, _TITLE, classes="b")
+        for text in self._moment:
             for row in wrapped(text, 46):
                 self._y += 20
                 write(self._at, 0, self._y, 13, row)
@@ -343,8 +339,8 @@ class _Legend:
             self._at,
             6 + 24 * len(peoples),
             self._y,
-            _name_size(self._caption.names[seat]),
-            f"{self._caption.names[seat]}{sign}",
+            _name_size(self._names[seat]),
+            f"{self._names[seat]}{sign}",
             classes="b" if stands_out else "",
         )
         amount = view.remaining[seat] if result is None else result.tallies[seat].points

@@ -18,7 +18,7 @@ from client.ui.screens.playing import LAYING_KEYS, PLACING_KEYS, Playing
 from client.ui.screens.reading import open_overlay
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result, Scoring, at_step, sentence, step_of
-from client.ui.screens.typed_commands import Go, Read, See, completions, meaning, replay_meaning, shared_start
+from client.ui.screens.typed_commands import Go, See, completions, meaning, replay_meaning, shared_start
 from client.ui.state import Asked, Entry, Mute, Notice, Outage, Outcome, Ui, with_game
 from client.ui.texts.games import confirmation
 from client.ui.texts.tables import names_at
@@ -129,8 +129,8 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
             return replace(ui if mistyped else closed, notice=Notice(reason, refusal=True)), None
         case EndGame() if may_end(model):
             return replace(closed, overlay=TableMenu(MenuPage.END)), None
-        case Read(page):
-            return open_overlay(closed, Act[page.upper()], model) or (closed, None)
+        case Act():
+            return open_overlay(closed, read, model) or (closed, None)
         case request:
             return closed, request
 

@@ -399,7 +399,8 @@ class ScoringPanel(Struct, frozen=True):
         left = beside(
             pointer(self.glyphs, shown=current), line(f"{piece.field} "), self._piece_on(piece.field)
         )
-        return ends(left, line(f" {games.sum_of(piece)}", "class:mine" if current else ""), self.width)
+        amount = games.sum_of([term.amount for term in piece.terms])
+        return ends(left, line(f" {amount}", "class:mine" if current else ""), self.width)
 
     def _points(self, seat: Seat) -> Line:
         scene = self.scene
@@ -497,7 +498,7 @@ def amounts_of(tally: Tally) -> list[str]:
         str(tally.captives),
         str(tally.ones),
         f"{tally.twos}x2 = {twos}" if twos else "0",
-        _sum([LAUREL_WORTH[laurel] for laurel in tally.laurels]),
+        games.sum_of([LAUREL_WORTH[laurel] for laurel in tally.laurels]),
         str(tally.points),
     ]
 
@@ -505,10 +506,6 @@ def amounts_of(tally: Tally) -> list[str]:
 def _amounts_in_words(tally: Tally) -> str:
     named = zip(COLUMNS, amounts_of(tally), strict=True)
     return ", ".join(f"{_(word)} {amount}" for (word, _room), amount in named)
-
-
-def _sum(terms: Sequence[int]) -> str:
-    return f"{'+'.join(map(str, terms))} = {sum(terms)}" if len(terms) > 1 else str(sum(terms))
 
 
 def _row(who: Line, words: Sequence[str], style: str) -> Line:

@@ -11,6 +11,7 @@ from client.language import _
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of, policy_named, seat_to_start, table_code
 from client.ui import requests
+from client.ui.keys import Act
 from client.ui.requests import Misread, Request
 from client.ui.screens import table_commands
 from client.ui.screens.replay import Replay
@@ -27,10 +28,6 @@ from protocol.messages import NEW, Leave, ListTables, Rematch, Say, SayInLobby, 
 _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
 
-class Read(Struct, frozen=True):
-    page: str
-
-
 class Go(Struct, frozen=True):
     """Go to this stop of the record; None is the very end."""
 
@@ -41,8 +38,8 @@ class See(Struct, frozen=True):
     eyes: Eyes
 
 
-Meaning: TypeAlias = Request | Read | Mute | Misread
-ReplayMeaning: TypeAlias = Go | See | Read | Misread
+Meaning: TypeAlias = Request | Act | Mute | Misread
+ReplayMeaning: TypeAlias = Go | See | Act | Misread
 
 PAGES: Final = ("help", "rules", "quit")
 _ANSWERS: Final = {"yes": True, "no": False}
@@ -57,7 +54,7 @@ def meaning(text: str, model: TableModel) -> Meaning:
         case []:
             return Misread(_("Type a command, for example: {example}").format(example="m* C4"))
         case [page] if page in {*PAGES, "undo"}:
-            return Read(page)
+            return Act[page.upper()]
         case [("join" | "watch") as verb, code]:
             return _join(verb, code)
         case ["open", *options]:
@@ -175,7 +172,7 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
     seats = (str(seat + 1) for seat in recording.seats)
     match [word.lower() for word in words]:
         case [page] if page in PAGES:
-            return Read(page)
+            return Act[page.upper()]
         case ["go", "start"]:
             return Go(0)
         case ["go", "end"]:

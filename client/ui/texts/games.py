@@ -89,10 +89,9 @@ def describe_term(term: events.Term) -> str:
     return _(_TERMS[term.why]).format(amount=term.amount, field=term.field)
 
 
-def sum_of(influence: events.Influence) -> str:
-    """Return one piece's influence as arithmetic: `1+2+2 = 5`."""
-    terms = "+".join(str(term.amount) for term in influence.terms)
-    return f"{terms} = {influence.amount}" if len(influence.terms) > 1 else str(influence.amount)
+def sum_of(amounts: Sequence[int]) -> str:
+    """Return amounts as arithmetic: `1+2+2 = 5`."""
+    return f"{'+'.join(map(str, amounts))} = {sum(amounts)}" if len(amounts) > 1 else str(sum(amounts))
 
 
 def amounts(influence: events.Influence) -> dict[Field, int]:
