@@ -49,6 +49,7 @@ _COMMANDS = (
     ("admin", "serving.admin", N_("inspect and control a running server")),
     ("history", "finished_games.history", N_("list or remove finished games, and print standings")),
     ("join", "playing.join", N_("play on a server, or watch")),
+    ("games", "playing.games", N_("list your games on servers, and whose turn it is")),
     ("bot", "playing.bot", N_("run bots on a server")),
     ("arena", "playing.arena", N_("have brains play each other, to see how strong they are")),
     ("show", "finished_games.boards", N_("print a game's result and final board")),

@@ -231,10 +231,10 @@ def _deaf(reason: str) -> str:
 
 
 def _seat_cells(seat: KeptSeat, answer: SeatAnswer | None) -> tuple[str, ...]:
-    return seat.table, _describe_turn(answer), _("you are {name}").format(name=seat.name), seat.server
+    return seat.table, describe_turn(answer), _("you are {name}").format(name=seat.name), seat.server
 
 
-def _describe_turn(answer: SeatAnswer | None) -> str:
+def describe_turn(answer: SeatAnswer | None) -> str:
     """Return how the game stands at the table of a seat, as far as its server says so."""
     match answer:
         case Turn(stage="over"):

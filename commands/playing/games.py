@@ -1,0 +1,83 @@
+"""`palatinus games`: the player's games that are under way on servers, and whose turn it is in each."""
+
+import argparse
+import asyncio
+from typing import Final
+
+import msgspec
+
+from client.finding.found import Gone, SeatAnswer, Silent
+from client.finding.search import follow_seat
+from client.language import _
+from client.network.transport import Access
+from client.player.seats import KeptSeat, kept_seats, seats_folder
+from client.ui.frame import columns
+from client.ui.screens.search import describe_turn
+from commands.access import access_of, add_access
+from protocol.messages import Turn
+
+_SECONDS: Final = 5.0  # for all servers, which are asked at the same time
+_NOT_YOUR_TURN: Final = 1
+
+
+def add_games(games: argparse.ArgumentParser) -> None:
+    games.epilog = _("The exit code is 0 if it is your turn in any of them, otherwise 1.")
+    games.add_argument("--json", action="store_true", help=_("print JSON"))
+    add_access(games)
+    games.set_defaults(run=_list_games)
+
+
+def _list_games(arguments: argparse.Namespace) -> int:
+    seats = kept_seats(seats_folder())
+    answers = asyncio.run(_answers(seats, access_of(arguments)))
+    known = [
+        (seat, answer) for seat, answer in zip(seats, answers, strict=True) if not isinstance(answer, Gone)
+    ]
+    if arguments.json:
+        content = msgspec.json.encode([_as_map(seat, answer) for seat, answer in known])
+        print(msgspec.json.format(content, indent=1).decode())
+    else:
+        heading = _("TABLE"), _("GAME"), _("YOU"), _("SERVER")
+        rows = [(seat.table, describe_turn(answer), seat.name, seat.server) for seat, answer in known]
+        print(*columns([heading, *rows]) if rows else [_("No seat is kept for you anywhere.")], sep="\n")
+    return 0 if any(_is_turn(answer) for _seat, answer in known) else _NOT_YOUR_TURN
+
+
+async def _answers(seats: tuple[KeptSeat, ...], access: Access) -> list[SeatAnswer | None]:
+    """Return what the servers say of the seats, None for those that do not say it in time."""
+    told: dict[KeptSeat, SeatAnswer] = {}
+
+    async def ask(seat: KeptSeat) -> None:
+        answered = asyncio.Event()
+
+        def show(answer: SeatAnswer) -> None:
+            told[seat] = answer
+            answered.set()
+
+        asking = asyncio.create_task(follow_seat(seat.server, seat.table, seat.proof, access, show))
+        waiting = asyncio.create_task(answered.wait())
+        try:
+            await asyncio.wait({asking, waiting}, timeout=_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (asking, waiting):
+                task.cancel()
+
+    async with asyncio.TaskGroup() as tasks:
+        for seat in seats:
+            tasks.create_task(ask(seat))
+    return [told.get(seat) for seat in seats]
+
+
+def _is_turn(answer: SeatAnswer | None) -> bool:
+    return isinstance(answer, Turn) and answer.turn is not None and answer.turn == answer.seat
+
+
+def _as_map(seat: KeptSeat, answer: SeatAnswer | None) -> dict[str, object]:
+    told = {"server": seat.server, "table": seat.table, "name": seat.name, "your_turn": _is_turn(answer)}
+    match answer:
+        case Turn():
+            return told | {"stage": answer.stage, "turn": answer.name, "milliseconds": answer.clock}
+        case Silent(reason):
+            return told | {"error": reason}
+        case _:
+            return told | {"error": None}
