@@ -91,8 +91,8 @@ def brain_named(text: str) -> NamedBrain:
     if (level := LEVELS.get(text)) is not None:
         return NamedBrain(level.name, level.choose, level.told.temper)
     module_name, colon, attribute = text.partition(":")
-    if module_name in {_SEARCH, _LIAR} and attribute.isascii() and attribute.isdecimal():
-        return _search_of(module_name, int(attribute))
+    if module_name in {_SEARCH, _LIAR} and attribute[:1].isdecimal():
+        return _search_of(module_name, attribute)
     if not (colon and attribute and all(part.isidentifier() for part in module_name.split("."))):
         known = ", ".join((*LEVELS, *BRAINS))
         form = _("There is no brain called {name}. Choose {known}, or your own, written module:attribute.")
@@ -122,10 +122,11 @@ def brain_named(text: str) -> NamedBrain:
     return NamedBrain(name, choose, choose.__doc__ or "")
 
 
-def _search_of(name: str, simulations: int) -> NamedBrain:
+def _search_of(name: str, number: str) -> NamedBrain:
     """Return the search or liar of so many simulations a move, which may take longer; raises NoSuchBrain."""
-    if simulations not in _SIMULATIONS:
+    readable = number.isascii() and number.isdecimal() and len(number) <= len(str(_SIMULATIONS[-1]))
+    if not readable or (simulations := int(number)) not in _SIMULATIONS:
         text = _("A search makes {least} to {most} simulations a move, not {n}.")
-        raise NoSuchBrain(text.format(n=simulations, least=_SIMULATIONS[0], most=_SIMULATIONS[-1]))
+        raise NoSuchBrain(text.format(n=number, least=_SIMULATIONS[0], most=_SIMULATIONS[-1]))
     brain = SearchBrain(simulations, _MOST_SECONDS, _LIES[name])
     return NamedBrain(name, brain, BRAINS[name].description)

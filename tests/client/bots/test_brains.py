@@ -164,6 +164,8 @@ def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
         ("sys:mine", r"The module 'sys' \(built-in\) has no 'mine'"),
         ("my_brains:number", "cannot be called"),
         ("search:99", "A search makes 100 to 1000000"),
+        ("liar:20000x", "A search makes 100 to 1000000 simulations a move, not 20000x"),
+        (f"search:{'9' * 5000}", "A search makes 100 to 1000000"),
     ):
         with pytest.raises(NoSuchBrain, match=reason):
             brain_named(text)
