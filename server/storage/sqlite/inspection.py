@@ -190,9 +190,12 @@ def inspected(data: Path, *, closely: bool = False) -> Findings:
                 faults.append(log_damaged(path))
             elif faults and is_only_behind(known, view):
                 unlisted, faults = view.commits - known.commits, []
-                known = KnownCommits(view.journal, view.commits)
             if not faults and not closely:
                 return Findings(view, known, unlisted=unlisted)
+            if (
+                not faults and known.commits < view.commits
+            ):  # the one that is not listed may have removed tables
+                known = KnownCommits(view.journal, view.commits)
             unpacked = map(archived_from, carry_out(database, archive_rows()))
             archive = {table.code: table for table in unpacked}
             return Findings(view, known, faults, _verdicts(view, known, archive), unlisted)

@@ -351,6 +351,18 @@ async def filled(data: Path) -> dict[str, int]:
     return {code: 40 - number for number, code in enumerate(("ARCA", "ARCB", "ARCC", "USEA", "USEB"))}
 
 
+async def test_a_last_commit_that_is_not_listed_is_no_damage(tmp_path: Path) -> None:
+    """As a kill between the two leaves it, even if the commit removed a table."""
+    async with journal_in(tmp_path) as journal:
+        for code in ("GONE", "USEA"):
+            await journal.append(code, 0, MANY)
+        listed = (tmp_path / LIST_NAME).read_bytes()
+        await journal.append("GONE", 40, [Forgotten()])
+    (tmp_path / LIST_NAME).write_bytes(listed)
+    with DataFolder(tmp_path) as folder:
+        assert folder.check().whole
+
+
 @pytest.mark.parametrize("damaged", [False, True], ids=["only that", "a table is damaged as well"])
 async def test_a_list_that_ends_earlier_takes_nothing_back(damaged: bool, tmp_path: Path) -> None:
     """As a power cut leaves it. A table was shortened since, so its chain does not lead to what is listed."""
