@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from client.ui.web.pages import WebPages
+from protocol.absence import MoveClock
 from protocol.messages import ChangeSetting, Said, Say, StartGame
 from protocol.settings import Title
 from server.app import running
 from server.config import Config
 from tests.browser import PHONE, Tab, browser, tab
+from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.peer import Peer, connected, eventually, full_table, game, play_on, rematch, table_of
 from tests.server.web.viewer import web_server
 
@@ -211,7 +213,7 @@ async def test_a_television_shows_everything_without_scrolling_and_follows_the_p
 async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) -> None:
     """What can be touched is large and on the screen; the seat is the browser's own, and in no address."""
     async with web_server() as server, connected(server.port) as host, tab(chromium) as page:
-        code = (await host.open(2, "Anna", starting=1, random_layout=True)).table
+        code = (await host.open(2, "Anna", starting=1, random_layout=True, absence=MoveClock(300))).table
         await join(page, server.port, code, "<b>Bruno")
         await host.done(Say(host.next_id(), "Salve <i>"))
         await page.until("document.querySelector('#said').innerText.includes('Anna Salve <i>')")
@@ -222,11 +224,16 @@ async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) ->
         await page.until("document.querySelectorAll('#hand button').length > 5")
         assert await page.value("document.querySelector('#hand button').getBoundingClientRect().height") >= 44
         assert await page.value("document.documentElement.scrollWidth") == PHONE[0]
+        await page.until("/^[45]:[0-5][0-9]$/.test(document.querySelector('#clock').innerText)")
         await move(page, random.Random(1))
         await host.caught_up(4)
+        await page.go(f"http://127.0.0.1:{server.port}/")
+        await page.value(f"document.querySelector('#find input').value = '{code.lower()}'")
+        await page.value("document.querySelector('#find button').click()")
+        await page.until(f"location.pathname === '/play/{code}' && {PIECES} > 0")
         await page.go(f"http://127.0.0.1:{server.port}/watch/{code}")
         await page.value("document.querySelector('#back').click()")
-        await page.until(f"location.pathname === '/play/{code}' && {PIECES} === 1")
+        await page.until(f"location.pathname === '/play/{code}' && {PIECES} > 0")
         assert await page.value("location.search + location.hash") == ""
         assert await page.value("document.querySelectorAll('main i, main bdi b').length") == 0
         await host.done(host.random_move(random.Random(2)))
@@ -276,3 +283,31 @@ async def test_browsers_play_whole_games_beside_others(chromium: str) -> None:
         await host.done(StartGame(host.next_id()))
         for page in (phone, wide):
             await page.until(f"document.querySelector('.board .hill') && {PIECES} === 0")
+
+
+@pytest.mark.slow
+async def test_a_seat_goes_with_its_table_and_survives_a_restart(chromium: str, database: str) -> None:
+    """To another server of the cluster, whose page has a storage of its own; no address keeps the token."""
+    chooser = random.Random(1)
+    config = Config(database=database, pages=WebPages(), lease_seconds=LONG_LEASE)
+    async with contextlib.AsyncExitStack() as first, tab(chromium) as page:
+        one = await first.enter_async_context(running(replace(config, node="one")))
+        host = await first.enter_async_context(connected(one.port))
+        code = (await host.open(2, "Anna", starting=1, random_layout=True)).table
+        async with running(replace(config, node="two")) as two:
+            await join(page, one.port, code, "Bruno")
+            await host.done(StartGame(host.next_id()))
+            await move(page, chooser)
+            token = await page.value(f"localStorage.getItem('seat {code}')")
+            await first.aclose()
+            here = f"http://127.0.0.1:{two.port}/play/{code}"
+            await page.until(f"location.href === {json.dumps(here)} && {PIECES} > 0")
+            assert await page.value(f"localStorage.getItem('seat {code}')") == token
+            port = two.port
+        await page.until("!document.getElementById('lost').hidden")
+        async with running(replace(config, node="two", port=port)), connected(port) as again:
+            await again.resume(code, host.token)
+            await again.news()
+            await again.done(again.random_move(chooser))
+            await page.until("document.getElementById('lost').hidden")
+            await move(page, chooser)

@@ -62,6 +62,13 @@ for (const button of document.querySelectorAll("button[data-done]")) {
   button.hidden = false;
   button.onclick = () => copy(button);
 }
+const find = document.getElementById("find");
+if (find) {
+  find.onsubmit = (event) => {
+    event.preventDefault();
+    location.href = `play/${find.elements.code.value.trim().toUpperCase()}`;
+  };
+}
 if (document.body.dataset.live) {
   const back = document.getElementById("back");
   if (back && localStorage.getItem(`seat ${document.body.dataset.live}`)) back.hidden = false;

@@ -19,7 +19,7 @@ from client.ui.web.html import EMPTY, element, joined, qr_code
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
 from engine.events import SeenEvent
 from engine.view import View
-from protocol.limits import CHAT_LENGTH, NAME_LENGTH
+from protocol.limits import CHAT_LENGTH, CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.messages import Refused, TableState, TableSummary
 from protocol.pages import Hand
 from protocol.text import printable
@@ -41,6 +41,7 @@ _ICON: Final = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
     "%3Cpath d='M8 0l7 4v8l-7 4-7-4V4z' fill='%237a1f1f'/%3E%3C/svg%3E"
 )
+_TYPED_CODE: Final = f" *[A-Za-z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}} *"
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -87,7 +88,10 @@ class WebPages:
                 inside = Markup(tables["tables"])  # noqa: S704 - it comes from `tables` below
                 listing = element("section", heading, element("div", inside, id="tables"))
             lead = element("p", _("The board game of the seven hills of Rome, for two to five players."))
-            content = joined(lead, listing, self._how_to_join(address))
+            code = _field(_("Code of a table"), "code", pattern=_TYPED_CODE, autocomplete="off")
+            play = element("button", _("Play in this browser"), class_="main")
+            find = element("form", code, play, id="find") if self._plays else ""
+            content = joined(lead, listing, find, self._how_to_join(address))
             live = {} if tables is None else {"data_live": "watch"}
             return _page(language, "Palatinus", content, live, "./", refreshed=True)
 
@@ -125,7 +129,7 @@ class WebPages:
             say = element("form", words, element("button", _("Say")), id="say")
             chat = joined(element("h2", _("Chat")), element("ol", id="said"), say)
             menu = element("details", element("summary", _("The table")), element("div", id="menu"))
-            move = joined(element("div", id="hand"), element("div", id="ask"))
+            move = joined(element("p", id="clock"), element("div", id="hand"), element("div", id="ask"))
             content = joined(
                 element("noscript", element("p", _("To play, switch on JavaScript."))),
                 element("p", id="refusal", role="alert"),

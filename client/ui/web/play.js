@@ -13,6 +13,7 @@ let joining = null; // the name under which a seat was asked for
 let password = sessionStorage.getItem("password") ?? undefined;
 let id = Math.floor(Math.random() * 2 ** 30);
 let again = null; // the attempt to connect that is due
+let due = null; // when the time for the move is up, if it is limited
 const unanswered = new Map();
 const heard = new Set();
 
@@ -157,11 +158,13 @@ function take(message) {
       break;
     case "table":
       seats = message.seats;
+      if (message.paused) due = null;
       break;
     case "events":
     case "snapshot":
       document.title = document.title.replace(/^\* /, "");
       if (message.legal) document.title = `* ${document.title}`;
+      due = message.clock === undefined ? null : performance.now() + message.clock;
       unanswered.delete(message.id);
       break;
     case "done":
@@ -209,6 +212,11 @@ function play() {
   };
 }
 
+setInterval(() => {
+  const left = due === null ? null : Math.max(0, Math.round((due - performance.now()) / 1000));
+  part("clock").textContent = left === null ? "" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+}, 500);
+
 document.onclick = ({ target }) => {
   const touched = target.closest("[data-choose], [data-do]");
   if (touched?.dataset.do) {
@@ -244,7 +252,8 @@ part("say").onsubmit = (event) => {
   words.value = "";
 };
 
-token = decodeURIComponent(location.hash.slice(1)) || localStorage.getItem(`seat ${table}`);
+// A seat that this browser has already cannot be replaced by a link that somebody sends.
+token = localStorage.getItem(`seat ${table}`) || decodeURIComponent(location.hash.slice(1));
 if (token) keep(table, token);
 part("join").elements.name.value = localStorage.getItem("name") ?? "";
 if (token && (password !== undefined || !part("join").elements.password)) play();

@@ -21,7 +21,7 @@ from tests.examples import examples
 from tests.games import games
 
 PAGES = WebPages()
-VOID = {"link", "meta"}
+VOID = {"input", "link", "meta"}
 
 
 class Elements(HTMLParser):
@@ -59,7 +59,8 @@ def test_every_page_is_well_formed_and_has_all_its_parts(language: str) -> None:
     front = Elements(PAGES.front(language, "http://attic:7733/", listed))
     locked = PAGES.front(language, "http://attic:7733/", None)
     watch = Elements(PAGES.watch(language, "http://attic:7733/", "KRTV"))
-    for page in (front, watch, Elements(locked)):
+    play = Elements(PAGES.play(language, "KRTV", locked=True))
+    for page in (front, watch, play, Elements(locked)):
         assert ("html", {"lang": language}) in page.found
         assert sum(tag == "h1" for tag, _attributes in page.found) == 1
     ids = [attributes["id"] for _tag, attributes in watch.found if "id" in attributes]
@@ -78,10 +79,12 @@ def test_nothing_on_a_page_comes_from_elsewhere_or_runs_by_itself() -> None:
         whole,
         PAGES.watch("en", "http://attic:7733/", "KRTV"),
         PAGES.absent("en", "../", password=True),
+        PAGES.play("en", "KRTV", locked=True),
     ):
         for tag, attributes in Elements(page).found:
             assert not any(name.startswith("on") or name in {"style", "src"} for name in attributes)
-            assert tag not in {"img", "iframe", "form", "object", "base"}
+            assert tag not in {"img", "iframe", "object", "base"}
+            assert tag != "form" or not {"action", "method"} & attributes.keys()
             href = attributes.get("href") or ""
             assert ":" not in href or (tag == "link" and href.startswith("data:image/svg+xml,"))
 
