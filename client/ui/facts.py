@@ -26,7 +26,14 @@ from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
 from client.ui.screens.typed_commands import meaning
 from client.ui.state import Ui
-from client.ui.texts.games import bounds_text, describe_standings, describe_turn, turned
+from client.ui.texts.games import (
+    bounds_text,
+    describe_chances,
+    describe_progress,
+    describe_standings,
+    describe_turn,
+    turned,
+)
 from client.ui.texts.glyphs import glyphs_to_read
 from client.ui.texts.rules import RULES
 from client.ui.texts.tables import describe_online, names_at, spectator_name
@@ -293,9 +300,13 @@ def _points_so_far(step: int, model: TableModel, view: View) -> Iterator[str]:
 
 
 def _chances(ui: Ui) -> list[str]:
-    if isinstance(ui.page, Replay) and ui.page.analysis is not None:
-        return list(told_of_move(ui.page, ui.page.analysis))
-    return [_("No record is being analysed here.")]
+    page = ui.page
+    if not isinstance(page, Replay) or (analysis := page.analysis) is None:
+        return [_("No record is being analysed here.")]
+    progress = describe_progress(analysis) if page.judging else ""
+    here = analysis.at(page.stop)
+    chances = "" if here is None else describe_chances(here, page.recording.names)
+    return [*filter(None, (progress, chances)), *told_of_move(page, analysis)]
 
 
 def _table(ui: Ui, model: TableModel) -> list[str]:

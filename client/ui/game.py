@@ -199,6 +199,7 @@ class Client(ServerSession):
     async def _attend(self) -> None:
         """Go where the options say, and keep the lobby's list of tables fresh."""
         if self._options.first is not None:
+            self.show(replace(self.ui, busy=True))
             await self.ask(self._options.first)
         while True:
             if self._connection.online:

@@ -16,11 +16,11 @@ from client.ui.draw.page import on_turn
 from client.ui.facts import answer, numbered
 from client.ui.keys import Act, Action, Insert, Pick
 from client.ui.screens.dispatch import keys_now, letters
+from client.ui.screens.gathering import Gathering
 from client.ui.screens.news import followed
 from client.ui.screens.overlays import Announcements
-from client.ui.screens.playing import Ended, Playing
+from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
-from client.ui.screens.scoring import Result, Scoring
 from client.ui.screens.screen import prompt_of
 from client.ui.session import Session
 from client.ui.state import Entry, Overlay, Screen, Ui, with_game
@@ -184,13 +184,16 @@ class LineShell:
         return self._remote is None or self._remote.may_paint()
 
     async def _awaited(self) -> None:
-        """Wait until something is asked of the player, or the game is over."""
-        while not (self._asks() or on_turn(self._top().model)):
-            if (ui := self._top().ui).lost is not None or isinstance(
-                ui.page.game or ui.page, Scoring | Result | Ended
-            ):
-                return
+        """Wait until something is asked of the player, or nothing more is to come."""
+        while not (self._asks() or on_turn(self._top().model)) and self._goes_on():
             await self._change.wait()
+
+    def _goes_on(self) -> bool:
+        """Return whether something comes by itself: others play, or a record is being analysed."""
+        ui = self._top().ui
+        if isinstance(ui.page, Replay):
+            return ui.page.judging
+        return ui.lost is None and isinstance(ui.page, Gathering | Playing)
 
     def _asks(self) -> bool:
         ui = self._top().ui

@@ -289,12 +289,12 @@ def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int)
 
 def tables_in_words(ui: Ui, lobby: Lobby) -> list[str]:
     """Return the open tables, each with how it is set up, and how others join the server."""
-    tables = [_in_words(table, lobby.kept_seats) for table in lobby.tables]
+    tables = [table_in_words(table, lobby.kept_seats) for table in lobby.tables]
     none = _("No tables are open. Open one, and others can join.")
     return [*spoken(_how_to_join(ui)), *(tables or [none])]
 
 
-def _in_words(table: TableSummary, kept: frozenset[str]) -> str:
+def table_in_words(table: TableSummary, kept: frozenset[str] = frozenset()) -> str:
     host = _("{name} is the host").format(name=printable(table.host))
     seats = _("seats taken: {taken} of {seats}").format(taken=table.taken, seats=table.players)
     stage, note = _describe_stage(table), _describe_seat(table, kept)

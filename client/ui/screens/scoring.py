@@ -505,7 +505,7 @@ def amounts_of(tally: Tally) -> list[str]:
 
 def _amounts_in_words(tally: Tally) -> str:
     named = zip(COLUMNS, amounts_of(tally), strict=True)
-    return ", ".join(f"{_(word)} {amount}" for (word, _room), amount in named)
+    return ", ".join(labelled(_(word), amount) for (word, _room), amount in named)
 
 
 def _row(who: Line, words: Sequence[str], style: str) -> Line:

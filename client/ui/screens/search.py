@@ -12,6 +12,7 @@ from client.ui import requests
 from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
 from client.ui.frame import EMPTY, Block, Row, beside, block_of, line, padded, paragraphs
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
+from client.ui.screens.lobby import table_in_words
 from client.ui.state import Asked, Entry, Notice, Outcome, Pane, Ui
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.times import clock_time
@@ -86,8 +87,7 @@ class Search(ListScreen):
 
     def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
         rows = {row.number: row for row in reversed(_rows(self))}  # what is known of a seat comes first
-        cells = (rows[number].cells for number in range(len(self.lines)))
-        return [parted(filter(None, map(str.strip, each))) for each in cells]
+        return [rows[number].words for number in range(len(self.lines))]
 
     def at_option(self, number: int) -> Self:
         return replace(self, chosen=self.lines[number], moved=True)
@@ -153,41 +153,36 @@ def _asking(ui: Ui) -> Ui:
 
 
 _OTHERS = 11  # lines that are not of the list in a window of any size
-_SERVER = (25,)  # columns of a name
+_NAME = 26  # columns
 _SEAT = (10, 22, 22)  # a table's code, how the game stands, the player's name
-_TABLE = (10, 22, 8)  # a table's code, its host, its seats
+_COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
 
 
 class _Row(NamedTuple):
-    """A row of the list in cells, with the widths of all but the last; `number` if it can be chosen."""
+    """A row of the list as it is drawn and as it is read aloud; its line has a number if it can be chosen."""
 
     number: int | None
-    cells: tuple[str, ...]
-    widths: tuple[int, ...] = ()
-
-    @property
-    def text(self) -> str:
-        *first, last = self.cells
-        return "".join((*map(padded, first, self.widths), last))
+    text: str
+    words: str
 
 
 def _rows(search: Search) -> list[_Row]:
     numbers = {spot: number for number, spot in enumerate(search.lines)}
     rows = [
-        _Row(numbers[seat.server, seat.table], _seat_cells(seat, search.answers.get(seat)), _SEAT)
+        _Row(numbers[seat.server, seat.table], *_seat_texts(seat, search.answers.get(seat)))
         for seat in search.seats
     ]
     for server in search.found.servers:
-        rows.append(_Row(numbers[server.url, ""], _server_cells(server), _SERVER))
+        rows.append(_Row(numbers[server.url, ""], *_server_texts(server)))
         if isinstance(server.answer, Listed):
             rows += [
-                _Row(numbers[server.url, table.table], _table_cells(table), _TABLE)
+                _Row(numbers[server.url, table.table], f"  {_table_text(table)}", table_in_words(table))
                 for table in server.answer.tables
             ]
             if more := server.answer.more:
                 form = counted("and {n} more table", "and {n} more tables", more)
-                rows.append(_Row(None, (f"  {form.format(n=more)}",)))
-    return [*rows, _Row(numbers[None], (_("Type an address"),))]
+                rows.append(_Row(None, f"  {form.format(n=more)}", ""))
+    return [*rows, _Row(numbers[None], _("Type an address"), _("Type an address"))]
 
 
 def _row(row: _Row, glyphs: GlyphSet, width: int, *, chosen: bool) -> Row:
@@ -230,8 +225,10 @@ def _deaf(reason: str) -> str:
     return text.format(reason=printable(describe_reason(reason)))
 
 
-def _seat_cells(seat: KeptSeat, answer: SeatAnswer | None) -> tuple[str, ...]:
-    return seat.table, describe_turn(answer), _("you are {name}").format(name=seat.name), seat.server
+def _seat_texts(seat: KeptSeat, answer: SeatAnswer | None) -> tuple[str, str]:
+    words = (seat.table, describe_turn(answer), _("you are {name}").format(name=seat.name))
+    text = "".join((*(padded(*cell) for cell in zip(words, _SEAT, strict=True)), seat.server))
+    return text, parted((*words, seat.server))
 
 
 def describe_turn(answer: SeatAnswer | None) -> str:
@@ -257,9 +254,10 @@ def describe_turn(answer: SeatAnswer | None) -> str:
             return _("your seat")
 
 
-def _server_cells(server: FoundServer) -> tuple[str, ...]:
-    note = _describe(server)
-    return server.name or _("(no name)"), f" {server.url}" + (f"  {note}" if note else "")
+def _server_texts(server: FoundServer) -> tuple[str, str]:
+    name, note = server.name or _("(no name)"), _describe(server)
+    text = f"{padded(name, _NAME - 1)} {server.url}" + (f"  {note}" if note else "")
+    return text, parted(filter(None, (name, server.url, note)))
 
 
 def _describe(server: FoundServer) -> str:
@@ -276,7 +274,8 @@ def _describe(server: FoundServer) -> str:
             return ""
 
 
-def _table_cells(table: TableSummary) -> tuple[str, ...]:
+def _table_text(table: TableSummary) -> str:
     seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
+    cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
     note = _("a seat is free") if table.vacant else printable(table.title)
-    return f"  {table.table}", printable(table.host), seats, note
+    return "".join((*(padded(*cell) for cell in cells), note))

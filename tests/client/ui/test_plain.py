@@ -23,6 +23,7 @@ from client.ui.lines import LineShell
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.news import followed
 from client.ui.screens.playing import Playing
+from client.ui.screens.replay import Replay, analysed, open_record, seen_in
 from client.ui.screens.screen import drawn
 from client.ui.session import Session
 from client.ui.state import Remark, Talk, Ui
@@ -36,6 +37,7 @@ from engine.pieces import Piece, Seat
 from engine.record import recorded
 from protocol.absence import ByBot
 from protocol.messages import TableSummary
+from tests.client.ui.analysed import analysis_of, recording_of
 from tests.client.ui.seen import after, at_scoring_step, model_of, over, placing, ui_of
 from tests.games import games, played
 
@@ -89,6 +91,19 @@ def test_nothing_is_asked_of_anybody_after_a_game() -> None:
     assert answer("turn", gone, ended) == answer("moves", gone, ended) == [describe_ended()]
     ui, model = over()
     assert answer("turn", ui, model) == answer("moves", ui, model) == list(ui.page.words(ui, model))
+
+
+def test_the_chances_in_a_record_can_be_asked_for() -> None:
+    recording = recording_of(3)
+    ui = analysed(open_record(recording, 20, recording.all_eyes), analysis_of(recording))
+    model = seen_in(ui)
+    told = _words(answer("chances", ui, model) or ())
+    shown = [text for text in _on_screen(ui, model) if text.isdecimal()]
+    assert isinstance(ui.page, Replay)
+    assert ui.page.analysis is not None
+    chances = ui.page.analysis.at(20) or ()
+    assert {str(round(100 * chance)) for chance in chances} <= told & set(shown)
+    assert "36" in told  # how far the analysis is
 
 
 def test_each_table_in_the_lobby_is_told_with_how_it_is_set_up() -> None:
@@ -159,7 +174,7 @@ class Visit:
 def test_an_evening_is_spent_line_by_line(tmp_path: Path) -> None:
     """From the start screen: a game against bots, its scoring, the record, past games, a server elsewhere."""
     visit = Visit(tmp_path, "--plain")
-    visit.type("n", "Ann", "players 2", "x", "2", "wait", "moves")
+    visit.type("wait", "n", "Ann", "players 2", "x", "2", "wait", "moves")
     visit.until("Welcome, Ann")
     visit.until("x: the tiles are laid at random")
     while (move := visit.until(r"You may place (\S+?),? .*on (\w\d)|The scoring begins"))[1] is not None:
