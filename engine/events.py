@@ -15,8 +15,7 @@ from engine.pieces import Kind, People, Piece, Seat
 # -- commands -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LayTile:
+class LayTile(NamedTuple):
     """Lay the tile just drawn at an outer position, 1 to 6, turned 0 to 5 (R3.3)."""
 
     seat: Seat
@@ -24,8 +23,7 @@ class LayTile:
     orientation: int
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Place a piece from the hand on an empty field (R4.1)."""
 
     seat: Seat

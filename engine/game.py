@@ -220,12 +220,12 @@ class Game:
             rule = "R3.3" if view.phase is LAYING else "R4.1"
             raise IllegalCommand(Fault.NOT_YOUR_TURN, rule, seat=view.turn)
         match command:
-            case LayTile():
-                _check_lay(view, command)
-                return _lay_events(view, command, self._chance)
             case Place():
                 _check_place(view, command)
                 return _place_events(view, command, self._layout or view.layout, self._chance)
+            case LayTile():
+                _check_lay(view, command)
+                return _lay_events(view, command, self._chance)
             case _:
                 assert_never(command)
 
@@ -311,8 +311,10 @@ def _check_place(view: View, command: Place) -> None:
 def _soldiers_due(view: View, seat: Seat) -> bool:
     """Return whether the seat must place a soldier now, to have none left at R4.3's limit."""
     hand = view.hands[seat]
-    soldiers = sum([hand.get(_SOLDIER[people], 0) for people in view.start.peoples[seat]])
-    return soldiers > 0 and view.remaining[seat] - soldiers <= view.start.soldierless_at
+    start, soldiers = view.start, 0
+    for people in start.peoples[seat]:
+        soldiers += hand.get(_SOLDIER[people], 0)
+    return soldiers > 0 and view.remaining[seat] - soldiers <= start.soldierless_at
 
 
 def _lay_events(view: View, command: LayTile, chance: Chance) -> Iterator[Event]:

@@ -2,16 +2,14 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from engine.board import Field
 from engine.events import Command, LayTile, Place
 from engine.pieces import Piece, Seat
 
 
-@dataclass(frozen=True, slots=True)
-class LegalLays:
+class LegalLays(NamedTuple):
     """The tile drawn may be laid at any of these positions in any of these orientations (R3.3)."""
 
     seat: Seat
@@ -24,8 +22,7 @@ class LegalLays:
                 yield LayTile(self.seat, position, orientation)
 
 
-@dataclass(frozen=True, slots=True)
-class LegalPlaces:
+class LegalPlaces(NamedTuple):
     """Any of these pieces may be placed on any of these fields (R4.1, R4.3)."""
 
     seat: Seat

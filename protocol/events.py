@@ -141,10 +141,10 @@ def _hook(kind: type, content: object) -> Piece:
 def legal_message(legal: Legal) -> LegalMoves:
     """Return the legal moves as messages carry them."""
     match legal:
-        case LegalLays():
-            return Lays(list(legal.positions), list(legal.orientations))
         case LegalPlaces():
             return Places(list(map(str, legal.pieces)), sum([_BIT[field] for field in legal.fields]))
+        case LegalLays():
+            return Lays(list(legal.positions), list(legal.orientations))
 
 
 def legal_of(message: LegalMoves, seat: Seat) -> Legal:

@@ -28,13 +28,14 @@ _IDS: Final = itertools.count()
 
 def framed(message: ServerMessage) -> bytes:
     """Return the message as one websocket frame, the same bytes for all its readers: none is masked."""
-    return in_frame(encode(message))
+    payload = encode(message)
+    if len(payload) <= _SHORT:  # most are; their header is two bytes
+        return bytes((_BINARY_FRAME, len(payload))) + payload
+    return in_frame(payload)
 
 
 def in_frame(payload: bytes) -> bytes:
     """Return a message's bytes as one websocket frame."""
-    if len(payload) <= _SHORT:  # most are; their header is two bytes
-        return bytes((_BINARY_FRAME, len(payload))) + payload
     return Frame(Opcode.BINARY, payload).serialize(mask=False)
 
 

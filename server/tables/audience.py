@@ -123,12 +123,15 @@ class Audience:
         turn = game.view.turn
 
         def build_frame(maps: list[EventMap], may: Legal | None, answers: int | None) -> bytes:
-            return framed(_events_message(first, maps, turn, may, answers=answers, by=by, clock=clock))
+            moves = None if may is None else legal_message(may)
+            return framed(Events(first, maps, turn, moves, answers, by, clock))
 
         # Who may not see everything sees what spectators see.
         public = whole if _sees_all(SPECTATOR, happened) else _public_maps(happened)
         shared: bytes | None = None  # the frame of most readers
-        for session, eyes in self._readers():
+        readers = [(session, eyes_of(seat)) for seat, session in self.seated.items()]
+        readers += [(session, SPECTATOR) for session in self.spectators]
+        for session, eyes in readers:
             maps = whole if public is whole or _sees_all(eyes, happened) else public
             may = redacted_legal(legal, eyes)
             answers = move if session is mover else None
@@ -138,12 +141,6 @@ class Audience:
             if shared is None:
                 shared = build_frame(public, None, None)
             session.post(shared)
-
-    def _readers(self) -> Iterator[tuple[Session, Eyes]]:
-        for seat, session in self.seated.items():
-            yield session, eyes_of(seat)
-        for session in self.spectators:
-            yield session, SPECTATOR
 
 
 def catch_up(

@@ -291,17 +291,18 @@ class Table:
     # -- the end ------------------------------------------------------------------------------------
 
     def _look_who_is_here(self) -> None:
-        if not self._audience:
-            self.state.pack()
-            self._requests.forget_record()
-            if self.state.stage == "over":
-                self._context.talk.clear()
-        self._await_return()
+        if self._audience:
+            self._await_return(None)
+            return
+        self.state.pack()
+        self._requests.forget_record()
+        if self.state.stage == "over":
+            self._context.talk.clear()
+        self._await_return(self.state.stage)
 
-    def _await_return(self) -> None:
-        """Start or stop the time after which the table is archived or forgotten, by who is here now."""
+    def _await_return(self, stage: Stage | None) -> None:
+        """Start or stop the time after which a table that was left at `stage` is archived or forgotten."""
         context, state = self._context, self.state
-        stage = None if self._audience else state.stage
         if stage == self._left_at:
             return
         self._left_at = stage
