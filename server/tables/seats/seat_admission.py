@@ -23,6 +23,7 @@ from server.storage.entries import (
     Forgotten,
     Freed,
     Hosted,
+    PeopleChosen,
     Returned,
     Taken,
     TokenRevoked,
@@ -239,8 +240,11 @@ class SeatAdmission:
         before = list(state.players)
         players = [before[seat] for seat in order]
         entries = context.nobody_ready()
+        seated = list[Entry]()
         for seat, player in enumerate(players):
-            entries += [Freed(seat)] if player is None else player.entries(seat)
+            seated += [Freed(seat)] if player is None else player.entries(seat)
+        # Choices come last: in between no two seats have the same people.
+        entries += sorted(seated, key=lambda entry: isinstance(entry, PeopleChosen))
         if state.host is not None:
             entries.append(Hosted(order.index(state.host)))
         if state.options.starting is not None:

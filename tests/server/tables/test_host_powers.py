@@ -15,6 +15,7 @@ from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import (
     Arrange,
+    ChoosePeople,
     Dismiss,
     EndGame,
     HandOver,
@@ -324,6 +325,17 @@ async def test_somebody_who_is_there_follows_a_host_who_is_away_for_long(tmp_pat
         time.advance(Limits().host_grace_seconds)
         async with resumed(server.port, peers[2]) as (carla,):
             assert (await state_where(carla, lambda state: state.host != 1)).host == 2
+
+
+async def test_no_two_seats_have_the_same_people_while_seats_are_swapped(tmp_path: Path) -> None:
+    """As a table would have that is restored at an entry in the middle of that."""
+    async with served(tmp_path) as server, full_table(server.port, 3) as peers:
+        await peers[2].done(ChoosePeople(peers[2].next_id(), "M"))
+        await peers[0].done(Arrange(peers[0].next_id(), (2, 0, 1)))
+    state = PersistentState((), RandomChance(random.Random()))
+    for entry in (await stored_entries(tmp_path))[peers[0].code]:
+        state.fold(entry)
+        assert len(set(state.peoples)) == len(state.players)
 
 
 async def test_seats_are_swapped_and_shuffled(tmp_path: Path) -> None:
