@@ -87,6 +87,19 @@ class Script:
         face = self.faces()[legal.seat][turn // self.players]
         return Place(legal.seat, piece_of(view, legal.seat, face), self.fields()[turn])
 
+    def config(self, data: Path | None, clock: ManualClock) -> Config:
+        """Return what runs a server for the match."""
+        return Config(
+            data=data,
+            stand_in=lambda view, legal, _rng: self.command(view, legal),
+            brains={"scripted": lambda view, legal, _rng: self.command(view, legal)},
+            seed=self.seed,
+            human_pace=False,
+            limits=LIMITS,
+            timers=lambda: clock,
+            watched=True,
+        )
+
 
 SCRIPTS = {
     "wait": Script(3, WAIT, seed=1),
@@ -292,18 +305,8 @@ class Match:
 async def match(script: Script, data: Path | None = None) -> AsyncIterator[Match]:
     """Start a match on its own server."""
     clock = ManualClock()
-    config = Config(
-        data=data,
-        stand_in=lambda view, legal, _rng: script.command(view, legal),
-        brains={"scripted": lambda view, legal, _rng: script.command(view, legal)},
-        seed=script.seed,
-        human_pace=False,
-        limits=LIMITS,
-        timers=lambda: clock,
-        watched=True,
-    )
     async with (
-        running(config) as server,
+        running(script.config(data, clock)) as server,
         game(
             server.port,
             script.players,
@@ -312,6 +315,7 @@ async def match(script: Script, data: Path | None = None) -> AsyncIterator[Match
             watched=True,
             absence=script.absence,
             random_layout=script.random_layout,
+            peoples={0: "A"},
         ) as peers,
         contextlib.AsyncExitStack() as later,
     ):

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import copy
 import random
 import re
 import sqlite3
@@ -105,7 +106,7 @@ async def resumed(port: int, *peers: Peer) -> AsyncIterator[list[Peer]]:
         for peer in peers:
             other = await stack.enter_async_context(connected(port))
             other.code, other.token, other.seat, other.id = peer.code, peer.token, peer.seat, peer.id
-            other.view, other.seq, other.seen = peer.view, peer.seq, peer.seen
+            other.view, other.seq, other.seen = copy.deepcopy(peer.view), peer.seq, list(peer.seen)
             if peer.seat is None:
                 await other.watch(peer.code, after=peer.seq)
             else:

@@ -1,5 +1,6 @@
 """Whoever may not know the kind of a wolf piece receives the same bytes for either kind."""
 
+import contextlib
 import logging
 import random
 import re
@@ -52,14 +53,16 @@ from server.config import Config
 from server.logs import describe
 from server.net.tokens import token_hash
 from tests.server.manual_clock import ManualClock
-from tests.server.match import LIMITS, Match, Script, match, some_scripts
+from tests.server.match import Match, Script, match, some_scripts
 from tests.server.peer import Peer, blanked, connected, game, http_get, play_on
+from tests.server.storage.test_journal import resumed
 from tests.server.traces import traces
 
 OUR_LOGGERS = ("server", "palatinus", "engine", "protocol")  # loggers
 TIMED_METRICS = (
     "palatinus_event_loop_lag_seconds ",
-    "palatinus_commit_seconds_",
+    "palatinus_commit_seconds_bucket",
+    "palatinus_commit_seconds_sum ",
     "palatinus_last_commit_",
     "palatinus_disk_free_bytes ",
     "palatinus_connections ",
@@ -106,7 +109,7 @@ async def told_in_match(script: Script, log: pytest.LogCaptureFixture, folder: P
                     others += await frames_of_latecomer(server.port, playing.spectator, peer, rng)
                 if playing.turns == 20:
                     shutil.copytree(folder / "data", folder / "copy")
-                    others += await frames_after_a_restart(playing, folder / "copy", rng, seat)
+                    others += await frames_after_a_restart(script, playing, folder / "copy", rng)
             server.clients.broadcast(Announced("Down at ten."))
             server.drain.begin(600)
             server.drain.cancel()
@@ -181,10 +184,15 @@ async def frames_of_latecomer(port: int, spectator: Peer, player: Peer, rng: ran
         return late.frames
 
 
-async def frames_after_a_restart(playing: Match, data: Path, rng: random.Random, seat: int) -> list[bytes]:
-    """Return what the watching seat and a spectator are sent by a server on a copy of the journal."""
-    clock, frames = ManualClock(), list[bytes]()
-    async with running(Config(data=data, limits=LIMITS, timers=lambda: clock)) as server:
+async def frames_after_a_restart(
+    script: Script, playing: Match, data: Path, rng: random.Random
+) -> list[bytes]:
+    """Return what the watching seat and a spectator are sent by a server on a copy of the journal.
+
+    On coming back, and of the turns that are then played there.
+    """
+    clock, seat, frames = ManualClock(), watching_seat(script), list[bytes]()
+    async with running(script.config(data, clock)) as server, contextlib.AsyncExitStack() as later:
         for gone in (playing.peers[seat], playing.spectator):
             async with connected(server.port) as back:
                 after = rng.choice([0, rng.randint(1, gone.seq)])
@@ -194,7 +202,11 @@ async def frames_after_a_restart(playing: Match, data: Path, rng: random.Random,
                 )
                 while not isinstance(decode_server(frame := await back.socket.recv(decode=False)), Pong):
                     frames.append(frame)
-    return frames
+        peers = await later.enter_async_context(resumed(server.port, *playing.peers))
+        again = Match(script, server, clock, peers, later)
+        while again.turns < script.players:
+            await again.turn()
+        return [*frames, *peers[seat].frames, *peers[-1].frames]
 
 
 def without_addresses(record: logging.LogRecord, code: str) -> str:
