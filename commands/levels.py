@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from client.bots.brains import BRAINS
-from client.bots.levels import LEVELS, Level
+from client.bots.levels import LEVELS
+from client.bots.search.brain import SearchBrain
 from client.language import _
 from server.config import Brain, Config, InProcess
 
@@ -22,12 +23,11 @@ def level_name(text: str) -> str:
 
 def with_bots(config: Config, stand_in: str = STAND_IN, *, seated: bool = True) -> Config:
     """Return the configuration with a stand-in of that level, and with bots for hosts to seat, or none."""
-    brains = {level.name: _brain(level) for level in LEVELS.values()}
-    former = {name: BRAINS[name].choose for name in _FORMER}
+    # A search thinks for long, and so in a process of its own.
+    brains: dict[str, Brain] = {
+        name: InProcess(brain) if isinstance(brain, SearchBrain) else brain for name, brain in LEVELS.items()
+    }
+    former = {name: BRAINS[name] for name in _FORMER}
     return replace(
         config, stand_in=brains[stand_in], brains=brains if seated else {}, former_brains={**brains, **former}
     )
-
-
-def _brain(level: Level) -> Brain:
-    return InProcess(level.choose) if level.searches else level.choose

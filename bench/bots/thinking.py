@@ -24,13 +24,13 @@ async def _measure() -> None:
     assert legal is not None
     view = snapshot(game.view, eyes_of(legal.seat))
     print("level      first move  next move  private memory")
-    for level in LEVELS.values():
-        question = framed(Question(level.choose, view, legal, 1))
+    for name, brain in LEVELS.items():
+        question = framed(Question(brain, view, legal, 1))
         worker = await WorkerProcess.started()
         seconds = [(await worker.answer(question)).seconds for _ in range(2)]
         private = psutil.Process(worker.pid).memory_full_info().uss / _MIB
         await worker.end()
-        print(f"{level.name:<10} {seconds[0]:8.2f} s {seconds[1]:8.2f} s {private:11.1f} MiB")
+        print(f"{name:<10} {seconds[0]:8.2f} s {seconds[1]:8.2f} s {private:11.1f} MiB")
 
 
 if __name__ == "__main__":

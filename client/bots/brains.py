@@ -16,7 +16,7 @@ from client.bots.brain import Brain, describe_failure
 from client.bots.greedy import greedy
 from client.bots.levels import LEVELS
 from client.bots.search.brain import ALWAYS, MIXED, SearchBrain
-from client.language import N_, _
+from client.language import _
 from engine.events import Command
 from engine.legal import Legal, random_command
 from engine.view import View
@@ -30,7 +30,6 @@ class NoSuchBrain(ValueError):
 class NamedBrain:
     name: str
     choose: Brain
-    description: str
 
 
 def at_random(_view: View, legal: Legal, rng: random.Random) -> Command:
@@ -46,23 +45,14 @@ _IMPORTING: Final = "<frozen importlib"  # the file of the frames of an import
 _USUAL: Final = "choose"  # what the documents call every brain, so its module's name says more
 _HERE: Final = ""  # the current folder, among those where modules are looked for
 
-BRAINS: Final[Mapping[str, NamedBrain]] = MappingProxyType(
+BRAINS: Final[Mapping[str, Brain]] = MappingProxyType(
     {
-        brain.name: brain
-        for brain in (
-            NamedBrain("random", at_random, N_("plays any legal move")),
-            NamedBrain("greedy", greedy, N_("looks one move ahead, using what it can see")),
-            NamedBrain("bluffer", Bluffer(1.0), N_("like greedy, but pays a point to mislead with a wolf")),
-            NamedBrain("gambler", Bluffer(math.inf), N_("like bluffer, but at any price")),
-            NamedBrain(
-                _SEARCH, SearchBrain(lies=MIXED), N_("tries its moves in thousands of simulated games")
-            ),
-            NamedBrain(
-                _LIAR,
-                SearchBrain(lies=ALWAYS),
-                N_("like search, but prefers the wolf that misleads"),
-            ),
-        )
+        "random": at_random,
+        "greedy": greedy,
+        "bluffer": Bluffer(1.0),
+        "gambler": Bluffer(math.inf),
+        _SEARCH: SearchBrain(lies=MIXED),
+        _LIAR: SearchBrain(lies=ALWAYS),
     }
 )
 
@@ -86,17 +76,15 @@ def brain_named(text: str) -> NamedBrain:
 
     The module can be in the current folder. `search:N` is a search of N simulations a move.
     """
-    if (brain := BRAINS.get(text)) is not None:
-        return brain
-    if (level := LEVELS.get(text)) is not None:
-        return NamedBrain(level.name, level.choose, level.told.temper)
+    if (known := BRAINS.get(text) or LEVELS.get(text)) is not None:
+        return NamedBrain(text, known)
     module_name, colon, attribute = text.partition(":")
     if module_name in {_SEARCH, _LIAR} and attribute[:1].isdecimal():
         return _search_of(module_name, attribute)
     if not (colon and attribute and all(part.isidentifier() for part in module_name.split("."))):
-        known = ", ".join((*LEVELS, *BRAINS))
+        names = ", ".join((*LEVELS, *BRAINS))
         form = _("There is no brain called {name}. Choose {known}, or your own, written module:attribute.")
-        raise NoSuchBrain(form.format(name=repr(text), known=known))
+        raise NoSuchBrain(form.format(name=repr(text), known=names))
     if _HERE not in sys.path:
         sys.path.append(_HERE)  # last, so that it hides no library
     try:
@@ -119,7 +107,7 @@ def brain_named(text: str) -> NamedBrain:
         )
         raise NoSuchBrain(form.format(name=text))
     name = module_name.rpartition(".")[2] if attribute == _USUAL else attribute
-    return NamedBrain(name, choose, choose.__doc__ or "")
+    return NamedBrain(name, choose)
 
 
 def _search_of(name: str, number: str) -> NamedBrain:
@@ -128,5 +116,4 @@ def _search_of(name: str, number: str) -> NamedBrain:
     if not readable or (simulations := int(number)) not in _SIMULATIONS:
         text = _("A search makes {least} to {most} simulations a move, not {n}.")
         raise NoSuchBrain(text.format(n=number, least=_SIMULATIONS[0], most=_SIMULATIONS[-1]))
-    brain = SearchBrain(simulations, _MOST_SECONDS, _LIES[name])
-    return NamedBrain(name, brain, BRAINS[name].description)
+    return NamedBrain(name, SearchBrain(simulations, _MOST_SECONDS, _LIES[name]))

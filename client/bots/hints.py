@@ -34,7 +34,7 @@ async def suggested(view: View, legal: Legal) -> Suggestion:
 
 
 async def _senators_move(view: View, legal: Legal) -> Command:
-    brain, rng = LEVELS["senator"].choose, random.Random()
+    brain, rng = LEVELS["senator"], random.Random()
     try:
         if isinstance(brain, SearchBrain):
             return await searched(replace(brain, lies=HONEST), view, legal, rng)

@@ -5,39 +5,18 @@ Each beats the one before; `docs/measuring-bots.md` shows how often, and with wh
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from client.bots.brain import Brain
 from client.bots.greedy import best_lay, best_place
 from client.bots.search.brain import MIXED, SearchBrain
-from client.levels import LEVELS as TOLD
-from client.levels import LevelText
 from engine.events import Command, Place
 from engine.legal import Legal, LegalLays, random_command
 from engine.pieces import Kind, Piece
 from engine.view import View
 
 _OVERLOOKED: Final = 0.75  # the share of the fields that a plebeian does not look at
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """An opponent that people choose by name, and what they are told about it."""
-
-    told: LevelText
-    choose: Brain
-
-    @property
-    def name(self) -> str:
-        """Return its name as people type it."""
-        return self.told.name
-
-    @property
-    def searches(self) -> bool:
-        """Return whether it thinks for long, and so in a process of its own (`client.bots.search`)."""
-        return isinstance(self.choose, SearchBrain)
 
 
 def slave(view: View, legal: Legal, rng: random.Random) -> Command:
@@ -74,7 +53,7 @@ def _of_kind(pieces: Sequence[Piece], kind: Kind) -> list[Piece]:
     return [piece for piece in pieces if piece.kind is kind]
 
 
-_BRAINS: Final[Mapping[str, Brain]] = MappingProxyType(
+LEVELS: Final[Mapping[str, Brain]] = MappingProxyType(
     {
         "slave": slave,
         "plebeian": plebeian,
@@ -82,7 +61,4 @@ _BRAINS: Final[Mapping[str, Brain]] = MappingProxyType(
         "senator": SearchBrain(1_000, 2.0, MIXED),
         "consul": SearchBrain(30_000, 5.0, MIXED),
     }
-)
-LEVELS: Final[Mapping[str, Level]] = MappingProxyType(
-    {told.name: Level(told, _BRAINS[told.name]) for told in TOLD}
 )

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from client.bots.analysis import Effort, NothingToAnalyse, analysed, chances_of, judged, moments
 from client.bots.greedy import greedy
 from client.bots.hints import reason_for, suggested
-from client.bots.levels import LEVELS
 from client.bots.search.brain import SearchBrain, SearchFailed
 from client.bots.search.tree import utilities, win_shares
 from client.records import Analysis, Recording
@@ -163,7 +161,7 @@ SEARCH = SearchBrain(100, 600.0)
 @pytest.fixture
 def quick_senator(monkeypatch: pytest.MonkeyPatch) -> None:
     """A senator who thinks for a moment."""
-    monkeypatch.setattr("client.bots.hints.LEVELS", {"senator": replace(LEVELS["senator"], choose=SEARCH)})
+    monkeypatch.setattr("client.bots.hints.LEVELS", {"senator": SEARCH})
 
 
 def on_turn(commands: int) -> tuple[View, Legal]:

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import assume, given
 
 from client import levels
-from client.bots.brain import brain_failure
+from client.bots.brain import Brain, brain_failure
 from client.bots.brains import BRAINS, NamedBrain, NoSuchBrain, at_random, brain_named
 from client.bots.greedy import Outlook
-from client.bots.levels import LEVELS, Level
+from client.bots.levels import LEVELS
 from client.bots.search.brain import SearchBrain
 from client.levels import describe_level, describe_temper, usual_level
 from commands.levels import STAND_IN, with_bots
@@ -39,7 +39,7 @@ EVERY_BRAIN = pytest.mark.parametrize(
     [
         brain_named(name)
         for name in ("random", "greedy", "bluffer", "gambler", "search:100", "liar:100", *LEVELS)
-        if name not in LEVELS or not LEVELS[name].searches  # the others search like search:100
+        if not isinstance(LEVELS.get(name), SearchBrain)  # the others search like search:100
     ],
     ids=lambda brain: brain.name,
 )
@@ -152,7 +152,7 @@ def test_brains_written_by_users(monkeypatch: pytest.MonkeyPatch) -> None:
     assert brain_named("my_brains:mine").choose is at_random
     assert brain_named("my_brains:mine").name == "mine"
     assert brain_named("my_brains:choose").name == "my_brains"
-    assert brain_named("greedy") is BRAINS["greedy"]
+    assert brain_named("greedy").choose is BRAINS["greedy"]
     for text, reason in (
         ("greedier", "plebeian, citizen, senator, consul, random, greedy, bluffer, gambler, search, liar"),
         ("my_brains:", "Choose slave"),
@@ -207,35 +207,34 @@ def test_a_module_that_fails_is_reported_in_one_line(
     assert re.fullmatch(sentence, str(failed.value))
 
 
-def quick(level: Level) -> Level:
-    """Return the level with few simulations, and without a limit to its time."""
-    if not isinstance(level.choose, SearchBrain):
-        return level
-    simulations = level.choose.simulations // 50
-    return replace(level, choose=replace(level.choose, simulations=simulations, seconds=600.0))
+def quick(brain: Brain) -> Brain:
+    """Return the brain with few simulations, and without a limit to its time."""
+    if not isinstance(brain, SearchBrain):
+        return brain
+    return replace(brain, simulations=brain.simulations // 50, seconds=600.0)
 
 
-def match(first: Level, second: Level, games: int) -> float:
+def match(first: Brain, second: Brain, games: int) -> float:
     """Return how many games the first wins, with the seats changed after each."""
     won = 0.0
     for number in range(games):
         game, rng = begun(GameOptions(2, random_layout=True), number), random.Random(number)
         own = Seat(number % 2)
         while (legal := game.legal()) is not None:
-            level = first if legal.seat == own else second
-            game.apply(level.choose(snapshot(game.view, eyes_of(legal.seat)), legal, rng))
+            brain = first if legal.seat == own else second
+            game.apply(brain(snapshot(game.view, eyes_of(legal.seat)), legal, rng))
         assert game.view.result is not None
         winners = game.view.result.winners
         won += (own in winners) / len(winners)
     return won
 
 
-def places(level: Level, seed: int) -> list[tuple[View, LegalPlaces, str]]:
-    """Return what the level saw, and the pieces that it placed, in a game against itself."""
+def places(brain: Brain, seed: int) -> list[tuple[View, LegalPlaces, str]]:
+    """Return what the brain saw, and the pieces that it placed, in a game against itself."""
     game, rng, placed = begun(GameOptions(2, random_layout=True), seed), random.Random(seed), []
     while isinstance(legal := game.legal(), LegalPlaces):
         view = snapshot(game.view, eyes_of(legal.seat))
-        command = level.choose(view, legal, rng)
+        command = brain(view, legal, rng)
         placed.append((view, legal, command.piece))  # type: ignore[union-attr]
         game.apply(command)
     return placed
@@ -265,7 +264,7 @@ def test_a_slave_stays_close_to_its_own() -> None:
     game, rng = begun(GameOptions(2, random_layout=True), 1), random.Random(1)
     while isinstance(legal := game.legal(), LegalPlaces):
         view = snapshot(game.view, eyes_of(legal.seat))
-        command = LEVELS["slave"].choose(view, legal, rng)
+        command = LEVELS["slave"](view, legal, rng)
         own = {field for field, seat in view.owners.items() if seat == legal.seat}
         beside = {field for field in legal.fields if own.intersection(view.layout.adjacent(field))}
         assert not beside or command.field in beside  # type: ignore[union-attr]
@@ -285,20 +284,19 @@ def test_who_loves_wolves_and_who_does_not(name: str, wolf: bool) -> None:
 
 
 def test_levels_are_brains() -> None:
-    """By their names, as everywhere; only those that search need processes of their own."""
-    for name, level in LEVELS.items():
-        assert brain_named(name) == NamedBrain(name, level.choose, level.told.temper)
-    assert [level.searches for level in LEVELS.values()] == [False, False, False, True, True]
+    """By their names, as everywhere; players are told of each of them."""
+    for name, brain in LEVELS.items():
+        assert brain_named(name) == NamedBrain(name, brain)
+    assert [level.name for level in levels.LEVELS] == list(LEVELS)
 
 
 def test_a_server_seats_the_levels_and_has_searches_think_elsewhere() -> None:
     """Those that search are sent to processes as they are; by default none of them stands in."""
     config = with_bots(Config())
-    assert list(config.brains) == [level.name for level in levels.LEVELS]
-    for level in LEVELS.values():
-        brain = config.brains[level.name]
-        assert isinstance(brain, InProcess) == level.searches
-        assert brain in (level.choose, InProcess(level.choose))
+    assert list(config.brains) == list(LEVELS)
+    for name, level in LEVELS.items():
+        brain = config.brains[name]
+        assert brain == (InProcess(level) if isinstance(level, SearchBrain) else level)
         if isinstance(brain, InProcess):
             assert pickle.loads(pickle.dumps(brain.choose)) == brain.choose  # noqa: S301 - our own
     assert config.stand_in == config.brains[STAND_IN]
@@ -309,17 +307,17 @@ def test_bots_of_older_tables_keep_their_brains() -> None:
     """Also on a server that seats none."""
     config = with_bots(Config(), "consul", seated=False)
     assert not config.brains
-    assert config.former_brains["greedy"] is BRAINS["greedy"].choose
-    assert config.former_brains["random"] is BRAINS["random"].choose
+    assert config.former_brains["greedy"] is BRAINS["greedy"]
+    assert config.former_brains["random"] is BRAINS["random"]
     assert set(LEVELS) < set(config.former_brains)
-    assert config.stand_in == InProcess(LEVELS["consul"].choose)
+    assert config.stand_in == InProcess(LEVELS["consul"])
 
 
 def test_levels_are_told_with_their_temper() -> None:
     """A level of a server of another time is told by its name."""
     for level in levels.LEVELS:
         assert describe_level(level.name) == level.title
-        assert describe_temper(level.name) == brain_named(level.name).description
+        assert describe_temper(level.name) == level.temper
     assert (describe_level("greedy"), describe_temper("greedy")) == ("greedy", "")
 
 

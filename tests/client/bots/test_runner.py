@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from client.bots import brains, runner
-from client.bots.brains import NamedBrain, at_random
+from client.bots.brains import at_random
 from client.bots.results import result_line
 from client.bots.runner import BotOptions, run_bots
 from client.network.connection import Connection, connected
@@ -82,7 +82,7 @@ async def test_a_brain_that_is_slower_than_the_clock(monkeypatch: pytest.MonkeyP
         loop.call_soon_threadsafe(clock.advance, 5.0)
         return at_random(view, legal, rng)
 
-    monkeypatch.setattr(brains, "BRAINS", {"slow": NamedBrain("slow", slow_choose, "")})
+    monkeypatch.setattr(brains, "BRAINS", {"slow": slow_choose})
     async with running(Config(limits=Limits(stand_in_seconds=0.0), timers=lambda: clock)) as server:
         chosen = options(server, seats=2, brains=("slow",), random_layout=True, absence=MoveClock(5))
         code, out, errors = await run_to_the_end(chosen)
@@ -232,8 +232,8 @@ async def test_the_server_goes_away_for_good() -> None:
 
 async def test_a_brain_that_breaks_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """An illegal move ends the run with the brain's name, the move and the server's sentence."""
-    always = NamedBrain("stubborn", lambda _view, legal, _rng: LayTile(legal.seat, 1, 0), "")
-    monkeypatch.setattr(brains, "BRAINS", {"stubborn": always})
+    always = {"stubborn": lambda _view, legal, _rng: LayTile(legal.seat, 1, 0)}
+    monkeypatch.setattr(brains, "BRAINS", always)
     async with running(Config()) as server:
         code, _, errors = await run_to_the_end(options(server, seats=2, brains=("stubborn",)))
     assert code == 1
@@ -278,7 +278,7 @@ async def test_a_bot_that_chose_during_a_pause_moves_when_the_game_goes_on(
         assert may_choose.wait(TIMEOUT)
         return at_random(view, legal, rng)
 
-    monkeypatch.setattr(brains, "BRAINS", {"slow": NamedBrain("slow", choose, "")})
+    monkeypatch.setattr(brains, "BRAINS", {"slow": choose})
     async with running(Config()) as server, connected(options(server).url, timeouts=FAST_RETRIES) as person:
         seated = await person.ask(OpenTable(NEW, 2, "ann", random_layout=True, starting=1))
         async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
@@ -359,7 +359,7 @@ async def test_bots_learn_from_a_game_for_the_next_one_with_the_same_players(
             assert may_learn.wait(TIMEOUT)
             return Learner(self.number + 1)
 
-    monkeypatch.setattr(brains, "BRAINS", {"learner": NamedBrain("learner", Learner(), "")})
+    monkeypatch.setattr(brains, "BRAINS", {"learner": Learner()})
     async with running(Config()) as server, connected(options(server).url, timeouts=FAST_RETRIES) as ann:
         table = (await ann.ask(OpenTable(NEW, 2, "ann", random_layout=True))).table
         bot = asyncio.create_task(
@@ -399,7 +399,7 @@ async def test_bots_begin_anew_at_each_table(monkeypatch: pytest.MonkeyPatch) ->
             numbers.append(self.number)
             return Learner(self.number + 1)
 
-    monkeypatch.setattr(brains, "BRAINS", {"learner": NamedBrain("learner", Learner(), "")})
+    monkeypatch.setattr(brains, "BRAINS", {"learner": Learner()})
     async with running(Config()) as server:
         assert (await run_to_the_end(options(server, brains=("learner",), seats=2, games=2)))[0] == 0
     assert numbers == [0] * 4
