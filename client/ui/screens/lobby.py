@@ -163,7 +163,8 @@ class Lobby(ServerScreen):
         if ui.capabilities.private:
             return ()
         here = _("You are in the lobby. Type tables for the list, join and a table's code, or open 3.")
-        return [*spoken(_how_to_join(ui)), here]
+        new = labelled(_("A new table"), parted(words for _keys, words in _describe_set_up(ui.new_table)))
+        return [*spoken(_how_to_join(ui)), here, new]
 
 
 def _at_line(ui: Ui, lobby: Lobby, number: int) -> Ui:
@@ -283,7 +284,7 @@ def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int)
         rows.append((line(f"  {nothing}", "class:faint"), None))
     new = choice(_("A new table"), glyphs, width, chosen=lobby.chosen >= len(lobby.tables))
     rows += [(EMPTY, None), (new, ChooseLine(len(lobby.tables)))]
-    rows += [(content, None) for content in _describe_set_up(ui.new_table, width)]
+    rows += [(content, None) for content in settings(_describe_set_up(ui.new_table), width)]
     return block_of(rows, width)
 
 
@@ -339,9 +340,9 @@ def _describe_starting(seat: Seat | None) -> str:
     return _("you start") if seat == 0 else _("seat {number} starts").format(number=seat + 1)
 
 
-def _describe_set_up(table: Open, width: int) -> list[Line]:
-    """Return how a new table would be: on each line the keys, and the setting that they change."""
-    keys_and_words = (
+def _describe_set_up(table: Open) -> tuple[tuple[str, str], ...]:
+    """Return how a new table would be: the keys, and the setting that they change."""
+    return (
         ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
         ("x", describe_layout(at_random=table.random_layout)),
         ("p", PRIVATE.describe(on=table.private)),
@@ -350,7 +351,6 @@ def _describe_set_up(table: Open, width: int) -> list[Line]:
         ("a", describe_policy(table.absence)),
         *(() if isinstance(table.absence, Wait) else (("+, -", _("more or less time")),)),
     )
-    return settings(keys_and_words, width)
 
 
 def _table_text(table: TableSummary, kept: frozenset[str]) -> str:

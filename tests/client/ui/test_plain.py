@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from client.tables.table import TableModel
 from client.ui.at_table import field_at, hand
-from client.ui.facts import QUESTIONS, answer
+from client.ui.facts import QUESTIONS, answer, numbered
 from client.ui.frame import plain
 from client.ui.lines import LineShell
 from client.ui.screens.lobby import Lobby
@@ -25,6 +25,7 @@ from client.ui.screens.news import followed
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, analysed, open_record, seen_in
 from client.ui.screens.screen import drawn
+from client.ui.screens.search import found
 from client.ui.session import Session
 from client.ui.state import Remark, Talk, Ui
 from client.ui.terminal.line_terminal import OwnLines
@@ -38,9 +39,13 @@ from engine.record import recorded
 from protocol.absence import ByBot
 from protocol.messages import TableSummary
 from tests.client.ui.analysed import analysis_of, recording_of
+from tests.client.ui.draw.sample_pages import PAGES
 from tests.client.ui.seen import after, at_scoring_step, model_of, over, placing, ui_of
+from tests.client.ui.test_search import FOUND, LOOKING
+from tests.client.ui.test_start import UI as START
 from tests.games import games, played
 
+OTHERS = {"start": START, "search": found(LOOKING, FOUND)}
 _WORD = re.compile(r"[ESLMA]\?\*|[ESLMA][mfs]\*?|\w+")
 
 
@@ -129,6 +134,22 @@ def test_a_piece_is_foreseen_as_it_is_placed() -> None:
     view = dataclasses.replace(model.view, hands={model.legal.seat: hand})
     told = answer(f"if m {model.legal.fields[0]}", ui, dataclasses.replace(model, view=view)) or ()
     assert any(text.startswith(f"{own}m here gives") for text in told)
+
+
+@pytest.mark.parametrize("name", ["start", "search", *PAGES])
+def test_whatever_other_pages_show_is_told_or_can_be_asked_for(name: str) -> None:
+    ui, model = PAGES[name]() if name in PAGES else (OTHERS[name], TableModel())
+    ui = followed(ui, model)
+    told = [text for text in (ui.notice and ui.notice.text, ui.lost and ui.lost.reason) if text]
+    for screen in filter(None, (ui.page, ui.overlay)):
+        told += [*screen.words(ui, model), *numbered(screen.options(ui, model) or ())]
+    questions = ["help", "rules", *(question for question, _meaning in QUESTIONS if " " not in question)]
+    questions += [f"hill {tile}" for tile in TILES] + [f"field {field}" for field in FIELDS]
+    questions += [f"if {position} 0" for position in OUTER_POSITIONS]
+    told += [text for question in questions for text in answer(question, ui, model) or ()]
+    known = _words([*told, *ui.log, "" if ui.overlay is None else ui.overlay.question(ui)])
+    unheard = _on_screen(ui, model) - known - {"ended", "holds", "x"}  # a heading, a remark, a key
+    assert not {word for word in unheard if not any(each.startswith(word) for each in known)}
 
 
 def _on_screen(ui: Ui, model: TableModel) -> set[str]:
