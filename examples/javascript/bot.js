@@ -14,6 +14,10 @@ import WebSocket from "ws";
 
 const WORTH = { Palatinus: 6, Capitolinus: 5, Quirinalis: 5, Esquilinus: 4, Aventinus: 4 }; // others: 3
 const FIELDS = [..."ABCDEFG"].flatMap((tile) => [1, 2, 3, 4, 5, 6].map((number) => `${tile}${number}`));
+const SPRINGS = new Set("A1 A2 B1 B3 C1 C4 D2 D3 E2 E5 F3 F5 G4 G6".split(" "));
+// Axial coordinates: of the hills by position, and the steps to the hexes beside one.
+const HILLS = [[0, 0], [2, 1], [-1, 3], [-3, 2], [-2, -1], [1, -3], [3, -2]];
+const STEPS = [[1, 0], [0, 1], [-1, 1], [-1, 0], [0, -1], [1, -1]];
 
 const FIRST_PAUSE = 250; // milliseconds between attempts to come back
 const LONGEST_PAUSE = 15_000;
@@ -47,12 +51,6 @@ class Lost extends Error {
 
 const oneOf = (list) => list[Math.floor(Math.random() * list.length)];
 
-/** Return one of `list`, each as likely as its weight says. */
-function weighted(list, weights) {
-  let left = Math.random() * weights.reduce((sum, weight) => sum + weight, 0);
-  return list.find((_, index) => (left -= weights[index]) < 0) ?? list.at(-1);
-}
-
 /** What the bot knows of its game: enough for `choose`, and to come back to it. */
 class Game {
   table = null;
@@ -61,6 +59,7 @@ class Game {
   state = {}; // the latest message `table`
   seq = 0; // the number of the latest event
   legal = null; // what may be done now
+  tiles = Array(7).fill(null); // and their orientations, by position
   laurels = {}; // by tile
   board = new Map(); // by field: the seat, and the piece as far as it is known
   result = null;
@@ -68,6 +67,7 @@ class Game {
   takeSnapshot(message) {
     this.seq = message.seq;
     this.legal = message.legal ?? null;
+    this.tiles = message.tiles;
     this.laurels = message.laurels;
     this.board = new Map(message.placed.map(([seat, piece, field]) => [field, [seat, piece]]));
     for (const event of message.scoring ?? []) this.takeEvent(event);
@@ -84,6 +84,15 @@ class Game {
 
   takeEvent(event) {
     switch (event.t) {
+      case "centre":
+        this.tiles = [[event.tile, 0], ...Array(6).fill(null)];
+        break;
+      case "laid":
+        this.tiles[event.position] = [event.tile, event.orientation];
+        break;
+      case "layout":
+        this.tiles = event.tiles.map((laid) => [laid.tile, laid.orientation]);
+        break;
       case "laurels":
         this.laurels = event.laurels;
         break;
@@ -101,16 +110,39 @@ class Game {
   }
 }
 
-/** Return a move out of those that are legal: wolf pieces first, rather on hills that are worth much. */
+/** Return which fields are adjacent to each one. */
+function fieldsBeside(tiles) {
+  const fields = new Map();
+  tiles.forEach((laid, position) => {
+    for (let number = 0; laid && number < 6; number++) {
+      const [[q, r], [dq, dr]] = [HILLS[position], STEPS[(laid[1] + number) % 6]];
+      fields.set(`${q + dq},${r + dr}`, `${laid[0]}${number + 1}`);
+    }
+  });
+  const beside = ([q, r]) => STEPS.map(([dq, dr]) => fields.get(`${q + dq},${r + dr}`)).filter(Boolean);
+  return new Map([...fields].map(([hex, field]) => [field, beside(hex.split(",").map(Number))]));
+}
+
+/** Return a legal move: farmers at springs, merchants in company, rather on hills that are worth much. */
 function choose(game, legal) {
   if (legal.t === "lay") {
     return { t: "lay", position: oneOf(legal.positions), orientation: oneOf(legal.orientations) };
   }
   // Not with `&`, which in JavaScript knows only 32 bits: there are 42 fields.
   const free = FIELDS.filter((_, number) => Math.floor(legal.fields / 2 ** number) % 2 === 1);
-  const weights = free.map((field) => (WORTH[game.laurels[field[0]]] ?? 3) ** 2);
-  const wolves = legal.pieces.filter((piece) => piece.endsWith("*"));
-  return { t: "place", piece: oneOf(wolves.length ? wolves : legal.pieces), field: weighted(free, weights) };
+  const beside = fieldsBeside(game.tiles);
+  const promise = (piece, field) => {
+    const taken = beside.get(field).filter((each) => game.board.has(each)).length;
+    const empty = beside.get(field).length - taken;
+    const springs = [field, ...beside.get(field)].filter((each) => SPRINGS.has(each)).length;
+    // A soldier has no influence: it is placed when nothing else may be.
+    const influence = { f: 2 * springs + empty, m: 2 * taken + empty, s: 0 }[piece[1]];
+    // Of two pieces that promise the same a wolf is better, and then any of them.
+    return influence * (WORTH[game.laurels[field[0]]] ?? 3) + (piece.endsWith("*") ? 0.5 : 0) + Math.random() / 2;
+  };
+  const moves = legal.pieces.flatMap((piece) => free.map((field) => [promise(piece, field), piece, field]));
+  const [, piece, field] = moves.reduce((best, move) => (move[0] > best[0] ? move : best));
+  return { t: "place", piece, field };
 }
 
 /** A connection: messages in, one after another, and out. */

@@ -23,6 +23,10 @@ Message = dict[str, Any]
 
 WORTH = {"Palatinus": 6, "Capitolinus": 5, "Quirinalis": 5, "Esquilinus": 4, "Aventinus": 4}  # others: 3
 FIELDS = [f"{tile}{number}" for tile in "ABCDEFG" for number in range(1, 7)]
+SPRINGS = frozenset(["A1", "A2", "B1", "B3", "C1", "C4", "D2", "D3", "E2", "E5", "F3", "F5", "G4", "G6"])
+# Axial coordinates: of the hills by position, and the steps to the hexes beside one.
+HILLS = [(0, 0), (2, 1), (-1, 3), (-3, 2), (-2, -1), (1, -3), (3, -2)]
+STEPS = [(1, 0), (0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1)]
 
 FIRST_PAUSE, LONGEST_PAUSE, TRIES = 0.25, 15.0, 40  # seconds between attempts to come back, and how many
 ANSWER_SECONDS = 30.0
@@ -55,13 +59,14 @@ class Game:
         self.state: Message = {}  # the latest message `table`
         self.seq = 0  # the number of the latest event
         self.legal: Message | None = None  # what may be done now
+        self.tiles: list[tuple[str, int] | None] = [None] * 7  # and their orientations, by position
         self.laurels: dict[str, str] = {}  # by tile
         self.board: dict[str, tuple[int, str]] = {}  # by field: the seat, and the piece as far as it is known
         self.result: Message | None = None
 
     def take_snapshot(self, message: Message) -> None:
         self.seq, self.legal = message["seq"], message.get("legal")
-        self.laurels = message["laurels"]
+        self.tiles, self.laurels = message["tiles"], message["laurels"]
         self.board = {field: (seat, piece) for seat, piece, field in message["placed"]}
         for event in message.get("scoring", []):
             self.take_event(event)
@@ -77,6 +82,12 @@ class Game:
 
     def take_event(self, event: Message) -> None:
         match event["t"]:
+            case "centre":
+                self.tiles = [(event["tile"], 0), *[None] * 6]
+            case "laid":
+                self.tiles[event["position"]] = event["tile"], event["orientation"]
+            case "layout":
+                self.tiles = [(laid["tile"], laid["orientation"]) for laid in event["tiles"]]
             case "laurels":
                 self.laurels = event["laurels"]
             case "placed":
@@ -89,8 +100,23 @@ class Game:
                 pass  # this bot needs no more, and later versions may have events that nobody knows yet
 
 
+def fields_beside(tiles: list[tuple[str, int] | None]) -> dict[str, list[str]]:
+    """Return which fields are adjacent to each one."""
+    fields = {}
+    for (q, r), laid in zip(HILLS, tiles, strict=True):
+        if laid is not None:
+            tile, orientation = laid
+            for number in range(6):
+                dq, dr = STEPS[(orientation + number) % 6]
+                fields[q + dq, r + dr] = f"{tile}{number + 1}"
+    return {
+        field: [fields[q + dq, r + dr] for dq, dr in STEPS if (q + dq, r + dr) in fields]
+        for (q, r), field in fields.items()
+    }
+
+
 def choose(game: Game, legal: Message, rng: random.Random) -> Message:
-    """Return a move out of those that are legal: wolf pieces first, rather on hills that are worth much."""
+    """Return a legal move: farmers at springs, merchants in company, rather on hills that are worth much."""
     if legal["t"] == "lay":
         return {
             "t": "lay",
@@ -98,10 +124,19 @@ def choose(game: Game, legal: Message, rng: random.Random) -> Message:
             "orientation": rng.choice(legal["orientations"]),
         }
     free = [field for number, field in enumerate(FIELDS) if legal["fields"] >> number & 1]
-    worth = [WORTH.get(game.laurels[field[0]], 3) ** 2 for field in free]
-    wolves = [piece for piece in legal["pieces"] if piece.endswith("*")]
-    piece = rng.choice(wolves or legal["pieces"])
-    return {"t": "place", "piece": piece, "field": rng.choices(free, worth)[0]}
+    beside = fields_beside(game.tiles)
+
+    def promise(move: tuple[str, str]) -> tuple[int, bool, float]:
+        piece, field = move
+        taken = sum(each in game.board for each in beside[field])
+        empty = len(beside[field]) - taken
+        springs = len(SPRINGS.intersection((field, *beside[field])))
+        # A soldier has no influence: it is placed when nothing else may be.
+        influence = {"f": 2 * springs + empty, "m": 2 * taken + empty, "s": 0}[piece[1]]
+        return influence * WORTH.get(game.laurels[field[0]], 3), piece.endswith("*"), rng.random()
+
+    piece, field = max(itertools.product(legal["pieces"], free), key=promise)
+    return {"t": "place", "piece": piece, "field": field}
 
 
 class Bot:
