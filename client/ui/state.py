@@ -278,7 +278,7 @@ class Capabilities:
     writes them to files, too; `lobby` if people can talk in the server's lobby; `home` if there is a start
     screen to go back to; `addresses` are those that others join with, `other_ways` what they type or open
     instead, or `way_in` is the command that they type, and `found_as` is the name under which they find the
-    server, empty if they do not.
+    server, empty if they do not. `pages` is where browsers find the server, empty if they do not.
     """
 
     private: bool = False
@@ -296,6 +296,7 @@ class Capabilities:
     saves: bool = False
     way_in: str = ""
     other_ways: tuple[str, ...] = ()
+    pages: str = ""
 
 
 @dataclass(frozen=True, slots=True)

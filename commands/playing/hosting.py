@@ -152,8 +152,8 @@ async def hosted(options: Options, ways_in: WaysIn, *, announced: bool) -> Visit
                     outside = [each for each in reachable(config.host) if each != "127.0.0.1"]
                     host = next(iter(outside), "127.0.0.1")
                     other_ways = [] if ssh_port is None else [f"ssh -p {ssh_port} {host}"]
-                    if ways_in.web:
-                        address = f"http://{host}:{server.port}/"
+                    address = f"http://{host}:{server.port}/" if ways_in.web else ""
+                    if address:
                         other_ways.append(_("in a browser: {address}").format(address=address))
                     there = replace(
                         options,
@@ -163,6 +163,7 @@ async def hosted(options: Options, ways_in: WaysIn, *, announced: bool) -> Visit
                             home=True,
                             addresses=tuple(f"ws://{each}:{server.port}" for each in outside),
                             other_ways=tuple(other_ways),
+                            pages=address,
                         ),
                         found_as=lambda: found_as[-1],
                     )

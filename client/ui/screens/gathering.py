@@ -1,5 +1,6 @@
 """A table before its game: who sits there, and what it is waiting for."""
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -8,9 +9,21 @@ from client.language import N_, _, counted, labelled, listed, parted
 from client.levels import usual_level
 from client.tables.table import TableModel
 from client.typed_text import describe_found_as, loopback
-from client.ui.draw.news_lines import with_news
+from client.ui.draw.news_lines import LOG_LINES, with_news
 from client.ui.draw.page import ServerScreen, short_list
-from client.ui.frame import EMPTY, WIDE, Block, Line, beside, chips, line, paragraphs, spoken
+from client.ui.frame import (
+    EMPTY,
+    WIDE,
+    Block,
+    Line,
+    beside,
+    chips,
+    line,
+    paragraphs,
+    side_by_side,
+    spoken,
+    width_of,
+)
 from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.screens.menu import MenuPage, TableMenu, free_seats, line_of_own_people
 from client.ui.screens.overlays import Quitting
@@ -77,7 +90,17 @@ class Gathering(ServerScreen):
                 return ui, None
 
     def body(self, pane: Pane) -> Block:
-        return with_news(gathering_block(pane.ui, pane.model, pane.glyphs, pane.width), pane)
+        block = gathering_block(pane.ui, pane.model, pane.glyphs, pane.width)
+        code = _code_for_phones(pane)
+        if code:
+            room = pane.width - width_of(code[-1]) - 1
+            beside_it = gathering_block(pane.ui, pane.model, pane.glyphs, room)
+            if len(code) <= pane.height - LOG_LINES and all(
+                width_of(each) <= room for each in beside_it.lines
+            ):
+                height = max(len(beside_it.lines), len(code))
+                block = side_by_side(beside_it, Block(code), room, pane.width - room, height)
+        return with_news(block, pane)
 
     def small_body(self, pane: Pane) -> Block:
         return short_list(pane, gathering_block(pane.ui, pane.model, pane.glyphs, pane.width))
@@ -158,6 +181,30 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
     if not ui.capabilities.private and any(each.name is None for each in state.seats):
         lines += _how_to_join(ui, state.table, host=model.seat == state.host)
     return Block(tuple(lines))
+
+
+def _code_for_phones(pane: Pane) -> tuple[Line, ...]:
+    """Return the QR code that leads a phone to a seat, with a heading; nothing if no phone can play here."""
+    state, pages = pane.model.state, pane.ui.capabilities.pages
+    if state is None or not pages or pane.glyphs.ascii or all(each.name is not None for each in state.seats):
+        return ()
+    return (line(_("Play on a phone:"), "class:faint"), *_qr_code(f"{pages}play/{state.table}"))
+
+
+# Two modules in a cell, the light ones drawn: most terminals without colours are dark.
+_HALVES: Final = {(0, 0): "█", (0, 1): "▀", (1, 0): "▄", (1, 1): " "}
+
+
+@functools.lru_cache(1)
+def _qr_code(text: str) -> tuple[Line, ...]:
+    import segno  # noqa: PLC0415 - few tables are for phones
+
+    rows = [tuple(row) for row in segno.make_qr(text, error="l").matrix_iter(border=2)]
+    below = [*rows[1::2], (1,) * len(rows[0])]  # the number of rows is odd
+    return tuple(
+        line("".join(_HALVES[pair] for pair in zip(top, bottom, strict=True)), "class:code")
+        for top, bottom in zip(rows[::2], below, strict=True)
+    )
 
 
 def set_up(state: TableState) -> Iterator[str]:

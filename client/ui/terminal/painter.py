@@ -146,8 +146,8 @@ def style_for(colouring: Colouring) -> Style:
         return Style.from_dict({**_ATTRIBUTES, **_people_styles({}), "cursor-piece": "reverse"})
     peoples = _people_styles(PEOPLE_COLOURS[colours])
     if colours is Colours.SIXTEEN:
-        refusal = {"refusal": "bg:ansired ansiwhite bold"}
-        return Style.from_dict({**_ATTRIBUTES, **peoples, **refusal})
+        words = {"refusal": "bg:ansired ansiwhite bold", "code": "bg:ansiblack ansiwhite"}
+        return Style.from_dict({**_ATTRIBUTES, **peoples, **words})
     quiet = QUIET_COLOURS[theme]
     land = LAND_COLOURS[colours, Theme.LIGHT if theme is Theme.LIGHT else Theme.DARK]
     cursor = f"noreverse bold bg:{land.cursor.background} {land.cursor.foreground}"
@@ -170,6 +170,7 @@ def style_for(colouring: Colouring) -> Style:
             "cursor": cursor,
             "cursor-edge": edge,
             "refusal": "bg:#af0000 #ffffff bold",
+            "code": "bg:#000000 #ffffff",
         }
     )
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+import segno
 from prompt_toolkit.utils import get_cwidth
 
 from client.tables.table import Heard, Lost, TableModel
@@ -17,7 +18,7 @@ from client.ui.screens.overlays import TalkPage
 from client.ui.screens.screen import drawn, offered
 from client.ui.screens.typed_commands import meaning
 from client.ui.state import Capabilities, Notice, OnlineList, Outage, Ui
-from client.ui.texts.glyphs import UNICODE
+from client.ui.texts.glyphs import ASCII, UNICODE
 from engine.pieces import Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
 from protocol.limits import TITLE_LENGTH
@@ -38,7 +39,7 @@ from protocol.messages import (
     TableState,
     TableSummary,
 )
-from tests.client.ui.draw.sample_pages import TABLES
+from tests.client.ui.draw.sample_pages import TABLES, waiting
 from tests.client.ui.seen import (
     ADDRESS,
     LOBBY,
@@ -217,6 +218,24 @@ def test_a_player_is_asked_before_the_seat_is_given_up() -> None:
     asked = after(ui, model, "escape")
     assert asked.overlay is not None
     assert followed(asked, playing).overlay is None
+
+
+def test_a_table_that_phones_can_join_shows_a_code_where_nothing_else_is_cut() -> None:
+    """The code leads to a seat; a narrow or plain terminal has the address alone."""
+    pages = "http://192.168.100.200:7733/"
+    ui, model = waiting()
+    hosted = Capabilities(addresses=("ws://192.168.100.200:7733",), other_ways=(pages,), pages=pages)
+    ui = replace(ui, capabilities=hosted)
+    wide = drawn(ui, model, UNICODE, 100, 30)
+    halves = {"█": (0, 0), "▀": (0, 1), "▄": (1, 0), " ": (1, 1)}
+    shown = [text for each in wide.lines for style, text in each if style == "class:code"]
+    pairs = [list(zip(*(halves[each] for each in text), strict=True)) for text in shown]
+    rows = [row for pair in pairs for row in pair]
+    wanted = list(segno.make_qr(f"{pages}play/KXQT", error="l").matrix_iter(border=2))
+    assert [list(row) for row in rows[: len(wanted)]] == [list(row) for row in wanted]
+    for frame in (wide, drawn(ui, model, UNICODE, 80, 24), drawn(ui, model, ASCII, 100, 30)):
+        assert "palatinus join ws://192.168.100.200:7733 KXQT " in text_of(frame)
+        assert (frame is wide) == any(style == "class:code" for each in frame.lines for style, _ in each)
 
 
 NOWHERE = TableModel()
