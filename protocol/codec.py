@@ -94,8 +94,7 @@ def _decoded(frame: bytes, most_bytes: int, kinds: dict[str, Any]) -> Any:
         raise BadMessage(f"the frame has {len(frame)} bytes; at most {most_bytes} are allowed")
     try:
         content = _unpacked(frame)
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
-        # TypeError: an unhashable map key.
+    except ValueError as error:
         raise BadMessage(f"the frame is not one msgpack map within the limits: {readable(error)}") from error
     if not isinstance(content, dict):
         raise BadMessage("the frame is not one msgpack map")
