@@ -233,7 +233,7 @@ def _laid(text: str, laid: LaidTile, ui: Ui, model: TableModel, view: View) -> I
     position = int(text)
     layout = layout_of((*view.tiles[:position], laid, *view.tiles[position + 1 :]))
     for field in fields_of(laid.tile):
-        beside = listed(layout.adjacent(field)) or _("none")
+        beside = listed(layout.adjacent(field))
         yield labelled(_in_words(field), _("Beside it: {around}.").format(around=beside))
 
 
@@ -275,7 +275,7 @@ def _leaders(model: TableModel, view: View) -> Iterator[str]:
         leads = [
             name for name, bounds in zip(names, seats, strict=False) if bounds.most and bounds.most >= most
         ]
-        told = labelled(_("HILL {hill}").format(hill=tile), listed(leads) or _("none"))
+        told = labelled(_("HILL {hill}").format(hill=tile), listed(leads) or _("nobody"))
         yield f"{told} ({', '.join(amounts)})" if amounts else told
 
 

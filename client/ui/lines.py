@@ -14,6 +14,7 @@ from client.language import _, labelled, yes_letters
 from client.tables.table import TableModel
 from client.ui.draw.page import on_turn
 from client.ui.facts import answer, numbered
+from client.ui.frame import in_ascii
 from client.ui.keys import Act, Action, Insert, Pick
 from client.ui.screens.dispatch import keys_now, letters
 from client.ui.screens.gathering import Gathering
@@ -46,7 +47,6 @@ _WORDS: Final[Mapping[str, frozenset[Action]]] = {
     "decisive": frozenset({Act.DECIDING}),
 }
 _ANYWHERE: Final[Mapping[str, Act]] = {"hint": Act.HINT, "v": Act.VOTE, "p": Act.PAUSE, "menu": Act.MENU}
-_REPLIES: Final[Mapping[str, Act]] = {"": Act.CONFIRM, "yes": Act.CONFIRM, "no": Act.CANCEL, "n": Act.CANCEL}
 
 
 class Told(NamedTuple):
@@ -207,8 +207,8 @@ class LineShell:
             top.ui = replace(ui, entry=ui.entry.filled(""))
             top.act(Insert(text))
             top.act(Act.CONFIRM)
-        elif self._asks() and (word in _REPLIES or word in yes_letters()):
-            top.act(_REPLIES.get(word, Act.CONFIRM))
+        elif self._asks() and (reply := _reply(word)) is not None:
+            top.act(reply)
         elif (chosen := _chosen(word, ui, model)) is not None:
             top.ui, action = chosen
             top.act(action)
@@ -231,6 +231,13 @@ class LineShell:
             if top.ui.entry is not None and top.ui.entry.asks is None:  # it was not understood
                 top.show(replace(top.ui, entry=None))
         self._told[top] = self._told.get(top, Told())._replace(now=())  # a refusal is told each time
+
+
+def _reply(word: str) -> Act | None:
+    """Return what a word answers to a question of yes or no, in the language in use or in English."""
+    if word in {"", "yes", _("yes"), in_ascii(_("yes")), *yes_letters()}:
+        return Act.CONFIRM
+    return Act.CANCEL if word in {"no", "n", _("no")} else None
 
 
 def _words(screen: Screen, ui: Ui, model: TableModel) -> tuple[str, ...]:

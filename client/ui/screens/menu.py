@@ -242,7 +242,7 @@ def _main(model: TableModel, state: messages.TableState, levels: Sequence[str]) 
         on = switch.is_on(state)
         return Choice(switch.describe(on=on), may(messages.ChangeSetting(NEW, switch.setting(not on))))
 
-    title = state.title or _("none")
+    title = state.title or _("(no name)")
     yield Choice(
         _("name of the table: {title}").format(title=title), may(Entry(asks=Asked.TITLE).filled(state.title))
     )

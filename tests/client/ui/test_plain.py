@@ -231,6 +231,14 @@ def test_questions_are_asked_before_anything_is_lost(tmp_path: Path) -> None:
     assert any("palatinus play --continue" in line for line in visit.told)
 
 
+def test_questions_are_answered_in_the_language_in_use(tmp_path: Path) -> None:
+    visit = Visit(tmp_path, "--plain", "--lang", "it")
+    visit.type("back", "no", "back", "sì")
+    assert visit.end() == 0
+    assert sum("Uscire da Palatinus?" in line for line in visit.told) == 2
+    assert not any("non è un comando" in line for line in visit.told)
+
+
 def test_a_game_that_its_host_has_ended_is_not_kept(tmp_path: Path) -> None:
     visit = Visit(tmp_path, "play", "--plain", "--players", "2", "--seed", "1", "--random-layout")
     visit.type("wait", "end game", "2")
