@@ -146,34 +146,6 @@ async def test_a_move_is_stored_before_anyone_sees_it(tmp_path: Path) -> None:
         check_views(table_of(server, peers), peers)
 
 
-async def test_a_restart_resumes_every_table(tmp_path: Path) -> None:
-    """Seats, views, event numbers and legal moves survive, and every game goes on."""
-    chooser = random.Random(2)
-    async with (
-        running(Config(data=tmp_path)) as server,
-        game(server.port, 3, watched=True, random_layout=False) as first,
-        game(server.port, 2) as other,
-    ):
-        await play_on(first, chooser, moves=2)
-        await play_on(other, chooser, moves=5)
-        tables = {code: table_facts(table.state) for code, table in server.lobby.tables.items()}
-        parties: list[list[Peer]] = [first, other]
-    for moves in (1, 3, 20, 1000):
-        async with running(Config(data=tmp_path)) as server:
-            assert {code: table_facts(table.state) for code, table in server.lobby.tables.items()} == tables
-            again = []
-            async with contextlib.AsyncExitStack() as stack:
-                for party in parties:
-                    peers = await stack.enter_async_context(resumed(server.port, *party))
-                    check_views(table_of(server, peers), peers)
-                    await play_on(peers, chooser, moves=moves)
-                    check_views(table_of(server, peers), peers)
-                    again.append(peers)
-                tables = {code: table_facts(table.state) for code, table in server.lobby.tables.items()}
-            parties = again
-    assert all(peer.view is not None and peer.view.result is not None for party in parties for peer in party)
-
-
 async def test_answers_survive_a_restart(tmp_path: Path) -> None:
     """A repeated move is answered and counts once, and its id cannot be used for another message."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
