@@ -152,10 +152,6 @@ class NothingToAnalyse(Exception):
     """The game is not finished."""
 
 
-class AnalysisFailed(Exception):
-    """The processes that were to judge a move ended again and again; the text says so."""
-
-
 @dataclass(frozen=True, slots=True)
 class Effort:
     """How a game is analysed: so many simulations for each judgement, on so many cores."""
@@ -169,7 +165,7 @@ async def analysed(recording: Recording, effort: Effort, told: Callable[[Analysi
     """Return the analysis of a finished game; `told` is called with what there is of it, again and again.
 
     The same effort leads to the same analysis, on any number of cores. The processes end with the event loop,
-    and those that work when it is cancelled end at once. Raises NothingToAnalyse or AnalysisFailed.
+    and those that work when it is cancelled end at once. Raises NothingToAnalyse or ProcessesLost.
     """
     result = recording.view(recording.end, SPECTATOR).result
     if result is None:
@@ -201,7 +197,7 @@ async def analysed(recording: Recording, effort: Effort, told: Callable[[Analysi
                 )
             except ProcessesLost as error:
                 text = _("The process that was analysing move {number} ended, {n} times in a row.")
-                raise AnalysisFailed(text.format(number=moment.stop, n=ATTEMPTS)) from error
+                raise ProcessesLost(text.format(number=moment.stop, n=ATTEMPTS)) from error
             before = analysis
             while (verdict := verdicts.get(analysis.judged)) is not None:
                 analysis = _with(analysis, ahead[analysis.judged], verdict)
@@ -221,7 +217,7 @@ async def analyse(recording: Recording, told: Callable[[Analysis], None]) -> str
     """Analyse a finished game beside a screen; return what went wrong, if anything."""
     try:
         await analysed(recording, Effort(), told)
-    except AnalysisFailed as error:
+    except ProcessesLost as error:
         return str(error)
     return ""
 

@@ -9,7 +9,8 @@ from anyio.lowlevel import RunVar
 
 from client.bots.greedy import greedy
 from client.bots.levels import LEVELS
-from client.bots.search.brain import HONEST, SearchBrain, SearchFailed, searched
+from client.bots.processes import ProcessesLost
+from client.bots.search.brain import HONEST, SearchBrain, searched
 from client.language import _, counted
 from client.tables.table import Suggestion
 from engine.events import Command, LayTile, Place
@@ -38,7 +39,7 @@ async def _senators_move(view: View, legal: Legal) -> Command:
     try:
         if isinstance(brain, SearchBrain):
             return await searched(replace(brain, lies=HONEST), view, legal, rng)
-    except SearchFailed:  # a simpler move is better than none
+    except ProcessesLost:  # a simpler move is better than none
         brain = greedy
     return await asyncio.to_thread(brain, view, legal, rng)
 

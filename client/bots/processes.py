@@ -41,7 +41,7 @@ logging.getLogger("asyncio").addFilter(_tells_something)
 
 
 class ProcessesLost(Exception):
-    """The processes ended or did not answer, again and again."""
+    """The processes ended or did not answer, again and again; the text says what they worked on."""
 
 
 def _nothing() -> None:

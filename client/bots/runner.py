@@ -19,8 +19,9 @@ from client.bots.brain import (
     forbidden_choice,
 )
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
+from client.bots.processes import ProcessesLost
 from client.bots.results import Results
-from client.bots.search.brain import SearchBrain, SearchFailed, searched
+from client.bots.search.brain import SearchBrain, searched
 from client.language import _
 from client.network.connection import Connection, connected
 from client.network.refusals import describe_refusal
@@ -370,7 +371,7 @@ class _Bot:
             if isinstance(choose, SearchBrain):
                 return await searched(choose, view, model.legal, self._rng, self._cores)
             returned = await asyncio.to_thread(choose, view, model.legal, self._rng)
-        except SearchFailed as error:
+        except ProcessesLost as error:
             text = _("The brain {name} failed: {error}.")
             raise BrainFailed(text.format(name=self._brain.name, error=error)) from error
         except (Exception, SystemExit) as error:  # whatever the brain's own code raises

@@ -154,7 +154,7 @@ async def run(
     return session.request
 
 
-class Replaying(Session):
+class Replaying(Choosing):
     """A record, with the table as it was at the stop that is shown; whatever else is asked for ends it."""
 
     def __init__(
@@ -169,8 +169,8 @@ class Replaying(Session):
     ) -> None:
         ui = replay.open_record(recording, stop, eyes, can_analyse=analyse is not None)
         ui = replace(ui, capabilities=Capabilities(plays_on=plays_on))
-        self.request: Request = Errand.QUIT
-        super().__init__(ui, replay.seen_in(ui))
+        super().__init__(ui)
+        self.model = replay.seen_in(ui)
         self._recording, self._analyse, self._analysed = recording, analyse, analysed
         self._work: asyncio.Task[None] | None = None
 
@@ -191,9 +191,8 @@ class Replaying(Session):
                 self._stop()
                 self.show(replay.stopped(self.ui))
             case _:
-                self.request = request
                 self._stop()
-                self.end()
+                super().carry_out(request)
 
     def _judge(self) -> None:
         if self._analyse is not None and self._work is None:

@@ -7,7 +7,8 @@ import shutil
 import sys
 from typing import Final
 
-from client.bots.analysis import SIMULATIONS, USUAL_SIMULATIONS, AnalysisFailed, Effort, analyse, analysed
+from client.bots.analysis import SIMULATIONS, USUAL_SIMULATIONS, Effort, analyse, analysed
+from client.bots.processes import ProcessesLost
 from client.language import _
 from client.player.preferences import prefer_as_remembered
 from client.records import Analysis, Recording
@@ -162,7 +163,7 @@ def _analyse(arguments: argparse.Namespace) -> int:
             asyncio.run(analysed(recording, effort, told))
         except KeyboardInterrupt:
             code = _INTERRUPTED
-        except AnalysisFailed as error:
+        except ProcessesLost as error:
             print(f"palatinus: {error}", file=sys.stderr)
             code = 1
     if found is not None and found.judged:

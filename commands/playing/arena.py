@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from client.bots.arena.games import LEAST_ENTRANTS, GameFailed, GameNotPlayed, GameOutcome, Schedule, play_all
+from client.bots.arena.games import LEAST_ENTRANTS, GameFailed, GameOutcome, Schedule, play_all
 from client.bots.arena.standings import as_json, standings, tables
 from client.bots.brains import NoSuchBrain, brain_named
+from client.bots.processes import ProcessesLost
 from client.language import _, describe_reason
 from client.ui.frame import columns
 from commands.arguments import positive, whole_number
@@ -121,7 +122,7 @@ class _Games:
                 with suppress(OSError):  # what the brain's author has to know is the failure
                     self._keep(error.number, error.record)
                 return 1
-            except GameNotPlayed as error:
+            except ProcessesLost as error:
                 self.failure = str(error)
                 return 1
             except OSError as error:

@@ -284,10 +284,6 @@ def _choice(name: str) -> Brain:
     return brain_named(name).choose
 
 
-class GameNotPlayed(Exception):
-    """The processes that were to play a game ended again and again; the text says so."""
-
-
 async def play_all(
     schedule: Schedule,
     processes: int,
@@ -299,7 +295,7 @@ async def play_all(
     """Play all games, so many at a time; `finished` is told of each, in the order in which they end.
 
     A game whose process ends is played again in another, and `lost` is told its number. Raises GameFailed of
-    the first brain that fails, or GameNotPlayed; then all games under way end, and so they do when this is
+    the first brain that fails, or ProcessesLost; then all games under way end, and so they do when this is
     cancelled.
     """
     pairings, limiter = schedule.pairings(), CapacityLimiter(processes)
@@ -322,7 +318,7 @@ async def play_all(
                 raise
             except ProcessesLost as error:
                 text = _("The process that played game {number} ended, {n} times in a row.")
-                raise GameNotPlayed(text.format(number=pairing.number, n=ATTEMPTS)) from error
+                raise ProcessesLost(text.format(number=pairing.number, n=ATTEMPTS)) from error
             for outcome in outcomes:
                 finished(outcome)
 

@@ -189,17 +189,13 @@ def seed_from(rng: random.Random) -> int:
 _SPARE_SECONDS: Final = 30.0  # to start a process, and to notice that the time is up, on a busy machine
 
 
-class SearchFailed(Exception):
-    """The processes ended or did not answer, again and again."""
-
-
 async def searched(
     brain: SearchBrain, view: View, legal: Legal, rng: random.Random, cores: int = 1
 ) -> Command:
     """Return the command of the brain, found with a search on each of so many cores.
 
     On one core it is the same command as without a process. The processes stay for the next search, and end
-    with the event loop; those of a cancelled search end at once. Raises SearchFailed.
+    with the event loop; those of a cancelled search end at once. Raises ProcessesLost.
     """
     if not isinstance(legal, LegalPlaces):
         return brain(view, legal, rng)
@@ -216,5 +212,5 @@ async def searched(
         failed = group.exceptions[0]  # one is enough to report
     if failed is not None:
         text = _("a process of the search ended or did not answer, {n} times in a row")
-        raise SearchFailed(text.format(n=ATTEMPTS)) from failed
+        raise ProcessesLost(text.format(n=ATTEMPTS)) from failed
     return brain.chosen(view, legal, [search.result() for search in searches], rng)

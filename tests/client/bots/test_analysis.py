@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from client.bots.analysis import Effort, NothingToAnalyse, analysed, chances_of, judged, moments
 from client.bots.greedy import greedy
 from client.bots.hints import reason_for, suggested
-from client.bots.search.brain import SearchBrain, SearchFailed
+from client.bots.processes import ProcessesLost
+from client.bots.search.brain import SearchBrain
 from client.bots.search.tree import utilities, win_shares
 from client.records import Analysis, Recording
 from engine.events import Command, LayTile, Place, Placed
@@ -218,7 +219,7 @@ async def test_a_hint_is_what_a_senator_would_do() -> None:
 @pytest.mark.usefixtures("quick_senator")
 async def test_without_a_process_a_simpler_move_is_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
     async def lost(*_arguments: object) -> Command:
-        raise SearchFailed
+        raise ProcessesLost
 
     monkeypatch.setattr("client.bots.hints.searched", lost)
     view, legal = on_turn(10)

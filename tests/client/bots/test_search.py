@@ -13,7 +13,8 @@ import pytest
 from hypothesis import assume, given
 
 from client.bots.brains import brain_named
-from client.bots.search.brain import ALWAYS, HONEST, Ending, SearchBrain, SearchFailed, searched
+from client.bots.processes import ProcessesLost
+from client.bots.search.brain import ALWAYS, HONEST, Ending, SearchBrain, searched
 from client.bots.search.tree import Move, Search, Visited, utilities
 from client.bots.search.worlds import MOST_INFERRED, PRIOR, World, Worlds, gain_of_next, gains, learned
 from engine.board import FIELDS, Field
@@ -217,7 +218,7 @@ async def test_a_search_fails_if_its_processes_die_again_and_again() -> None:
         return search.done()
 
     await eventually(killed)
-    with pytest.raises(SearchFailed, match="3 times in a row"):
+    with pytest.raises(ProcessesLost, match="3 times in a row"):
         await search
 
 

@@ -13,7 +13,6 @@ import pytest
 
 from client.bots.arena.games import (
     GameFailed,
-    GameNotPlayed,
     GameOutcome,
     Player,
     Schedule,
@@ -24,6 +23,7 @@ from client.bots.arena.games import (
 )
 from client.bots.brain import Brain, BrainFailed
 from client.bots.brains import at_random
+from client.bots.processes import ProcessesLost
 from engine.events import Command, LayTile, Place
 from engine.game import Game
 from engine.legal import Legal, LegalLays, random_command
@@ -95,7 +95,7 @@ async def test_a_game_whose_process_ends_is_played_again(module: Callable[[str],
 async def test_a_process_that_ends_again_and_again_ends_the_arena(module: Callable[[str], Path]) -> None:
     module("os.kill(os.getpid(), 9)")
     lost: list[int] = []
-    with pytest.raises(GameNotPlayed, match="game 1 ended, 3 times in a row"):
+    with pytest.raises(ProcessesLost, match="game 1 ended, 3 times in a row"):
         await play_all(BRAINY, 1, lambda _: None, lost.append)
     assert lost == [1, 1]
 
