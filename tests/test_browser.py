@@ -236,7 +236,10 @@ async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) ->
         await page.until(f"location.pathname === '/play/{code}' && {PIECES} > 0")
         assert await page.value("location.search + location.hash") == ""
         assert await page.value("document.querySelectorAll('main i, main bdi b').length") == 0
+        await page.value("dead = socket; dead.send = () => {}; dead.onmessage = null")  # as in a pocket
         await host.done(host.random_move(random.Random(2)))
+        await page.value("document.dispatchEvent(new Event('visibilitychange'))")
+        await page.until("socket !== dead")
         await move(page, random.Random(3))
         assert page.complaints == []
 

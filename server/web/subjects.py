@@ -9,7 +9,7 @@ from engine.pieces import Seat
 from engine.redaction import redacted, redacted_legal, snapshot
 from engine.view import SPECTATOR, Eyes, eyes_of
 from protocol.messages import PauseSummary, SeatSummary, TableState
-from protocol.pages import Hand
+from protocol.pages import Choice, Hand
 from server.config import Pages
 from server.refusal import Refusal
 from server.tables.registry.public_tables import PublicTables
@@ -136,8 +136,9 @@ class PlayedTable(WatchedTable):
         if seat is not None and isinstance(table, Table):
             with contextlib.suppress(Refusal):  # it is being closed
                 state = table.as_seen()
-                if table.code != self.code:  # the next game
-                    self.code, self._playing, self._step = table.code, False, None
+                if self.code and table.code != self.code:  # the next game
+                    self._playing, self._step, self._session.choice = False, None, Choice()
+                self.code = table.code
                 return self._sight_of(table, state, eyes_of(seat), self._hand(table, seat))
         return Sight(None, None, lambda language: (self.pages.gone(language), None))
 

@@ -4,6 +4,7 @@
 const texts = document.body.dataset;
 const part = (id) => document.getElementById(id);
 const away = ["table-closed", "closed-by-server", "removed-by-server", "removed"];
+const silence = 3000; // milliseconds without an answer after which a connection counts as lost
 let table = texts.play;
 let token = null; // is the seat: it goes nowhere but to the server, in a message
 let socket = null;
@@ -13,6 +14,7 @@ let joining = null; // the name under which a seat was asked for
 let password = sessionStorage.getItem("password") ?? undefined;
 let id = Math.floor(Math.random() * 2 ** 30);
 let again = null; // the attempt to connect that is due
+let told = 0; // how many messages have come
 let due = null; // when the time for the move is up, if it is limited
 const unanswered = new Map();
 const heard = new Set();
@@ -198,6 +200,7 @@ function play() {
   socket.onopen = () => send({ t: "hello", versions: [1], client: "browser/1", password });
   socket.onmessage = ({ data }) => {
     pause = 500;
+    told++;
     lost.hidden = true;
     if (typeof data === "string") show(JSON.parse(data));
     else take(unpacked(data));
@@ -229,9 +232,20 @@ document.onkeydown = ({ key, target }) => {
     target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
   }
 };
-// A phone that was in a pocket does not wait for its next attempt.
+// A phone that was in a pocket does not wait for its next attempt, and its connection may be dead without its knowing.
 document.onvisibilitychange = () => {
-  if (!document.hidden && again && socket.readyState === WebSocket.CLOSED && !lost.hidden) play();
+  if (document.hidden || !(token || joining) || !socket) return;
+  const [old, then] = [socket, told];
+  if (old.readyState === WebSocket.CLOSED && !lost.hidden) play();
+  if (old.readyState !== WebSocket.OPEN) return;
+  send({ t: "ping", id: id++ });
+  setTimeout(() => {
+    if (socket !== old || told !== then) return;
+    old.onclose = old.onmessage = null;
+    old.close();
+    lost.hidden = false;
+    play();
+  }, silence);
 };
 part("join").onsubmit = (event) => {
   event.preventDefault();
