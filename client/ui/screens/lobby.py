@@ -36,11 +36,12 @@ from client.ui.texts.tables import (
     PRIVATE,
     SPECTATORS,
     describe_layout,
+    describe_listed_stage,
     describe_more,
     describe_online,
     describe_person,
     describe_policy,
-    describe_stage,
+    describe_seats,
 )
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
@@ -298,7 +299,7 @@ def tables_in_words(ui: Ui, lobby: Lobby) -> list[str]:
 def table_in_words(table: TableSummary, kept: frozenset[str] = frozenset()) -> str:
     host = _("{name} is the host").format(name=printable(table.host))
     seats = _("seats taken: {taken} of {seats}").format(taken=table.taken, seats=table.players)
-    stage, note = _describe_stage(table), _describe_seat(table, kept)
+    stage, note = describe_listed_stage(table), _describe_seat(table, kept)
     told = (printable(table.title), host, seats, stage, note, *_describe_table(table))
     return labelled(table.table, parted(filter(None, told)))
 
@@ -354,16 +355,10 @@ def _describe_set_up(table: Open) -> tuple[tuple[str, str], ...]:
 
 
 def _table_text(table: TableSummary, kept: frozenset[str]) -> str:
-    seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
-    cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
-    stage = padded(_describe_stage(table), _STAGE)
+    cells = zip((table.table, printable(table.host), describe_seats(table)), _COLUMNS, strict=True)
+    stage = padded(describe_listed_stage(table), _STAGE)
     return "".join((*(padded(*cell) for cell in cells), stage, _describe_seat(table, kept)))
 
 
 def _describe_seat(table: TableSummary, kept: frozenset[str]) -> str:
     return _("your seat") if table.table in kept else _("a seat is free") if table.vacant else ""
-
-
-def _describe_stage(table: TableSummary) -> str:
-    stage = describe_stage(table.stage, full=table.taken == table.players)
-    return _("playing, all away") if table.deserted and table.stage == "playing" else stage

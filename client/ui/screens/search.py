@@ -15,6 +15,7 @@ from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
 from client.ui.screens.lobby import table_in_words
 from client.ui.state import Asked, Entry, Notice, Outcome, Pane, Ui
 from client.ui.texts.glyphs import GlyphSet
+from client.ui.texts.tables import describe_seats
 from client.ui.texts.times import clock_time
 from protocol.messages import TableSummary, Turn
 from protocol.text import printable
@@ -275,7 +276,6 @@ def _describe(server: FoundServer) -> str:
 
 
 def _table_text(table: TableSummary) -> str:
-    seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
-    cells = zip((table.table, printable(table.host), seats), _COLUMNS, strict=True)
+    cells = zip((table.table, printable(table.host), describe_seats(table)), _COLUMNS, strict=True)
     note = _("a seat is free") if table.vacant else printable(table.title)
     return "".join((*(padded(*cell) for cell in cells), note))

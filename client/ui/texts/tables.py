@@ -131,6 +131,17 @@ def describe_stage(stage: Stage, *, full: bool = False) -> str:
     return _("waiting to start") if full and stage == "gathering" else _(_STAGES[stage])
 
 
+def describe_listed_stage(table: TableSummary) -> str:
+    """Return what a table in a list is doing."""
+    if table.deserted and table.stage == "playing":
+        return _("playing, all away")
+    return describe_stage(table.stage, full=table.taken == table.players)
+
+
+def describe_seats(table: TableSummary) -> str:
+    return _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
+
+
 def describe_policy(policy: Absence) -> str:
     match policy:
         case Wait():

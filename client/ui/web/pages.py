@@ -14,7 +14,7 @@ from client.network.refusals import describe_refusal
 from client.player.terminal import Colours
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.painter import PEOPLE_COLOURS
-from client.ui.texts.tables import SPECTATORS, describe_stage
+from client.ui.texts.tables import SPECTATORS, describe_listed_stage, describe_seats
 from client.ui.web.html import EMPTY, element, joined, qr_code
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
 from engine.events import SeenEvent
@@ -305,17 +305,13 @@ def _page(
 
 
 def _table(table: TableSummary) -> Markup:
-    stage = describe_stage(table.stage, full=table.taken == table.players)
-    if table.deserted and table.stage == "playing":
-        stage = _("playing, all away")
-    seats = _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
     said = [element("bdi", printable(table.title)), " · "] if table.title else []
     content = joined(
         element("strong", table.table),
         " ",
         *said,
         element("bdi", printable(table.host)),
-        f" · {seats} · {stage}",
+        f" · {describe_seats(table)} · {describe_listed_stage(table)}",
     )
     if table.no_spectators:
         return element("li", element("div", content, f" · {SPECTATORS.describe(on=False)}"))
