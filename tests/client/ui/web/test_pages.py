@@ -1,5 +1,6 @@
 """Pages as HTML: well-formed, in every language, and with nothing that a name could smuggle in."""
 
+import random
 import re
 from html.parser import HTMLParser
 
@@ -13,12 +14,14 @@ from client.language import LANGUAGES
 from client.ui.web.html import qr_code
 from client.ui.web.pages import WebPages, game_address
 from client.ui.web.table_parts import PARTS, table_parts
-from engine.game import Game
+from engine.game import Game, GameOptions
+from engine.legal import LegalPlaces
 from engine.redaction import redacted, snapshot
-from engine.view import SPECTATOR
+from engine.view import SPECTATOR, eyes_of
 from protocol.messages import SeatSummary, Stage, TableState, TableSummary
+from protocol.pages import Choice, Hand
 from tests.examples import examples
-from tests.games import games
+from tests.games import begun, games, some_command
 
 PAGES = WebPages()
 VOID = {"input", "link", "meta"}
@@ -122,6 +125,23 @@ def test_every_moment_of_a_game_can_be_drawn(game: Game) -> None:
     laid = sum(tile is not None for tile in view.tiles)
     assert parts["words"].count("<li>") == laid
     assert len(re.findall(r"[A-G][1-6]", parts["words"])) == 6 * laid
+
+
+def test_a_player_is_offered_only_what_the_server_lists_as_legal() -> None:
+    """R4.3: where a soldier is due, another piece can be looked at and not be placed."""
+    game = begun(GameOptions(3), 1)
+    chooser = random.Random(1)
+    while not isinstance(legal := game.legal(), LegalPlaces) or any(p[1] != "s" for p in legal.pieces):
+        assert legal is not None
+        game.apply(some_command(game, chooser))
+    view = snapshot(game.view, eyes_of(legal.seat))
+    other = next(piece for piece, left in view.hands[legal.seat].items() if left and piece[1] != "s")
+    state = TableState("KRTV", "playing", [SeatSummary(f"P{seat}", here=True) for seat in range(3)], 0)
+    for piece in (other, legal.pieces[0]):
+        hand = Hand(legal.seat, legal, Choice(piece=str(piece), field=legal.fields[0]), ())
+        parts, _last = table_parts(state, view, [], None, hand)
+        assert ("place" in parts["ask"]) == (piece in legal.pieces)
+        assert piece in parts["ask"]
 
 
 def test_guests_are_told_how_to_come_over_ssh() -> None:
