@@ -308,3 +308,5 @@ def test_what_was_typed_ahead_reaches_the_next_program() -> None:
         typed.flush()
         assert asyncio.run(lines.line()) == "next"
         assert asyncio.run(lines.line()) == "wait"
+        typed.close()
+        assert asyncio.run(lines.line()) is None  # what reads has ended
