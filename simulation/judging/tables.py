@@ -116,7 +116,8 @@ class Tables:
         for tap in taps:
             judge.listen(tap, {player.token for player in party.everybody})
             check_quiet(table, tap, judge.verdict)
-        check_chat(table, certain, judge.verdict, archives=self._plan.most_tables < self._plan.games)
+        archives = self._plan.most_tables < self._plan.games
+        check_chat(table, certain, taps, judge.verdict, archives=archives)
         check_kept_seats(table, entries, taps, judge.verdict)
         self._verdict.add(judge.verdict)
 

@@ -118,8 +118,12 @@ class _Hearing:
     quiet: set[str]  # of these, what only spectators were to hear
 
 
-def check_chat(table: str, taps: Sequence[Wiretap], verdict: Verdict, *, archives: bool) -> None:
+def check_chat(
+    table: str, certain: Sequence[Wiretap], taps: Sequence[Wiretap], verdict: Verdict, *, archives: bool
+) -> None:
     """What is said at a table reaches everybody there once, and in the same order.
+
+    Only what is `certain` is judged; any of the `taps` may have brought a message that was then sent again.
 
     Answers to spectators are not remembered: what one of them sends again is said again. So is what a player
     sends again if the table was archived meanwhile, as it may be where the server `archives`.
@@ -131,7 +135,7 @@ def check_chat(table: str, taps: Sequence[Wiretap], verdict: Verdict, *, archive
         for asked in tap.asked
         if isinstance(asked.message, Say)
     )
-    hearings = [hearing for tap in taps for hearing in _hearings(table, tap)]
+    hearings = [hearing for tap in certain for hearing in _hearings(table, tap)]
     quiet = {text for hearing in hearings for text in hearing.quiet}
     times: Counter[tuple[int, Seat, str]] = Counter()
     moments: defaultdict[tuple[int, str], set[int]] = defaultdict(set)
@@ -154,7 +158,7 @@ def check_chat(table: str, taps: Sequence[Wiretap], verdict: Verdict, *, archive
                 continue
             if hearing.life == life and hearing.came < at < hearing.left and text not in hearing.said:
                 verdict.lost.append(f"{table}: {hearing.seat} was not sent {text!r}")
-    for tap in taps:
+    for tap in certain:
         _check_answers(table, tap, taps, verdict)
 
 
