@@ -95,10 +95,8 @@ class Gathering(ServerScreen):
         if code:
             room = pane.width - width_of(code[-1]) - 1
             beside_it = gathering_block(pane.ui, pane.model, pane.glyphs, room)
-            if len(code) <= pane.height - LOG_LINES and all(
-                width_of(each) <= room for each in beside_it.lines
-            ):
-                height = max(len(beside_it.lines), len(code))
+            height = max(len(beside_it.lines), len(code))
+            if height <= pane.height - LOG_LINES and all(width_of(each) <= room for each in beside_it.lines):
                 block = side_by_side(beside_it, Block(code), room, pane.width - room, height)
         return with_news(block, pane)
 
@@ -179,7 +177,7 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
         so = _("At this table: {settings}.").format(settings=parted(special))
         lines += [beside(line("  "), text) for text in paragraphs([so], width - 4, "class:faint")]
     if not ui.capabilities.private and any(each.name is None for each in state.seats):
-        lines += _how_to_join(ui, state.table, host=model.seat == state.host)
+        lines += _how_to_join(ui, state.table, width, host=model.seat == state.host)
     return Block(tuple(lines))
 
 
@@ -217,30 +215,31 @@ def set_up(state: TableState) -> Iterator[str]:
         yield describe_policy(state.absence)
 
 
-def _how_to_join(ui: Ui, table: str, *, host: bool) -> list[Line]:
+def _how_to_join(ui: Ui, table: str, width: int, *, host: bool) -> list[Line]:
     """Return what others type to take a seat, and how to seat a bot."""
-    lines = [EMPTY]
-    if ui.capabilities.way_in:
-        lines.append(line("  " + _("Others join with"), "class:faint"))
-        lines.append(line(f"      {ui.capabilities.way_in}"))
-        return [*lines, *_seats_bots(ui)] if host else lines
-    if ui.capabilities.addresses or not loopback(ui.address):
-        lines.append(line("  " + _("Others join with"), "class:faint"))
+    what = ui.capabilities
+    near = not what.addresses and loopback(ui.address)
+    if what.way_in:
+        commands = [what.way_in]
     else:
-        lines.append(line("  " + _("Others on this computer join with"), "class:faint"))
-    lines += [
-        line(f"      palatinus join {each} {table}") for each in ui.capabilities.addresses or (ui.address,)
-    ]
-    lines += [line(f"      {each}") for each in ui.capabilities.other_ways]
-    if ui.capabilities.found_as:
-        lines.append(line(f"  {describe_found_as(ui.capabilities.found_as)}", "class:faint"))
-    if not ui.capabilities.addresses and loopback(ui.address):
-        elsewhere = _("From another computer the address is different: palatinus serve prints it.")
-        lines.append(line(f"  {elsewhere}", "class:faint"))
-    if ui.capabilities.levels:
+        commands = [f"palatinus join {each} {table}" for each in what.addresses or (ui.address,)]
+        commands += what.other_ways
+    others = _("Others on this computer join with") if near and not what.way_in else _("Others join with")
+    lines = [EMPTY, line("  " + others, "class:faint")]
+    lines += _commands(commands, width)
+    if not what.way_in:
+        said = [describe_found_as(what.found_as)] if what.found_as else []
+        if near:
+            said.append(_("From another computer the address is different: palatinus serve prints it."))
+        lines += (beside(line("  "), each) for each in paragraphs(said, width - 2, "class:faint"))
+    if what.way_in or what.levels:
         return [*lines, *_seats_bots(ui)] if host else lines
     lines += [EMPTY, line("  " + _("A bot joins with"), "class:faint")]
-    return [*lines, line(f"      palatinus bot {ui.address} {table} --rematch")]
+    return [*lines, *_commands([f"palatinus bot {ui.address} {table} --rematch"], width)]
+
+
+def _commands(commands: Sequence[str], width: int) -> list[Line]:
+    return [beside(line("      "), each) for each in paragraphs(commands, width - 6)]
 
 
 def _seats_bots(ui: Ui) -> list[Line]:

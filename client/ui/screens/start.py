@@ -231,9 +231,9 @@ _NOTICES: Final = {
 
 _WAYS_IN: Final = {
     WaysIn.NONE: N_("games you host: with Palatinus alone"),
-    WaysIn.WEB: N_("games you host: shown in browsers too"),
+    WaysIn.WEB: N_("games you host: in browsers too"),
     WaysIn.SSH: N_("games you host: over ssh too, with nothing installed"),
-    WaysIn.BOTH: N_("games you host: over ssh too, and shown in browsers"),
+    WaysIn.BOTH: N_("games you host: over ssh and in browsers too"),
 }
 
 

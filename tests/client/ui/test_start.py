@@ -153,7 +153,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.press(":", "leave", "enter")
         terminal.shows(r"► Continue .*against 1 bot", "2 players", "at random")
         terminal.press("w", "w", "w")
-        terminal.shows("► Host a game", "over ssh too, and shown in browsers")
+        terminal.shows("► Host a game", "over ssh and in browsers too")
         terminal.press("enter")
         terminal.shows("the lobby")
         terminal.press("o")

@@ -221,21 +221,28 @@ def test_a_player_is_asked_before_the_seat_is_given_up() -> None:
 
 
 def test_a_table_that_phones_can_join_shows_a_code_where_nothing_else_is_cut() -> None:
-    """The code leads to a seat; a narrow or plain terminal has the address alone."""
+    """The code leads to a seat; a narrow, low or plain terminal has the address alone."""
     pages = "http://192.168.100.200:7733/"
     ui, model = waiting()
     hosted = Capabilities(addresses=("ws://192.168.100.200:7733",), other_ways=(pages,), pages=pages)
     ui = replace(ui, capabilities=hosted)
-    wide = drawn(ui, model, UNICODE, 100, 30)
+    wide, usual = drawn(ui, model, UNICODE, 100, 30), drawn(ui, model, UNICODE, 80, 24)
     halves = {"█": (0, 0), "▀": (0, 1), "▄": (1, 0), " ": (1, 1)}
     shown = [text for each in wide.lines for style, text in each if style == "class:code"]
     pairs = [list(zip(*(halves[each] for each in text), strict=True)) for text in shown]
     rows = [row for pair in pairs for row in pair]
     wanted = list(segno.make_qr(f"{pages}play/KXQT", error="l").matrix_iter(border=2))
     assert [list(row) for row in rows[: len(wanted)]] == [list(row) for row in wanted]
-    for frame in (wide, drawn(ui, model, UNICODE, 80, 24), drawn(ui, model, ASCII, 100, 30)):
-        assert "palatinus join ws://192.168.100.200:7733 KXQT " in text_of(frame)
-        assert (frame is wide) == any(style == "class:code" for each in frame.lines for style, _ in each)
+    plain = (
+        drawn(ui, model, UNICODE, 60, 24),
+        drawn(ui, model, UNICODE, 80, 20),
+        drawn(ui, model, ASCII, 100, 30),
+    )
+    for frame in (wide, usual, *plain):
+        words = " ".join(text_of(frame).split())
+        assert "palatinus join ws://192.168.100.200:7733" in words
+        assert "KXQT" in words
+        assert (frame in plain) != any(style == "class:code" for each in frame.lines for style, _ in each)
 
 
 NOWHERE = TableModel()
