@@ -7,7 +7,8 @@ from typing import Final, Self, TypeAlias
 from msgspec import Struct
 
 from client.language import _
-from engine.events import GameStarted, Place, Placed, SeenEvent, TileLaid, WolfPlaced, WolvesRevealed
+from engine.board import Tile
+from engine.events import Command, GameStarted, Place, Placed, SeenEvent, TileLaid, WolfPlaced, WolvesRevealed
 from engine.pieces import Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
@@ -127,19 +128,62 @@ _DECIDING: Final = 0.1  # what a move has to change at least, to be one of them
 
 
 @dataclass(frozen=True, slots=True)
-class Better:
-    """A move that would have been better, judged by what its player saw.
+class Contest:
+    """In what part of the games a seat takes a hill's laurel after one move, and instead after another one.
 
-    `chance` is the player's chance of winning after it, and `instead_of` that after the move that was played.
+    `rival` is the seat that it is taken from, or lost to, if there is one.
+    """
+
+    hill: Tile
+    worth: int
+    seat: Seat
+    rival: Seat | None
+    often: float
+    instead: float
+
+
+@dataclass(frozen=True, slots=True)
+class Captives:
+    """How many pieces of `owner` a seat captures on average after one move, and instead after another one."""
+
+    captor: Seat
+    owner: Seat
+    often: float
+    instead: float
+
+
+Reason: TypeAlias = Contest | Captives
+
+
+@dataclass(frozen=True, slots=True)
+class Better:
+    """A move that is better than another one, judged by what its player sees.
+
+    `chance` is the player's chance of winning after it, and `instead_of` that after the other. `reasons` are
+    what differs in the games played out after both: what is for the move comes first.
     """
 
     move: Place
     chance: float
     instead_of: float
+    reasons: tuple[Reason, ...] = ()
 
     @property
     def gain(self) -> float:
         return self.chance - self.instead_of
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """The move, and in words why; the reason is empty where what the move brings says enough.
+
+    `other` is the next best move, which is about as good without `better`.
+    """
+
+    command: Command
+    reason: str = ""
+    other: Place | None = None
+    better: Better | None = None
 
 
 @dataclass(frozen=True, slots=True)

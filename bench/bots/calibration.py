@@ -3,7 +3,7 @@
     nice -n 10 python -m bench.bots.calibration --positions 500 --seed 1
 
 Games between greedy and searching bots, alone and mixed, at 2 to 5 players, are stopped at a few moments
-each. With `--fit` the stretch is fitted to them that `client.bots.analysis.calibration` uses; fit and test
+each. With `--fit` the stretch is fitted to them that `client.bots.search.advice` uses; fit and test
 with different seeds.
 """
 
@@ -16,8 +16,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-from client.bots.analysis import FITTED, Shares, chances_of, part_placed, shares_of_wins
 from client.bots.brains import brain_named
+from client.bots.search.advice import FITTED, Shares, chances_of, part_placed, shares_of_wins
 from engine.components import DEALS
 from engine.game import Game, GameOptions, RandomChance
 from engine.redaction import snapshot

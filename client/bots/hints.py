@@ -1,24 +1,25 @@
-"""Hints: the move that a level's brain would make, and what speaks for it."""
+"""Hints: the move that a search advises, how it compares with the next best, and what speaks for it."""
 
 import asyncio
 import random
-from dataclasses import replace
 from typing import Final
 
+from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
 
 from client.bots.greedy import greedy
-from client.bots.levels import LEVELS
-from client.bots.processes import ProcessesLost
-from client.bots.search.brain import HONEST, SearchBrain, searched
+from client.bots.processes import ProcessesLost, in_process
+from client.bots.search.advice import advised
 from client.language import _, counted
-from client.tables.table import Suggestion
+from client.records import Suggestion
 from engine.events import Command, LayTile, Place
 from engine.legal import Legal, LegalPlaces
 from engine.pieces import Kind, Piece
 from engine.view import View
 
 _turns: Final[RunVar[asyncio.Lock]] = RunVar("turns of those who ask for hints")
+SIMULATIONS: Final = 1000
+_MOST_SECONDS: Final = 30.0  # until the process is taken to be lost; a hint takes a second or two
 
 
 async def suggested(view: View, legal: Legal) -> Suggestion:
@@ -30,18 +31,23 @@ async def suggested(view: View, legal: Legal) -> Suggestion:
     if turns is None:
         _turns.set(turns := asyncio.Lock())
     async with turns:
-        command = await _senators_move(view, legal)
+        return await _suggested(view, legal)
+
+
+async def _suggested(view: View, legal: Legal) -> Suggestion:
+    rng = random.Random()
+    if isinstance(legal, LegalPlaces):
+        try:
+            seed = str(rng.getrandbits(64))
+            limiter = CapacityLimiter(1)
+            move, other, better = await in_process(
+                advised, view, legal.seat, SIMULATIONS, seed, limiter=limiter, seconds=_MOST_SECONDS
+            )
+            return Suggestion(move, reason_for(move, view, legal), other, better)
+        except ProcessesLost:  # a simpler move is better than none
+            pass
+    command = await asyncio.to_thread(greedy, view, legal, rng)
     return Suggestion(command, reason_for(command, view, legal))
-
-
-async def _senators_move(view: View, legal: Legal) -> Command:
-    brain, rng = LEVELS["senator"], random.Random()
-    try:
-        if isinstance(brain, SearchBrain):
-            return await searched(replace(brain, lies=HONEST), view, legal, rng)
-    except ProcessesLost:  # a simpler move is better than none
-        brain = greedy
-    return await asyncio.to_thread(brain, view, legal, rng)
 
 
 def reason_for(command: Command, view: View, legal: Legal) -> str:

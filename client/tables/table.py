@@ -17,7 +17,6 @@ from engine.board import TILES, Field
 from engine.components import DEALS
 from engine.events import (
     Captured,
-    Command,
     GameEnded,
     GameStarted,
     HillScored,
@@ -369,13 +368,6 @@ def _safe(state: messages.TableState) -> messages.TableState:
         each if each.name is None else replace(each, name=printable(each.name)) for each in state.watching
     ]
     return replace(state, seats=seats, watching=watching, title=printable(state.title))
-
-
-class Suggestion(Struct, frozen=True):
-    """The move, and in words why; the reason is empty where what the move brings says enough."""
-
-    command: Command
-    reason: str = ""
 
 
 class Lost(Struct, frozen=True):

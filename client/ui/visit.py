@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from client.network.transport import FREE_ACCESS, Access
 from client.player.seats import Seats
-from client.records import Analyse, Recording
-from client.tables.table import Suggestion
+from client.records import Analyse, Recording, Suggestion
 from client.ui import requests
 from client.ui.state import Capabilities
 from client.ui.terminal.device import Device

@@ -17,7 +17,7 @@ from client.bots.hints import suggested
 from client.language import N_, _, speaking
 from client.network.transport import Access
 from client.player.terminal import Calling, Colouring
-from client.tables.table import Suggestion
+from client.records import Suggestion
 from client.typed_text import fault_of
 from client.ui.game import visit
 from client.ui.requests import Errand

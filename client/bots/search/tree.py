@@ -193,13 +193,19 @@ class Search:
     """A search for the seat on turn of `view`, in the placing phase.
 
     When all pieces are placed it is nobody's turn: then the worlds alone differ.
-    To `wins`, if given, each seat's share of the win in every simulation is added.
+    To `wins`, if given, each seat's share of the win in every simulation with a tree is added, and to `ends`
+    the board at its end.
     """
 
     def __init__(
-        self, view: View, rng: random.Random, wins: list[float] | None = None, beliefs: Sequence[Beliefs] = ()
+        self,
+        view: View,
+        rng: random.Random,
+        wins: list[float] | None = None,
+        beliefs: Sequence[Beliefs] = (),
+        ends: list[list[Occupant]] | None = None,
     ) -> None:
-        self._wins = wins
+        self._wins, self._ends = wins, ends
         turn = 0 if view.turn is None else view.turn
         self._rng = rng
         self.worlds = Worlds(view, gains(view), beliefs)
@@ -321,9 +327,11 @@ class Search:
     def _count(self, board: list[Occupant], worth: list[float], path: list[tuple[_Node, int]]) -> None:
         """Count the end of a simulation at the nodes of its path, and for the averages."""
         self.simulations += 1
-        if self._wins is not None:
+        if self._wins is not None and (path or not self._order):
             for seat, share in enumerate(win_shares(worth)):
                 self._wins[seat] += share
+            if self._ends is not None:
+                self._ends.append(board)
         self._averages.add(board, worth)
         weights, known = RAVE_WEIGHTS, len(RAVE_WEIGHTS)
         for (node, chosen), seat in zip(path, self._order, strict=False):

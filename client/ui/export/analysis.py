@@ -21,6 +21,7 @@ from client.ui.export.picture import (
 from client.ui.frame import wrapped
 from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts import games
+from client.ui.texts.advice import explain, reasons_of
 from engine.events import Place
 from engine.pieces import People, Seat
 from engine.view import SPECTATOR, View
@@ -51,7 +52,7 @@ def _lines(recording: Recording, analysis: Analysis, width: int) -> Iterator[str
     for move in analysis.moves:
         change = games.describe_change(move.before, move.after, names)
         yield from _under(games.describe_move(move, names), change, width)
-        for sentence in games.explain(recording, move):
+        for sentence in explain(recording, move):
             yield from _indented(sentence, width)
     yield ""
     yield from _ending(analysis, width)
@@ -106,7 +107,7 @@ def _move_json(recording: Recording, judged: JudgedMove) -> dict[str, object]:
         "before": _rounded(judged.before),
         "after": _rounded(judged.after),
         "swing": round(judged.swing, _DIGITS),
-        "reasons": games.reasons(recording, judged, judged.move),
+        "reasons": games.reasons(recording, judged),
         "better": None if judged.better is None else _better_json(recording, judged, judged.better),
     }
 
@@ -118,7 +119,7 @@ def _better_json(recording: Recording, judged: JudgedMove, better: Better) -> di
         "field": move.field,
         "chance": round(better.chance, _DIGITS),
         "instead_of": round(better.instead_of, _DIGITS),
-        "reasons": games.reasons(recording, judged, move),
+        "reasons": reasons_of(recording, judged, better),
     }
 
 
@@ -233,7 +234,7 @@ def _written(root: ET.Element, recording: Recording, analysis: Analysis) -> floa
         change = games.describe_change(move.before, move.after, recording.names)
         sentences = [
             f"{games.describe_move(move, recording.names)} {change}",
-            *games.explain(recording, move)[:1],
+            *explain(recording, move)[:1],
         ]
         y = _paragraphs(root, y + 6, sentences)
     return y

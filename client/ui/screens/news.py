@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from client.language import _
 from client.network.refusals import describe_refusal
+from client.records import Suggestion
 from client.tables.table import (
     Back,
     Closed,
@@ -15,7 +16,6 @@ from client.tables.table import (
     Heard,
     Lost,
     Refreshed,
-    Suggestion,
     TableChanged,
     TableClosed,
     TableModel,
@@ -45,6 +45,7 @@ from client.ui.state import (
     with_remark,
 )
 from client.ui.texts import games
+from client.ui.texts.advice import describe_suggestion
 from client.ui.texts.tables import (
     PresenceLine,
     announcement,
@@ -68,7 +69,6 @@ from engine.events import (
     WolfPlaced,
     WolvesRevealed,
 )
-from engine.forecast import forecast
 from engine.view import Phase
 from protocol.codes import Code
 from protocol.messages import Announced, LobbyRemark, Online, SaidInLobby, Stopping, TableSummary
@@ -271,18 +271,12 @@ def suggested(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
         return ui
     if isinstance(command, LayTile):
         chosen = replace(playing, position=command.position, orientation=command.orientation)
-        told = [games.describe_lay(command)]
+        told = [games.describe_lay(command), suggestion.reason]
     else:
         there = view.layout.hexes[command.field]
         chosen = replace(playing, piece=command.piece, cursor=there, hovered=None)
-        found = forecast(view, command.seat, command.piece, command.field)
-        names = names_at(model)
-        told = [
-            _("Hint: {piece} on {field}.").format(piece=command.piece, field=command.field),
-            *games.describe_forecast(found, names),
-            games.describe_standing(found, names),
-        ]
-    text = " ".join(filter(None, (*told, suggestion.reason)))
+        told = [*describe_suggestion(view, command, suggestion, names_at(model))]
+    text = " ".join(filter(None, told))
     return replace(with_game(ui, chosen), notice=Notice(text))
 
 

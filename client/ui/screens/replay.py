@@ -33,7 +33,8 @@ from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key, Pic
 from client.ui.screens import news, scoring
 from client.ui.screens.playing import Playing
 from client.ui.state import Entry, Notice, Outcome, Pane, Screen, Ui, those, with_game
-from client.ui.texts.games import describe_deciding, describe_progress, describe_turn, explain, percent
+from client.ui.texts.advice import explain, in_100
+from client.ui.texts.games import describe_deciding, describe_progress, describe_turn, percent
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at
 from engine.board import HILLS, Hex
@@ -450,8 +451,8 @@ def _player(replay: Replay, analysis: Analysis, seat: Seat, who: Line, width: in
     left = beside(who, line(f" {replay.recording.names[seat]}"))
     if chances is None:
         return ends(left, EMPTY, width)
-    change = "" if move is None else f"{round(100 * (move.after[seat] - move.before[seat])):+}"
-    return ends(left, line(f" {percent(chances[seat]):>4} {change:>4}", "class:mine"), width)
+    before = "" if move is None else f"{in_100(move.before[seat])} -> "
+    return ends(left, line(f" {before}{percent(chances[seat])}", "class:mine"), width)
 
 
 def _told(replay: Replay, analysis: Analysis, width: int, height: int) -> list[Row]:
@@ -465,7 +466,7 @@ def told_of_move(replay: Replay, analysis: Analysis) -> list[str]:
     if move is None:
         return [_outside(replay, analysis)]
     told = [_("This move is one of those that decided most.")] if move in analysis.deciding else []
-    return [*told, *(explain(replay.recording, move) or [_("No better move was found.")])]
+    return [*told, *(explain(replay.recording, move) or [_("No clearly better move was found.")])]
 
 
 def _outside(replay: Replay, analysis: Analysis) -> str:

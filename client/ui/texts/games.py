@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
 
 from client.language import N_, _, counted, listed, parted
-from client.records import Analysis, Better, Chances, JudgedMove, PastGame, Recording, best_first
+from client.records import Analysis, Chances, JudgedMove, PastGame, Recording, best_first
 from client.tables.table import TableModel
 from client.ui.texts.pieces import PEOPLES, kind_sentence
 from client.ui.texts.tables import describe_stage
@@ -313,19 +313,23 @@ def describe_lay(command: events.LayTile) -> str:
 
 def _describe_gain(found: Forecast, names: Sequence[str]) -> str:
     if found.gives is not None:
-        form = _("{piece} here gives {amount} on {hill}.")
+        form = _("{piece} here: {amount} influence on {hill}.")
         return form.format(piece=found.piece, amount=bounds_text(found.gives), hill=tile_of(found.field))
     if found.acts == _FLIGHT:
         return _("{piece} here would flee.").format(piece=found.piece)
-    captives = listed(_describe_captives(number, names[seat]) for seat, number in found.captives.items())
     if Outcome.FLIGHT in found.acts:
         form = _("{piece} here would flee or capture {captives}.")
     else:
         form = _("{piece} here would capture {captives}.")
-    return form.format(piece=found.piece, captives=captives)
+    return form.format(piece=found.piece, captives=describe_captives(found, names))
 
 
-def _describe_captives(number: Bounds, name: str) -> str:
+def describe_captives(found: Forecast, names: Sequence[str]) -> str:
+    """Return how many pieces of whom a soldier would capture."""
+    return listed(_describe_number(number, names[seat]) for seat, number in found.captives.items())
+
+
+def _describe_number(number: Bounds, name: str) -> str:
     form = counted("{n} piece from {name}", "{n} pieces from {name}", number.most)
     return form.format(n=bounds_text(number), name=name)
 
@@ -355,7 +359,7 @@ def _describe_changes(found: Forecast, names: Sequence[str]) -> list[str]:
     changes = (
         form.format(name=names[each.seat], amount=_signed(each.by), hill=each.hill) for each in found.changes
     )
-    return [_("Other pieces: {changes}.").format(changes=", ".join(changes))]
+    return [_("Influence changes: {changes}.").format(changes=", ".join(changes))]
 
 
 def _signed(bounds: Bounds) -> str:
@@ -390,31 +394,11 @@ def describe_change(before: Chances, after: Chances, names: Sequence[str]) -> st
     )
 
 
-def describe_better(better: Better, name: str) -> str:
-    """Return which move was better, and by how much, as its player saw it."""
-    text = _("Better, as {name} saw it: {piece} on {field} (+{gain}).")
-    return text.format(name=name, piece=better.move.piece, field=better.move.field, gain=percent(better.gain))
-
-
-def reasons(recording: Recording, judged: JudgedMove, move: events.Place) -> list[str]:
-    """Return a move's benefits, as its player could see them before `judged` was played."""
+def reasons(recording: Recording, judged: JudgedMove) -> list[str]:
+    """Return what a move did on the board, as its player could see before it was played."""
     view = recording.view(judged.number - 1, eyes_of(judged.seat))
+    move = judged.move
     return describe_forecast(forecast(view, judged.seat, move.piece, move.field), recording.names)
-
-
-def explain(recording: Recording, move: JudgedMove) -> list[str]:
-    """Return the better move and its benefits, and those of the move that was played; empty for none."""
-    if move.better is None:
-        return []
-    return [
-        " ".join(
-            [
-                describe_better(move.better, recording.names[move.seat]),
-                *reasons(recording, move, move.better.move),
-            ]
-        ),
-        _("The move played: {reasons}").format(reasons=" ".join(reasons(recording, move, move.move))),
-    ]
 
 
 def describe_deciding(analysis: Analysis) -> str:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.bots.analysis import Effort, NothingToAnalyse, analysed, chances_of, judged, moments
+from client.bots.analysis import Effort, NothingToAnalyse, analysed, judged, moments
 from client.bots.greedy import greedy
 from client.bots.hints import reason_for, suggested
 from client.bots.processes import ProcessesLost
-from client.bots.search.brain import SearchBrain
+from client.bots.search.advice import chances_of
 from client.bots.search.tree import utilities, win_shares
 from client.records import Analysis, Recording
 from engine.events import Command, LayTile, Place, Placed
@@ -79,7 +79,8 @@ def test_a_blunder_decides_the_game(recording: Recording, analysis: Analysis) ->
     assert blunder.before[blunder.seat] > 0.7
     assert blunder.after[blunder.seat] < 0.6
     assert blunder.better is not None
-    assert blunder.better.gain > 0.2
+    assert blunder.better.gain > 0.1
+    assert blunder.better.reasons
     before = recording.view(recording.moves - 1, eyes_of(blunder.seat))
     assert blunder.better.move.piece in before.hands[blunder.seat]
     assert blunder.better.move.field not in before.placed
@@ -156,13 +157,10 @@ def test_winners_are_told_from_the_utilities(scores: list[int]) -> None:
     assert win_shares(utilities(scores)) == pytest.approx(expected)
 
 
-SEARCH = SearchBrain(100, 600.0)
-
-
 @pytest.fixture
-def quick_senator(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A senator who thinks for a moment."""
-    monkeypatch.setattr("client.bots.hints.LEVELS", {"senator": SEARCH})
+def quick_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that thinks for a moment."""
+    monkeypatch.setattr("client.bots.hints.SIMULATIONS", 100)
 
 
 def on_turn(commands: int) -> tuple[View, Legal]:
@@ -195,8 +193,8 @@ def test_a_move_has_a_reason_where_its_effect_is_none(game: Game) -> None:
             assert ("As a wolf" in reason) == hides
 
 
-@pytest.mark.usefixtures("quick_senator")
-async def test_a_hint_is_what_a_senator_would_do() -> None:
+@pytest.mark.usefixtures("quick_search")
+async def test_a_hint_is_a_legal_move_and_compared_with_another() -> None:
     """Found in another process, as the screen goes on; a tile is laid as well."""
     view, legal = on_turn(10)
     beats = 0
@@ -211,16 +209,18 @@ async def test_a_hint_is_what_a_senator_would_do() -> None:
     found = await suggested(view, legal)
     beating.cancel()
     assert found.command in list(legal.commands())
+    assert found.other in list(legal.commands())
+    assert found.other != found.command
     assert beats > 1
     view, legal = on_turn(0)
     assert isinstance((await suggested(view, legal)).command, LayTile)
 
 
-@pytest.mark.usefixtures("quick_senator")
+@pytest.mark.usefixtures("quick_search")
 async def test_without_a_process_a_simpler_move_is_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def lost(*_arguments: object) -> Command:
+    async def lost(*_arguments: object, **_options: object) -> Command:
         raise ProcessesLost
 
-    monkeypatch.setattr("client.bots.hints.searched", lost)
+    monkeypatch.setattr("client.bots.hints.in_process", lost)
     view, legal = on_turn(10)
     assert (await suggested(view, legal)).command in list(legal.commands())

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from client.bots.brains import at_random
 from client.network.connection import connected
-from client.tables.table import Suggestion
+from client.records import Suggestion
 from client.ui import game as game_program
 from client.ui import program, requests
 from client.ui.game import run

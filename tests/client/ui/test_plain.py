@@ -133,7 +133,7 @@ def test_a_piece_is_foreseen_as_it_is_placed() -> None:
     hand = {Piece(f"{second}m"): 0, Piece(f"{own}m"): 1}
     view = dataclasses.replace(model.view, hands={model.legal.seat: hand})
     told = answer(f"if m {model.legal.fields[0]}", ui, dataclasses.replace(model, view=view)) or ()
-    assert any(text.startswith(f"{own}m here gives") for text in told)
+    assert any(text.startswith(f"{own}m here: ") for text in told)
 
 
 @pytest.mark.parametrize("name", ["start", "search", *PAGES])

@@ -104,7 +104,7 @@ async def test_what_a_page_says_besides_is_a_choice_or_ends_the_connection() -> 
             )
             await page.socket.send(json.dumps(own))
             await page.until_shown(lambda parts: f"Place {own['piece']} on A1" in parts["ask"])
-            assert "here gives" in page.parts["ask"]
+            assert " influence on " in page.parts["ask"]
             await page.socket.send('{"field": "H9"}')
             with pytest.raises(ConnectionClosed):
                 await page.until_shown(lambda _parts: False)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from msgspec import structs
 
 from client import levels
-from client.records import PastGame
-from client.tables.table import Heard, Suggestion, TableModel
+from client.records import PastGame, Suggestion
+from client.tables.table import Heard, TableModel
 from client.ui.screens.history import History
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.menu import MenuPage, TableMenu

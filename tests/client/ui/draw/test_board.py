@@ -91,5 +91,5 @@ def test_a_soldiers_captives_and_uncertain_changes_are_plain_words() -> None:
     )
     assert describe_forecast(found, ["Anna", "plebeian-2", "Carla"]) == [
         "Es here would capture 1 piece from plebeian-2 and 0-2 pieces from Carla.",
-        "Other pieces: plebeian-2 -4 to 0 on B.",
+        "Influence changes: plebeian-2 -4 to 0 on B.",
     ]

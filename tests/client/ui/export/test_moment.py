@@ -10,9 +10,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 
-from client.records import Recording
+from client.records import Captives, Contest, Recording
 from client.ui.export.analysis import analysis_json, analysis_svg, analysis_text
 from client.ui.export.moment import as_json, as_svg, as_text
+from client.ui.texts.advice import explain
+from engine.board import Tile
 from engine.events import Placed, SeenEvent
 from engine.final import scored_line
 from engine.game import Game
@@ -195,11 +197,47 @@ def test_every_move_is_told(players: int) -> None:
         who = recording.names[move.seat]
         assert f"Move {move.number}: {who}, {move.move.piece} on {move.move.field}." in text
         assert f"{who} {move.before[move.seat]:.0%} -> {move.after[move.seat]:.0%}" in text
-    assert text.count("Better, as ") == text.count("The move played: ") == len(analysis.moves) // 8
-    assert "(+12%). " in text
+    assert text.count("Better, as ") == text.count("from 50 to 62 of 100 games") == len(analysis.moves) // 8
     assert "Stopped" not in text
     end = text[text.index("The moves that decided most:") :]
     assert re.findall(r"Move (\d+): ", end) == [str(move.number) for move in analysis.deciding]
+
+
+def test_a_better_move_is_compared_in_terms_of_the_rules() -> None:
+    """Whose hill it takes, whose pieces; what is against it speaks for the move that was played (R5, R6)."""
+    recording = recording_of(2)
+    move = next(move for move in analysis_of(recording).moves if move.better is not None)
+    assert move.better is not None
+    anna, bruno, hill = move.seat, Seat(1 - move.seat), Tile("D")
+    name, rival = recording.names[anna], recording.names[bruno]
+    reasons = (
+        Contest(hill, 5, anna, bruno, 0.6, 0.3),
+        Contest(hill, 5, anna, None, 0.5, 0.4),
+        Contest(hill, 5, bruno, None, 0.2, 0.4),
+        Captives(anna, bruno, 2.0, 1.25),
+        Captives(bruno, anna, 0.5, 1.0),
+        Contest(hill, 5, anna, bruno, 0.1, 0.7),
+        Contest(hill, 5, bruno, None, 0.8, 0.4),
+        Captives(anna, bruno, 0.0, 1.0),
+    )
+    better = replace(move.better, reasons=reasons)
+    this = f"{better.move.piece} on {better.move.field}"
+    played = f"{move.move.piece} on {move.move.field}"
+    one, two = f"in 60 of 100 games, after {played} in 30", f"in 70 of 100 games, after {this} in 10"
+    three, four = f"in 20 of 100 games, after {played} in 40", f"in 40 of 100 games, after {this} in 80"
+    told = explain(recording, replace(move, better=better))
+    assert told[0] == f"Better, as {name} saw it: {this}, from 50 to 62 of 100 games won."
+    sentences = [
+        f"{this} takes hill D, worth 5, from {rival}: {name} wins it {one}.",
+        f"{this} is better for hill D, worth 5: {name} wins it in 50 of 100 games, after {played} in 40.",
+        f"{this} keeps {rival} from hill D, worth 5: {rival} wins it {three}.",
+        f"{this} captures more from {rival}: 2.0 on average, 1.2 after {played}.",
+        f"{this} loses less to {rival}: 0.5 on average, 1.0 after {played}.",
+        f"{played} takes hill D, worth 5, from {rival}: {name} wins it {two}.",
+        f"{played} keeps {rival} from hill D, worth 5: {rival} wins it {four}.",
+        f"{played} captures more from {rival}: 1.0 on average, 0.0 after {this}.",
+    ]
+    assert [sentence for sentence in told[1:] if not sentence.startswith("As the board stands")] == sentences
 
 
 def test_what_is_there_is_told_when_it_was_stopped() -> None:

@@ -154,7 +154,7 @@ def test_what_is_beside_a_field_is_shown_where_the_pupil_is_to_count(
     """Whatever is chosen from the hand; what the piece would give is left to the pupil."""
     in_language(language)
     beside, gives = (
-        _(text).partition("{")[0] for text in ("Beside it: {around}.", "Other pieces: {changes}.")
+        _(text).partition("{")[0] for text in ("Beside it: {around}.", "Influence changes: {changes}.")
     )
     for page in PAGES:
         if isinstance(page.goal, Earn | Catch | PointTo):

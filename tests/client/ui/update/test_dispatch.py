@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from client.tables.table import Suggestion, TableModel
+from client.records import Suggestion
+from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.at_table import selected_piece
 from client.ui.keys import NAMED, YES, Act, Hold, PointAt
@@ -112,7 +113,9 @@ def test_a_hint_chooses_the_move() -> None:
     ui, model = placing()
     command = Place(Seat(0), Piece("Ef"), free_field(model))
     hinted = suggested(ui, Suggestion(command, "So it is."), model)
-    assert re.match(rf"Hint: Ef on {command.field}\. Ef here gives .* So it is\.$", notice_of(hinted))
+    assert re.match(
+        rf"Hint: Ef on {command.field}\. Ef here: .* influence on .* So it is\.$", notice_of(hinted)
+    )
     assert request_after(hinted, model, "enter") == command
     ui, model = laying()
     assert isinstance(model.legal, LegalLays)

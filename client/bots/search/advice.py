@@ -1,0 +1,233 @@
+"""Moves compared by what their player can know: which is better, by how much, and what differs.
+
+Hidden wolves are drawn as the player may think them, and every move is searched in each of these worlds with
+everything open and with the same chance. So a move is advised only if it is worse in few worlds, and not
+because it suits one that is likely.
+
+A search takes everybody for as good as itself, and its simulations follow few lines of play. So the shares
+are drawn apart, or towards each other, by a stretch of their logits (Guo et al., "On Calibration of Modern
+Neural Networks", ICML 2017), which was fitted on games between bots: `python -m bench.bots.calibration --fit`
+does that, and without the option it shows how right the chances are.
+"""
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from client.bots.search.brain import SearchBrain
+from client.bots.search.tree import Search
+from client.bots.search.worlds import Worlds, gains
+from client.records import Better, Captives, Chances, Contest, Reason
+from engine.board import FIELDS, TILES, Field, Tile
+from engine.components import LAUREL_WORTH, PEOPLES
+from engine.events import Captured, HillScored, Place, Placed
+from engine.pieces import Kind, Piece, Seat, Wolf
+from engine.redaction import snapshot
+from engine.scoring import Board, scored
+from engine.terrain import EMPTY, FARMER, NUMBERS, Occupant
+from engine.view import View
+
+Shares: TypeAlias = tuple[float, ...]  # by seat; they add up to 1, and none is 0 or 1
+
+# Each search settles on few lines of play, so two that are half as long judge better than one (measured).
+_SEARCHES: Final = 2
+
+
+def shares_of_wins(view: View, simulations: int, seed: str) -> Shares:
+    """Return everybody's share of the wins in games from `view` on, the placing phase, to the end."""
+    rng = random.Random(seed)
+    wins = [1.0 / view.seats] * view.seats  # one more game, in which everybody is as good
+    for _search in range(_SEARCHES):
+        Search(view, rng, wins).run(simulations // _SEARCHES)
+    return _parts(wins)
+
+
+def _parts(wins: Sequence[float]) -> Shares:
+    total = sum(wins)
+    return tuple(each / total for each in wins)
+
+
+# The stretch before the first piece is placed, and what it gains until the last one is.
+FITTED: Final = (1.25, -0.45)
+
+
+def chances_of(shares: Shares, placed: float, fitted: tuple[float, float] = FITTED) -> Shares:
+    """Return the chances of winning, when this part of all pieces, from 0 to 1, is placed."""
+    start, gain = fitted
+    stretched = [share ** (start + gain * placed) for share in shares]
+    total = sum(stretched)
+    return tuple(each / total for each in stretched)
+
+
+def part_placed(to_place: int, dealt: int) -> float:
+    return 1.0 - to_place / dealt
+
+
+def chances_in(view: View, shares: Shares) -> Chances:
+    """Return the chances of winning that the shares of wins from `view` on mean."""
+    dealt = sum(sum(hand.values()) for hand in view.start.hands)
+    return chances_of(shares, part_placed(view.to_place, dealt))
+
+
+def after(own: View, move: Place) -> View:
+    there = snapshot(own, own.eyes)
+    there.fold(Placed(move.seat, move.piece, move.field))
+    return there
+
+
+# Measured, not derived: `python -m bench.bots.advice` shows how good the advice is with other values.
+_CANDIDATES: Final = 4  # moves that a search visits most, of which the best is advised
+_WORLDS: Final = 12
+_EACH: Final = 0.3  # of the simulations of a judgement: for each move in each world
+_WORTH_SAYING: Final = 0.05  # a move that improves the player's chance by less is as good as another one
+_BEHIND: Final = 0.25  # of the worlds, in which a move that is advised may be worse than the other
+_ENDS_BETWEEN: Final = 6  # simulations, of the second half, of which one is counted for the reasons
+_KINDS: Final = tuple(Kind)  # in the order of occupants
+_NO_HURRY: Final = float("inf")  # seconds: the simulations alone decide how long a search takes
+
+
+@dataclass(frozen=True, slots=True)
+class _Outlook:
+    """What came of a move: its player's chance in each world, and boards at the end of the game."""
+
+    move: Place
+    chances: list[float]
+    ends: list[list[Occupant]]
+
+    @property
+    def chance(self) -> float:
+        return sum(self.chances) / len(self.chances)
+
+
+def advised(own: View, seat: Seat, simulations: int, seed: str) -> tuple[Place, Place, Better | None]:
+    """Return the best move of the seat on turn and the next best, and how much better it is, if it is."""
+    moves = _candidates(own, seat, simulations, seed)
+    best, other, *_others = sorted(_outlooks(own, moves, simulations, seed), key=lambda each: -each.chance)
+    return best.move, other.move, _compared(own, best, other)
+
+
+def better(own: View, played: Place, simulations: int, seed: str) -> Better | None:
+    """Return a better move than the one that was played, judged by what its player saw; None without one."""
+    moves = _candidates(own, played.seat, simulations, seed, played)
+    outlooks = _outlooks(own, moves, simulations, seed)
+    best = max(outlooks, key=lambda each: each.chance)
+    return _compared(own, best, outlooks[0])
+
+
+def _candidates(
+    own: View, seat: Seat, simulations: int, seed: str, played: Place | None = None
+) -> list[Place]:
+    """Return the moves that a search visits most, after the one that was played."""
+    visits = SearchBrain(simulations, _NO_HURRY).visits(own, random.Random(seed).getrandbits(64))
+    # A wolf scores like its open twin, but the others do not see its kind.
+    pieces = {piece.kind: piece for piece in sorted(own.hands[seat], key=lambda piece: piece.wolf)}
+    moves = [] if played is None else [played]
+    if played is not None:
+        pieces[played.piece.kind] = played.piece
+    for kind, field in sorted(visits, key=lambda move: visits[move], reverse=True):
+        move = Place(seat, pieces[kind], FIELDS[field])
+        if move not in moves:
+            moves.append(move)
+    return moves[:_CANDIDATES]
+
+
+def _outlooks(own: View, moves: Sequence[Place], simulations: int, seed: str) -> list[_Outlook]:
+    """Return what comes of each move in the same worlds."""
+    worlds, rng = Worlds(own, gains(own)), random.Random(f"{seed} worlds")
+    outlooks = [_Outlook(move, [], []) for move in moves]
+    simulations = round(simulations * _EACH)
+    for number in range(_WORLDS):
+        there = _opened(own, worlds.draw(rng).board)
+        for outlook in outlooks:  # with the same seed, so that chance helps none of them
+            view, ends = after(there, outlook.move), list[list[Occupant]]()
+            wins = [1.0 / view.seats] * view.seats
+            Search(view, random.Random(f"{seed} {number}"), wins, ends=ends).run(simulations)
+            outlook.chances.append(chances_in(view, _parts(wins))[outlook.move.seat])
+            outlook.ends.extend(ends[len(ends) // 2 :: _ENDS_BETWEEN])
+    return outlooks
+
+
+def _opened(own: View, board: Sequence[Occupant]) -> View:
+    """Return the view of somebody who sees everything, in a world with this board."""
+    placed: dict[Field, Piece | Wolf] = {
+        field: Piece.of(
+            piece.people, Kind.FARMER if board[NUMBERS[field]] >= FARMER else Kind.MERCHANT, wolf=True
+        )
+        if isinstance(piece, Wolf)
+        else piece
+        for field, piece in own.placed.items()
+    }
+    on_board = Counter(placed.values())
+    hands = {
+        Seat(seat): {piece: left for piece, count in dealt.items() if (left := count - on_board[piece])}
+        for seat, dealt in enumerate(own.start.hands)
+    }
+    return replace(own, eyes=frozenset(hands), placed=placed, hands=hands)
+
+
+def _compared(own: View, best: _Outlook, other: _Outlook) -> Better | None:
+    """Return how much better the best move is than the other; None if they are about equal."""
+    behind = sum(one < two for one, two in zip(best.chances, other.chances, strict=True))
+    if best.chance - other.chance < _WORTH_SAYING or behind > _BEHIND * len(best.chances):
+        return None
+    return Better(best.move, best.chance, other.chance, tuple(_reasons(own, best, other)))
+
+
+# -- what differs ----------------------------------------------------------------------------------
+
+_LEAST_OFTEN: Final = 0.08  # of the games, by which a laurel's takers have to differ to be a reason
+_LEAST_POINTS: Final = 0.4  # that a reason is worth
+_MOST_REASONS: Final = 2  # for the move, and one against it
+
+
+def _reasons(own: View, best: _Outlook, other: _Outlook) -> Iterator[Reason]:
+    """Yield what differs most: for the better move, of which there is always something, and against it."""
+    found = sorted(_differences(own, best, other), key=lambda each: -each[0])
+    yield from [reason for points, reason in found[:1] if 0.0 < points < _LEAST_POINTS]
+    yield from [reason for points, reason in found[:_MOST_REASONS] if points >= _LEAST_POINTS]
+    yield from [reason for points, reason in found[-1:] if points <= -_LEAST_POINTS]
+
+
+def _differences(own: View, best: _Outlook, other: _Outlook) -> Iterator[tuple[float, Reason]]:
+    """Yield what differs, and what that is worth to the player, in points ahead of the others."""
+    seat, others = best.move.seat, [Seat(each) for each in range(own.seats) if each != best.move.seat]
+    one, two = _tallied(own, best.ends), _tallied(own, other.ends)
+    for hill in TILES:
+        more = {each: one[hill, each] - two[hill, each] for each in (seat, *others)}
+        sign = math.copysign(1.0, more[seat] - sum(more[each] for each in others) / len(others))
+        rival = min(others, key=lambda each: sign * more[each])
+        who = seat if abs(more[seat]) >= _LEAST_OFTEN or not more[rival] else rival
+        taken = who == seat and -sign * more[rival] >= abs(more[seat]) / 2  # by one from the other
+        worth = LAUREL_WORTH[own.laurels[hill]]
+        points = worth * (more[seat] - sum(more[each] for each in others) / len(others))
+        if points * (more[who] if who == seat else -more[who]) > 0.0:
+            contest = Contest(hill, worth, who, rival if taken else None, one[hill, who], two[hill, who])
+            yield points, contest
+    for rival in others:
+        for captor, owner, each in ((seat, rival, 1.0), (rival, seat, -1.0 / len(others))):
+            often, instead = one[captor, owner], two[captor, owner]
+            yield each * (often - instead), Captives(captor, owner, often, instead)
+
+
+def _tallied(own: View, ends: Sequence[list[Occupant]]) -> Counter[tuple[Tile | Seat, Seat]]:
+    """Return in what part of the games each seat takes each laurel, and how many pieces seats take of others.
+
+    These are by hill and seat, and by captor and owner.
+    """
+    tally = Counter[tuple[Tile | Seat, Seat]]()
+    for end in ends:
+        taken = [(field, each) for field, each in zip(FIELDS, end, strict=True) if each != EMPTY]
+        owners = {field: Seat(each % FARMER) for field, each in taken}
+        pieces = {field: Piece.of(PEOPLES[0], _KINDS[each // FARMER]) for field, each in taken}
+        for event in scored(Board(own.layout, pieces, owners), own.laurels, own.seats):
+            match event:
+                case HillScored(hill=hill, leaders=(seat,)):
+                    tally[hill, seat] += 1
+                case Captured(seat=captor):
+                    tally.update((captor, owners[field]) for field in (*event.taken, *event.shared))
+                case _:
+                    pass
+    return Counter({key: count / len(ends) for key, count in tally.items()})

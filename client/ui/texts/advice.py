@@ -1,0 +1,110 @@
+"""Moves compared in words: how often they win, what they take from whom, what speaks for the other."""
+
+from collections.abc import Iterator, Sequence
+
+from client.language import _
+from client.records import Better, Captives, JudgedMove, Reason, Recording, Suggestion
+from client.ui.texts.games import bounds_text, describe_captives, describe_forecast, describe_standing
+from engine.board import tile_of
+from engine.events import Place
+from engine.forecast import forecast
+from engine.view import View, eyes_of
+
+
+def describe_placement(move: Place) -> str:
+    return _("{piece} on {field}").format(piece=move.piece, field=move.field)
+
+
+def describe_suggestion(view: View, move: Place, found: Suggestion, names: Sequence[str]) -> Iterator[str]:
+    """Yield the move that is suggested, how it compares with the next best, and why."""
+    if found.better is not None and found.other is not None:
+        form = _("Hint: {move}. It wins about {n} of 100 games, {other} about {m}.")
+        n, m = in_100(found.better.chance), in_100(found.better.instead_of)
+        yield form.format(move=describe_placement(move), other=describe_placement(found.other), n=n, m=m)
+        yield from describe_reasons(view, found.better, found.other, names)
+    else:
+        yield _("Hint: {move}.").format(move=describe_placement(move))
+        foreseen = forecast(view, move.seat, move.piece, move.field)
+        yield from describe_forecast(foreseen, names)
+        yield describe_standing(foreseen, names)
+        if found.other is not None:
+            yield _("{move} is about as good.").format(move=describe_placement(found.other))
+    yield found.reason
+
+
+def explain(recording: Recording, judged: JudgedMove) -> list[str]:
+    """Return which move was better, by how much, and why, one sentence each; nothing without one."""
+    if (better := judged.better) is None:
+        return []
+    text = _("Better, as {name} saw it: {move}, from {n} to {m} of 100 games won.")
+    first = text.format(
+        name=recording.names[judged.seat],
+        move=describe_placement(better.move),
+        n=in_100(better.instead_of),
+        m=in_100(better.chance),
+    )
+    return [first, *reasons_of(recording, judged, better)]
+
+
+def reasons_of(recording: Recording, judged: JudgedMove, better: Better) -> list[str]:
+    """Return why a move was better than the one played, as its player could see."""
+    view = recording.view(judged.number - 1, eyes_of(judged.seat))
+    return list(describe_reasons(view, better, judged.move, recording.names))
+
+
+def describe_reasons(view: View, better: Better, other: Place, names: Sequence[str]) -> Iterator[str]:
+    """Yield why a move is better than the other for the player who sees `view`, and what is against it."""
+    move, seat = better.move, better.move.seat
+    gives, instead = (forecast(view, seat, each.piece, each.field) for each in (move, other))
+    if gives.captives:
+        form = _("As the board stands, {move} captures {captives}.")
+        yield form.format(move=describe_placement(move), captives=describe_captives(gives, names))
+    for reason in better.reasons:
+        yield _describe_reason(reason, move, other, names)
+    if instead.gives is not None and gives.gives is not None and instead.gives.least > gives.gives.most:
+        form = _("As the board stands, {other} gives more influence: {m} on hill {hill}, {move} {n}.")
+        yield form.format(
+            move=describe_placement(move),
+            other=describe_placement(other),
+            n=bounds_text(gives.gives),
+            m=bounds_text(instead.gives),
+            hill=tile_of(other.field),
+        )
+
+
+def _describe_reason(reason: Reason, move: Place, other: Place, names: Sequence[str]) -> str:
+    """Return what differs, in a sentence about the move that it speaks for."""
+    seat = reason.captor if isinstance(reason, Captives) else reason.seat
+    own, (n, m) = seat == move.seat, (reason.often, reason.instead)
+    if (n > m) != own:
+        move, other, n, m = other, move, m, n
+    about = {"move": describe_placement(move), "other": describe_placement(other), "name": names[seat]}
+    if isinstance(reason, Captives):
+        form = (
+            _("{move} captures more from {rival}: {n} on average, {m} after {other}.")
+            if own
+            else _("{move} loses less to {name}: {n} on average, {m} after {other}.")
+        )
+        return form.format(rival=names[reason.owner], n=f"{n:.1f}", m=f"{m:.1f}", **about)
+    if not own:
+        form = _(
+            "{move} keeps {name} from hill {hill}, worth {worth}: {name} wins it in {n} of 100 games, "
+            "after {other} in {m}."
+        )
+    elif reason.rival is not None:
+        form = _(
+            "{move} takes hill {hill}, worth {worth}, from {rival}: {name} wins it in {n} of 100 games, "
+            "after {other} in {m}."
+        )
+    else:
+        form = _(
+            "{move} is better for hill {hill}, worth {worth}: {name} wins it in {n} of 100 games, "
+            "after {other} in {m}."
+        )
+    rival = "" if reason.rival is None else names[reason.rival]
+    return form.format(hill=reason.hill, worth=reason.worth, rival=rival, n=in_100(n), m=in_100(m), **about)
+
+
+def in_100(chance: float) -> int:
+    """Return a chance as a number of 100 games."""
+    return round(100 * chance)
