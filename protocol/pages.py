@@ -1,5 +1,6 @@
 """What a server and the pages for browsers that it shows have in common."""
 
+import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,14 @@ from msgspec import Struct
 from engine.legal import Legal
 from engine.pieces import Seat
 from protocol.messages import FieldName, OrientationNumber, PieceName, PositionNumber
+
+
+class Absence(enum.Enum):
+    """Why a page shows nothing: there is nothing, a password is needed, or the server's name is unknown."""
+
+    NOTHING = enum.auto()
+    PASSWORD = enum.auto()
+    NAME = enum.auto()
 
 
 class Choice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

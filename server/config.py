@@ -12,7 +12,7 @@ from engine.events import Command, SeenEvent
 from engine.legal import Legal
 from engine.view import View
 from protocol.messages import Refused, TableState, TableSummary
-from protocol.pages import Hand
+from protocol.pages import Absence, Hand
 
 Durable: TypeAlias = Literal["normal", "full"]
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -80,8 +80,8 @@ class Pages(Protocol):
     def refusal(self, language: str, refused: Refused) -> str:
         """Return as HTML why something that a player at a page asked for was not done."""
 
-    def absent(self, language: str, home: str, *, password: bool) -> str:
-        """Return the page where there is nothing, or a `password` needed; `home` leads to the front page."""
+    def absent(self, language: str, home: str, why: Absence) -> str:
+        """Return the page where nothing is shown; `home` leads to the front page."""
 
     def tables(self, language: str, tables: Sequence[TableSummary]) -> Mapping[str, str]:
         """Return the parts of the front page."""

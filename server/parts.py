@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from websockets.asyncio.server import Server
 
@@ -245,6 +247,7 @@ class ServerParts:
             tasks=self.tasks,
             counts=self.counts,
             levels=tuple(self.config.brains),
+            names={urlsplit(self.config.address).hostname or "", socket.gethostname().lower()},
         )
         self.connections.site = site
         self.ends.callback(site.close)

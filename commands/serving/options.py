@@ -159,7 +159,10 @@ class ServeOptions:
     )
     address: str | None = _option(
         None,
-        N_("address that the other servers give clients for this one (default: as shown at the start)"),
+        N_(
+            "address of this server: the other servers give it to clients, and pages for browsers know its "
+            "name (default: as shown at the start)"
+        ),
         "URL",
     )
     lease: int = _option(

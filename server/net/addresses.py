@@ -10,6 +10,17 @@ from typing import Final, TypeAlias
 from server.networks import Networks, networks_of
 
 IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+_SECONDS_FOR_A_NAME: Final = 2.0
+
+
+async def name_of(address: str) -> str:
+    """Return the name that the DNS of this network has for one of this machine's addresses, "" if none."""
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(_SECONDS_FOR_A_NAME):
+            loop = asyncio.get_running_loop()
+            name, _service = await loop.getnameinfo((address, 0), socket.NI_NAMEREQD)
+            return name.lower().rstrip(".")
+    return ""
 
 
 def only_here(host: str) -> bool:
@@ -63,6 +74,11 @@ class Remote:
     def at(cls, host: str, port: int | None = None) -> "Remote":
         name = host if port is None else f"{host}:{port}"
         return cls(name, networks_of(host), ip_address_of(host.partition("%")[0]))
+
+    def near(self, here: str) -> bool:
+        """Return whether this may be in the network of the address `here`, which strangers cannot reach."""
+        outside = self.address is not None and self.address.is_global
+        return not outside or self.counted_as[-1] == networks_of(here)[-1]
 
 
 UNKNOWN: Final = Remote("?", ("?",), None)

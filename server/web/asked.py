@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from websockets.datastructures import Headers
 
 from protocol.limits import CODE_LENGTH, PRIVATE_CODE_LENGTH
+from server.net.addresses import ip_address_of
 from server.net.connections.plain_http import PageRequest
 
 _CODE: Final = rf"([A-Za-z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}})"
@@ -20,6 +21,11 @@ _LANGUAGE: Final = re.compile(r"&lang=([a-z]{2})(?:&|\Z)")
 _AGAIN: Final = re.compile(r"(?:\A|&)again=1(?=&|\Z)")
 _WEIGHT: Final = re.compile(r"q=([01](?:\.\d{0,3})?)")
 _MOST_LANGUAGES: Final = 32
+# Nobody can register a name below these, so only the browser's own network says where it leads.
+_PRIVATE_NAMES: Final = (
+    *(".local", ".localhost", ".lan", ".home", ".home.arpa", ".internal"),
+    *(".localdomain", ".intranet", ".private", ".corp"),
+)
 
 FRONT: Final = "/"
 TABLES: Final = "/watch"
@@ -91,6 +97,19 @@ def address_asked(asked: PageRequest) -> str:
         host = asked.local
     folder = prefix.rstrip("/") if _PREFIX.fullmatch(prefix) else ""
     return f"{scheme}://{host.lower()}{folder}/"
+
+
+def host_asked(asked: PageRequest) -> str:
+    """Return the name or IP address under which a browser asks for this server, without the port."""
+    try:
+        return (urlsplit(f"//{_one(asked, 'Host')}").hostname or "").rstrip(".")
+    except ValueError:  # not an IPv6 address
+        return "."
+
+
+def leads_elsewhere(host: str) -> bool:
+    """Return whether a stranger may have registered a name, and may have it lead to any address."""
+    return "." in host and ip_address_of(host) is None and not host.endswith(_PRIVATE_NAMES)
 
 
 def from_own_page(asked: PageRequest) -> bool:

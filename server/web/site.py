@@ -4,23 +4,25 @@ import asyncio
 import contextlib
 import http
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import CloseCode
 
 from protocol.codes import Code
 from protocol.messages import Watch
+from protocol.pages import Absence
 from server.config import Limits, Pages
 from server.counts import Counts
 from server.errors import JournalError
 from server.failures import Tasks
 from server.logs import about
 from server.net.access import Access
-from server.net.addresses import Remote
+from server.net.addresses import Remote, name_of
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.plain_http import Page, PageRequest
 from server.net.session import Clients, Session
@@ -36,7 +38,9 @@ from server.web.asked import (
     address_asked,
     asked_again,
     from_own_page,
+    host_asked,
     languages,
+    leads_elsewhere,
     page_at,
     seat_asked,
     table_asked,
@@ -77,6 +81,7 @@ class Site:
     tasks: Tasks
     counts: Counts
     levels: Sequence[str]  # of the bots that the server seats
+    names: Collection[str]  # under which browsers may ask for it, beside those that only its network knows
 
     def __post_init__(self) -> None:
         self._thread: FairThread[Any] = FairThread("pages", self.limits.pages_cpu)
@@ -85,6 +90,7 @@ class Site:
         self._list = TableList(self.lobby.public, self.pages)
         self._listed: dict[str, Parts] = {}  # by language, of the list with that version
         self._list_version = -1
+        self._name_of: dict[str, str] = {}  # by this machine's addresses, as DNS tells it
         self._headers = {
             "Content-Security-Policy": self.pages.security_policy,
             "X-Content-Type-Options": "nosniff",
@@ -107,6 +113,10 @@ class Site:
             later = {"Retry-After": str(wait)}
             return Page(http.HTTPStatus.TOO_MANY_REQUESTS, _PLAIN, _SLOW_DOWN, later)
         language = self.pages.language(languages(asked.query, asked.headers))
+        home = way_home(asked.path)
+        if not await self._is_own_name(asked):
+            stranger = partial(self.pages.absent, language, home, Absence.NAME)
+            return await self._drawn_page(asked, stranger, http.HTTPStatus.MISDIRECTED_REQUEST)
         address, code = address_asked(asked), table_asked(asked.path)
         locked = self.access.password is not None
         if asked.path == FRONT:
@@ -123,11 +133,26 @@ class Site:
             location = {"Location": page_at(there, asked.path, asked.query)}
             return Page(http.HTTPStatus.TEMPORARY_REDIRECT, _PLAIN, "", location)
         refused = locked and code is not None
-        absent = partial(self.pages.absent, language, way_home(asked.path), password=refused)
-        status = http.HTTPStatus.FORBIDDEN if refused else http.HTTPStatus.NOT_FOUND
-        return await self._drawn_page(asked, absent, status)
+        why, status = Absence.NOTHING, http.HTTPStatus.NOT_FOUND
+        if refused:
+            why, status = Absence.PASSWORD, http.HTTPStatus.FORBIDDEN
+        return await self._drawn_page(asked, partial(self.pages.absent, language, home, why), status)
 
-    def admits(self, asked: PageRequest) -> bool:
+    async def _is_own_name(self, asked: PageRequest) -> bool:
+        """Return whether it is this server that a browser asks for, as far as that can be told.
+
+        Otherwise a page from anywhere could have its own name lead here, from inside this network, and would
+        be taken for one of this server's (DNS rebinding). TLS, or a trusted proxy, has checked the name.
+        """
+        host = host_asked(asked)
+        if asked.secure or asked.proxied or not asked.near or not leads_elsewhere(host):
+            return True
+        here = urlsplit(f"//{asked.local}").hostname or ""
+        if host not in self.names and here not in self._name_of:
+            self._name_of[here] = await name_of(here)
+        return host in self.names or host == self._name_of[here]
+
+    async def admits(self, asked: PageRequest) -> bool:
         """Return whether a browser may open a websocket here: one of our own pages asks for it."""
         watches = asked.path == TABLES or table_asked(asked.path) is not None
         plays = (
@@ -137,6 +162,7 @@ class Site:
             (plays or (watches and self.access.password is None))
             and from_own_page(asked)
             and self._count_request(asked) == 0
+            and await self._is_own_name(asked)
         )
 
     async def serve(

@@ -21,7 +21,7 @@ from engine.events import SeenEvent
 from engine.view import View
 from protocol.limits import CHAT_LENGTH, CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.messages import Refused, TableState, TableSummary
-from protocol.pages import Hand
+from protocol.pages import Absence, Hand
 from protocol.text import printable
 
 _MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a hundred phones
@@ -150,14 +150,17 @@ class WebPages:
         with speaking(language):
             return str(joined(describe_refusal(refused)))
 
-    def absent(self, language: str, home: str, *, password: bool) -> str:
+    def absent(self, language: str, home: str, why: Absence) -> str:
         """Return the page where there is nothing to be seen; `home` leads to the front page from there."""
         with speaking(language):
-            text = (
-                _("This server needs a password. Its tables can be watched with the terminal client.")
-                if password
-                else _nothing()
-            )
+            text = _nothing()
+            if why is Absence.PASSWORD:
+                text = _("This server needs a password. Its tables can be watched with the terminal client.")
+            elif why is Absence.NAME:
+                text = _(
+                    "This server does not know the name in the address. Use its IP address instead. If it is "
+                    "your server, add the option --address with this name, or behind a proxy --trust-proxy."
+                )
             return _page(language, "Palatinus", element("p", text), {}, home)
 
     def tables(self, language: str, tables: Sequence[TableSummary]) -> dict[str, str]:

@@ -242,7 +242,7 @@ class ConnectionLimits:
             return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, FULL)
         if self.site is not None and "Origin" in request.headers:
             asked = self._asked(connection, request, known)
-            connection.protocol.origins = None if self.site.admits(asked) else [None]
+            connection.protocol.origins = None if await self.site.admits(asked) else [None]
         return None
 
     def _refusal(self, known: _Open) -> RefusedFor | None:
@@ -263,6 +263,7 @@ class ConnectionLimits:
             secure=over_tls(connection.transport),
             proxied=known.forwarded or known.proxies is not None,
             local=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+            near=known.remote.near(host),
             counted_as=known.remote.counted_as,
         )
 

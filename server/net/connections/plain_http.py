@@ -32,7 +32,8 @@ class Page:
 class PageRequest:
     """A request of a browser, and how it came: over TLS, or by way of a trusted proxy.
 
-    `local` is the server's own end of the connection, `counted_as` what the browser's address counts as.
+    `local` is the server's own end of the connection, `counted_as` what the browser's address counts as. The
+    browser is `near` if it may be in the server's own network.
     """
 
     method: str
@@ -42,6 +43,7 @@ class PageRequest:
     secure: bool
     proxied: bool
     local: str
+    near: bool
     counted_as: Networks
 
 
@@ -51,7 +53,7 @@ class WatchedSite(Protocol):
     async def page(self, asked: PageRequest) -> Page:
         """Return the answer to a request for a page."""
 
-    def admits(self, asked: PageRequest) -> bool:
+    async def admits(self, asked: PageRequest) -> bool:
         """Return whether a browser may open a websocket here."""
 
 

@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import logging
 import signal
+import socket
 import ssl
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,6 +18,7 @@ from protocol.messages import ChangeSetting, OpenTable
 from protocol.settings import Spectators
 from server.app import running
 from server.config import Config
+from server.net.addresses import Remote
 from tests.server.peer import connected, full_table, http_get
 from tests.server.process import serving
 from tests.server.web.viewer import NONE, asked, web_server
@@ -184,6 +186,57 @@ async def test_only_the_servers_own_pages_open_websockets() -> None:
         assert await upgrade_status(server.port, "/watch/ABCD", None) == 101  # a game client, wherever
         for port, host in ((80, "http://here"), (443, "https://here")):
             assert await upgrade_status(server.port, "/watch", host, {"Host": f"here:{port}"}) == 101
+
+
+@pytest.mark.parametrize(
+    "name", ["evil.example", "evil_.example", "127.0.0.1.evil.example", "0x7f.1", "x.arpa."]
+)
+async def test_a_page_whose_name_was_made_to_lead_here_neither_sees_nor_plays(name: str) -> None:
+    """DNS rebinding: for the browser it is a page of this server's own, so only the name gives it away."""
+    async with web_server() as server, connected(server.port) as host:
+        code = (await host.open(2, "Anna")).table
+        there = {"Host": f"{name}:{server.port}"}
+        for path in ("/", f"/watch/{code}", f"/play/{code}"):
+            answer = await asked(server.port, path, headers=there | {"X-Forwarded-Host": "127.0.0.1"})
+            assert answer.status == 421
+            assert code not in answer.text
+        for path in ("/watch", f"/watch/{code}", f"/play/{code}"):
+            assert await upgrade_status(server.port, path, f"http://{there['Host']}", there) == 403
+
+
+@pytest.mark.parametrize(
+    "name", ["[::1]", "attic", "attic.local", "attic.home.arpa", "ATTIC.LAN.", "games.example"]
+)
+async def test_a_page_is_opened_by_every_name_that_no_stranger_can_have(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By addresses, names of the local network, the name given with --address, and the one that DNS has."""
+    monkeypatch.setattr(socket, "getnameinfo", lambda *_: ("Attic.fritz.box", "0"))
+    async with running(replace(CONFIG, address="ws://games.example:7733")) as server:
+        for each in (name, "attic.fritz.box"):
+            there = {"Host": f"{each}:{server.port}"}
+            assert (await asked(server.port, "/", headers=there)).status == 200
+            origin = f"http://{each.lower()}:{server.port}"
+            assert await upgrade_status(server.port, "/watch", origin, there) == 101
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "near"),
+    [
+        ("192.168.1.4", "192.168.1.2", True),
+        ("100.64.0.7", "100.64.0.2", True),
+        ("127.0.0.1", "127.0.0.1", True),
+        ("8.8.8.8", "192.168.1.2", False),
+        ("2a02:1:2:3::4", "2a02:1:2:7::5", True),
+        ("2a02:1:2:3::4", "2a02:1:3:3::4", False),
+        ("fe80::1%eth0", "fe80::2%eth0", True),
+    ],
+)
+def test_only_a_browser_with_a_public_address_elsewhere_is_not_near(
+    there: str, here: str, near: bool
+) -> None:
+    """A firewall may keep strangers out of the addresses that somebody's own network has (RFC 6177)."""
+    assert Remote.at(there).near(here) == near
 
 
 async def test_a_server_with_a_password_shows_no_tables() -> None:

@@ -19,7 +19,7 @@ from engine.legal import LegalPlaces
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
 from protocol.messages import SeatSummary, Stage, TableState, TableSummary
-from protocol.pages import Choice, Hand
+from protocol.pages import Absence, Choice, Hand
 from tests.examples import examples
 from tests.games import begun, games, some_command
 
@@ -81,7 +81,7 @@ def test_nothing_on_a_page_comes_from_elsewhere_or_runs_by_itself() -> None:
     for page in (
         whole,
         PAGES.watch("en", "http://attic:7733/", "KRTV"),
-        PAGES.absent("en", "../", password=True),
+        PAGES.absent("en", "../", Absence.PASSWORD),
         PAGES.play("en", "KRTV", locked=True),
     ):
         for tag, attributes in Elements(page).found:
