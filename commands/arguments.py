@@ -2,6 +2,7 @@
 
 import argparse
 import ipaddress
+import math
 from pathlib import Path
 from typing import Final
 
@@ -46,6 +47,16 @@ def port_number(text: str) -> int:
 def positive(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) > 0:
         return int(text)
+    raise argparse.ArgumentTypeError(_("{word} is not a number above zero").format(word=repr(text)))
+
+
+def seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if 0 < value < math.inf:
+        return value
     raise argparse.ArgumentTypeError(_("{word} is not a number above zero").format(word=repr(text)))
 
 

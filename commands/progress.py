@@ -9,5 +9,5 @@ from client.language import _
 
 def progress(label: str, total: int) -> "tqdm[Any]":
     """Return a bar on stderr, shown while its context lasts; call `update` after each of `total` steps."""
-    form = "{desc} {bar} {n_fmt}/{total_fmt} " + _("time left") + " {remaining}"
+    form = "{desc} {bar} {n_fmt}/{total_fmt} " + _("time left") + " {remaining}{postfix}"
     return tqdm(desc=label, total=total, bar_format=form, leave=False, disable=None)

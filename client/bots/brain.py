@@ -1,5 +1,6 @@
 """The type of a brain, and what its author is told when it fails."""
 
+import enum
 import random
 import reprlib
 import sys
@@ -22,8 +23,23 @@ class Brain(Protocol):
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command: ...
 
 
+class Forfeit(enum.StrEnum):
+    """How a game is lost before its end."""
+
+    FAILED = "failed"  # an exception, or a program that ends with an error or without a reason
+    ILLEGAL = "illegal"
+    LATE = "late"
+    ABSENT = "absent"  # a program that never takes its seat
+    SILENT = "silent"  # a program that closes its connection and does not come back
+
+
 class BrainFailed(Exception):
-    """A brain raised an exception or returned something else than a command; the text says which and what."""
+    """A brain, or another player, has forfeited its game; the text says how, `trace` where in its code."""
+
+    def __init__(self, text: str, kind: Forfeit = Forfeit.FAILED, trace: str = "") -> None:
+        super().__init__(text)
+        self.kind, self.trace = kind, trace
+        self.seat = 0  # whoever plays the game sets it
 
 
 def brain_after(name: str, choose: Brain, view: View) -> Brain:
@@ -51,13 +67,13 @@ def brain_failure(name: str, choose: Any, error: BaseException) -> BrainFailed:
     code = getattr(choose, "__code__", None)
     if code is not None and _origin(error, own)[0] != own:  # such as the wrong number of parameters
         return BrainFailed(_failed(name, (code.co_filename, code.co_firstlineno), error))
-    return BrainFailed(describe_failure(name, error, own))
+    return BrainFailed(describe_failure(name, error, own), trace=_trace(error, own))
 
 
 def forbidden_choice(name: str, command: Command, reason: str) -> BrainFailed:
     """Return what to raise because the brain `name` has chosen a command that the rules forbid."""
     text = _("The brain {name} chose {command}, which is not allowed: {reason}")
-    return BrainFailed(text.format(name=name, command=command, reason=reason))
+    return BrainFailed(text.format(name=name, command=command, reason=reason), Forfeit.ILLEGAL)
 
 
 def checked_command(name: str, returned: object) -> Command:
@@ -69,7 +85,7 @@ def checked_command(name: str, returned: object) -> Command:
             # Plain strings will do for an author; the engine has to know what they name.
             return Place(seat, Piece(piece), field) if piece in NOTATIONS else returned
     text = _("The brain {name} returned {what} instead of a command.")
-    raise BrainFailed(text.format(name=name, what=reprlib.repr(returned)))
+    raise BrainFailed(text.format(name=name, what=reprlib.repr(returned)), Forfeit.ILLEGAL)
 
 
 def describe_failure(name: str, error: BaseException, own: str | None) -> str:
@@ -89,6 +105,16 @@ def _origin(error: BaseException, own: str | None) -> tuple[str, int]:
     frames = traceback.extract_tb(error.__traceback__)
     frame = next((each for each in reversed(frames) if each.filename == own), frames[-1])
     return frame.filename, frame.lineno or 0
+
+
+def _trace(error: BaseException, own: str | None) -> str:
+    """Return the traceback as Python prints it, from the first frame in the brain's own file on."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    files = [frame.f_code.co_filename for frame, _line in frames]
+    for _frame in range(files.index(own) if own in files else 1):
+        if error.__traceback__ is not None:
+            error.__traceback__ = error.__traceback__.tb_next
+    return "".join(traceback.format_exception(error)).rstrip()
 
 
 def _error(error: BaseException) -> str:

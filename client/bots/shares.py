@@ -18,16 +18,22 @@ def wilson(share: float, games: int) -> tuple[float, float]:
 
 @dataclass(slots=True)
 class Share:
-    """How many games were won among how many; a part of a victory counts as that part."""
+    """How many games were won among how many; a part of a victory counts as that part.
+
+    Games that end before the scoring have no points: `scored` counts the others.
+    """
 
     games: int = 0
     wins: float = 0.0
     points: int = 0
+    scored: int = 0
 
-    def add(self, won: float, points: int = 0) -> None:
+    def add(self, won: float, points: int | None = None) -> None:
         self.games += 1
         self.wins += won
-        self.points += points
+        if points is not None:
+            self.points += points
+            self.scored += 1
 
     @property
     def share(self) -> float:
@@ -39,4 +45,4 @@ class Share:
 
     @property
     def mean_points(self) -> float:
-        return self.points / self.games
+        return self.points / self.scored if self.scored else 0.0

@@ -2,25 +2,42 @@
 
 import argparse
 import asyncio
+import errno
 import json
 import os
 import sys
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
-from client.bots.arena.games import LEAST_ENTRANTS, GameFailed, GameOutcome, Schedule, play_all
+import msgspec
+
+from client.bots.arena.games import (
+    LEAST_ENTRANTS,
+    Decided,
+    Failure,
+    GameOutcome,
+    InProcesses,
+    Schedule,
+    play_all,
+)
+from client.bots.arena.sequential import SequentialTest, Verdict
 from client.bots.arena.standings import as_json, standings, tables
 from client.bots.brains import NoSuchBrain, brain_named
 from client.bots.processes import ProcessesLost
+from client.bots.shares import Share
 from client.language import _, describe_reason
 from client.ui.frame import columns
-from commands.arguments import positive, whole_number
+from commands.arguments import positive, seconds, whole_number
 from commands.parsing import WrongUse
 from commands.progress import progress
 
 _INTERRUPTED: Final = 130
+_GAMES: Final = 100
+_GAMES_OF_A_TEST: Final = 10_000  # at most
+_RESULTS: Final = 1  # the version of the file
 
 
 def add_arena(arena: argparse.ArgumentParser) -> None:
@@ -37,17 +54,26 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
         "games for each combination of brains (default: 100); a few more if needed to give "
         "every brain each seat equally often"
     )
-    arena.add_argument("--games", type=positive, default=100, metavar="NUMBER", help=meaning)
+    arena.add_argument("--games", type=positive, metavar="NUMBER", help=meaning)
+    meaning = _(
+        "play until it is clear whether the first of two brains is better than the second by this many Elo "
+        "(for example 35), with an error of 5 per cent"
+    )
+    arena.add_argument("--better-by", type=positive, metavar="ELO", help=meaning)
     meaning = _("the first brain has one seat in every game, and another brain has all the others")
     arena.add_argument("--alone", action="store_true", help=meaning)
     meaning = _("games that the same brains play in a row, so that they can learn (default: 1)")
     arena.add_argument("--series", type=positive, default=1, metavar="NUMBER", help=meaning)
+    meaning = _("a move that takes longer loses the game (default: no limit)")
+    arena.add_argument("--move-time", type=seconds, metavar="SECONDS", help=meaning)
     meaning = _("games to play at the same time, each on a core of its own (default: all cores)")
     arena.add_argument("-j", "--cores", type=positive, metavar="NUMBER", help=meaning)
     meaning = _("seed of the draws and the brains, to repeat the games (default: 1)")
     arena.add_argument("--seed", type=whole_number, default=1, help=meaning)
     meaning = _("lay the tiles at random instead of letting the players lay them")
     arena.add_argument("--random-layout", action="store_true", help=meaning)
+    meaning = _("write each result to this file, and go on with the games that are missing there")
+    arena.add_argument("--results", type=Path, metavar="FILE", help=meaning)
     meaning = _("write the record of every game to this folder")
     arena.add_argument("--records", type=Path, metavar="FOLDER", help=meaning)
     arena.add_argument("--json", action="store_true", help=_("print JSON"))
@@ -58,7 +84,7 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
 
 def _arena(arguments: argparse.Namespace) -> int:
     schedule = _schedule(arguments)
-    games = _Games(schedule, arguments.records)
+    games = _Games(schedule, arguments.records, arguments.results, arguments.better_by)
     code = games.play(min(arguments.cores or os.cpu_count() or 1, schedule.games))
     if code == _INTERRUPTED:
         print(_("Interrupted."), file=sys.stderr)
@@ -73,6 +99,8 @@ def _schedule(arguments: argparse.Namespace) -> Schedule:
     names = tuple(arguments.brains)
     if len(names) < LEAST_ENTRANTS:
         raise WrongUse(_("an arena needs two brains or more"))
+    if arguments.better_by is not None and len(names) > LEAST_ENTRANTS:
+        raise WrongUse(_("--better-by compares two brains"))
     for name in names:
         if names.count(name) > 1:
             raise WrongUse(_("the brain {name} is named twice").format(name=name))
@@ -80,15 +108,16 @@ def _schedule(arguments: argparse.Namespace) -> Schedule:
             brain_named(name)
         except NoSuchBrain as error:
             raise WrongUse(str(error)) from error
-    rounds = -(-arguments.games // (arguments.players * arguments.series))
+    games = arguments.games or (_GAMES if arguments.better_by is None else _GAMES_OF_A_TEST)
     return Schedule(
         names,
         arguments.players,
-        rounds,
+        -(-games // (arguments.players * arguments.series)),
         arguments.seed,
         alone=arguments.alone,
         random_layout=arguments.random_layout,
         series=arguments.series,
+        move_seconds=arguments.move_time,
     )
 
 
@@ -98,53 +127,156 @@ class _Games:
 
     schedule: Schedule
     folder: Path | None
+    results: Path | None
+    better_by: float | None
     outcomes: list[GameOutcome] = field(default_factory=list)
     failure: str = ""
+    _test: SequentialTest | None = None
+    _file: BinaryIO | None = None
+    _first: Share = field(default_factory=Share)  # of the first player
+    _shown: set[object] = field(default_factory=set)  # failures that have been printed
+
+    @property
+    def verdict(self) -> Verdict | None:
+        return None if self._test is None else self._test.verdict
 
     def play(self, processes: int) -> int:
-        """Play the games until the last, a failure or Ctrl-C; return the exit code."""
-        self._make_folder()
-        with progress(_("Games"), self.schedule.games) as bar:
+        """Play the games until the last, an error or Ctrl-C; return the exit code."""
+        if self.better_by is not None:
+            self._test = SequentialTest(self.schedule, self.better_by)
+        with ExitStack() as stack:
+            try:
+                self._make_folder()
+                earlier = self._open_results(stack)
+            except OSError as error:
+                raise WrongUse(_cannot_write(error)) from error
+            bar = stack.enter_context(progress(_("Games"), self.schedule.games))
 
             def finished(outcome: GameOutcome) -> None:
-                self._keep(outcome.number, outcome.record)
+                self._keep(outcome)
+                count(outcome)
+
+            def count(outcome: GameOutcome) -> None:
                 self.outcomes.append(outcome)
+                for seat in outcome.seats:
+                    if seat.entrant == 0:
+                        self._first.add(seat.share)
+                if outcome.failure is not None and (
+                    shown := self._shown_once(outcome.number, outcome.failure)
+                ):
+                    bar.write(shown, file=sys.stderr)
+                ended = self._test is not None and self._test.add(outcome)
+                bar.set_postfix_str(self._so_far(), refresh=False)
                 bar.update()
+                if ended:
+                    raise Decided
 
             try:
-                asyncio.run(
-                    play_all(self.schedule, processes, finished, _say_lost, records=self.folder is not None)
-                )
+                for outcome in earlier:
+                    count(outcome)
+                play = InProcesses(self.schedule, processes, _say_lost, records=self.folder is not None)
+                already = {outcome.number for outcome in earlier}
+                asyncio.run(play_all(self.schedule, processes, finished, play, already))
+            except Decided:
+                pass
             except KeyboardInterrupt:
                 return _INTERRUPTED
-            except GameFailed as error:
-                self.failure = _("game {number}: {reason}").format(number=error.number, reason=error.text)
-                with suppress(OSError):  # what the brain's author has to know is the failure
-                    self._keep(error.number, error.record)
-                return 1
             except ProcessesLost as error:
                 self.failure = str(error)
-                return 1
             except OSError as error:
                 self.failure = _cannot_write(error)
-                return 1
-        return 0
+        if self._test is not None and self._test.decided:
+            # Games that ended after the ones that decide: which ones depends on the cores.
+            last = self._test.last_game
+            self.outcomes = [outcome for outcome in self.outcomes if outcome.number <= last]
+        return int(bool(self.failure) or any(outcome.failure for outcome in self.outcomes))
 
     def _make_folder(self) -> None:
+        """Make the folder for the records; raises OSError or WrongUse."""
         if self.folder is None:
             return
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if any(self.folder.iterdir()):
-                raise WrongUse(_("{folder} is not empty: name a new folder").format(folder=self.folder))
-        except OSError as error:
-            raise WrongUse(_cannot_write(error)) from error
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if any(self.folder.iterdir()) and self.results is None:
+            raise WrongUse(_("{folder} is not empty: name a new folder").format(folder=self.folder))
 
-    def _keep(self, number: int, record: str | None) -> None:
-        if self.folder is not None and record is not None:
+    def _open_results(self, stack: ExitStack) -> list[GameOutcome]:
+        """Open the file for results, and return those that it has; raises OSError or WrongUse.
+
+        A line without an end, which was being written when the arena was stopped, does not count.
+        """
+        if self.results is None:
+            return []
+        no_results = WrongUse(_("{file} has no results of games: name a new file").format(file=self.results))
+        if self.results.exists() and not self.results.is_file():
+            raise no_results
+        self._file = stack.enter_context(self.results.open("a+b", buffering=0))
+        self._file.seek(0)
+        content = self._file.read()
+        self._file.truncate(content.rfind(b"\n") + 1)
+        head, *lines = content.splitlines(keepends=True) or [b""]
+        wanted = self._head()
+        if not head.endswith(b"\n"):
+            self._file.write(wanted)
+            return []
+        if head != wanted:
+            text = _("{file} has the results of other games: name a new file, or repeat its options")
+            raise WrongUse(text.format(file=self.results))
+        try:
+            found = [msgspec.json.decode(line, type=GameOutcome) for line in lines if line.endswith(b"\n")]
+        except msgspec.DecodeError as error:
+            raise no_results from error
+        return self._whole_series({outcome.number: outcome for outcome in found})
+
+    def _whole_series(self, found: dict[int, GameOutcome]) -> list[GameOutcome]:
+        """Return the games of complete series: the others are played again."""
+        series = self.schedule.series
+        return [
+            outcome
+            for number, outcome in sorted(found.items())
+            if (number - 1) // series * series + series in found
+        ]
+
+    def _head(self) -> bytes:
+        """Return the first line of the results: what the games are; more rounds of them may be played."""
+        told = {"version": _RESULTS, "schedule": replace(self.schedule, rounds=0)}
+        return msgspec.json.encode(told) + b"\n"
+
+    def _keep(self, outcome: GameOutcome) -> None:
+        """Write the game's record and result; raises OSError."""
+        if self.folder is not None and outcome.record is not None:
             digits = len(str(self.schedule.games))
-            file = self.folder / f"game-{number:0{digits}}.txt"
-            file.write_text(record, encoding="utf-8", newline="\n")
+            file = self.folder / f"game-{outcome.number:0{digits}}.txt"
+            with _naming(file):
+                file.write_text(outcome.record, encoding="utf-8", newline="\n")
+        if self._file is not None:
+            line = msgspec.json.encode(replace(outcome, record=None)) + b"\n"
+            with _naming(self.results):
+                if self._file.write(line) < len(line):  # the part of the line does not count
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _shown_once(self, number: int, failure: Failure) -> str:
+        """Return why a game was forfeited, the first time that it happens in this way; then nothing."""
+        way = failure.entrant, failure.kind, failure.trace.rpartition("\n")[0]
+        if way in self._shown:
+            return ""
+        self._shown.add(way)
+        text = _("game {number}: {reason}").format(number=number, reason=failure.text)
+        return "\n".join(filter(None, (text, failure.trace)))
+
+    def _so_far(self) -> str:
+        """Return how the first player is doing."""
+        if self.verdict is not None:
+            return f"{self.verdict.difference:+.0f} Elo ({self.verdict.ratio:+.2f}/{self.verdict.bound:.2f})"
+        return f"{self.schedule.names[0]} {self._first.share:.0%}" if self._first.games else ""
+
+
+@contextmanager
+def _naming(file: Path | None) -> Iterator[None]:
+    """Name the file in errors of writing, as only those of opening do."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from error
 
 
 def _cannot_write(error: OSError) -> str:
@@ -161,9 +293,38 @@ def _print_table(arguments: argparse.Namespace, games: _Games) -> None:
     found = standings(schedule.names, schedule.players, games.outcomes)
     if arguments.json:
         told = as_json(schedule, played, found, times=arguments.times)
+        told["test"] = None if games.verdict is None else _verdict_json(games.verdict)
         print(json.dumps(told, ensure_ascii=False, indent=2))
-    else:
-        for number, (above, rows) in enumerate(tables(schedule, played, found, times=arguments.times)):
-            print(
-                *([""] if number else []), *([above] if above else []), *columns(rows, numbers=True), sep="\n"
-            )
+        return
+    for number, (above, rows) in enumerate(tables(schedule, played, found, times=arguments.times)):
+        print(*([""] if number else []), *([above] if above else []), *columns(rows, numbers=True), sep="\n")
+    if games.verdict is not None:
+        print("", *_verdict_lines(schedule, games.verdict), sep="\n")
+
+
+def _verdict_lines(schedule: Schedule, found: Verdict) -> list[str]:
+    match found.better:
+        case True:
+            text = _("Yes: {first} is better than {second}.")
+        case False:
+            text = _("No: {first} is not better than {second} by {elo} Elo.")
+        case _:
+            text = _("Undecided: more games would show whether {first} is better than {second} by {elo} Elo.")
+    first, second = schedule.names
+    low, high = found.interval
+    numbers = _("{difference} Elo [{low}, {high}] in {deals} deals; log-likelihood ratio {ratio} of {bound}.")
+    return [
+        text.format(first=first, second=second, elo=f"{found.elo:g}"),
+        numbers.format(
+            difference=f"{found.difference:+.0f}",
+            low=f"{low:+.0f}",
+            high=f"{high:+.0f}",
+            deals=found.deals,
+            ratio=f"{found.ratio:+.2f}",
+            bound=f"±{found.bound:.2f}",
+        ),
+    ]
+
+
+def _verdict_json(found: Verdict) -> dict[str, object]:
+    return {**msgspec.to_builtins(found), "better": found.better}

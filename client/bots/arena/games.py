@@ -7,12 +7,15 @@ after which differs from round to round.
 """
 
 import asyncio
+import contextlib
 import functools
 import itertools
 import random
+import signal
+import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, TypeAlias
@@ -22,6 +25,7 @@ from anyio import CapacityLimiter
 from client.bots.brain import (
     Brain,
     BrainFailed,
+    Forfeit,
     brain_after,
     brain_failure,
     checked_command,
@@ -63,7 +67,7 @@ class Schedule:
     If the first brain is `alone`, it has one seat in every game, and another brain has all the others;
     otherwise every combination plays in which the seats are shared as evenly as possible. With a
     `random_layout` the tiles are laid by chance, too. The same brains play a `series` of so many
-    games in a row, and can learn from each for the next.
+    games in a row, and can learn from each for the next. A move that takes longer than `move_seconds` loses.
     """
 
     names: tuple[str, ...]
@@ -73,6 +77,7 @@ class Schedule:
     alone: bool = False
     random_layout: bool = False
     series: int = 1
+    move_seconds: float | None = None
 
     @property
     def combinations(self) -> list[Seating]:
@@ -86,7 +91,11 @@ class Schedule:
 
     @property
     def games(self) -> int:
-        return self.rounds * len(self.combinations) * self.players * self.series
+        return self.rounds * self.games_per_deal
+
+    @property
+    def games_per_deal(self) -> int:
+        return len(self.combinations) * self.players * self.series
 
     def pairings(self) -> Iterator[Pairing]:
         numbers = itertools.count(1, self.series)
@@ -129,41 +138,46 @@ def _rotations(order: Sequence[Entrant]) -> frozenset[Seating]:
 
 @dataclass(frozen=True, slots=True)
 class SeatOutcome:
-    """What the brain in a seat reached, its part of the victory, and how long its moves took in seconds."""
+    """What the player in a seat reached, its part of the victory, and how long its moves took in seconds.
+
+    Nobody has points in a game that was forfeited; the one who did so says how.
+    """
 
     entrant: Entrant
     share: float
-    points: int
+    points: int | None
     items: int
     moves: int
     seconds: float
     longest: float
+    forfeit: Forfeit | None = None
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Return what decides who is ahead of whom (R7)."""
+        """Return what decides who is ahead of whom (R7); whoever forfeits is behind all others."""
+        if self.points is None:
+            return (0, 0) if self.forfeit is None else (-1, 0)
         return self.points, self.items
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """What a player did to forfeit a game, for people, and where in its code."""
+
+    entrant: Entrant
+    kind: Forfeit
+    text: str
+    trace: str
+
+
+@dataclass(frozen=True, slots=True)
 class GameOutcome:
-    """A game by its number, seat by seat, with its record if that is wanted."""
+    """A game by its number, seat by seat; with its record if that is wanted, and what made it end early."""
 
     number: int
     seats: tuple[SeatOutcome, ...]
     record: str | None = None
-
-
-class GameFailed(Exception):
-    """A brain failed in game `number`; the text says which and where, and `record` is the game so far.
-
-    The games of its series before it have these outcomes.
-    """
-
-    def __init__(self, number: int, text: str, record: str) -> None:
-        super().__init__(number, text, record)
-        self.number, self.text, self.record = number, text, record
-        self.outcomes: list[GameOutcome] = []
+    failure: Failure | None = None
 
 
 @dataclass(slots=True)
@@ -173,17 +187,52 @@ class Player:
     name: str
     choose: Brain
     rng: random.Random
+    limit: float | None = None  # the longest that a move may take, in seconds
     times: list[float] = field(default_factory=list)
 
     def command(self, view: View, legal: Legal) -> Command:
         """Return what the brain chooses; raises BrainFailed."""
-        began = time.process_time()
+        began, processor = time.perf_counter(), time.process_time()
         try:
-            returned = self.choose(view, legal, self.rng)
+            with _interrupted_after(self.limit):
+                returned = self.choose(view, legal, self.rng)
+        except _TimeUp:
+            returned = None
         except (Exception, SystemExit) as error:  # whatever the brain's own code raises
             raise brain_failure(self.name, self.choose, error) from error
-        self.times.append(time.process_time() - began)
+        if self.limit is not None and time.perf_counter() - began > self.limit:
+            raise too_slow(self.name, self.limit)
+        self.times.append(time.process_time() - processor)
         return checked_command(self.name, returned)
+
+
+class _TimeUp(BaseException):
+    """A move takes too long; no Exception, so that no brain takes it for its own."""
+
+
+@contextlib.contextmanager
+def _interrupted_after(seconds: float | None) -> Iterator[None]:
+    """Raise _TimeUp in the context after so many seconds; on Windows, the context is waited for."""
+    if seconds is None or sys.platform == "win32":
+        yield
+        return
+
+    def interrupt(_signal: int, _frame: object) -> None:
+        raise _TimeUp
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def too_slow(name: str, seconds: float) -> BrainFailed:
+    """Return what ends the game of a player that took longer than so many seconds for a move."""
+    text = _("{name} took longer than {seconds} s for a move.")
+    return BrainFailed(text.format(name=name, seconds=f"{seconds:g}"), Forfeit.LATE)
 
 
 def begun(players: int, rng: random.Random, *, random_layout: bool = False, starting: int = 0) -> Game:
@@ -192,80 +241,96 @@ def begun(players: int, rng: random.Random, *, random_layout: bool = False, star
 
 
 def played(game: Game, players: Sequence[Player]) -> GameEnded:
-    """Play the game to its end, with a player for each seat, and return the result; raises BrainFailed.
+    """Play the game to its end, with a player for each seat, and return the result.
 
-    The players learn from it for their next game.
+    The players learn from it for their next game. Raises BrainFailed, with the seat of the one that failed.
     """
     while (legal := game.legal()) is not None:
         player = players[legal.seat]
-        command = player.command(snapshot(game.view, eyes_of(legal.seat)), legal)
-        try:
-            game.apply(command)
-        except IllegalCommand as error:
-            reason = _(error.text).format(**error.about)
-            raise forbidden_choice(player.name, command, reason) from error
+        with _failing(legal.seat):
+            command = player.command(snapshot(game.view, eyes_of(legal.seat)), legal)
+            try:
+                game.apply(command)
+            except IllegalCommand as error:
+                reason = _(error.text).format(**error.about)
+                raise forbidden_choice(player.name, command, reason) from error
     result = game.view.result
     assert result is not None  # noqa: S101 - without legal moves it is over
     for seat, player in enumerate(players):
         view = snapshot(game.view, eyes_of(Seat(seat)))
-        player.choose = brain_after(player.name, player.choose, view)
+        with _failing(seat):
+            player.choose = brain_after(player.name, player.choose, view)
     return result
 
 
+@contextlib.contextmanager
+def _failing(seat: int) -> Iterator[None]:
+    try:
+        yield
+    except BrainFailed as error:
+        error.seat = seat
+        raise
+
+
 def play(schedule: Schedule, pairing: Pairing, language: str, records: bool) -> list[GameOutcome]:
-    """Play a series of the schedule; raises GameFailed, in this language."""
+    """Play a series of the schedule, with what brains have to be told in this language."""
     names = [schedule.names[entrant] for entrant in pairing.seating]
     players = [
-        Player(name, _choice(name), schedule.chance_of(pairing, seat)) for seat, name in enumerate(names)
+        Player(name, _choice(name), schedule.chance_of(pairing, seat), schedule.move_seconds)
+        for seat, name in enumerate(names)
     ]
-    outcomes: list[GameOutcome] = []
-    try:
-        for rematch in range(schedule.series):
-            outcome = _play(schedule, pairing, players, rematch, language=language, records=records)
-            outcomes.append(outcome)
-    except GameFailed as failed:
-        failed.outcomes = outcomes
-        raise
-    return outcomes
+    with speaking(language):
+        return [
+            _play(schedule, pairing, players, rematch, records=records) for rematch in range(schedule.series)
+        ]
 
 
 def _play(
-    schedule: Schedule,
-    pairing: Pairing,
-    players: Sequence[Player],
-    rematch: int,
-    *,
-    language: str,
-    records: bool,
+    schedule: Schedule, pairing: Pairing, players: Sequence[Player], rematch: int, *, records: bool
 ) -> GameOutcome:
     """Play one game of a series, in which the next seat starts; the outcome begins with that seat."""
-    number, names = pairing.number + rematch, seat_names([player.name for player in players])
     starting = rematch % len(players)
     chance = schedule.chance(pairing, rematch)
     game = begun(len(players), chance, random_layout=schedule.random_layout, starting=starting)
     for player in players:
         player.times = []
-    with speaking(language):
-        try:
-            result = played(game, players)
-        except BrainFailed as error:
-            raise GameFailed(number, str(error), recorded(game.events, names)) from error
-    seats = [
-        SeatOutcome(
-            entrant,
-            1 / len(result.winners) if seat in result.winners else 0.0,
-            tally.points,
-            tally.items,
-            len(player.times),
-            sum(player.times),
-            max(player.times),
-        )
-        for seat, (entrant, tally, player) in enumerate(
-            zip(pairing.seating, result.tallies, players, strict=True)
-        )
-    ]
-    record = recorded(game.events, names) if records else None
-    return GameOutcome(number, (*seats[starting:], *seats[:starting]), record)
+    result, failed = None, None
+    try:
+        result = played(game, players)
+    except BrainFailed as error:
+        failed = error
+    record = recorded(game.events, seat_names([player.name for player in players])) if records else None
+    times = [player.times for player in players]
+    return outcome_of(pairing.number + rematch, pairing.seating, times, result, failed, starting, record)
+
+
+def outcome_of(  # noqa: PLR0917 - a game has these
+    number: int,
+    seating: Seating,
+    times: Sequence[Sequence[float]],
+    result: GameEnded | None,
+    failed: BrainFailed | None,
+    starting: int = 0,
+    record: str | None = None,
+) -> GameOutcome:
+    """Return the outcome of a game from its result, or from who has forfeited it; all by seat."""
+    seats = []
+    for seat, entrant in enumerate(seating):
+        forfeit, points, items = None, None, 0
+        if failed is not None:
+            forfeit = failed.kind if seat == failed.seat else None
+            share = 0.0 if seat == failed.seat else 1 / (len(seating) - 1)
+        else:
+            assert result is not None  # noqa: S101 - otherwise somebody failed
+            share = 1 / len(result.winners) if seat in result.winners else 0.0
+            points, items = result.tallies[seat].points, result.tallies[seat].items
+        own = times[seat]
+        longest = max(own, default=0.0)
+        seats.append(SeatOutcome(entrant, share, points, items, len(own), sum(own), longest, forfeit))
+    failure = None
+    if failed is not None:
+        failure = Failure(seating[failed.seat], failed.kind, str(failed), failed.trace)
+    return GameOutcome(number, (*seats[starting:], *seats[:starting]), record, failure)
 
 
 def seat_names(names: Sequence[str]) -> list[str]:
@@ -284,47 +349,63 @@ def _choice(name: str) -> Brain:
     return brain_named(name).choose
 
 
+class Decided(Exception):
+    """No more games are needed."""
+
+
 async def play_all(
     schedule: Schedule,
-    processes: int,
+    at_once: int,
     finished: Callable[[GameOutcome], None],
-    lost: Callable[[int], None],
-    *,
-    records: bool = False,
+    play_series: Callable[[Pairing], Awaitable[list[GameOutcome]]],
+    already: Container[int] = (),
 ) -> None:
-    """Play all games, so many at a time; `finished` is told of each, in the order in which they end.
+    """Play all games but those `already` played, so many `at_once`.
 
-    A game whose process ends is played again in another, and `lost` is told its number. Raises GameFailed of
-    the first brain that fails, or ProcessesLost; then all games under way end, and so they do when this is
-    cancelled.
+    `finished` is told of each, in the order in which they end, and raises Decided if that is enough. An error
+    or a cancellation ends all games under way.
     """
-    pairings, limiter = schedule.pairings(), CapacityLimiter(processes)
+    pairings = (each for each in schedule.pairings() if each.number + schedule.series - 1 not in already)
 
-    async def play_in_turn(pairings: Iterator[Pairing]) -> None:
+    async def play_in_turn() -> None:
         for pairing in pairings:
-            try:
-                outcomes = await in_process(
-                    play,
-                    schedule,
-                    pairing,
-                    spoken(),
-                    records,
-                    limiter=limiter,
-                    lost=functools.partial(lost, pairing.number),
-                )
-            except GameFailed as failed:
-                for outcome in failed.outcomes:
-                    finished(outcome)
-                raise
-            except ProcessesLost as error:
-                text = _("The process that played game {number} ended, {n} times in a row.")
-                raise ProcessesLost(text.format(number=pairing.number, n=ATTEMPTS)) from error
-            for outcome in outcomes:
+            for outcome in await play_series(pairing):
                 finished(outcome)
 
     try:
         async with asyncio.TaskGroup() as tasks:
-            for _process in range(processes):
-                tasks.create_task(play_in_turn(pairings))
+            for _one in range(at_once):
+                tasks.create_task(play_in_turn())
     except ExceptionGroup as group:
-        raise group.exceptions[0] from None  # one is enough to report
+        if not isinstance(group.exceptions[0], Decided):
+            raise group.exceptions[0] from None  # one is enough to report
+
+
+class InProcesses:
+    """Plays series of brains in processes of their own.
+
+    One whose process ends is played again in another, and `lost` is told the number of its first game; after
+    some attempts, ProcessesLost is raised.
+    """
+
+    def __init__(
+        self, schedule: Schedule, processes: int, lost: Callable[[int], None], *, records: bool = False
+    ) -> None:
+        self._schedule, self._lost, self._records = schedule, lost, records
+        self._limiter = CapacityLimiter(processes)
+
+    async def __call__(self, pairing: Pairing) -> list[GameOutcome]:
+        """Return the outcomes of the series; raises ProcessesLost."""
+        try:
+            return await in_process(
+                play,
+                self._schedule,
+                pairing,
+                spoken(),
+                self._records,
+                limiter=self._limiter,
+                lost=functools.partial(self._lost, pairing.number),
+            )
+        except ProcessesLost as error:
+            text = _("The process that played game {number} ended, {n} times in a row.")
+            raise ProcessesLost(text.format(number=pairing.number, n=ATTEMPTS)) from error

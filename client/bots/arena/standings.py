@@ -7,6 +7,7 @@ a series, so unlike a person's its rating only gets surer.
 
 import itertools
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -14,6 +15,7 @@ from typing import Any, TypeAlias
 from openskill.models import PlackettLuce
 
 from client.bots.arena.games import Entrant, GameOutcome, Schedule
+from client.bots.brain import Forfeit
 from client.bots.shares import Share, Z
 from client.language import _, counted
 
@@ -37,7 +39,7 @@ def rated(entrants: int, outcomes: Iterable[GameOutcome]) -> list[Rating]:
     for outcome in outcomes:
         before = [ratings[seat.entrant] for seat in outcome.seats]
         # Points decide, then items: one number, because there are never a hundred items.
-        scores = [100.0 * seat.points + seat.items for seat in outcome.seats]
+        scores = [100.0 * points + items for points, items in (seat.rank for seat in outcome.seats)]
         after = model.rate([[rating] for rating in before], scores=scores)
         changes: dict[int, tuple[float, float]] = {}
         for seat, (own,), old in zip(outcome.seats, after, before, strict=True):
@@ -62,10 +64,11 @@ class Standing:
     moves: int = 0
     seconds: float = 0.0
     longest: float = 0.0
+    forfeits: Counter[Forfeit] = field(default_factory=Counter)
 
     @property
     def mean_seconds(self) -> float:
-        return self.seconds / self.moves
+        return self.seconds / self.moves if self.moves else 0.0
 
 
 def standings(names: Sequence[str], players: int, outcomes: Iterable[GameOutcome]) -> list[Standing]:
@@ -94,13 +97,15 @@ def _add(found: Sequence[Standing], outcome: GameOutcome) -> None:
         standing.moves += own.moves
         standing.seconds += own.seconds
         standing.longest = max(standing.longest, own.longest)
+        if own.forfeit is not None:
+            standing.forfeits[own.forfeit] += 1
     for one, other in itertools.permutations({seat.entrant for seat in outcome.seats}, 2):
         # A game counts once, however many seats they have in it.
-        ahead = statistics.fmean(_ahead(outcome, one, other))
-        found[one].against.setdefault(found[other].name, Share()).add(ahead)
+        share = statistics.fmean(ahead(outcome, one, other))
+        found[one].against.setdefault(found[other].name, Share()).add(share)
 
 
-def _ahead(outcome: GameOutcome, own: Entrant, other: Entrant) -> Iterator[float]:
+def ahead(outcome: GameOutcome, own: Entrant, other: Entrant) -> Iterator[float]:
     """Yield for each seat of `own` and each of `other` whether the first is ahead: a half if neither is."""
     for mine, theirs in itertools.product(outcome.seats, repeat=2):
         if (mine.entrant, theirs.entrant) == (own, other):
@@ -117,9 +122,11 @@ def tables(
     above = _heading(schedule, played)
     if not found:
         return [(above, [])]
+    forfeits = (_("Games lost before their end:"), _forfeits(found))
     return [
         (above, []),
         ("", _overall(found, times=times)),
+        *([forfeits] if any(each.forfeits for each in found) else []),
         (_("Wins by seat, seat 1 starting:"), _by_seat(schedule, found)),
         (_("How often the row's brain finishes ahead of the column's:"), _pairs(found)),
     ]
@@ -172,6 +179,19 @@ def _overall(found: Sequence[Standing], *, times: bool) -> Rows:
     return [heads, *rows]
 
 
+def _forfeits(found: Sequence[Standing]) -> Rows:
+    words = {
+        Forfeit.FAILED: _("error"),
+        Forfeit.ILLEGAL: _("illegal move"),
+        Forfeit.LATE: _("too late"),
+        Forfeit.ABSENT: _("not connected"),
+        Forfeit.SILENT: _("connection closed"),
+    }
+    kinds = [kind for kind in Forfeit if any(each.forfeits[kind] for each in found)]
+    rows = [[each.name, *(str(each.forfeits[kind]) for kind in kinds)] for each in found]
+    return [[_("brain"), *(words[kind] for kind in kinds)], *rows]
+
+
 def _by_seat(schedule: Schedule, found: Sequence[Standing]) -> Rows:
     heads = [_("brain"), *(str(seat) for seat in range(1, schedule.players + 1))]
     return [heads, *([each.name, *map(_short, each.seats)] for each in found)]
@@ -199,6 +219,7 @@ def _brain_json(standing: Standing, *, times: bool) -> dict[str, Any]:
         "name": standing.name,
         **_share_json(standing.total),
         "rating": {"mean": standing.rating.mean, "deviation": standing.rating.deviation},
+        "forfeits": {kind.value: count for kind, count in standing.forfeits.items()},
         "seats": [_share_json(share) for share in standing.seats],
         "ahead_of": {
             name: {"games": share.games, "share": share.share, "interval": share.interval}

@@ -60,19 +60,71 @@ def test_json_has_everything(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_brain_that_fails_is_told_with_file_and_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one line, with the table of the games before; the record shows the game so far."""
+    """Once, with its traceback, however often it fails; the record shows the game so far."""
     module = tmp_path / "hasty.py"
     module.write_text("def choose(view, legal, rng):\n    return view.hands['H']\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "hasty", raising=False)
     folder = tmp_path / "records"
-    assert main(["arena", "hasty:choose", "random", "-j", "1", "--records", str(folder)]) == 1
+    words = ["arena", "hasty:choose", "random", "--games", "4", "-j", "1", "--records", str(folder)]
+    assert main(words) == 1
     out, errors = capsys.readouterr()
-    assert out.startswith("0 of 100 games, seed 1.")
-    told = f"palatinus: game 1: The brain hasty:choose failed in {module}, line 2: KeyError: 'H'.\n"
-    assert errors.endswith(told)
-    assert main(["check", str(folder / "game-001.txt")]) == 0
+    assert out.startswith("4 of 4 games, seed 1.")
+    assert re.search(r"^Games lost .*\n.*error\n.*\nhasty:choose +4$", out, re.MULTILINE)
+    told = f"game 1: The brain hasty:choose failed in {module}, line 2: KeyError: 'H'.\nTraceback "
+    assert errors.startswith(told)
+    assert errors.count("KeyError") == 2
+    assert main(["check", str(folder / "game-1.txt")]) == 0
     assert "a running game of 2 players" in capsys.readouterr().out
+
+
+def test_what_was_played_is_not_played_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Not even after it was stopped while it wrote a result; other games do not go into the same file."""
+    file = tmp_path / "results.jsonl"
+    words = ["arena", "random", "greedy", "--no-times", "-j", "1", "--results", str(file), "--games"]
+    assert main([*words, "2"]) == 0
+    with file.open("ab") as results:
+        results.write(b'{"number":3,"se')
+    before = file.read_bytes()
+    capsys.readouterr()
+    assert main([*words, "4"]) == 0
+    resumed = capsys.readouterr().out
+    assert file.read_bytes().startswith(before.rpartition(b"\n")[0] + b"\n")
+    assert [json.loads(line)["number"] for line in file.read_text().splitlines()[1:]] == [1, 2, 3, 4]
+    assert main(["arena", "random", "greedy", "--no-times", "--games", "4"]) == 0
+    assert capsys.readouterr().out == resumed
+    assert main([*words, "4", "--seed", "2"]) == 2
+    assert "has the results of other games" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no file can be limited there")
+def test_a_full_disk_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """With the table of the games before; what was written is still of use."""
+    import resource
+
+    file = tmp_path / "results.jsonl"
+    words = ["arena", "random", "greedy", "--games", "4", "-j", "1", "--results", str(file)]
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        assert main(words) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    out, errors = capsys.readouterr()
+    assert re.match(r"[12] of 4 games", out)
+    assert re.search(rf"^palatinus: cannot write {file}: \w.+$", errors, re.MULTILINE)
+    assert main(words) == 0
+
+
+def test_a_test_says_which_brain_is_better(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["arena", "greedy", "random", "--better-by", "35", "--no-times"]
+    assert main([*words, "-j", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "\nYes: greedy is better than random.\n" in out
+    assert main([*words, "-j", "1", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["test"]
+    assert told["better"] is True
+    assert f" in {told['deals']} deals; log-likelihood ratio {told['ratio']:+.2f} of " in out
 
 
 @pytest.mark.parametrize(
@@ -80,6 +132,7 @@ def test_a_brain_that_fails_is_told_with_file_and_line(
     [
         (["greedy"], "needs two brains or more"),
         (["greedy", "random", "greedy"], "the brain greedy is named twice"),
+        (["greedy", "random", "slave", "--better-by", "35"], "--better-by compares two brains"),
         (["greedy", "greedier"], "There is no brain called 'greedier'"),
         (["greedy", "random", "--records", "/dev/null/records"], "cannot write /dev/null/records"),
     ],

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from client.bots.arena.games import (
-    GameFailed,
     GameOutcome,
+    InProcesses,
     Player,
     Schedule,
     begun,
@@ -21,7 +21,7 @@ from client.bots.arena.games import (
     play_all,
     played,
 )
-from client.bots.brain import Brain, BrainFailed
+from client.bots.brain import Brain, BrainFailed, Forfeit
 from client.bots.brains import at_random
 from client.bots.processes import ProcessesLost
 from engine.events import Command, LayTile, Place
@@ -41,14 +41,22 @@ def again(_number: int) -> None:
     """A process may be too late on a busy machine; then the game is played again."""
 
 
+async def all_played(
+    schedule: Schedule, processes: int = 1, lost: Callable[[int], None] = again, *, records: bool = False
+) -> list[GameOutcome]:
+    outcomes: list[GameOutcome] = []
+    play = InProcesses(schedule, processes, lost, records=records)
+    await play_all(schedule, processes, outcomes.append, play)
+    return outcomes
+
+
 @pytest.mark.slow
 async def test_a_game_is_the_same_wherever_it_is_played() -> None:
     """In this process or in others, in any order; a search decides by its chance too."""
     schedule = Schedule(("greedy", "search:100"), 2, 1, seed=5, random_layout=True)
     pairings = schedule.pairings()
     here = [outcome for pairing in pairings for outcome in play(schedule, pairing, "en", records=True)]
-    there: list[GameOutcome] = []
-    await play_all(schedule, 2, there.append, again, records=True)
+    there = await all_played(schedule, 2, records=True)
     there.sort(key=lambda outcome: outcome.number)
     assert [without_times(outcome) for outcome in there] == [without_times(outcome) for outcome in here]
     layouts = set()
@@ -83,9 +91,8 @@ BRAINY = Schedule(("random", "brainy:choose"), 2, 1, seed=1)
 async def test_a_game_whose_process_ends_is_played_again(module: Callable[[str], Path]) -> None:
     """And somebody is told."""
     mark = module("if not MARK.exists():\n    MARK.touch()\n    os.kill(os.getpid(), 9)")
-    outcomes: list[GameOutcome] = []
     lost: list[int] = []
-    await play_all(BRAINY, 1, outcomes.append, lost.append)
+    outcomes = await all_played(BRAINY, lost=lost.append)
     assert mark.exists()
     assert 1 in lost
     assert [outcome.number for outcome in outcomes] == [1, 2]
@@ -96,7 +103,7 @@ async def test_a_process_that_ends_again_and_again_ends_the_arena(module: Callab
     module("os.kill(os.getpid(), 9)")
     lost: list[int] = []
     with pytest.raises(ProcessesLost, match="game 1 ended, 3 times in a row"):
-        await play_all(BRAINY, 1, lambda _: None, lost.append)
+        await all_played(BRAINY, lost=lost.append)
     assert lost == [1, 1]
 
 
@@ -107,15 +114,33 @@ def test_processes_end_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages == ["Something else: 7"]
 
 
-async def test_a_brain_that_fails_ends_the_arena(module: Callable[[str], Path]) -> None:
+def test_a_brain_that_fails_loses_the_game(module: Callable[[str], Path]) -> None:
     """Saying where in the author's file; the record is the game so far."""
     module("if len(view.placed) > 5:\n    raise SystemExit('no more')")
-    with pytest.raises(GameFailed) as failed:
-        await play_all(BRAINY, 1, lambda _: None, again)
-    assert failed.value.number == 1
-    assert "brain brainy:choose failed in " in failed.value.text
-    assert "brainy.py, line 6: SystemExit: no more." in failed.value.text
-    assert len(replayed(failed.value.record).view.placed) == 7
+    (outcome, _) = (play(BRAINY, pairing, "en", records=True)[0] for pairing in BRAINY.pairings())
+    assert [(seat.entrant, seat.share, seat.points, seat.forfeit) for seat in outcome.seats] == [
+        (0, 1.0, None, None),
+        (1, 0.0, None, Forfeit.FAILED),
+    ]
+    assert outcome.failure is not None
+    assert "brain brainy:choose failed in " in outcome.failure.text
+    assert outcome.failure.text.endswith("brainy.py, line 6: SystemExit: no more.")
+    assert re.fullmatch(
+        r"Traceback .*:\n  File .*brainy.py\", line 6, in choose\n.*\nSystemExit: no more",
+        outcome.failure.trace,
+        re.DOTALL,
+    )
+    assert outcome.record is not None
+    assert len(replayed(outcome.record).view.placed) == 7
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a brain cannot be interrupted there")
+async def test_a_brain_that_is_too_slow_is_interrupted(module: Callable[[str], Path]) -> None:
+    module("time.sleep(600)")
+    outcome = (await all_played(replace(BRAINY, move_seconds=0.01)))[0]
+    assert [seat.forfeit for seat in outcome.seats if seat.entrant == 1] == [Forfeit.LATE]
+    assert outcome.failure is not None
+    assert outcome.failure.text == "brainy:choose took longer than 0.01 s for a move."
 
 
 class Unspeakable:
@@ -206,16 +231,14 @@ learner = Learner(0)
 """
 
 
-async def test_a_failure_late_in_a_series_keeps_its_earlier_games(module: Callable[[str], Path]) -> None:
+async def test_a_failure_in_a_series_ends_its_game_alone(module: Callable[[str], Path]) -> None:
     written = module("").parent / "brainy.py"
     with written.open("a", encoding="utf-8") as file:
-        file.write(LEARNER.replace("return next(", "return self.games < 2 and next("))
-    outcomes: list[GameOutcome] = []
+        file.write(LEARNER.replace("return next(", "return self.games != 1 and next("))
     schedule = Schedule(("brainy:learner", "random"), 2, 1, seed=5, random_layout=True, series=3)
-    with pytest.raises(GameFailed) as failed:
-        await play_all(schedule, 1, outcomes.append, again)
-    assert failed.value.number == 3
-    assert [outcome.number for outcome in outcomes] == [1, 2]
+    outcomes = await all_played(schedule)
+    forfeits = [{seat.entrant: seat.forfeit for seat in outcome.seats}[0] for outcome in outcomes]
+    assert forfeits == [None, Forfeit.ILLEGAL, Forfeit.ILLEGAL] * 2
 
 
 def test_brains_learn_from_the_end_of_a_game(monkeypatch: pytest.MonkeyPatch) -> None:

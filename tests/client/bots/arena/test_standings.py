@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openskill.models import PlackettLuce
 
-from client.bots.arena.games import GameOutcome, Schedule, SeatOutcome
+from client.bots.arena.games import Failure, GameOutcome, Schedule, SeatOutcome, outcome_of
+from client.bots.arena.sequential import SequentialTest
 from client.bots.arena.standings import as_json, rated, standings, tables
+from client.bots.brain import BrainFailed, Forfeit
 from client.bots.results import WinShares
 from client.bots.shares import wilson
 from engine.game import GameOptions
@@ -44,6 +46,48 @@ def test_what_is_counted() -> None:
     assert (one.mean_seconds, one.longest) == (2.0, 3.0)
 
 
+def test_forfeited_games_are_lost_and_have_no_points() -> None:
+    """The others share the victory, and are equal among themselves."""
+    failed = BrainFailed("no more", Forfeit.LATE)
+    failed.seat = 1
+    forfeited = outcome_of(2, (1, 0, 2), [[], [1.0], []], None, failed)
+    found = {each.name: each for each in standings("abc", 3, [outcome(1, (0, 9), (1, 7), (2, 5)), forfeited])}
+    assert [(each.total.wins, each.total.mean_points) for each in map(found.get, "abc") if each] == [
+        (1.0, 9),
+        (0.5, 7),
+        (0.5, 5),
+    ]
+    assert found["a"].forfeits == {Forfeit.LATE: 1}
+    assert (found["b"].against["a"].share, found["b"].against["c"].share) == (0.5, 0.75)
+    assert forfeited.failure == Failure(0, Forfeit.LATE, "no more", "")
+
+
+def scores(first: list[float]) -> list[GameOutcome]:
+    """Return games of two in which the first player wins, shares or loses, two for each deal."""
+    return [outcome(n, (0, round(20 * each)), (1, 10)) for n, each in enumerate(first, 1)]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "better", "deals"),
+    [
+        ([1.0, 1.0, 1.0, 0.0], True, 31),
+        ([1.0, 0.0], False, 28),
+        ([1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0], None, 40),
+    ],
+)
+def test_the_sequential_test_ends_when_it_is_clear(
+    pairs: list[float], better: bool | None, deals: int
+) -> None:
+    """After complete deals in the order of the schedule, in whatever order they end."""
+    schedule = Schedule(("a", "b"), 2, 400, seed=1)
+    test = SequentialTest(schedule, 35)
+    games = scores((pairs * 400)[: 2 * (deals if better is None else 400)])
+    for game in random.Random(1).sample(games, len(games)):
+        test.add(game)
+    assert test.verdict is not None
+    assert (test.verdict.better, test.verdict.deals, test.last_game) == (better, deals, 2 * deals)
+
+
 def test_the_order_in_which_games_end_makes_no_difference() -> None:
     """As it depends on how many are played at the same time."""
     games = [outcome(number, (number % 2, number), (1 - number % 2, 7)) for number in range(20)]
@@ -57,7 +101,7 @@ def test_ratings_are_openskills_where_every_brain_has_one_seat() -> None:
     ratings = [model.rating(), model.rating(), model.rating()]
     games = [outcome(number, (0, 9), (1, 9 - number % 3), (2, 9 - number % 5)) for number in range(10)]
     for game in games:
-        scores = [float(seat.points) for seat in game.seats]
+        scores = [float(seat.rank[0]) for seat in game.seats]
         ratings = [rating for (rating,) in model.rate([[rating] for rating in ratings], scores=scores)]
     for found, expected in zip(rated(3, games), ratings, strict=True):
         assert (found.mean, found.deviation) == pytest.approx((expected.mu, expected.sigma))
