@@ -16,7 +16,7 @@ from protocol.limits import (
     SERVER_FRAME_BYTES,
     STRING_LENGTH,
 )
-from protocol.messages import ClientMessage, ServerMessage, TableSummary
+from protocol.messages import ClientMessage, Lay, PlacePiece, ServerMessage, TableSummary
 from protocol.text import printable
 
 
@@ -43,6 +43,10 @@ _unpacked: Final = partial(
 
 # msgspec writes msgpack straight from the classes; for reading, msgpack has limits that msgspec lacks.
 _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=str)
+# A move has four keys, and needs them all: in a map of four pairs, none can be twice.
+_MOVE: Final[msgspec.msgpack.Decoder[Lay | PlacePiece]] = msgspec.msgpack.Decoder(Lay | PlacePiece)
+_FOUR_PAIRS: Final = b"\x84"
+_MOST_BYTES_OF_MOVE: Final = 64  # of which no part can go beyond the limits of msgpack
 _FROM_CLIENT: Final = {str(kind.__struct_config__.tag): kind for kind in get_args(ClientMessage)}
 _FROM_SERVER: Final = {str(kind.__struct_config__.tag): kind for kind in get_args(ServerMessage)}
 
@@ -76,6 +80,11 @@ def tables_frame(id: int, summaries: msgspec.Raw) -> bytes:  # noqa: A002 - the 
 
 def decode_client(frame: bytes) -> ClientMessage:
     """Return the client's message in `frame`; raises BadMessage whatever the bytes."""
+    if len(frame) <= _MOST_BYTES_OF_MOVE and frame.startswith(_FOUR_PAIRS):
+        try:
+            return _MOVE.decode(frame)  # in a fifth of the time
+        except ValueError:  # another message, or a wrong one
+            pass
     message: ClientMessage = _decoded(frame, CLIENT_FRAME_BYTES, _FROM_CLIENT)
     return message
 

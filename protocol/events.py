@@ -1,7 +1,6 @@
 """Events and legal moves as the maps that messages carry, and back."""
 
 import dataclasses
-import sys
 from collections.abc import Callable
 from types import NoneType, UnionType
 from typing import Any, Final, TypeAlias, assert_never, get_args, get_origin, get_type_hints
@@ -172,7 +171,7 @@ def command_of(seat: Seat, message: MoveMessage) -> Command:
     """Return the command that `message` contains."""
     match message:
         case PlacePiece(_, piece, field):
-            return Place(seat, Piece(piece), Field(sys.intern(field)))  # all games share its text
+            return Place(seat, Piece(piece), Field(field))
         case Lay(_, position, orientation):
             return LayTile(seat, position, orientation)
         case _:

@@ -200,6 +200,7 @@ def test_odd_values_are_refused_or_sound(
         b"\x82\xa1t\xa4ping\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00\x01",  # NaN for a key
         b"\x83\xa1t\xa4ping\xa2id\x01\xa2id\x02",  # a key twice
         b"\x83\xa1t\xa4ping\xa1t\xa5leave\xa2id\x01",  # the tag twice
+        b"\x84\xa2id\x01\xa5piece\xa2Em\xa5field\xa2A1\xa5field\xa2A2",  # a key twice, and no tag
         b"\x82\xa1t\xa4ping\xa2id\xa3\xed\xa0\x80",  # a surrogate in UTF-8
         b"\x82\xa1t\xa4ping\xa2id\xc7\x00\xff",  # a timestamp of no bytes
         b"\xdb\xff\xff\xff\xff",  # 4 GiB of text announced
