@@ -334,8 +334,8 @@ def _place_events(view: View, command: Place, layout: Layout, chance: Chance) ->
     yield placed
     if view.to_place > 1:
         return
-    pieces = {**view.placed, command.field: command.piece}
-    known = {field: piece for field, piece in pieces.items() if isinstance(piece, Piece)}
+    known = {field: piece for field, piece in view.placed.items() if isinstance(piece, Piece)}
+    known[command.field] = command.piece
     owners = {**view.owners, command.field: command.seat}
     yield WolvesRevealed({field: piece for field, piece in known.items() if piece.wolf})
     for event in scored(Board(layout, known, owners), view.laurels, view.seats):

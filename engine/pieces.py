@@ -1,7 +1,7 @@
 """Peoples, kinds and pieces, and the notation that names them on screen, on the wire and in records."""
 
 import enum
-from typing import Final, NewType, Self
+from typing import Final, NewType
 
 Seat = NewType("Seat", int)  # 0 to 4, clockwise
 
@@ -30,11 +30,14 @@ SOLDIER: Final = Kind.SOLDIER  # at hand: to Python 3.11 each use of an enum's n
 class Piece(str):
     """An inhabitant as its owner knows it: `Em`, or `Em*` with the wolf (R1.4).
 
-    The notation is the value: people's letter, kind's letter, and `*` for a wolf piece.
-    Raises ValueError for anything else.
+    The notation is the value: people's letter, kind's letter, and `*` for a wolf piece. All games share the
+    pieces, which know what they are. Raises ValueError for anything else.
     """
 
-    __slots__ = ()
+    __slots__ = ("kind", "people", "wolf")
+    people: People
+    kind: Kind
+    wolf: bool
 
     def __new__(cls, notation: str) -> "Piece":
         if (piece := _PIECES.get(notation)) is None:
@@ -46,43 +49,39 @@ class Piece(str):
         """Return the piece of `people` and `kind`; a soldier with a wolf raises ValueError."""
         return cls(f"{people}{kind}{'*' if wolf else ''}")
 
-    @property
-    def people(self) -> People:
-        return _PEOPLES[self[0]]
-
-    @property
-    def kind(self) -> Kind:
-        return _KINDS[self[1]]
-
-    @property
-    def wolf(self) -> bool:
-        return len(self) == 3
-
 
 class Wolf(str):
     """All that others see of a wolf piece before scoring: `E*`, its people and no kind (R4.2)."""
 
-    __slots__ = ()
+    __slots__ = ("people",)
+    people: People
 
-    def __new__(cls, notation: str) -> Self:
-        if notation not in WOLVES:
+    def __new__(cls, notation: str) -> "Wolf":
+        if (wolf := _WOLVES.get(notation)) is None:
             raise ValueError(f"{notation!r} is not a wolf: write people and *, like E*")
-        return super().__new__(cls, notation)
+        return wolf
 
     @classmethod
-    def of(cls, people: People) -> Self:
+    def of(cls, people: People) -> "Wolf":
         return cls(f"{people}*")
-
-    @property
-    def people(self) -> People:
-        return _PEOPLES[self[0]]
 
 
 FACES: Final = ("m", "m*", "f", "f*", "s")  # the five kinds of piece of any people (R1.4)
-NOTATIONS: Final = frozenset(f"{people}{face}" for people in People for face in FACES)
-_PIECES: Final = {notation: str.__new__(Piece, notation) for notation in NOTATIONS}  # shared by all games
-WOLVES: Final = frozenset(f"{people}*" for people in People)
 
-# Looked up for every piece of every scoring: a table is ten times as fast as calling the enum.
-_PEOPLES: Final = {people.value: people for people in People}
-_KINDS: Final = {kind.value: kind for kind in Kind}
+
+def _piece(people: People, face: str) -> Piece:
+    piece = str.__new__(Piece, people + face)
+    piece.people, piece.kind, piece.wolf = people, Kind(face[0]), len(face) > 1
+    return piece
+
+
+def _wolf(people: People) -> Wolf:
+    wolf = str.__new__(Wolf, f"{people}*")
+    wolf.people = people
+    return wolf
+
+
+_PIECES: Final = {people + face: _piece(people, face) for people in People for face in FACES}
+_WOLVES: Final = {f"{people}*": _wolf(people) for people in People}
+NOTATIONS: Final = frozenset(_PIECES)
+WOLVES: Final = frozenset(_WOLVES)

@@ -1,7 +1,6 @@
 """Scoring a final position, as pure functions from a board to facts: soldiers, control, victory (R5-R7)."""
 
-from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from engine.board import FIELDS, TILES, Field, Layout, Tile, fields_of, has_spring
@@ -29,17 +28,21 @@ _WHY_TO_MERCHANT: Final = {
 }
 
 
-def _terms(why: Why, amount: int) -> dict[Field, Term]:
+_MERCHANT: Final = Kind.MERCHANT  # at hand, as SOLDIER is
+_FARMER: Final = Kind.FARMER
+
+
+def _terms(why: Why, amount: int, fields: Iterable[Field] = FIELDS) -> dict[Field, Term]:
     """Return a term for each field, made once: there are few, and every scoring uses many."""
-    return {field: Term(why, field, amount) for field in FIELDS}
+    return {field: Term(why, field, amount) for field in fields}
 
 
 _TO_MERCHANT: Final = {
     kind: _terms(_WHY_TO_MERCHANT[kind], worth) for kind, worth in WORTH_TO_MERCHANT.items()
 }
 _EMPTY: Final = _terms(Why.EMPTY, WORTH_TO_FARMER)
-_SPRING: Final = _terms(Why.SPRING, WORTH_TO_FARMER)
-_OWN_SPRING: Final = _terms(Why.OWN_SPRING, WORTH_TO_FARMER)
+_SPRING: Final = _terms(Why.SPRING, WORTH_TO_FARMER, filter(has_spring, FIELDS))
+_OWN_SPRING: Final = _terms(Why.OWN_SPRING, WORTH_TO_FARMER, _SPRING)
 
 
 class Board:
@@ -87,8 +90,8 @@ def soldier_acts(board: Board, hill: Tile) -> Iterator[SoldierFled | Captured]:
         if kind is not SOLDIER:
             continue
         seat = board.owners[field]
-        merchants = board.beside(field, Kind.MERCHANT)
-        farmers = board.beside(field, Kind.FARMER)
+        merchants = board.beside(field, _MERCHANT)
+        farmers = board.beside(field, _FARMER)
         if len(merchants) == len(farmers):  # R5.2, R9.8
             yield SoldierFled(hill, field, seat, merchants, farmers)
             continue
@@ -116,7 +119,7 @@ def influences(board: Board, hill: Tile) -> Iterator[Influence]:
     for field, kind in board.on(hill):
         if kind is SOLDIER:  # R6.4
             continue
-        terms = merchant_terms if kind is Kind.MERCHANT else farmer_terms
+        terms = merchant_terms if kind is _MERCHANT else farmer_terms
         yield Influence(field, board.owners[field], kind, tuple(terms(layout, kinds, field)))
 
 
@@ -128,19 +131,19 @@ def merchant_terms(layout: Layout, kinds: Mapping[Field, Kind], field: Field) ->
 
 def farmer_terms(layout: Layout, occupied: Container[Field], field: Field) -> list[Term]:
     """Return what springs and empty fields give a farmer on `field` (R6.3)."""
-    terms = [_OWN_SPRING[field]] if has_spring(field) else []
+    terms = [_OWN_SPRING[field]] if field in _OWN_SPRING else []
     for beside in layout.adjacent(field):
         if beside not in occupied:
             terms.append(_EMPTY[beside])
-        if has_spring(beside):
+        if beside in _SPRING:
             terms.append(_SPRING[beside])
     return terms
 
 
 def result(events: Sequence[ScoringEvent], seats: int) -> GameEnded:
     """Return the result that the events of scoring lead to (R7)."""
-    captives, ones, twos = Counter[Seat](), Counter[Seat](), Counter[Seat]()
-    laurels: dict[Seat, list[Laurel]] = {Seat(seat): [] for seat in range(seats)}
+    captives, ones, twos = [0] * seats, [0] * seats, [0] * seats
+    laurels: list[list[Laurel]] = [[] for _ in range(seats)]
     for event in events:
         if isinstance(event, Captured):
             captives[event.seat] += len(event.taken)
@@ -149,10 +152,11 @@ def result(events: Sequence[ScoringEvent], seats: int) -> GameEnded:
             if len(event.leaders) == 1:
                 laurels[event.leaders[0]].append(event.laurel)
             else:
-                twos.update(event.leaders)
-    tallies = tuple(tally(captives[seat], ones[seat], twos[seat], laurels[seat]) for seat in laurels)
+                for leader in event.leaders:
+                    twos[leader] += 1
+    tallies = tuple(map(tally, captives, ones, twos, laurels))
     best = max(each.points for each in tallies)
-    leading = [seat for seat in laurels if tallies[seat].points == best]
+    leading = [Seat(seat) for seat, each in enumerate(tallies) if each.points == best]
     if len(leading) == 1:
         return GameEnded(tallies, tuple(leading), DecidedBy.POINTS)
     most = max(tallies[seat].items for seat in leading)  # R7.2
