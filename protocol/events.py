@@ -60,8 +60,11 @@ MoveMessage: TypeAlias = Lay | PlacePiece
 
 def event_map(event: SeenEvent) -> EventMap:
     """Return the event as a map with its tag under `t`."""
-    if isinstance(event, Placed):  # as most are: to_builtins takes several times as long
+    # Most events are placements, most of a scoring is HillScored; to_builtins takes several times as long.
+    if isinstance(event, Placed):
         return {"t": "placed", "seat": event.seat, "piece": str(event.piece), "field": event.field}
+    if isinstance(event, HillScored):  # its tuples and enums are encoded as they are
+        return {"t": "scored"} | {name: getattr(event, name) for name in HillScored.__slots__}
     content = {"t": _TAG_OF[type(event)], **to_builtins(event, enc_hook=str)}
     if isinstance(event, GameStarted) and event.draws is None:
         del content["draws"]

@@ -118,28 +118,27 @@ class Audience:
         For the session `mover`, this answers its move with the id `move`. `by` says that the stand-in
         moved, `clock` how many milliseconds the next turn has.
         """
-        first = len(game.events) - len(happened) + 1
+        first, turn = len(game.events) - len(happened) + 1, game.view.turn
         legal = _legal(game, clock)
-        turn = game.view.turn
-
-        def build_frame(maps: list[EventMap], may: Legal | None, answers: int | None) -> bytes:
-            moves = None if may is None else legal_message(may)
-            return framed(Events(first, maps, turn, moves, answers, by, clock))
-
         # Who may not see everything sees what spectators see.
-        public = whole if _sees_all(SPECTATOR, happened) else _public_maps(happened)
+        public = [
+            content if (seen := redacted(event, SPECTATOR)) is event else event_map(seen)
+            for event, content in zip(happened, whole, strict=True)
+        ]
+        secret = public != whole
         shared: bytes | None = None  # the frame of most readers
         readers = [(session, eyes_of(seat)) for seat, session in self.seated.items()]
         readers += [(session, SPECTATOR) for session in self.spectators]
         for session, eyes in readers:
-            maps = whole if public is whole or _sees_all(eyes, happened) else public
+            maps = whole if secret and _sees_all(eyes, happened) else public
             may = redacted_legal(legal, eyes)
             answers = move if session is mover else None
             if may is not None or answers is not None or maps is not public:
-                session.post(build_frame(maps, may, answers))
+                moves = None if may is None else legal_message(may)
+                session.post(framed(Events(first, maps, turn, moves, answers, by, clock)))
                 continue
             if shared is None:
-                shared = build_frame(public, None, None)
+                shared = framed(Events(first, public, turn, None, None, by, clock))
             session.post(shared)
 
 
@@ -165,10 +164,6 @@ def catch_up(
 
 def _sees_all(eyes: Eyes, happened: tuple[Event, ...]) -> bool:
     return all(redacted(event, eyes) is event for event in happened)
-
-
-def _public_maps(happened: tuple[Event, ...]) -> list[EventMap]:
-    return [event_map(redacted(event, SPECTATOR)) for event in happened]
 
 
 def _eyes(session: Session) -> Eyes:
