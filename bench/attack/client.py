@@ -24,13 +24,13 @@ class Client:
         self._ids = itertools.count(1)
 
     @classmethod
-    async def connected(cls, target: Target) -> "Client":
+    async def connected(cls, target: Target, handshake: bytes = HANDSHAKE) -> "Client":
         source = None if target.source is None else (target.source, 0)
         reader, writer = await asyncio.open_connection(
             target.host, target.port, limit=2**20, local_addr=source
         )
         client = cls(target, reader, writer)
-        writer.write(HANDSHAKE + packed(t="hello", versions=[1], client="attack"))
+        writer.write(handshake + packed(t="hello", versions=[1], client="attack"))
         await reader.readuntil(b"\r\n\r\n")
         return client
 
@@ -103,9 +103,15 @@ class Client:
 class Groups:
     """Lets groups of clients attack, each with its own tables; a class, to be sent to a process."""
 
-    def __init__(self, attack: Callable[[list[Client]], Awaitable[None]], size: int) -> None:
+    def __init__(
+        self,
+        attack: Callable[[list[Client]], Awaitable[None]],
+        size: int,
+        handshake: bytes = HANDSHAKE,
+    ) -> None:
         self._attack = attack
         self._size = size
+        self._handshake = handshake
 
     def __call__(self, target: Target) -> None:
         asyncio.run(self._all(target))
@@ -121,7 +127,7 @@ class Groups:
             clients: list[Client] = []
             with contextlib.suppress(OSError, EOFError):
                 for _ in range(size):
-                    clients.append(await Client.connected(target))  # noqa: PERF401 - some may have failed
+                    clients.append(await Client.connected(target, self._handshake))  # noqa: PERF401 - some may have failed
                 await self._attack(clients)
             for client in clients:
                 client.abort()

@@ -5,14 +5,17 @@ import itertools
 from collections.abc import Iterator
 from typing import Any, Final
 
-from bench.attack.client import Client, Groups
+from bench.attack.client import Client, Groups, begun_game
 from bench.attack.connections import again, connected
 from bench.attack.mode import Mode, Target
-from bench.load.wire import packed
+from bench.load.wire import HANDSHAKE, framed, packed
+from engine.board import FIELDS
 
 _LANGUAGES: Final = ("en", "it", "fr", "nl")
 _PATHS: Final = ("/", "/watch/ABCD", "/x")
 _VIEWERS: Final = 27  # of each table
+_TEXT: Final = 0x81
+_PLAYING: Final = HANDSHAKE.replace(b" / HTTP/1.1\r\n", b" /play/ABCD HTTP/1.1\r\nOrigin: http://bench\r\n")
 _numbers: Final = itertools.count()
 
 
@@ -43,6 +46,17 @@ async def viewers(clients: list[Client]) -> None:
             writer.transport.abort()
 
 
+async def choices(clients: list[Client]) -> None:
+    """Let players in browsers choose a piece and a field without end, and read nothing that is drawn."""
+    await begun_game(clients)
+
+    def chosen(_ids: Iterator[int]) -> Iterator[bytes]:
+        for field in itertools.cycle(sorted(FIELDS)):
+            yield framed(b'{"piece":"Em","field":"%s"}' % field.encode(), _TEXT)
+
+    await asyncio.gather(*(client.flood(chosen) for client in clients))
+
+
 async def _watching(target: Target, code: Any) -> asyncio.StreamWriter:
     """Open a live page, and read nothing but the handshake's first line."""
     reader, writer = await connected(target)
@@ -61,6 +75,12 @@ MODES: Final = (
         "browsers that watch tables renamed without end, and read nothing",
         Groups(viewers, 1),
         8,
+        options=("--web",),
+    ),
+    Mode(
+        "choices",
+        "players in browsers who choose pieces and fields without end, and read nothing",
+        Groups(choices, 2, _PLAYING),
         options=("--web",),
     ),
 )

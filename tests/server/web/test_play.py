@@ -93,10 +93,10 @@ async def test_a_page_without_its_seats_token_shows_nothing_of_it() -> None:
 async def test_what_a_page_says_besides_is_a_choice_or_ends_the_connection() -> None:
     """A choice that makes no sense now is shown as none; a text that is no choice is not taken."""
     async with web_server() as server, connected(server.port) as host:
-        code = (await host.open(2, "Host", starting=1, random_layout=True)).table
-        async with player_page(server.port, code) as page:
+        code_of_table = (await host.open(2, "Host", starting=1, random_layout=True)).table
+        async with player_page(server.port, code_of_table) as page:
             await page.socket.send('{"field": "A1", "piece": "As"}')  # there is no game
-            await page.join(code, "Anna")
+            await page.join(code_of_table, "Anna")
             await host.send(StartGame(host.next_id()))
             await page.until_shown(lambda parts: "Touch a piece" in parts.get("ask", ""))
             own = json.loads(
@@ -105,10 +105,12 @@ async def test_what_a_page_says_besides_is_a_choice_or_ends_the_connection() -> 
             await page.socket.send(json.dumps(own))
             await page.until_shown(lambda parts: f"Place {own['piece']} on A1" in parts["ask"])
             assert " influence on " in page.parts["ask"]
-            await page.socket.send('{"field": "H9"}')
-            with pytest.raises(ConnectionClosed):
-                await page.until_shown(lambda _parts: False)
-            assert page.socket.close_code == 1003
+            for said, code in (('{"field": "H9"}', 1003), ("[" * 8000, 1003), (" " * 70_000, 1009)):
+                async with player_page(server.port, code_of_table) as other:
+                    await other.socket.send(said)
+                    with pytest.raises(ConnectionClosed):
+                        await other.until_shown(lambda _parts: False)
+                    assert other.socket.close_code == code
 
 
 async def test_a_refusal_is_told_in_the_readers_language() -> None:

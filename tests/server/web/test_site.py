@@ -171,7 +171,7 @@ async def test_only_the_servers_own_pages_open_websockets() -> None:
     """Pages from elsewhere do not, nor does any page where the game is played."""
     async with web_server() as server:
         here = f"127.0.0.1:{server.port}"
-        for path in ("/watch", "/watch/ABCD", "/watch/abcd?lang=it"):
+        for path in ("/watch", "/watch/ABCD", "/watch/abcd?lang=it", "/play/ABCD"):
             assert await upgrade_status(server.port, path, f"http://{here}") == 101
             for origin in (
                 "http://evil.example",
