@@ -181,19 +181,19 @@ class Conversation:
             raise CloseConnection(CloseCode.POLICY_VIOLATION, reason)
 
     async def _received(self) -> ClientMessage:
-        while isinstance(frame := await self._frame(), str):
+        while True:
+            if self.session.table is not None:
+                frame = await self.connection.recv()
+            else:
+                try:
+                    async with asyncio.timeout(self.limits.lobby_idle_seconds):
+                        frame = await self.connection.recv()
+                except TimeoutError:
+                    raise CloseConnection(CloseCode.NORMAL, CloseReason.IDLE) from None
+            if not isinstance(frame, str):
+                return decode_client(frame)
             if not self.session.choose(frame):
                 raise CloseConnection(CloseCode.UNSUPPORTED_DATA, CloseReason.TEXT_FRAME)
-        return decode_client(frame)
-
-    async def _frame(self) -> str | bytes:
-        if self.session.table is not None:
-            return await self.connection.recv()
-        try:
-            async with asyncio.timeout(self.limits.lobby_idle_seconds):
-                return await self.connection.recv()
-        except TimeoutError:
-            raise CloseConnection(CloseCode.NORMAL, CloseReason.IDLE) from None
 
     async def _answer(self, message: ClientMessage) -> None:
         session = self.session

@@ -291,7 +291,7 @@ class Table:
     # -- the end ------------------------------------------------------------------------------------
 
     def _look_who_is_here(self) -> None:
-        if self._audience:
+        if self._audience.seated or self._audience.spectators:
             self._await_return(None)
             return
         self.state.pack()
@@ -302,9 +302,9 @@ class Table:
 
     def _await_return(self, stage: Stage | None) -> None:
         """Start or stop the time after which a table that was left at `stage` is archived or forgotten."""
-        context, state = self._context, self.state
         if stage == self._left_at:
             return
+        context, state = self._context, self.state
         self._left_at = stage
         context.deadlines.cancel(Due.UNATTENDED)
         self.unattended_since = None

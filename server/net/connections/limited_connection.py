@@ -8,6 +8,7 @@ from typing import Any, Final
 from websockets.frames import (  # type: ignore[attr-defined]  # the compiled function, where there is one
     BINARY,
     DATA_OPCODES,
+    TEXT,
     CloseCode,
     Frame,
     apply_mask,
@@ -29,6 +30,7 @@ _WHOLE_BINARY: Final = 0x80 | BINARY  # with no part to follow, and no extension
 _MASKED: Final = 0x80
 _MASK_BYTES: Final = 4
 _SHORT_HEAD: Final = 2 + _MASK_BYTES
+_MESSAGES_WAITING: Final = 16  # above which reading stops until they have been read
 _REQUEST_TOO_LONG: Final = "The request is too long.\n"
 
 
@@ -50,14 +52,60 @@ def bytes_of_first_frame(data: bytes | bytearray) -> int:
     return head if payload > CLIENT_FRAME_BYTES else head + _MASK_BYTES + payload
 
 
-def is_short_message(frame: bytes | bytearray) -> bool:
-    """Return whether a frame is a whole binary message of at most 125 bytes, masked as it has to be."""
-    return frame[0] == _WHOLE_BINARY and _MASKED <= frame[1] < _MASKED | 126
+class ReceivedMessages:
+    """What was received and not read yet, as websockets' `Assembler`, with less to do and less to keep."""
 
+    __slots__ = ("_closed", "_frames", "_messages", "_paused", "_transport", "_waiter")
 
-def content_of_short(frame: bytes | bytearray) -> bytes:
-    """Return the content of a frame for which `is_short_message` is true."""
-    return apply_mask(frame[_SHORT_HEAD:], frame[2:_SHORT_HEAD])
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._messages: list[str | bytes | UnicodeDecodeError] = []
+        self._frames: list[Frame] = []  # of a message that is not complete
+        self._waiter: asyncio.Future[None] | None = None
+        self._closed = self._paused = False
+
+    def put(self, frame: Frame) -> None:
+        """Take in a frame of data, which follows the protocol."""
+        self._frames.append(frame)
+        if frame.fin:
+            frames, self._frames = self._frames, []
+            content = b"".join(each.data for each in frames)
+            try:
+                self.add(content.decode() if frames[0].opcode is TEXT else content)
+            except UnicodeDecodeError as error:
+                self.add(error)
+
+    def add(self, message: str | bytes | UnicodeDecodeError) -> None:
+        """Take in a whole message, or why there is none."""
+        self._messages.append(message)
+        if len(self._messages) > _MESSAGES_WAITING and not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+        self._wake()
+
+    async def get(self, _decode: bool | None = None) -> str | bytes:
+        """Return the next message; raises EOFError at the end, and UnicodeDecodeError."""
+        while not self._messages:
+            if self._closed:
+                raise EOFError
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        message = self._messages.pop(0)
+        if self._paused and not self._messages:
+            self._paused = False
+            self._transport.resume_reading()
+        if isinstance(message, UnicodeDecodeError):
+            raise message
+        return message
+
+    def close(self) -> None:
+        """Let nobody wait any longer."""
+        self._closed = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
 
 class LimitedConnection(SharingConnection):
@@ -76,6 +124,7 @@ class LimitedConnection(SharingConnection):
         "_limits",
         "_next_reading",
         "_paid_at",
+        "_received",
         "_request_bytes",
         "_request_in_line",
         "_unread",
@@ -98,6 +147,11 @@ class LimitedConnection(SharingConnection):
         self._paid_at = 0.0  # when the frames read so far allow the next one
         self._fragments = 0  # of a message that is not complete
         self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._received = ReceivedMessages(self.transport)
+        self.recv_messages = self._received  # type: ignore[assignment]
 
     def sit(self, *, seated: bool) -> None:
         """Record that the client has a seat now, or has none any more."""
@@ -241,15 +295,21 @@ class LimitedConnection(SharingConnection):
         self._in_line = False
 
     def _read_frame(self, size: int) -> None:
-        if self.is_open and self._fragments == 0 and is_short_message(self._unread):
-            # As nearly all are; websockets' parser takes longer than everything else that reads a frame.
-            content = content_of_short(self._unread[:size])
-            del self._unread[:size]
+        unread = self._unread
+        if (
+            self.is_open
+            and self._fragments == 0
+            and unread[0] == _WHOLE_BINARY
+            and _MASKED <= unread[1] < _MASKED | 126
+        ):
+            # A short message in one frame, as nearly all are; websockets' parser takes longer than all else.
+            content = apply_mask(unread[_SHORT_HEAD:size], unread[2:_SHORT_HEAD])
+            del unread[:size]
             self._count_frame()
-            self.recv_messages.put(Frame(BINARY, content))
+            self._received.add(content)
         else:
             self._parse(size)
-        if self._unread:
+        if unread:
             self._read_later()
 
     def _size_of_frame(self) -> int:

@@ -15,6 +15,7 @@ from protocol.limits import CLIENT_FRAME_BYTES, VERSIONS
 from protocol.messages import Hello, Ping, Pong, Refused, Say, TableState, Watch
 from server.app import running
 from server.config import Config, Limits
+from server.net.connections.limited_connection import ReceivedMessages
 from server.net.session import in_frame
 from server.net.tokens import new_code
 from server.tables.table import Table
@@ -151,6 +152,40 @@ async def test_connections_from_one_address_share_a_rate() -> None:
         for peer in (one, other):
             assert [await peer.receive() for _ in range(30)] == [Pong(number) for number in range(30)]
         assert loop.time() - began >= 0.45
+
+
+class ReadingStops(asyncio.Transport):
+    """A transport that only knows whether it is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = True
+
+    def pause_reading(self) -> None:
+        self.reads = False
+
+    def resume_reading(self) -> None:
+        self.reads = True
+
+
+async def test_messages_that_nobody_reads_stop_the_reading_and_are_not_lost() -> None:
+    transport = ReadingStops()
+    received = ReceivedMessages(transport)
+    first = asyncio.create_task(received.get())
+    await asyncio.sleep(0)
+    first.cancel()
+    for number in range(16):
+        received.add(bytes([number]))
+        assert transport.reads
+    received.put(Frame(Opcode.TEXT, b"\xff"))
+    assert not transport.reads
+    received.close()
+    assert [await received.get() for _ in range(16)] == [bytes([number]) for number in range(16)]
+    with pytest.raises(UnicodeDecodeError):
+        await received.get()
+    assert transport.reads
+    with pytest.raises(EOFError):
+        await received.get()
 
 
 async def test_every_fragment_is_paid_for() -> None:
