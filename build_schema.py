@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from engine.board import Field, Tile
-from engine.draws import MISSING, NO_SHARE, Bytes32, Share
+from engine.draws import MISSING, NO_SHARE, OF_ROUND, Bytes32, Share
 from engine.pieces import Piece, Seat
 from protocol.events import EVENT_TAGS
 from protocol.limits import VERSIONS
@@ -39,7 +39,7 @@ _WIRE: Final[dict[Any, Any]] = {
     Seat: SeatNumber,
     Piece: PieceName,
     Bytes32: Hex32,
-    Share: Annotated[str, Meta(pattern=rf"^(?:{NO_SHARE}|{MISSING}|[0-9a-f]{{64}})\Z")],
+    Share: Annotated[str, Meta(pattern=rf"^(?:{NO_SHARE}|{MISSING}|{OF_ROUND}|[0-9a-f]{{64}})\Z")],
 }
 
 Json: TypeAlias = dict[str, Any]

@@ -17,9 +17,12 @@ from engine.pieces import Seat
 T = TypeVar("T")
 
 Bytes32 = NewType("Bytes32", str)  # 32 bytes as 64 lower-case hexadecimal digits
-Share = NewType("Share", str)  # a player's 32 bytes in the same form, or one of the two words below
+Share = NewType("Share", str)  # a player's 32 bytes in the same form, or one of the words below
 
 NO_SHARE: Final = Share("none")  # a bot of the server, somebody absent, or a client that adds none
+OF_ROUND: Final = Share(
+    "round"
+)  # all seats, if the tables of a round have the same draws whatever their size
 MISSING: Final = Share("missing")  # the client had pledged a share, and did not show it in time
 
 BYTES32: Final = re.compile(r"[0-9a-f]{64}")
@@ -73,7 +76,8 @@ def pledge_of(share: Share) -> Bytes32:
 
 def outcomes(seed: Bytes32, shares: Sequence[Share]) -> Outcomes:
     """Return the draws of a game with this seed and these shares by seat."""
-    key = _hash_of(f"palatinus game 1 {seed} {' '.join(shares)}")
+    words = OF_ROUND if set(shares) == {OF_ROUND} else " ".join(shares)
+    key = _hash_of(f"palatinus game 1 {seed} {words}")
     turns = Numbers(key, "orientations")
     return Outcomes(
         Seat(Numbers(key, "starting").below(len(shares))),

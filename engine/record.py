@@ -12,7 +12,7 @@ from typing import Final, assert_never
 
 from engine.board import CENTRE, ORIENTATIONS, TILES, Field, Tile
 from engine.components import DEALS, PEOPLES, Laurel
-from engine.draws import BYTES32, MISSING, NO_SHARE, Bytes32, Draws, Share
+from engine.draws import BYTES32, MISSING, NO_SHARE, OF_ROUND, Bytes32, Draws, Share
 from engine.errors import DamagedRecord, IllegalCommand
 from engine.events import (
     Captured,
@@ -291,7 +291,7 @@ def _start(reader: _Reader, *, with_draws: bool) -> tuple[GameOptions, Draws | N
 
 
 def _share(reader: _Reader, word: str) -> Share:
-    return Share(word if word in {NO_SHARE, MISSING} else reader.bytes32(word))
+    return Share(word if word in {NO_SHARE, MISSING, OF_ROUND} else reader.bytes32(word))
 
 
 def _peoples(reader: _Reader, players: int) -> tuple[tuple[People, ...], ...]:

@@ -9,12 +9,14 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
-from protocol.limits import ANNOUNCEMENT_LENGTH
-from protocol.messages import EventMap, Stage, TableCode
+from protocol.limits import ANNOUNCEMENT_LENGTH, TITLE_LENGTH
+from protocol.messages import EventMap, Level, Stage, TableCode
 
 VERSION: Final = 1
 LINE_BYTES: Final = 64 * 1024  # of a request
 MOST_CODES: Final = 5000  # removed by one request; more would not fit into a line
+MOST_ROUNDS: Final = 20
+LEAST_MINUTES, MOST_MINUTES = 5, 1440  # of a round
 LONGEST_DRAIN: Final = 7 * 24 * 3600  # seconds
 
 AnnouncedText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ANNOUNCEMENT_LENGTH)]
@@ -81,6 +83,37 @@ class CopyFiles(_HostRequest, frozen=True, tag="snapshot"):
     """The journal as it is on disk, damage included; answered by SnapshotReport and bytes."""
 
 
+class EveningPlan(Struct, frozen=True, omit_defaults=True):
+    """How an evening is held: in so many `rounds`, or without, a table whenever enough people wait.
+
+    A player has an equal part of `minutes` in each game; bots of level `bots` fill up tables, if any do.
+    """
+
+    name: Annotated[str, Meta(min_length=1, max_length=TITLE_LENGTH)]
+    rounds: Annotated[int, Meta(ge=0, le=MOST_ROUNDS)] = 0
+    minutes: Annotated[int, Meta(ge=LEAST_MINUTES, le=MOST_MINUTES)] = 60
+    same_draws: bool = False
+    bots: Level | None = None
+
+
+class OpenEvening(_HostRequest, frozen=True, tag="evening-open"):
+    """Open an evening; answered by nil."""
+
+    plan: EveningPlan
+
+
+class DrawRound(_HostRequest, frozen=True, tag="evening-draw"):
+    """Draw the evening's next round now; answered by nil."""
+
+
+class CloseEvening(_HostRequest, frozen=True, tag="evening-close"):
+    """Draw no more tables in the evening; answered by nil."""
+
+
+class ShowEvening(_HostRequest, frozen=True, tag="evening"):
+    """Ask for the evening; answered by Evening, as everybody sees it."""
+
+
 class SetDrain(_HostRequest, frozen=True, tag="drain"):
     """Accept no new tables, and stop after this many seconds; nil cancels it. Answered by DrainReport."""
 
@@ -117,6 +150,10 @@ Request: TypeAlias = (
     | ShowGame
     | CopyJournal
     | CopyFiles
+    | OpenEvening
+    | DrawRound
+    | CloseEvening
+    | ShowEvening
 )
 
 

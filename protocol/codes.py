@@ -76,6 +76,27 @@ class Code(CodeWithText):
         "server-stopping",
         Template("The server stops in {seconds} s, so it opens no more tables. Try again when it is back."),
     )
+    NO_EVENING = "no-evening", Template("There is no evening on this server now. Join or open a table.")
+    EVENING_FULL = "evening-full", Template("So many people have signed up that there is no room for more.")
+    NOT_SIGNED_UP = "not-signed-up", Template("You have not signed up for the evening. Do that first.")
+    EVENING_RUNS = (
+        "evening-runs",
+        Template("The evening {name} still has tables that play. Open another one when they are over."),
+    )
+    EVENING_IN_CLUSTER = (
+        "evening-in-cluster",
+        Template(
+            "Servers that share a database cannot hold an evening. Use a server with a journal of its own."
+        ),
+    )
+    NO_ROUND_DUE = (
+        "no-round-due",
+        Template("No round is to be drawn now: one is under way, or there are none."),
+    )
+    OF_THE_EVENING = (
+        "of-the-evening",
+        Template("This table belongs to the evening, which decides that for all its tables."),
+    )
     NO_SUCH_TABLE = (
         "no-such-table",
         Template("There is no table {table}. Check the code, or choose a table from the list."),

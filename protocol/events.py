@@ -9,7 +9,7 @@ from msgspec import convert, to_builtins
 
 from engine.board import FIELDS, TILES, Field, Tile
 from engine.components import PEOPLES
-from engine.draws import BYTES32, MISSING, NO_SHARE, Bytes32, Share
+from engine.draws import BYTES32, MISSING, NO_SHARE, OF_ROUND, Bytes32, Share
 from engine.events import (
     Captured,
     CentreTurned,
@@ -123,7 +123,7 @@ _EXISTS: Final[dict[Any, Check]] = {
     Field: frozenset(FIELDS).__contains__,
     Seat: range(len(PEOPLES)).__contains__,
     Bytes32: _is_bytes32,
-    Share: lambda share: share in {NO_SHARE, MISSING} or _is_bytes32(share),
+    Share: lambda share: share in {NO_SHARE, MISSING, OF_ROUND} or _is_bytes32(share),
 }
 _CHECK: Final = {kind: _check_of(kind) or bool for kind in EVENT_TAGS.values()}
 

@@ -28,6 +28,7 @@ VERSIONS_OFFERED: Final = 16
 ADDRESSES_TOLD: Final = 8  # of the other servers of a cluster
 ADDRESS_LENGTH: Final = 255
 CODE_LENGTH: Final = 4
+EVENING_PEOPLE: Final = 80  # who have signed up for one
 PRIVATE_CODE_LENGTH: Final = 8  # so many that trying them is hopeless, from any number of addresses
 TOKEN_LENGTH: Final = 43
 PASSWORD_LENGTH: Final = 128

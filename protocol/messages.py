@@ -19,6 +19,7 @@ from protocol.limits import (
     CHAT_LENGTH,
     CLIENT_NAME_LENGTH,
     CODE_LENGTH,
+    EVENING_PEOPLE,
     LARGEST_ID,
     LEVEL_LENGTH,
     LEVELS,
@@ -81,6 +82,7 @@ Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH)]
 Level: TypeAlias = Annotated[str, Meta(pattern=rf"^[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}\Z")]  # of a bot
 TableTitle: TypeAlias = Annotated[str, Meta(max_length=TITLE_LENGTH)]
 RemarkNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]
+PersonNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]  # in an evening
 SpectatorNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]
 Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
 Milliseconds: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -134,7 +136,7 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
 
     The levels are in menu order, weakest first. `lobby` says whether the server has a list of who is online
     and a lobby chat. `addresses` are those of other servers in the cluster, which take over the tables if
-    this one stops. `turns` says whether the server answers AskTurn.
+    this one stops. `turns` says whether the server answers AskTurn, `evening` whether it answers AskEvening.
     """
 
     version: int
@@ -145,6 +147,7 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
         list[Annotated[str, Meta(max_length=ADDRESS_LENGTH)]], Meta(max_length=ADDRESSES_TOLD)
     ] = []
     turns: bool = False
+    evening: bool = False
 
 
 class Done(ServerAnswer, frozen=True, tag="done"):
@@ -272,6 +275,96 @@ class SaidInLobby(FromServer, frozen=True, tag="lobby-said"):
     """Chat messages in the lobby, latest last."""
 
     remarks: list[LobbyRemark]
+
+
+# An evening: people sign up in the lobby, and the server draws who plays with whom.
+
+
+TakesPart: TypeAlias = Literal["play", "pause", "leave"]  # in an evening
+
+
+class AskEvening(ClientRequest, frozen=True, tag="evening"):
+    """Ask for the server's evening; answered by Done, after an Evening, and another one at each change."""
+
+
+class SignUp(ClientRequest, frozen=True, tag="sign-up"):
+    """Take part in the evening under this name; answered by SignedUp, and followed as by AskEvening.
+
+    With the `token` from an earlier SignedUp, come back as the same person, under the name of before.
+    """
+
+    name: Name
+    token: Token | None = None
+
+
+class TakePart(ClientRequest, frozen=True, tag="take-part"):
+    """Say whether you play in the next rounds, pause, or leave the evening; answered by Done."""
+
+    how: TakesPart
+
+
+InEvening: TypeAlias = AskEvening | SignUp | TakePart
+
+
+class SignedUp(ServerAnswer, frozen=True, tag="signed-up"):
+    """You are `person` in the evening. The `token`, sent only once, proves it.
+
+    It is also that of your seat at each of the evening's tables: go there with Resume.
+    """
+
+    person: PersonNumber
+    token: Token | None = None
+
+
+class EveningPerson(Struct, frozen=True, omit_defaults=True):
+    """Somebody in an evening; `here` says whether a client of theirs is connected.
+
+    `place` is the place in the standings, the best first, and shared by several if `tied`. `average` is in
+    hundredths of a percent (see docs/host-a-game.md). `against` has for each person met at a table: their
+    number, the games together, and in how many of these one finished ahead, and behind.
+    """
+
+    person: PersonNumber
+    name: str
+    takes_part: TakesPart = "play"
+    here: bool = False
+    place: Count = 0
+    tied: bool = False
+    average: Count = 0
+    games: Count = 0
+    wins: Count = 0
+    points: Count = 0
+    against: list[tuple[PersonNumber, Count, Count, Count]] = []
+
+
+class EveningTable(Struct, frozen=True, omit_defaults=True):
+    """A table of the evening: who sits there by seat, None for a bot. Those who have not come are called."""
+
+    table: TableCode
+    round: Count
+    stage: Stage
+    people: list[PersonNumber | None]
+
+
+class Evening(FromServer, frozen=True, tag="evening"):
+    """The evening as it stands: `people` in the order of the standings, and the `tables` of now.
+
+    `round` is the one drawn last, of so many `rounds`; without `rounds`, a table begins whenever enough
+    people wait. A player has an equal part of `minutes` in each game. The next round is drawn in `seconds`,
+    if that is known. If each table of a round has the `same_draws`, `commitments` are those of the rounds so
+    far and of the next one.
+    """
+
+    name: str
+    round: Count = 0
+    rounds: Count = 0
+    minutes: Count = 0
+    seconds: Seconds | None = None
+    same_draws: bool = False
+    over: bool = False
+    people: Annotated[list[EveningPerson], Meta(max_length=EVENING_PEOPLE)] = []
+    tables: list[EveningTable] = []
+    commitments: list[Hex32] = []
 
 
 # How clients come to a table, as players or spectators, and leave it.
@@ -758,6 +851,7 @@ ClientMessage: TypeAlias = (
     Hello
     | ListTables
     | InLobby
+    | InEvening
     | OpenTable
     | JoinTable
     | Resume
@@ -786,6 +880,8 @@ ServerMessage: TypeAlias = (
     | SaidBefore
     | Online
     | SaidInLobby
+    | Evening
+    | SignedUp
     | Announced
     | Stopping
     | Moved

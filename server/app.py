@@ -79,10 +79,11 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
         _prepare_records(config)
         endpoint = parts.enter_context(_admin_endpoint(config))
         fresh = chances(config.seed)
-        kept = await kept_tables(journal, fresh)
+        kept, evening = await kept_tables(journal, fresh)
         tasks = await parts.enter_async_context(Tasks())
         server = ServerParts(config, access, journal, tasks, fresh, ends=parts, stop=stop)
         await server.lobby.registry.restore(kept)
+        await server.lobby.restore_evening(evening)
         server.share_tables()
         sockets = [
             await parts.enter_async_context(

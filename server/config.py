@@ -11,6 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 from engine.events import Command, SeenEvent
 from engine.legal import Legal
 from engine.view import View
+from protocol.admin import EveningPlan
 from protocol.messages import Refused, TableState, TableSummary
 from protocol.pages import Absence, Hand
 
@@ -209,6 +210,7 @@ class Config:
     pages: Pages | None = None  # how pages for browsers are drawn; None shows them none
     stand_in: Brain | None = None  # the brain that plays for absent players; None moves at random
     human_pace: bool = True  # bots at a table of several people take their time for a move
+    evening: EveningPlan | None = None  # to be held, unless it is under way already
     lobby_chat: bool = True  # and the list of who is online
     brains: Mapping[str, Brain] = field(default_factory=dict)  # of the bots that it seats, by levels
     former_brains: Mapping[str, Brain] = field(default_factory=dict)  # of levels that older tables may have

@@ -13,6 +13,7 @@ from protocol.codec import BadMessage, decode_client, tables_frame
 from protocol.codes import REFUSAL_TEXTS, CloseCode, CloseReason, Code, sentence
 from protocol.limits import VERSIONS
 from protocol.messages import (
+    AskEvening,
     AskTurn,
     ClientMessage,
     EnterLobby,
@@ -28,6 +29,8 @@ from protocol.messages import (
     Rematch,
     Resume,
     SayInLobby,
+    SignUp,
+    TakePart,
     Watch,
     Welcome,
 )
@@ -88,7 +91,7 @@ class Conversation:
         finally:
             log.info("disconnected", extra=about(address=self.session.name))
             self.clients.gone(self.session)
-            self.lobby.chat.leave(self.session)
+            self.lobby.gone(self.session)
             if self.session.table is not None:
                 await self.session.table.disconnected(self.session)
 
@@ -121,6 +124,7 @@ class Conversation:
                 self.lobby.chat.is_open,
                 self.other_addresses(),
                 turns=True,
+                evening=self.lobby.evening is not None,
             )
         )
         self.clients.welcomed(self.session)
@@ -209,6 +213,8 @@ class Conversation:
                 session.post(in_frame(tables_frame(message.id, self.lobby.public.encoded())))
             case EnterLobby() | SayInLobby():
                 self.lobby.talk(session, message)
+            case AskEvening() | SignUp() | TakePart():
+                await self.lobby.take_part(session, message)
             case OpenTable():
                 self._check_in_lobby()
                 self._check_seats_left()

@@ -70,6 +70,8 @@ class RandomMessages:
             case msgspec.inspect.IntType(ge=least, le=most):
                 bounds = (least or 0, 2**31 - 1 if most is None else most)
                 return rng.choice((*bounds, rng.randint(*bounds)))
+            case msgspec.inspect.LiteralType(values):
+                return rng.choice(values)
             case msgspec.inspect.BoolType():
                 return rng.random() < 0.5
             case msgspec.inspect.NoneType():

@@ -16,16 +16,19 @@ from engine.pieces import Seat
 from protocol.admin import (
     AskNodes,
     ClientReport,
+    CloseEvening,
     CloseTables,
     CopyFiles,
     CopyJournal,
     CopyReport,
     DrainReport,
+    DrawRound,
     GameReport,
     ListClients,
     ListStored,
     ListTables,
     NodeAnswer,
+    OpenEvening,
     RemovePlayer,
     Request,
     RestoreTable,
@@ -33,6 +36,7 @@ from protocol.admin import (
     SendAnnouncement,
     SetDrain,
     SetLogLevel,
+    ShowEvening,
     ShowGame,
     ShowStatus,
     SnapshotReport,
@@ -55,6 +59,7 @@ from server.refusal import Refusal
 from server.storage.journal import Journal
 from server.storage.owner import describe_archived, describe_stored, replayed_game
 from server.storage.sqlite.journal_file import FILE_NAME
+from server.tables.evening.evening import Evening
 from server.tables.lobby import Lobby
 from server.tables.seats.names import check_text
 from server.tables.table import Table
@@ -106,6 +111,8 @@ class AdminService:
                 return await self._stored_tables(), None
             case ShowGame(code):
                 return await self._game(code), None
+            case ShowEvening():
+                return self._evening().message(), None
             case AskNodes(asked, None):
                 report, _ = await self.do(asked)
                 return [NodeAnswer("", "", report)], None
@@ -115,7 +122,16 @@ class AdminService:
                 return await self._change(request), None
 
     async def _change(
-        self, request: SendAnnouncement | CloseTables | RemovePlayer | RestoreTable | SetDrain | SetLogLevel
+        self,
+        request: SendAnnouncement
+        | CloseTables
+        | RemovePlayer
+        | RestoreTable
+        | OpenEvening
+        | DrawRound
+        | CloseEvening
+        | SetDrain
+        | SetLogLevel,
     ) -> ToldReport | StoredReport | DrainReport | None:
         """Carry out a request that changes something."""
         match request:
@@ -135,6 +151,15 @@ class AdminService:
                 return None
             case RestoreTable(code):
                 return await self._restore(code)
+            case OpenEvening(plan):
+                await self.lobby.begin_evening(plan)
+                return None
+            case DrawRound():
+                self._evening().draw_now()
+                return None
+            case CloseEvening():
+                await self._evening().close()
+                return None
             case SetDrain(None):
                 self.drain.cancel()
             case SetDrain(seconds):
@@ -222,6 +247,11 @@ class AdminService:
         if not archived:
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
         return GameReport(describe_archived(archived[0]), list(map(event_map, replayed_game(entries))))
+
+    def _evening(self) -> Evening:
+        if self.lobby.evening is None:
+            raise Refusal(Code.NO_EVENING)
+        return self.lobby.evening
 
     # -- changing -----------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from engine.events import Event, SeenEvent, WolfPlaced
 from engine.pieces import People
 from protocol.absence import WAIT, Absence
+from protocol.admin import EveningPlan
 from protocol.codec import BadMessage
 from protocol.events import event_of
 from protocol.messages import (
@@ -21,6 +22,7 @@ from protocol.messages import (
     Standing,
     StartGame,
     Substitute,
+    TakesPart,
 )
 from protocol.settings import Setting
 
@@ -35,6 +37,10 @@ class Opened(Struct, frozen=True, tag_field="t", tag="opened"):
     starting: int | None
     absence: Absence = WAIT
     origin: str = ""
+
+
+class OfEvening(Struct, frozen=True, tag_field="t", tag="of-evening"):
+    """The table was opened for an evening, which decides what its host would."""
 
 
 class Taken(Struct, frozen=True, tag_field="t", tag="taken", omit_defaults=True):
@@ -181,8 +187,49 @@ class Forgotten(Struct, frozen=True, tag_field="t", tag="forgotten"):
     """The table is closed for good."""
 
 
+EVENING: Final = "EVENING"  # where an evening's entries are kept; no table has a code with vowels
+
+
+class EveningBegun(Struct, frozen=True, tag_field="t", tag="evening", omit_defaults=True):
+    """An evening was opened; `seed`, if the draws of a round are the same everywhere, is that of round 1."""
+
+    plan: EveningPlan
+    seed: Hex32 | None = None
+
+
+class PersonEntered(Struct, frozen=True, tag_field="t", tag="person"):
+    """Somebody signed up for the evening, or said how they take part from now on."""
+
+    person: int
+    name: str
+    token_hash: str
+    takes_part: TakesPart
+
+
+class RoundDrawn(Struct, frozen=True, tag_field="t", tag="drawn", omit_defaults=True):
+    """Tables of the evening were opened: their codes, with who sits there; `seed` is for the next round."""
+
+    tables: list[tuple[str, list[int]]]
+    seed: Hex32 | None = None
+
+
+class TableResult(Struct, frozen=True, tag_field="t", tag="result"):
+    """A table of the evening is over: people, their points and items; nobody, if it has no result."""
+
+    code: str
+    scores: list[tuple[int, int, int]]
+
+
+class EveningClosed(Struct, frozen=True, tag_field="t", tag="closed"):
+    """No more tables are drawn in the evening."""
+
+
+EveningEntry: TypeAlias = EveningBegun | PersonEntered | RoundDrawn | TableResult | EveningClosed
+
 Entry: TypeAlias = (
-    Opened
+    EveningEntry
+    | Opened
+    | OfEvening
     | Taken
     | Kept
     | BotSeated

@@ -12,11 +12,13 @@ from msgspec.structs import replace
 
 from engine.game import Game, RandomChance
 from engine.pieces import Seat
+from protocol.admin import EveningPlan
 from protocol.codes import Code
 from protocol.messages import (
     AskTurn,
     Done,
     EnterLobby,
+    InEvening,
     InLobby,
     JoinTable,
     OpenTable,
@@ -35,10 +37,11 @@ from server.net.session import Session
 from server.net.tokens import hash_fits, new_token, token_hash
 from server.networks import Networks
 from server.refusal import Refusal
-from server.storage.entries import Changed, Entry, Hosted, Opened, Taken
+from server.storage.entries import EVENING, Changed, Entry, EveningBegun, Forgotten, Hosted, Opened, Taken
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
 from server.tables.context import TableContext
+from server.tables.evening.evening import Evening, new_seed
 from server.tables.online.lobby_chat import LobbyChat
 from server.tables.rates import Rates
 from server.tables.registry.public_tables import PublicTables
@@ -90,6 +93,7 @@ class Lobby:
         )
         self.tables = self.registry.tables
         self.public = PublicTables(self.tables)
+        self.evening: Evening | None = None
         self._here: dict[str, frozenset[str]] = {}  # who is at a table, by its code, if that is to be told
         self._address_elsewhere: Callable[[], str | None] = lambda: None
         self._stopped = False
@@ -143,6 +147,8 @@ class Lobby:
         """Cancel everything that would fall due at any table, even at those still being opened."""
         self._stopped = True
         self.chat.close()
+        if self.evening is not None:
+            self.evening.stop()
         for table in self.tables.values():
             table.stop()
 
@@ -224,7 +230,56 @@ class Lobby:
                 self.chat.say(session, text)
         session.send(Done(message.id))
 
+    async def take_part(self, session: Session, message: InEvening) -> None:
+        """Do what a session asks in the evening, and answer it; raises Refusal or JournalError."""
+        if self.evening is None:
+            raise Refusal(Code.NO_EVENING)
+        await self.evening.answer(session, message)
+
+    def gone(self, session: Session) -> None:
+        """Record that a session's connection has ended."""
+        self.chat.leave(session)
+        if self.evening is not None:
+            self.evening.gone(session)
+
     # -- what the host of the server asks -----------------------------------------------------------
+
+    async def restore_evening(self, entries: Sequence[Entry]) -> None:
+        """Go on with an evening of an earlier process, and begin the one that was configured.
+
+        Raises JournalError.
+        """
+        if entries:
+            self._set_evening(entries)
+        plan, earlier = self.config.evening, self.evening
+        same = earlier is not None and plan is not None and earlier.plan.name == plan.name
+        if plan is not None and not (same and earlier and not earlier.state.over):
+            await self.begin_evening(plan)
+
+    async def begin_evening(self, plan: EveningPlan) -> None:
+        """Begin an evening in place of the one before, whose tables must be over.
+
+        Raises Refusal or JournalError and changes nothing.
+        """
+        check_name(plan.name)
+        if plan.bots is not None and plan.bots not in self._stand_in.levels:
+            raise Refusal(Code.NO_SUCH_LEVEL, level=plan.bots, levels=", ".join(self._stand_in.levels))
+        if self.config.database is not None:
+            raise Refusal(Code.EVENING_IN_CLUSTER)
+        earlier = self.evening
+        if earlier is not None and earlier.state.running:
+            raise Refusal(Code.EVENING_RUNS, name=earlier.plan.name)
+        begun = EveningBegun(plan, new_seed() if plan.same_draws else None)
+        if earlier is not None:
+            earlier.stop()
+            await self.journal.append(EVENING, earlier.state.entry_count, [Forgotten()])
+        await self.journal.append(EVENING, 0, [begun])
+        self._set_evening([begun])
+
+    def _set_evening(self, entries: Sequence[Entry]) -> None:
+        self.evening = Evening(
+            self.registry, entries, counts=self.counts, timers=self._timers, tasks=self.tasks
+        )
 
     def games_run(self) -> bool:
         """Return whether a game is running that any of its players is at."""
@@ -235,6 +290,8 @@ class Lobby:
     def table_changed(self, code: str) -> None:
         """Record that a table's entry in the list has changed."""
         self.public.changed(code)
+        if self.evening is not None and (table := self.tables.get(code)) and table.state.of_evening:
+            self.evening.look()
         if (tell := self.config.attendance) is None:
             return
         table = self.tables.get(code)
@@ -252,6 +309,8 @@ class Lobby:
     def table_ended(self, code: str, *, failed: bool) -> None:
         """Record that a table has ended."""
         self.registry.ended(code, failed=failed)
+        if self.evening is not None:
+            self.evening.look()
 
     @property
     def writes_records(self) -> bool:

@@ -1,7 +1,7 @@
 """Requests from sessions at a table: who may make which, which part of the table handles it, the answers."""
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from engine.errors import IllegalCommand
 from engine.pieces import People, Seat
@@ -9,12 +9,16 @@ from engine.record import recorded
 from protocol.codes import Code
 from protocol.messages import (
     AddShare,
+    Arrange,
     AskPause,
     AtTable,
     ChangeSeat,
+    ChangeSetting,
     ChoosePeople,
     Done,
+    EndGame,
     GetRecord,
+    HandOver,
     HostRequest,
     Lay,
     Leave,
@@ -23,9 +27,11 @@ from protocol.messages import (
     Record,
     Refused,
     Rematch,
+    Remove,
     Said,
     Say,
     SayReady,
+    SeatBot,
     StartGame,
     Sync,
     Vote,
@@ -41,6 +47,21 @@ from server.tables.host_powers import HostPowers
 from server.tables.seats.names import check_text
 from server.tables.seats.seat_admission import SeatAdmission, choose_seat
 from server.tables.state.persistent_state import Answer
+
+# What nobody decides at a table of an evening: the choice of peoples, too, would be another one for those who
+# have heard from another table how the tiles of their round lie.
+_OF_THE_EVENING: Final = (
+    Arrange
+    | ChangeSeat
+    | ChangeSetting
+    | ChoosePeople
+    | EndGame
+    | HandOver
+    | Rematch
+    | Remove
+    | SeatBot
+    | StartGame
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -69,6 +90,7 @@ class Requests:
             return
         self.context.check_lease()
         try:
+            self._check_evening(message)
             match message:
                 case PlacePiece() | Lay():
                     await self.moves.play(session, message)  # whose fold remembers the answer
@@ -95,6 +117,7 @@ class Requests:
         self._check_here(session)
         context, state = self.context, self.context.state
         seat = session.player_seat()
+        self._check_evening(message)
         if state.stage != "over":
             raise Refusal(Code.NOT_OVER)
         await context.shorten_if_long()
@@ -120,6 +143,11 @@ class Requests:
     def forget_record(self) -> None:
         """Give up the record's memory: nobody is here who could ask for it."""
         self._record = None
+
+    def _check_evening(self, message: AtTable | Rematch) -> None:
+        """Raise Refusal for what the evening decides, if the table is one of its own."""
+        if self.context.state.of_evening and isinstance(message, _OF_THE_EVENING):
+            raise Refusal(Code.OF_THE_EVENING)
 
     def _check_here(self, session: Session) -> None:
         if session.table is not self.table:  # it left, or was taken over, while the message waited

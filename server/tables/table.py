@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, TypeVar
 
+from engine.draws import Bytes32
 from engine.pieces import Seat
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.messages import (
@@ -136,6 +137,11 @@ class Table:
         """Return whether the player of a seat is connected."""
         return seat in self._audience.seated
 
+    @property
+    def everybody_is_here(self) -> bool:
+        """Return whether all people who have a seat here are connected."""
+        return self.state.people <= self._audience.seated.keys()
+
     def people_here(self) -> frozenset[str]:
         """Return the names of the people who are connected to their seats."""
         seats = self._context.audience.seated.keys() - self.state.programs
@@ -205,6 +211,13 @@ class Table:
     async def remove_player(self, seat: Seat) -> bool:
         """Take the seat from its player for good, unless it is free; raises Refusal or JournalError."""
         return await self._do(lambda: self._admission.remove_player(seat), urgent=True)
+
+    async def begin_of_evening(self, seed: Bytes32 | None) -> None:
+        """Begin the game for the evening, with the draws of its round if that has a seed for all its tables.
+
+        Raises Refusal or JournalError.
+        """
+        await self._do(lambda: self._game_start.begin_of_evening(seed), urgent=True)
 
     async def archive(self, *, attended: bool) -> bool:
         """Archive or forget the table, `attended` or only if nobody is here; return whether it has ended."""

@@ -8,21 +8,23 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from engine.draws import MISSING, NO_SHARE, Bytes32, Share, commitment_to, pledge_of
+from engine.draws import MISSING, NO_SHARE, OF_ROUND, Bytes32, Share, commitment_to, pledge_of
 from engine.game import Chance, Game, SharedChance
 from engine.pieces import Seat
 from protocol.codes import Code
 from protocol.events import event_map
+from protocol.limits import LARGEST_ID
 from protocol.messages import AddShare, DrawBegins, StartGame
 from server.errors import JournalError
 from server.net.session import Session
 from server.refusal import Refusal, not_stored
-from server.storage.entries import Played
+from server.storage.entries import Entry, GivenToBot, Played
 from server.tables.absence.deadlines import Due
 from server.tables.context import TableContext
 from server.tables.game.moves import Moves
 from server.tables.state.persistent_state import PersistentState
 
+_OF_EVENING: Final = StartGame(LARGEST_ID)  # the request of nobody
 SHARE_SECONDS: Final = 2.0  # for the clients to show their shares; nobody holds up a start for longer
 
 
@@ -30,11 +32,11 @@ SHARE_SECONDS: Final = 2.0  # for the clients to show their shares; nobody holds
 class _Draw:
     """A game that starts as soon as the shares are in; nothing of it is stored before.
 
-    `starter` is the host's session, `message` its request. The shares of `awaited` seats are to come. If
-    `subject` is no longer what it was, the draw is not for the game that would begin.
+    `starter` is the host's session, None if the evening starts the game, `message` its request. The shares of
+    `awaited` seats are to come. If `subject` is no longer what it was, the draw is for another game.
     """
 
-    starter: Session
+    starter: Session | None
     seat: Seat
     message: StartGame
     subject: object
@@ -72,6 +74,31 @@ class GameStart:
         else:
             raise Refusal(Code.ALREADY_STARTED)
 
+    async def begin_of_evening(self, seed: Bytes32 | None) -> None:
+        """Begin a game that nobody starts; bots play for those who have not come, until they do.
+
+        With a `seed`, everything is drawn from that alone, as at the other tables of the round.
+        """
+        context, state = self._context, self._context.state
+        if state.game is not None or self._draw is not None:
+            return
+        seated = context.audience.seated
+        absent = sorted(seat for seat in state.people - state.bot_seats if seat not in seated)
+        entries: list[Entry] = []
+        for seat in absent:
+            if (player := state.players[seat]) is not None and player.kept:
+                entries += replace(player, kept=False).entries(seat)
+            entries.append(GivenToBot(seat))
+        if entries:
+            await context.store(*entries)
+        host = min(seated, default=Seat(0))
+        if seed is None:
+            await self._begin_draw(None, host, _OF_EVENING)
+            return
+        shares = [OF_ROUND] * len(state.players)
+        context.audience.broadcast(DrawBegins(commitment_to(seed), [None] * len(shares)))
+        await self._begin(None, host, _OF_EVENING, SharedChance(seed, shares), seed)
+
     def add_share(self, session: Session, message: AddShare) -> None:
         """Take the share that a client had pledged."""
         session.player_seat()
@@ -99,7 +126,7 @@ class GameStart:
         if draw is self._draw:
             await self._begin_or_refuse(draw)
 
-    async def _begin_draw(self, session: Session, seat: Seat, message: StartGame) -> None:
+    async def _begin_draw(self, session: Session | None, seat: Seat, message: StartGame) -> None:
         """Commit to a seed and ask for the shares that were pledged; without any, begin the game."""
         context = self._context
         if not context.shares_draws:
@@ -134,16 +161,19 @@ class GameStart:
             answer = refusal.message(draw.message.id)
             if (player := self._context.state.players[self._seat_of(draw)]) is not None:
                 player.answers.remember(draw.message, answer)
-            draw.starter.send(answer)
+            if draw.starter is not None:
+                draw.starter.send(answer)
         except JournalError as error:
             self._context.counts.journal_failed(error)
-            draw.starter.send(not_stored(error).message(draw.message.id))
+            if draw.starter is not None:
+                draw.starter.send(not_stored(error).message(draw.message.id))
 
     async def _begin_from(self, draw: _Draw) -> None:
         """Begin the game of a draw, or draw again if it would be another game by now."""
         self.break_off()
         state, seat = self._context.state, self._seat_of(draw)
-        _check_start(state, seat)
+        if draw.starter is not None:
+            _check_start(state, seat)
         if draw.subject == _subject(state):
             chance = SharedChance(draw.seed, draw.shares)
             await self._begin(draw.starter, seat, draw.message, chance, draw.seed)
@@ -156,7 +186,12 @@ class GameStart:
         return next((seat for seat, session in seated if session is draw.starter), draw.seat)
 
     async def _begin(
-        self, session: Session, seat: Seat, message: StartGame, chance: Chance, seed: Bytes32 | None = None
+        self,
+        session: Session | None,
+        seat: Seat,
+        message: StartGame,
+        chance: Chance,
+        seed: Bytes32 | None = None,
     ) -> None:
         state = self._context.state
         game = Game.new(replace(state.options, peoples=state.chosen), chance)

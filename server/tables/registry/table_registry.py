@@ -22,6 +22,7 @@ from server.networks import Origins, networks_in, who_gives_way
 from server.refusal import Refusal
 from server.storage.commit_queue import Part
 from server.storage.entries import (
+    EVENING,
     BotSeated,
     Changed,
     Continued,
@@ -48,16 +49,19 @@ def chances(seed: int | None) -> Iterator[RandomChance]:
         yield RandomChance(random.Random(seeds.getrandbits(256)))
 
 
-async def kept_tables(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, PersistentState]:
-    """Return the tables stored by earlier processes, by code; a table that makes no sense is set aside.
+async def kept_tables(
+    journal: Journal, chances: Iterator[RandomChance]
+) -> tuple[dict[str, PersistentState], list[Entry]]:
+    """Return the tables stored by earlier processes, by code, and the entries of an evening, if there is one.
 
-    Raises JournalError if the journal cannot be used.
+    A table that makes no sense is set aside. Raises JournalError if the journal cannot be used.
     """
-    kept = {}
-    for code, entries in (await journal.tables()).items():
+    stored, kept = await journal.tables(), {}
+    evening = stored.pop(EVENING, [])
+    for code, entries in stored.items():
         with contextlib.suppress(TableDamaged):
             kept[code] = await folded(journal, code, entries, next(chances))
-    return kept
+    return kept, evening
 
 
 async def folded(
@@ -147,16 +151,38 @@ class TableRegistry:
             pass
         return await self._add(code, PersistentState(entries, next(self.chances)))
 
-    async def _store(self, entries: Sequence[Entry], before: tuple[str, int] | None) -> str | None:
-        """Store a table under a new code, and return that; None if another server has just taken it."""
-        code = new_code(
+    async def opened_together(
+        self, contents: Sequence[Sequence[Entry]], part: Callable[[Sequence[str]], Part]
+    ) -> None:
+        """Open tables with these entries; `part` returns what is stored with them, from their codes.
+
+        Raises Refusal or JournalError and changes nothing.
+        """
+        self._check_not_stopping()
+        codes: list[str] = []
+        with contextlib.ExitStack() as places:
+            for _ in contents:
+                await self._make_room(None)
+                codes.append(self._free_code())
+                places.enter_context(self._place_kept(codes[-1]))
+            parts: list[Part] = [(code, 0, each) for code, each in zip(codes, contents, strict=True)]
+            await self.journal.append_together([*parts, part(codes)])
+        for code, entries in zip(codes, contents, strict=True):
+            await self._add(code, PersistentState(entries, next(self.chances)))
+
+    def _free_code(self, *, private: bool = False) -> str:
+        return new_code(
             self.tables,
             self._coming,
             self._failed,
             self.journal.archived,
             self.journal.codes_set_aside,
-            private=Changed(Private(on=True)) in entries,
+            private=private,
         )
+
+    async def _store(self, entries: Sequence[Entry], before: tuple[str, int] | None) -> str | None:
+        """Store a table under a new code, and return that; None if another server has just taken it."""
+        code = self._free_code(private=Changed(Private(on=True)) in entries)
         parts: list[Part] = [(code, 0, entries)]
         if before is not None:
             parts.append((*before, [Continued(code)]))

@@ -57,6 +57,8 @@ class SeatAdmission:
 
     async def join(self, session: Session, message: JoinTable) -> None:
         """Give the session a free seat, the first one unless it names one."""
+        if self._context.state.of_evening:
+            raise Refusal(Code.OF_THE_EVENING)
         self._exclusions.check(session, message.name, self._context.code)
         token = new_token()
         newcomer = Player(message.name, token_hash(token), message.program)
@@ -137,7 +139,8 @@ class SeatAdmission:
     async def leave(self, session: Session) -> None:
         """Remove a session that leaves: before the game, its seat is free immediately."""
         seat = session.seat
-        if seat is not None and self._context.state.stage == "gathering":
+        state = self._context.state
+        if seat is not None and state.stage == "gathering" and not state.of_evening:
             await self._context.store(*self._freed_entries(seat))
         await self._remove(session)
 
@@ -359,7 +362,7 @@ class SeatAdmission:
         player, limits = self._context.state.players[seat], self._context.limits
         if player is None or player.level is not None:  # a bot is always there
             return
-        if self._context.state.stage == "gathering":
+        if self._context.state.stage == "gathering" and not self._context.state.of_evening:
             kept = player.kept
             seconds = limits.rematch_grace_seconds if kept else limits.seat_grace_seconds
             self._free_later(seat, seconds)

@@ -15,6 +15,7 @@ from server.storage.entries import (
     Hosted,
     Kept,
     PeopleChosen,
+    PersonEntered,
     Played,
     Returned,
     SaidReady,
@@ -56,6 +57,8 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
                 end((type(entry), seat))
                 if says:
                     live[type(entry), seat] = number
+            case PersonEntered(person):  # in an evening
+                live[PersonEntered, person] = number
             case Voted(seat, by, agree):
                 end((Voted, seat, by))
                 if agree:

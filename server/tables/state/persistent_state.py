@@ -46,6 +46,7 @@ from server.storage.entries import (
     GivenToBot,
     Hosted,
     Kept,
+    OfEvening,
     Opened,
     Paused,
     PeopleChosen,
@@ -138,6 +139,7 @@ class PersistentState:
         self.chance = chance
         self.opened = Opened(2, random_layout=False, starting=None)
         self.options = GameOptions(2)
+        self.of_evening = False
         self.absence: Absence = WAIT
         self.settings: dict[type[Setting], Setting] = {}  # those that were changed
         self.title = ""
@@ -198,6 +200,13 @@ class PersistentState:
         """
         players = {seat for seat in range(len(self.players)) if seat not in self.bots}
         return len(players) > 1 and players <= self._movers
+
+    @property
+    def scores(self) -> list[tuple[int, int, int]]:
+        """Return the seats whose players have made a move themselves, with their points and items (R7)."""
+        result = None if self.game is None else self.game.view.result
+        tallies = [] if result is None else result.tallies
+        return [(seat, each.points, each.items) for seat, each in enumerate(tallies) if seat in self._movers]
 
     @property
     def names(self) -> list[str]:
@@ -332,6 +341,8 @@ class PersistentState:
                     players, None if starting is None else Seat(starting), random_layout
                 )
                 self.players = [None] * players
+            case OfEvening():
+                self.of_evening = True
             case Taken(seat, name, token_hash, program, standing, vacant):
                 self.players[seat] = Player(name, token_hash, program, standing=standing, vacant=vacant)
             case Kept(seat, name, token_hash, program, standing):
@@ -363,11 +374,8 @@ class PersistentState:
                 self.ended, self.paused = True, None
             case Continued(code):
                 self.next_table = code
-            case Voted() | GivenToBot() | Returned():
+            case Voted() | GivenToBot() | Returned() | TokenRevoked():
                 self._fold_absence(entry)
-            case TokenRevoked(seat):
-                if (player := self.players[seat]) is not None:
-                    player.token_hash, player.program = "", True
             case Forgotten():
                 self.forgotten = True
 
@@ -400,7 +408,7 @@ class PersistentState:
         if voters:
             self.votes[seat] = voters
 
-    def _fold_absence(self, entry: Voted | GivenToBot | Returned) -> None:
+    def _fold_absence(self, entry: Voted | GivenToBot | Returned | TokenRevoked) -> None:
         seat = Seat(entry.seat)
         match entry:
             case Voted(_, by, agree):
@@ -411,6 +419,9 @@ class PersistentState:
             case Returned():
                 self.bot_seats.discard(seat)
                 self.votes.pop(seat, None)
+            case TokenRevoked():
+                if (player := self.players[seat]) is not None:
+                    player.token_hash, player.program = "", True
 
     def _set(self, setting: Setting) -> None:
         self.settings[type(setting)] = setting

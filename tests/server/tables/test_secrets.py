@@ -25,6 +25,7 @@ from protocol.messages import (
     ClientMessage,
     DrawBegins,
     EnterLobby,
+    Evening,
     GetRecord,
     JoinTable,
     Leave,
@@ -42,6 +43,7 @@ from protocol.messages import (
     SayInLobby,
     SayReady,
     ServerMessage,
+    SignedUp,
     StartGame,
     SubstituteNow,
     Sync,
@@ -247,7 +249,7 @@ async def test_what_a_seat_may_not_know_changes_no_byte(
     assert one.traces == two.traces != []
     received = {msgpack.unpackb(frame)["t"] for frames in (*one.seats, one.others) for frame in frames}
     # Some are sent only after a game, before it, or when a server stops.
-    kinds = set(get_args(ServerMessage)) - {Record, Reseated, DrawBegins, Moved}
+    kinds = set(get_args(ServerMessage)) - {Record, Reseated, DrawBegins, Moved, Evening, SignedUp}
     assert received == {kind.__struct_config__.tag for kind in kinds}
     stands_in = script.absence != WAIT or bool(script.programs)
     assert any("stand-in moved" in line for line in one.log) == stands_in

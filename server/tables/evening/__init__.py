@@ -1,0 +1,1 @@
+"""An evening for many: who has signed up, who plays with whom, and the standings."""

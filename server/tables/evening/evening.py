@@ -1,0 +1,497 @@
+"""An evening as it runs: people sign up, tables are opened for them, and their results are kept.
+
+One task does everything that changes tables, step by step; whatever happens wakes it. It stores each step
+before anyone hears of it, under a code that no table has, so that a restart goes on from there.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import SystemRandom
+from typing import Final
+
+from msgspec.structs import replace
+
+from engine.draws import Bytes32, commitment_to
+from engine.pieces import Seat
+from protocol.absence import GAME_CLOCK_SECONDS, GameClock
+from protocol.codes import Code
+from protocol.limits import EVENING_PEOPLE
+from protocol.messages import (
+    AskEvening,
+    Done,
+    EveningPerson,
+    EveningTable,
+    InEvening,
+    SignedUp,
+    SignUp,
+    Stage,
+    TakePart,
+    TakesPart,
+)
+from protocol.messages import Evening as EveningMessage
+from protocol.settings import Spectators
+from server.config import Timers
+from server.counts import Counts
+from server.errors import JournalError, TableLost
+from server.failures import Tasks
+from server.logs import about
+from server.net.session import Session, framed
+from server.net.tokens import hash_fits, new_token, token_hash
+from server.refusal import Refusal
+from server.storage.entries import (
+    EVENING,
+    BotSeated,
+    Changed,
+    Entry,
+    EveningBegun,
+    EveningClosed,
+    EveningEntry,
+    Kept,
+    OfEvening,
+    Opened,
+    PersonEntered,
+    RoundDrawn,
+    TableResult,
+)
+from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS, RETRY_SECONDS
+from server.tables.evening.rounds import LEAST, PATIENCE, Result, draw_tables, meetings, standings, tables_now
+from server.tables.registry.table_registry import TableRegistry
+from server.tables.seats.names import alike, check_name
+from server.tables.state.live_entries import live_entries
+from server.tables.table import Table
+
+log = logging.getLogger(__name__)
+
+SECONDS_TO_COME: Final = 60.0  # to a table before its game begins without those who have not come
+SECONDS_BETWEEN_ROUNDS: Final = 60.0  # after the last table of a round is over
+SECONDS_BEFORE_FIRST: Final = 300.0  # after the third person has signed up; the host can draw sooner
+_SECONDS_TO_BEGIN: Final = 5.0  # for the clients to show their shares, before another attempt
+_LEAST_PAUSE: Final = 0.5  # seconds between two steps
+
+
+@dataclass(slots=True)
+class _Person:
+    name: str
+    token_hash: str
+    takes_part: TakesPart
+    sessions: set[Session] = field(default_factory=set)
+    free_since: float | None = None  # None while they play, pause, or are not here
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table of a round, with the people at it by seat; bots sit behind them. `result` once it is over."""
+
+    round: int
+    people: Sequence[int]
+    opened: float
+    result: Result | None = None
+
+
+class EveningState:
+    """The fold of an evening's entries."""
+
+    def __init__(self, begun: EveningBegun) -> None:
+        self.plan = begun.plan
+        self.people: dict[int, _Person] = {}
+        self.tables: dict[str, _Table] = {}
+        self.round = 0
+        self.seeds = [] if begun.seed is None else [Bytes32(begun.seed)]
+        self.closed = False
+        self.entry_count = 1
+
+    def fold(self, entry: Entry, now: float) -> None:
+        """Take in the next entry."""
+        self.entry_count += 1
+        match entry:
+            case PersonEntered(number, name, held, takes_part) if number in self.people:
+                person = self.people[number]
+                person.name, person.token_hash, person.takes_part = name, held, takes_part
+            case PersonEntered(number, name, held, takes_part):
+                self.people[number] = _Person(name, held, takes_part)
+            case RoundDrawn(tables, seed):
+                self.round += 1
+                self.tables |= {code: _Table(self.round, people, now) for code, people in tables}
+                if seed is not None:
+                    self.seeds.append(Bytes32(seed))
+            case TableResult(code, scores):
+                self.tables[code].result = scores
+            case EveningClosed():
+                self.closed = True
+
+    @property
+    def running(self) -> dict[str, _Table]:
+        """Return the tables without a result, by their codes."""
+        return {code: table for code, table in self.tables.items() if table.result is None}
+
+    @property
+    def over(self) -> bool:
+        """Return whether nothing more happens in the evening."""
+        last = self.plan.rounds and self.round >= self.plan.rounds
+        return (self.closed or bool(last)) and not self.running
+
+
+class Evening:
+    """An evening of this server; `entries` are those stored so far."""
+
+    def __init__(
+        self,
+        registry: TableRegistry,
+        entries: Sequence[Entry],
+        *,
+        counts: Counts,
+        timers: Timers,
+        tasks: Tasks,
+    ) -> None:
+        begun = entries[0]
+        assert isinstance(begun, EveningBegun)  # noqa: S101 - every evening begins so
+        self._registry, self._counts, self._timers = registry, counts, timers
+        self.plan = begun.plan
+        self.state = EveningState(begun)
+        for entry in entries[1:]:
+            self.state.fold(entry, timers.time())
+        self._followers: set[Session] = set()
+        self._persons: dict[Session, int] = {}
+        self._due = math.inf  # when the next round is drawn, if there are rounds
+        self._round_since = timers.time()
+        self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
+        self._rng = SystemRandom()
+        self._lock = asyncio.Lock()  # held while something is stored
+        self._changed = asyncio.Event()
+        self._told = b""
+        self._work = tasks.keep(self._run, "the evening")
+
+    # -- what sessions ask --------------------------------------------------------------------------
+
+    async def answer(self, session: Session, message: InEvening) -> None:
+        """Carry out a request and answer it; raises Refusal or JournalError and changes nothing."""
+        match message:
+            case AskEvening():
+                pass
+            case SignUp():
+                async with self._lock:
+                    session.send(await self._sign_up(session, message))
+            case TakePart(_, how):
+                if (number := self._persons.get(session)) is None:
+                    raise Refusal(Code.NOT_SIGNED_UP)
+                async with self._lock:
+                    await self._take_part(session, number, how)
+        self._followers.add(session)
+        session.send(self.message())
+        if not isinstance(message, SignUp):
+            session.send(Done(message.id))
+
+    def gone(self, session: Session) -> None:
+        """Record that a session's connection has ended."""
+        self._followers.discard(session)
+        if (number := self._persons.pop(session, None)) is not None:
+            self.state.people[number].sessions.discard(session)
+            self.look()
+
+    # -- what the lobby asks ------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """See soon whether there is something to do: somebody came or went, or a table has changed."""
+        self._changed.set()
+
+    def draw_now(self) -> None:
+        """Draw the next round as soon as possible; raises Refusal if none is to be drawn."""
+        if self.state.over or self.state.closed or not self.plan.rounds or self._in_round():
+            raise Refusal(Code.NO_ROUND_DUE)
+        self._due = self._timers.time()
+        self.look()
+
+    async def close(self) -> None:
+        """Draw no more rounds; raises JournalError."""
+        async with self._lock:
+            if not self.state.closed:
+                await self._store(EveningClosed())
+        self.look()
+
+    def stop(self) -> None:
+        """Do nothing more: the server stops."""
+        self._work.cancel()
+
+    # -- what everybody sees ------------------------------------------------------------------------
+
+    def message(self) -> EveningMessage:
+        """Return the evening as everybody may see it."""
+        state, plan = self.state, self.plan
+        scores = standings(state.people, (table.result for table in state.tables.values() if table.result))
+        people = [
+            EveningPerson(
+                score.person,
+                state.people[score.person].name,
+                state.people[score.person].takes_part,
+                bool(state.people[score.person].sessions),
+                score.place,
+                score.tied,
+                round(score.average * 10_000),
+                score.games,
+                score.wins,
+                score.points,
+                [(other, *counts) for other, counts in sorted(score.against.items())],
+            )
+            for score in scores
+        ]
+        tables = [
+            EveningTable(code, table.round, self._stage(code), list(self._by_seat(code, table)))
+            for code, table in state.tables.items()
+            if table.result is None or table.round == state.round
+        ]
+        left = self._due - self._timers.time()
+        return EveningMessage(
+            plan.name,
+            state.round,
+            plan.rounds,
+            plan.minutes,
+            None if left == math.inf else max(0, math.ceil(left)),
+            plan.same_draws,
+            state.over,
+            people,
+            tables,
+            [commitment_to(seed) for seed in state.seeds],
+        )
+
+    def _stage(self, code: str) -> Stage:
+        table = self._registry.tables.get(code)
+        return "over" if table is None else table.state.stage
+
+    def _by_seat(self, code: str, table: _Table) -> list[int | None]:
+        seats = None if (found := self._registry.tables.get(code)) is None else found.state.players
+        return [*table.people, *([] if seats is None else [None] * (len(seats) - len(table.people)))]
+
+    def _tell(self) -> None:
+        """Send everybody who follows the evening how it stands, if that has changed."""
+        message = self.message()
+        frame = framed(replace(message, seconds=None if message.seconds is None else 0))
+        if frame != self._told:  # the seconds alone are no news
+            self._told, frame = frame, framed(message)
+            for session in self._followers:
+                session.post(frame)
+
+    # -- people -------------------------------------------------------------------------------------
+
+    async def _sign_up(self, session: Session, message: SignUp) -> SignedUp:
+        people = self.state.people
+        if message.token is not None:
+            given = token_hash(message.token)
+            for number, person in people.items():
+                if hash_fits(given, person.token_hash):
+                    self._bind(session, number)
+                    return SignedUp(message.id, number)
+        check_name(message.name)
+        self._registry.rates.count_name(session)
+        if self.state.over:
+            raise Refusal(Code.NO_EVENING)
+        if len(people) >= EVENING_PEOPLE:
+            raise Refusal(Code.EVENING_FULL)
+        if any(alike(message.name, person.name) for person in people.values()):
+            raise Refusal(Code.NAME_IN_USE)
+        token, number = new_token(), max(people, default=0) + 1
+        await self._store(PersonEntered(number, message.name, token_hash(token), "play"))
+        self._bind(session, number)
+        return SignedUp(message.id, number, token)
+
+    def _bind(self, session: Session, number: int) -> None:
+        if (before := self._persons.get(session)) is not None:
+            self.state.people[before].sessions.discard(session)
+        self._persons[session] = number
+        self.state.people[number].sessions.add(session)
+        self.look()
+
+    async def _take_part(self, session: Session | None, number: int, how: TakesPart) -> None:
+        person = self.state.people[number]
+        if person.takes_part != how:
+            if session is not None:
+                self._registry.rates.count_name(session)
+            await self._store(PersonEntered(number, person.name, person.token_hash, how))
+            self.look()
+
+    # -- step by step -------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        while True:
+            self._changed.clear()
+            try:
+                async with self._lock:
+                    wait = await self._step()
+            except JournalError as error:
+                self._counts.journal_failed(error)
+                wait = RETRY_SECONDS
+            except Refusal as refusal:  # no room for tables now, or the server is about to stop
+                log.warning("the evening waits", extra=about(reason=refusal.code))
+                wait = SECONDS_BETWEEN_ROUNDS
+            self._tell()
+            timer = None if wait == math.inf else self._timers.call_later(wait, self._changed.set)
+            await self._changed.wait()
+            if timer is not None:
+                timer.cancel()
+            pause = asyncio.Event()
+            self._timers.call_later(_LEAST_PAUSE, pause.set)
+            await pause.wait()
+
+    async def _step(self) -> float:
+        """Do what is due; return the seconds until something else may be."""
+        for code in self.state.running:
+            await self._note_result(code)
+        waits = [await self._begin_games(), await self._draw()]
+        return max(0.0, min(waits))
+
+    async def _note_result(self, code: str) -> None:
+        """Store what came of a table, if it is over."""
+        table = self._registry.tables.get(code)
+        if table is None:  # it was closed, or everybody left it for long
+            await self._store(TableResult(code, []))
+        elif table.state.stage == "over":
+            scores = [
+                (self.state.tables[code].people[seat], points, items)
+                for seat, points, items in table.state.scores
+                if seat < len(self.state.tables[code].people)
+            ]
+            await self._store(TableResult(code, scores))
+
+    async def _begin_games(self) -> float:
+        """Begin the games whose people have come, or have had time to; return the seconds to the next."""
+        registry, now = self._registry, self._timers.time()
+        waits = [math.inf]
+        gathering = {
+            code: registry.tables[code]
+            for code in self.state.running
+            if code in registry.tables and registry.tables[code].state.stage == "gathering"
+        }
+        by_round = itertools.groupby(gathering, key=lambda code: self.state.tables[code].round)
+        for _round, codes in [(number, list(codes)) for number, codes in by_round]:
+            together = [codes] if self.plan.same_draws else [[code] for code in codes]
+            for group in together:
+                wait = max(self.state.tables[code].opened for code in group) + SECONDS_TO_COME - now
+                if wait > 0 and not all(gathering[code].everybody_is_here for code in group):
+                    waits.append(wait)
+                    continue
+                waits.append(_SECONDS_TO_BEGIN)
+                for code in group:
+                    with contextlib.suppress(Refusal, TableLost):  # it ended in the meantime
+                        await self._begin_game(gathering[code], self.state.tables[code])
+        return min(waits)
+
+    async def _begin_game(self, table: Table, drawn: _Table) -> None:
+        seed = self.state.seeds[drawn.round - 1] if self.plan.same_draws else None
+        absent = [number for seat, number in enumerate(drawn.people) if not table.is_here(Seat(seat))]
+        if len(absent) == len(drawn.people):
+            await table.close(None)
+        else:
+            await table.begin_of_evening(seed)
+        for number in absent:
+            await self._take_part(None, number, "pause")
+
+    def _in_round(self) -> bool:
+        """Return whether a round is under way: some of its tables play, and its time is not up."""
+        state = self.state
+        playing = any(table.round == state.round for table in state.running.values())
+        return playing and self._timers.time() < self._round_since + self._round_seconds
+
+    @property
+    def _round_seconds(self) -> float:
+        return self.plan.minutes * 60 + SECONDS_TO_COME
+
+    def _free(self) -> list[int]:
+        """Return who waits for a table, the longest first."""
+        now = self._timers.time()
+        at_tables = {number for table in self.state.running.values() for number in table.people}
+        for number, person in self.state.people.items():
+            waits = person.takes_part == "play" and bool(person.sessions) and number not in at_tables
+            if not waits or person.free_since is None:
+                person.free_since = now if waits else None
+        waiting = [(person.free_since, number) for number, person in self.state.people.items()]
+        return [number for _since, number in sorted((since, n) for since, n in waiting if since is not None)]
+
+    async def _draw(self) -> float:
+        """Open tables for those who wait, if it is time; return the seconds until it may be."""
+        state, now = self.state, self._timers.time()
+        free = self._free()
+        if state.closed or (state.plan.rounds and state.round >= state.plan.rounds):
+            self._due = math.inf
+            return math.inf
+        met = meetings(table.people for table in state.tables.values())
+        least = 2 if state.plan.bots is None else 1
+        if state.plan.rounds:
+            if self._in_round():
+                self._due = math.inf
+                return self._round_since + self._round_seconds - now
+            if len(free) < (LEAST if self._due == math.inf and not state.round else least):
+                self._due = math.inf
+                return math.inf
+            if self._due == math.inf:
+                self._due = now + (SECONDS_BETWEEN_ROUNDS if state.round else SECONDS_BEFORE_FIRST)
+            if self._due > now:
+                return self._due - now
+            tables = draw_tables(free, met, self._rng)
+        else:
+            since = self.state.people[free[0]].free_since if free else None
+            waited = 0.0 if since is None else now - since
+            others_play = bool(state.running)
+            tables = tables_now(free, met, self._rng, others_play=others_play, waited=waited)
+            if not tables and waited < PATIENCE:
+                return PATIENCE - waited if free else math.inf
+            if not tables and least > 1:
+                return math.inf  # until others are free
+            tables = tables or draw_tables(free, met, self._rng)
+        await self._open(tables or [free])
+        self._due = math.inf
+        return 0.0
+
+    async def _open(self, tables: Sequence[Sequence[int]]) -> None:
+        """Open these tables, and seat everybody at random."""
+        plan, number = self.plan, self.state.round + 1
+        seed = new_seed() if plan.same_draws else None
+        seated = [self._rng.sample(table, len(table)) for table in tables]
+        contents = [self._entries(people) for people in seated]
+        drawn = RoundDrawn([], seed)
+
+        def part(codes: Sequence[str]) -> tuple[str, int, Sequence[Entry]]:
+            nonlocal drawn
+            drawn = replace(drawn, tables=list(zip(codes, seated, strict=True)))
+            return EVENING, self.state.entry_count, [drawn]
+
+        await self._registry.opened_together(contents, part)
+        self.state.fold(drawn, self._timers.time())
+        self._round_since = self._timers.time()
+        log.info("tables drawn", extra=about(round=number, tables=len(tables)))
+        self.look()
+
+    def _entries(self, people: Sequence[int]) -> list[Entry]:
+        """Return the entries of a new table for these people."""
+        plan, state = self.plan, self.state
+        bots = 0 if plan.bots is None else max(0, LEAST - len(people))
+        seats = len(people) + bots
+        least, most = GAME_CLOCK_SECONDS
+        clock = GameClock(min(most, max(least, plan.minutes * 60 // seats)))
+        entries: list[Entry] = [Opened(seats, plan.same_draws, None, clock), OfEvening()]
+        players = [state.people[each] for each in people]
+        entries += [Kept(seat, each.name, each.token_hash) for seat, each in enumerate(players)]
+        entries += [
+            BotSeated(seat, plan.bots or "", f"{plan.bots}-{seat}") for seat in range(len(people), seats)
+        ]
+        if plan.same_draws:  # otherwise anybody could look how others play it
+            entries.append(Changed(Spectators(allowed=False)))
+        return entries
+
+    async def _store(self, entry: EveningEntry) -> None:
+        """Store and fold an entry; raises JournalError and changes nothing."""
+        journal, state = self._registry.journal, self.state
+        if state.entry_count >= self._shorten_at:
+            state.entry_count = await journal.shorten(EVENING, live_entries)
+            self._shorten_at = state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
+        await journal.append(EVENING, state.entry_count, [entry])
+        state.fold(entry, self._timers.time())
+
+
+def new_seed() -> Bytes32:
+    """Return what all draws of a round come from."""
+    return Bytes32(secrets.token_hex(32))

@@ -1,0 +1,215 @@
+"""Evenings over sockets: from signing up to the standings, with a restart, absent people, and secrets."""
+
+import contextlib
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+
+from engine.draws import Bytes32, commitment_to
+from engine.events import GameEnded, GameStarted, LaurelsDealt, LayoutDrawn
+from protocol.admin import EveningPlan
+from protocol.codes import Code
+from protocol.messages import (
+    AskEvening,
+    ChoosePeople,
+    Evening,
+    EveningTable,
+    JoinTable,
+    Leave,
+    Refused,
+    Rematch,
+    SignedUp,
+    SignUp,
+    StartGame,
+    TakePart,
+    Watch,
+)
+from server.app import Running, running
+from server.config import Config
+from tests.server.manual_clock import FastClock
+from tests.server.match import LIMITS
+from tests.server.peer import Peer, connected, play_on
+
+ROUNDS = EveningPlan("Friday", rounds=2, same_draws=True)
+
+
+def _config(plan: EveningPlan | None, data: Path | None = None) -> Config:
+    return Config(data=data, evening=plan, timers=FastClock, limits=LIMITS)
+
+
+class _Guest:
+    """Somebody at the evening, in one connection after the other."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.token: str | None = None
+        self.person = 0
+        self.peer: Peer
+
+    async def sign_up(self, peer: Peer) -> None:
+        answer = await peer.ask(SignUp(peer.next_id(), self.name, self.token))
+        assert isinstance(answer, SignedUp), answer
+        self.peer, self.person, self.token = peer, answer.person, answer.token or self.token
+
+    async def evening(self, condition: Callable[[Evening], object]) -> Evening:
+        """Return the evening as soon as it is so."""
+        latest = [message for message in self.peer.received if isinstance(message, Evening)]
+        while not latest or not condition(latest[-1]):
+            latest.append(await self.peer.until(Evening))
+        return latest[-1]
+
+    async def called(self, round_number: int) -> EveningTable:
+        """Return the table of this round where this person has a seat."""
+        evening = await self.evening(lambda evening: self._table(evening, round_number))
+        table = self._table(evening, round_number)
+        assert table is not None
+        return table
+
+    def _table(self, evening: Evening, number: int) -> EveningTable | None:
+        return next(
+            (each for each in evening.tables if each.round == number and self.person in each.people), None
+        )
+
+    async def go(self, table: EveningTable) -> None:
+        """Leave the table of before, and take the seat at this one with the evening's token."""
+        peer = self.peer
+        if peer.code:
+            await peer.done(Leave(peer.next_id()))
+        peer.view, peer.seq, peer.seen, peer.legal = None, 0, [], None
+        assert self.token is not None
+        seat = await peer.resume(table.table, self.token)
+        assert table.people[seat.seat] == self.person
+
+
+@contextlib.asynccontextmanager
+async def _signed_up(server: Running, guests: Sequence[_Guest]) -> AsyncIterator[None]:
+    async with contextlib.AsyncExitStack() as stack:
+        for guest in guests:
+            await guest.sign_up(await stack.enter_async_context(connected(server.port)))
+        yield
+
+
+async def _play_round(guests: Sequence[_Guest], number: int, rng: random.Random) -> None:
+    """Bring everybody to their tables, and play all games to their ends."""
+    tables = [await guest.called(number) for guest in guests]
+    for guest, table in zip(guests, tables, strict=True):
+        await guest.go(table)
+    for code in {table.table for table in tables}:
+        peers = [guest.peer for guest, table in zip(guests, tables, strict=True) if table.table == code]
+        for peer in peers:
+            while peer.view is None:
+                await peer.receive()
+        await play_on(peers, rng)
+
+
+def _draw(server: Running) -> None:
+    assert server.lobby.evening is not None
+    server.lobby.evening.draw_now()
+
+
+async def test_an_evening_in_rounds(tmp_path: Path) -> None:
+    """Seven people play two rounds with the same draws, with a restart in between; nobody meets again."""
+    guests, rng = [_Guest(f"Guest {number}") for number in range(7)], random.Random(1)
+    async with running(_config(ROUNDS, tmp_path)) as server, _signed_up(server, guests):
+        _draw(server)
+        await _play_round(guests, 1, rng)
+        first = await guests[0].evening(lambda evening: all(t.stage == "over" for t in evening.tables))
+        starts = [
+            {type(event): event for event in guest.peer.seen if isinstance(event, LayoutDrawn | LaurelsDealt)}
+            for guest in guests
+        ]
+        assert all(each == starts[0] for each in starts)
+        ends = [event for guest in guests for event in guest.peer.seen if isinstance(event, GameEnded)]
+        begun = [event for guest in guests for event in guest.peer.seen if isinstance(event, GameStarted)]
+        assert {commitment_to(Bytes32(end.seed or "")) for end in ends} == {first.commitments[0]}
+        assert {start.draws and start.draws.commitment for start in begun} == {first.commitments[0]}
+    async with running(_config(ROUNDS, tmp_path)) as server, _signed_up(server, guests):
+        again = await guests[0].evening(lambda evening: sum(each.here for each in evening.people) == 7)
+        assert [(each.person, each.place, each.average) for each in again.people] == [
+            (each.person, each.place, each.average) for each in first.people
+        ]
+        assert again.commitments == first.commitments
+        _draw(server)
+        await _play_round(guests, 2, rng)
+        over = await guests[0].evening(lambda evening: evening.over)
+        assert [each.games for each in over.people] == [2] * 7
+        assert {len(table.people) for table in (*first.tables, *over.tables)} == {3, 4}
+        assert sum(each.average for each in over.people) // 7 == 5000  # half of the others, on average
+        refused = await guests[0].peer.refused(SignUp(guests[0].peer.next_id(), "Late"))
+        assert refused.code == Code.NO_EVENING
+
+
+async def test_an_evening_in_free_order() -> None:
+    """Four people get a table immediately; a bot plays for the one who does not come, until they do."""
+    guests = [_Guest(f"Guest {number}") for number in range(4)]
+    async with running(_config(EveningPlan("Friday", minutes=5))) as server, _signed_up(server, guests):
+        table = await guests[0].called(1)
+        here = guests[1:]
+        for guest in here:
+            await guest.go(table)
+        for guest in here:  # the first one has not come after a minute
+            while guest.peer.view is None:
+                await guest.peer.receive()
+        evening = await here[0].evening(lambda evening: any(p.takes_part == "pause" for p in evening.people))
+        assert [p.person for p in evening.people if p.takes_part == "pause"] == [guests[0].person]
+        await guests[0].go(table)
+        assert server.lobby.tables[table.table].state.bot_seats == set()
+
+
+async def test_who_may_not_know_or_do_what() -> None:
+    """With the same draws all tables begin together, nobody watches, and nothing can be chosen."""
+    guests = [_Guest(f"Guest {number}") for number in range(6)]
+    async with (
+        running(_config(ROUNDS)) as server,
+        _signed_up(server, guests),
+        connected(server.port) as other,
+    ):
+        _draw(server)
+        tables = [await guest.called(1) for guest in guests]
+        mine = [guest for guest in guests if guest.person in tables[0].people]
+        others = [guest for guest in guests if guest not in mine]
+        assert (len(mine), len(others)) == (3, 3)
+        for guest in mine:
+            await guest.go(tables[0])
+        assert (await other.refused(Watch(other.next_id(), tables[0].table))).code == Code.NO_SPECTATORS
+        join = JoinTable(other.next_id(), tables[0].table, "Other")
+        assert (await other.refused(join)).code == Code.OF_THE_EVENING
+        peer = mine[0].peer
+        for message in (
+            ChoosePeople(peer.next_id(), "E"), StartGame(peer.next_id()), Rematch(peer.next_id())
+        ):  # fmt: skip
+            assert (await peer.refused(message)).code == Code.OF_THE_EVENING
+        for guest in others[1:]:
+            await guest.go(await guest.called(1))
+        await peer.done(Leave(peer.next_id()))
+        assert all(table.state.game is None for table in server.lobby.tables.values())
+        seed = server.lobby.evening.state.seeds[0] if server.lobby.evening else ""
+        await mine[0].peer.resume(tables[0].table, mine[0].token or "")
+        await others[0].go(await others[0].called(1))
+        for guest in guests:
+            while guest.peer.view is None:
+                await guest.peer.receive()
+        frames = b"".join(frame for guest in guests for frame in guest.peer.frames)
+        assert seed.encode() not in frames
+        assert bytes.fromhex(seed) not in frames
+
+
+async def test_refusals() -> None:
+    """Names are told apart, only those who have signed up take part, and tokens are one person's."""
+    async with running(_config(None)) as server, connected(server.port) as peer:
+        for message in AskEvening(peer.next_id()), SignUp(peer.next_id(), "Anna"):
+            assert (await peer.refused(message)).code == Code.NO_EVENING
+        await server.lobby.begin_evening(EveningPlan("Friday"))
+        assert (await peer.refused(TakePart(peer.next_id(), "pause"))).code == Code.NOT_SIGNED_UP
+        one, other = _Guest("Anna"), _Guest("anna")
+        await one.sign_up(peer)
+        async with connected(server.port) as second:
+            refused = await second.ask(SignUp(second.next_id(), other.name))
+            assert isinstance(refused, Refused)
+            assert refused.code == Code.NAME_IN_USE
+            other.token = one.token
+            await other.sign_up(second)
+            assert other.person == one.person
+        await peer.done(TakePart(peer.next_id(), "pause"))
+        evening = await one.evening(lambda evening: evening.people[0].takes_part == "pause")
+        assert [(each.name, each.here) for each in evening.people] == [("Anna", True)]
