@@ -9,13 +9,14 @@ from urllib.parse import urlsplit
 from client.language import _
 from client.network.refusals import describe_unsafe_name
 from engine.pieces import Seat
-from protocol.absence import BOUNDS, WAIT, Absence
+from protocol.absence import BOUNDS, LONG_CLOCK_SECONDS, RESERVE_SECONDS, WAIT, Absence, MoveClock, move_clock
 from protocol.limits import CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.text import unsafe
 
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _TIMED: Final = {str(kind.__struct_config__.tag): kind for kind in BOUNDS}
-_WRITTEN: Final = re.compile(r"([a-z-]+):([0-9]{1,6})([smhd]?)")
+_TIME: Final = r"(?:[0-9]{1,7}[smhd]?)(?:[0-9]{1,3}[smhd])*"  # 60, 30m, 1d12h
+_WRITTEN: Final = re.compile(rf"([a-z-]+):({_TIME})(?:\+({_TIME}))?")
 
 
 class BadText(ValueError):
@@ -29,16 +30,29 @@ def policy_named(text: str) -> Absence:
     written = _WRITTEN.fullmatch(text)
     if written is None or (kind := _TIMED.get(written[1])) is None:
         hint = _(
-            "{text!r} is not an absence policy. Write wait, move-clock:60, game-clock:30m, "
-            "vote:2m or bot:60s."
+            "{text!r} is not an absence policy. Write wait, move-clock:60, move-clock:3d+12h, "
+            "game-clock:30m, vote:2m or bot:60s."
         )
         raise BadText(hint.format(text=text))
-    seconds = int(written[2]) * _UNITS[written[3]]
-    least, most = BOUNDS[kind]
-    if not least <= seconds <= most:
-        hint = _("{text!r} is out of range. Choose {least} to {most}.")
-        raise BadText(hint.format(text=text, least=_written(least), most=_written(most)))
+    bounds = LONG_CLOCK_SECONDS if kind is MoveClock else BOUNDS[kind]
+    seconds = _within(bounds, written[2], text)
+    if kind is MoveClock:
+        return move_clock(seconds, _within(RESERVE_SECONDS, written[3] or "0", text))
+    if written[3]:
+        raise BadText(_("Only a move clock has a reserve, for example {example}.").format(example=_EXAMPLE))
     return kind(seconds)
+
+
+_EXAMPLE: Final = "move-clock:3d+12h"
+
+
+def _within(bounds: tuple[int, int], written: str, text: str) -> int:
+    """Return a time in seconds; raises BadText, which quotes the `text`, unless it is within the bounds."""
+    seconds = sum(int(n) * _UNITS[unit] for n, unit in re.findall(r"([0-9]+)([smhd]?)", written))
+    if bounds[0] <= seconds <= bounds[1]:
+        return seconds
+    hint = _("{text!r} is out of range. Choose {least} to {most}.")
+    raise BadText(hint.format(text=text, least=_written(bounds[0]), most=_written(bounds[1])))
 
 
 def _written(seconds: int) -> str:

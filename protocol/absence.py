@@ -11,6 +11,9 @@ _DAY: Final = 24 * _HOUR
 
 MOVE_CLOCK_SECONDS: Final = (5, _DAY)  # least and most
 GAME_CLOCK_SECONDS: Final = (30, 7 * _DAY)
+LONG_CLOCK_SECONDS: Final = (5, 30 * _DAY)
+RESERVE_SECONDS: Final = (0, 30 * _DAY)
+BY_LETTERS_SECONDS: Final = _DAY // 2  # with so long a clock nobody has to stay, or to be here at all
 AWAY_SECONDS: Final = (0, _DAY)
 
 
@@ -26,6 +29,13 @@ class MoveClock(_Policy, frozen=True, tag="move-clock"):
     """The stand-in makes the move of a player who has not moved after this many seconds."""
 
     seconds: Annotated[int, Meta(ge=MOVE_CLOCK_SECONDS[0], le=MOVE_CLOCK_SECONDS[1])]
+
+
+class LongClock(MoveClock, frozen=True, tag="long-clock"):
+    """A move clock for days; each player also has a `reserve` of seconds for all turns that take longer."""
+
+    seconds: Annotated[int, Meta(ge=LONG_CLOCK_SECONDS[0], le=LONG_CLOCK_SECONDS[1])]
+    reserve: Annotated[int, Meta(ge=RESERVE_SECONDS[0], le=RESERVE_SECONDS[1])] = 0
 
 
 class GameClock(_Policy, frozen=True, tag="game-clock"):
@@ -46,7 +56,7 @@ class ByBot(_Policy, frozen=True, tag="bot"):
     seconds: Annotated[int, Meta(ge=AWAY_SECONDS[0], le=AWAY_SECONDS[1])]
 
 
-Absence: TypeAlias = Wait | MoveClock | GameClock | ByVote | ByBot
+Absence: TypeAlias = Wait | MoveClock | LongClock | GameClock | ByVote | ByBot
 
 WAIT: Final = Wait()
 
@@ -58,6 +68,23 @@ BOUNDS: Final[Mapping[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, i
         ByBot: AWAY_SECONDS,
     }
 )
+
+
+def letter_seconds(policy: Absence) -> int:
+    """Return how long people have who play over days, each whenever they find the time; else 0."""
+    if isinstance(policy, MoveClock | GameClock) and policy.seconds >= BY_LETTERS_SECONDS:
+        return policy.seconds
+    return 0
+
+
+def move_clock(seconds: int, reserve: int = 0) -> MoveClock:
+    """Return the move clock that every client knows, or a long one if it has to be."""
+    return LongClock(seconds, reserve) if reserve or seconds > MOVE_CLOCK_SECONDS[1] else MoveClock(seconds)
+
+
+def for_older_clients(policy: Absence) -> Absence:
+    """Return the policy, or what comes closest to it for clients that know no long clocks."""
+    return MoveClock(min(policy.seconds, MOVE_CLOCK_SECONDS[1])) if isinstance(policy, LongClock) else policy
 
 
 def kept(policy: Absence) -> Absence:

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from engine.board import FIELDS
 from engine.pieces import NOTATIONS
-from protocol.absence import WAIT, Absence
+from protocol.absence import WAIT, Absence, LongClock
 from protocol.limits import (
     ADDRESS_LENGTH,
     ADDRESSES_TOLD,
@@ -223,7 +223,8 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
 
     `vacant` counts the seats of a running game that somebody may take over. `bots` counts the taken seats
     held by bots of the server; before the game, people may take these. A table is `deserted` while none of
-    its players is connected, and `elsewhere` if it is on another server in the cluster.
+    its players is connected, and `elsewhere` if it is on another server in the cluster. A `long_clock` is the
+    policy in force; `absence` is then what comes closest to it.
     """
 
     table: TableCode
@@ -240,6 +241,12 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
     hints: bool = False
     deserted: bool = False
     elsewhere: bool = False
+    long_clock: LongClock | None = None
+
+    @property
+    def policy(self) -> Absence:
+        """Return the absence policy in force."""
+        return self.long_clock or self.absence
 
 
 class Tables(ServerAnswer, frozen=True, tag="tables"):
@@ -544,7 +551,8 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
 
     `bot` says whether the stand-in is playing for it. `seconds_left`, `votes`, `votes_needed` and `clock`
     follow from the absence policy, all at the time of sending: seconds until a bot takes over or a vote is
-    possible, seats that voted for a bot, votes needed, and milliseconds left for this game. A `kept` seat
+    possible, seats that voted for a bot, votes needed, and milliseconds left for this game, or of the
+    reserve of a long clock before this turn. A `kept` seat
     waits for a player of the previous game; `again` says whether its player has moved to the table's `next`.
     `standing` counts the games of this series, including the current one once it is over. The player of a
     `vacant` seat was removed from the running game, and somebody else may take the seat over. Before the
@@ -596,7 +604,8 @@ class TableState(FromServer, frozen=True, tag="table"):
     `starting` is the seat that the host has chosen to start, None for a draw. `ended` says that the host
     ended the game, which then has no result. While the game is `paused`, nobody may move; `pause_asked` lists
     the seats that want a pause, the one that asked first. `turn_limit` is the maximum length of a turn until
-    a clock starts with the next round.
+    a clock starts with the next round. A `long_clock` is the policy in force; `absence` is then what comes
+    closest to it.
     """
 
     table: TableCode
@@ -618,6 +627,12 @@ class TableState(FromServer, frozen=True, tag="table"):
     pause_asked: list[SeatNumber] = []
     quiet: bool = False
     turn_limit: Seconds | None = None
+    long_clock: LongClock | None = None
+
+    @property
+    def policy(self) -> Absence:
+        """Return the absence policy in force."""
+        return self.long_clock or self.absence
 
 
 class Said(FromServer, frozen=True, tag="said"):

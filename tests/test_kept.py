@@ -40,7 +40,7 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     with tarfile.open(Path(__file__).with_name("kept") / f"{request.param}.tar.xz") as archive:
         archive.extractall(tmp_path, filter="data")
     for path in tmp_path.rglob("*"):
-        os.utime(path)  # a seat is kept for 30 days
+        os.utime(path)  # a seat is kept for 100 days
     return tmp_path
 
 

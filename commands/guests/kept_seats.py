@@ -20,7 +20,7 @@ _MOST_GUESTS: Final = 10_000
 _MOST_SEATS: Final = 32  # of one guest
 _MOST_GAMES: Final = 20  # of one guest
 _LARGEST_RECORD: Final = 16 * 1024  # bytes; a game takes some 2 KiB
-_KEPT_SECONDS: Final = 30 * 24 * 3600.0  # as long as any seat
+_KEPT_SECONDS: Final = 100 * 24 * 3600.0  # as long as any seat
 
 
 class GuestSeats(Seats):

@@ -156,11 +156,15 @@ class Changed(Struct, frozen=True, tag_field="t", tag="changed"):
     setting: Setting
 
 
-class Clocked(Struct, frozen=True, tag_field="t", tag="clocked"):
-    """How long the seats have thought in this game, and of that in the turn that is under way, in ms."""
+class Clocked(Struct, frozen=True, tag_field="t", tag="clocked", omit_defaults=True):
+    """How long the seats have thought in this game, and of that in the turn that is under way, in ms.
+
+    `reserve` is how much of the reserves of a long clock they had used before this turn.
+    """
 
     used: list[int]
     turn: int
+    reserve: list[int] = []
 
 
 class Paused(Struct, frozen=True, tag_field="t", tag="paused"):

@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from engine.pieces import Seat
+from protocol.absence import letter_seconds
 from protocol.messages import PauseSummary, SaidBefore, SeatSummary, TableState
 from server.config import Limits, Timers
 from server.counts import Counts
@@ -51,6 +52,7 @@ class TableContext:
     deadlines: Deadlines = field(init=False)
     away_too_long: Callable[[Seat], Coroutine[Any, Any, None]] = field(init=False)  # as the policy finds
     stand_in_moves: Callable[[int], Coroutine[Any, Any, None]] = field(init=False)  # after so many events
+    save_clock: Callable[[], Coroutine[Any, Any, None]] = field(init=False)  # of a turn that takes long
     audience: Audience = field(default_factory=Audience)
     talk: Talk = field(default_factory=Talk)
     policy: AbsencePolicy = field(init=False)
@@ -81,6 +83,7 @@ class TableContext:
             self.deadlines,
             away_too_long=self.away_too_long,
             stand_in_moves=self.stand_in_moves,
+            save_clock=self.save_clock,
         )
 
     def stop(self) -> None:
@@ -172,7 +175,11 @@ class TableContext:
         """
         now = self.deadlines.time()
         since = self.away_since.setdefault(seat, now)
-        return max(0, math.ceil(self.limits.seat_grace_seconds - (now - since)))
+        return max(0, math.ceil(self.patience(self.limits.seat_grace_seconds) - (now - since)))
+
+    def patience(self, seconds: float) -> float:
+        """Return for how long others wait for an absent player: these seconds, or for a move by letters."""
+        return max(seconds, letter_seconds(self.state.absence))
 
     @property
     def people_here(self) -> set[Seat]:
@@ -210,7 +217,7 @@ class TableContext:
 
     def stopped_clock(self, turn: Seat) -> Clocked:
         """Return the entry for the seats' current clocks, in the turn of the seat `turn`."""
-        return Clocked(*self.state.clocks.stopped(turn, self.policy.time_taken()))
+        return self.state.clocks.stopped(turn, self.policy.time_taken())
 
     async def stop_clock(self) -> None:
         """Store how much of its clock, if any, the turn has used; it continues from there."""

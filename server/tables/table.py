@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 from engine.draws import Bytes32
 from engine.pieces import Seat
+from protocol.absence import LongClock, for_older_clients, letter_seconds
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.messages import (
     Announced,
@@ -63,7 +64,8 @@ class Table:
         self._lost = False
         self._moved_to: str | None = None  # the address of another server
         self.unattended_since: float | None = None  # by the table's clock; None if somebody is here
-        self._left_at: Stage | None = None  # the stage at which everybody left
+        # The stage at which everybody left, and whether they play by letters.
+        self._left_at: tuple[Stage | None, bool] = None, False
         self._why_closed = Code.TABLE_CLOSED
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
         self._context = context
@@ -73,6 +75,7 @@ class Table:
             # Not the moves themselves, which are made with the context.
             context.away_too_long = lambda seat: self._moves.away_too_long(seat)  # noqa: PLW0108
             context.stand_in_moves = lambda events: self._moves.stand_in(events)  # noqa: PLW0108
+            context.save_clock = lambda: self._moves.save_clock()  # noqa: PLW0108
             context.policy = context.new_policy()
             self._begin()
         except BaseException:
@@ -164,13 +167,14 @@ class Table:
             len(state.players) - len(state.free) - vacant,
             state.stage,
             state.options.random_layout,
-            state.absence,
+            for_older_clients(state.absence),
             state.title,
             state.no_spectators,
             vacant if state.stage == "playing" else 0,
             len(state.bots),
             state.hints,
             deserted=not self.players_here,
+            long_clock=state.absence if isinstance(state.absence, LongClock) else None,
         )
 
     def as_seen(self) -> TableState:
@@ -314,11 +318,15 @@ class Table:
         self._await_return(self.state.stage)
 
     def _await_return(self, stage: Stage | None) -> None:
-        """Start or stop the time after which a table that was left at `stage` is archived or forgotten."""
-        if stage == self._left_at:
+        """Start or stop the time after which a table that was left at `stage` is archived or forgotten.
+
+        A game by letters is not archived: its clock has to run. Before it, seats are kept for as long.
+        """
+        stays = stage is not None and stage != "over" and self.is_awaited
+        if (stage, stays) == self._left_at:
             return
         context, state = self._context, self.state
-        self._left_at = stage
+        self._left_at = stage, stays
         context.deadlines.cancel(Due.UNATTENDED)
         self.unattended_since = None
         if stage is not None:
@@ -326,7 +334,17 @@ class Table:
             brief = stage == "over" or not state.people  # no person is going to come back
             limits = context.limits
             seconds = limits.over_seconds if brief else limits.unattended_seconds
-            context.deadlines.set(Due.UNATTENDED, seconds, self._archive)
+            if not stays:
+                context.deadlines.set(Due.UNATTENDED, seconds, self._archive)
+
+    @property
+    def is_awaited(self) -> bool:
+        """Return whether people play by letters here, until the stand-in plays a whole round for them."""
+        state = self.state
+        if not letter_seconds(state.absence) or not state.people or state.stage == "over":
+            return False
+        round_ago = 0 if state.game is None else len(state.game.events) - len(state.players)
+        return sum(number > round_ago for number in state.stood_in) < len(state.people)
 
     async def _archive(self, *, attended: bool = False) -> None:
         """Archive a game so that its players can come back to it, or forget a table without a game.
@@ -334,10 +352,9 @@ class Table:
         Do nothing if somebody is here, unless `attended`.
         """
         context, state = self._context, self.state
-        if attended:
-            await context.stop_clock()
-        elif self._audience:
+        if self._audience and not attended:
             return
+        await context.stop_clock()
         try:
             if state.stage == "gathering":
                 await context.store(Forgotten())
@@ -347,7 +364,7 @@ class Table:
             self.archived = True
         except JournalError as error:
             context.counts.journal_failed(error)
-            self._left_at = None  # try again
+            self._left_at = None, False  # try again
 
     async def _hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
         await self._context.stop_clock()

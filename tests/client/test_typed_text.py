@@ -5,7 +5,7 @@ from hypothesis import given
 
 from client.typed_text import BadText, policy_named, seat_to_start
 from engine.components import DEALS
-from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, Wait, move_clock
 from tests.protocol.messages import policies
 
 
@@ -19,6 +19,9 @@ from tests.protocol.messages import policies
         ("bot:60s", ByBot(60)),
         ("bot:0", ByBot(0)),
         ("game-clock:7d", GameClock(604800)),
+        ("move-clock:1d", MoveClock(86400)),
+        ("move-clock:1d12h", LongClock(129600)),
+        ("move-clock:12h+2d", LongClock(43200, 172800)),
     ],
 )
 def test_policies_have_names(text: str, policy: Absence) -> None:
@@ -28,22 +31,52 @@ def test_policies_have_names(text: str, policy: Absence) -> None:
 @given(policies)
 def test_every_policy_can_be_typed(policy: Absence) -> None:
     """Every policy that the wire allows can be written and read."""
-    written = "wait" if isinstance(policy, Wait) else f"{policy.__struct_config__.tag}:{policy.seconds}"
+    match policy:
+        case Wait():
+            written = "wait"
+        case LongClock(seconds, reserve):
+            written, policy = f"move-clock:{seconds}+{reserve}s", move_clock(seconds, reserve)
+        case _:
+            written = f"{policy.__struct_config__.tag}:{policy.seconds}"
     assert policy_named(written) == policy
 
 
 @pytest.mark.parametrize(
-    "text", ["", "waits", "wait:3", "bot", "bot:", "bot:1w", "bot:-1", "Bot:60", "bot:²"]
+    "text",
+    [
+        "",
+        "waits",
+        "wait:3",
+        "bot",
+        "bot:",
+        "bot:1w",
+        "bot:-1",
+        "Bot:60",
+        "bot:²",
+        "bot:1d12",
+        "move-clock:1d+",
+    ],
 )
 def test_an_unknown_policy_is_refused_with_the_known_ones(text: str) -> None:
     with pytest.raises(BadText, match="Write wait, move-clock:60"):
         policy_named(text)
 
 
-@pytest.mark.parametrize("text", ["move-clock:4", "game-clock:29", "game-clock:8d", "vote:25h", "bot:86401"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "move-clock:4",
+        "game-clock:29",
+        "game-clock:8d",
+        "vote:25h",
+        "bot:86401",
+        "move-clock:31d",
+        "move-clock:1d+31d",
+    ],
+)
 def test_seconds_have_bounds(text: str) -> None:
     """The refusal has them as they are typed."""
-    with pytest.raises(BadText, match=r"Choose (5s|30s|0) to (1|7)d\."):
+    with pytest.raises(BadText, match=r"Choose (5s|30s|0) to (1|7|30)d\."):
         policy_named(text)
 
 

@@ -211,8 +211,8 @@ def set_up(state: TableState) -> Iterator[str]:
             yield switch.describe(on=unusual)
     if state.starting is not None:
         yield describe_starting(state.starting, names_of(state, 0))
-    if state.absence != WAIT:
-        yield describe_policy(state.absence)
+    if state.policy != WAIT:
+        yield describe_policy(state.policy)
 
 
 def _how_to_join(ui: Ui, table: str, width: int, *, host: bool) -> list[Line]:

@@ -44,7 +44,7 @@ from client.ui.texts.tables import (
     describe_seats,
 )
 from engine.pieces import Seat
-from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock, Wait, move_clock
 from protocol.messages import NEW, ListTables, TableSummary
 from protocol.text import printable
 
@@ -76,7 +76,7 @@ _KEYS: Final = (
 # The first of each is the default.
 _SECONDS: Final[Mapping[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, ...]]] = MappingProxyType(
     {
-        MoveClock: (60, 120, 300, 600, 86_400, 15, 30),
+        MoveClock: (60, 120, 300, 600, 43_200, *(day * 86_400 for day in (1, 2, 3, 5, 7, 14, 30)), 15, 30),
         GameClock: (900, 1800, 3600, 7200, 300, 600),
         ByVote: (60, 120, 300, 600, 0, 30),
         ByBot: (60, 120, 300, 600, 0, 30),
@@ -208,12 +208,9 @@ def _entrance(table: TableSummary, kept: frozenset[str]) -> Request:
 
 
 def _next_kind(policy: Absence) -> Absence:
-    if isinstance(policy, Wait):
-        kind = _KINDS[0]
-    elif isinstance(policy, _KINDS[-1]):
+    if isinstance(policy, _KINDS[-1]):
         return WAIT
-    else:
-        kind = _KINDS[_KINDS.index(type(policy)) + 1]
+    kind = _KINDS[next((at for at, each in enumerate(_KINDS, 1) if isinstance(policy, each)), 0)]
     return kind(_SECONDS[kind][0])
 
 
@@ -221,10 +218,13 @@ def _timed(policy: Absence, action: Action) -> Absence:
     """Return the policy with the next longer or shorter time that can be picked, if there is one."""
     if isinstance(policy, Wait):
         return policy
-    seconds, choices = policy.seconds, _SECONDS[type(policy)]
+    kind = next(each for each in _KINDS if isinstance(policy, each))
+    seconds, choices = policy.seconds, _SECONDS[kind]
     if action is Act.MORE:
-        return type(policy)(min((each for each in choices if each > seconds), default=seconds))
-    return type(policy)(max((each for each in choices if each < seconds), default=seconds))
+        seconds = min((each for each in choices if each > seconds), default=seconds)
+    else:
+        seconds = max((each for each in choices if each < seconds), default=seconds)
+    return move_clock(seconds) if kind is MoveClock else kind(seconds)
 
 
 _WHOLE = 23  # lines that a list takes in a window of the least size
@@ -332,7 +332,7 @@ def _describe_table(table: TableSummary) -> list[str]:
     closed = [SPECTATORS.describe(on=False)] if table.no_spectators else []
     helped = [HINTS.describe(on=True)] if table.hints else []
     layout = describe_layout(at_random=table.random_layout)
-    return [layout, *closed, *helped, describe_policy(table.absence)]
+    return [layout, *closed, *helped, describe_policy(table.policy)]
 
 
 def _describe_starting(seat: Seat | None) -> str:

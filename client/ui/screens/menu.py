@@ -46,7 +46,7 @@ from client.ui.texts.tables import (
 )
 from engine.pieces import People
 from protocol import messages
-from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock
 from protocol.messages import NEW
 from protocol.settings import AbsenceSetting, Starting
 
@@ -58,6 +58,8 @@ POLICIES: Final[tuple[Absence, ...]] = (
     MoveClock(60),
     MoveClock(300),
     GameClock(1800),
+    MoveClock(86_400),
+    LongClock(3 * 86_400, 3 * 86_400),
 )
 
 # Lines of the menu that the help has, too.
@@ -248,7 +250,7 @@ def _main(model: TableModel, state: messages.TableState, levels: Sequence[str]) 
     )
     yield from (switched(PRIVATE), switched(SPECTATORS), switched(HINTS))
     if state.stage != "over":
-        yield Choice(describe_policy(state.absence), may(MenuPage.ABSENCE))
+        yield Choice(describe_policy(state.policy), may(MenuPage.ABSENCE))
     if gathering:
         yield Choice(describe_starting(state.starting, names_of(state, 0)), may(MenuPage.STARTING))
     yield switched(QUIET)

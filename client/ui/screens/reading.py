@@ -77,7 +77,7 @@ COMMANDS: Final = (
     *help_rows(host=False),
     ("leave, undo", N_("leave (a game keeps your seat); take a move back")),
     ("open 3, open 3 random", N_("open a table; with the tiles laid at random")),
-    ("open 4 random vote:2m", N_("or wait, move-clock:60, game-clock:30m, bot:60s")),
+    ("open 4 random vote:2m", N_("or wait, move-clock:3d+12h, game-clock:30m, bot:60s")),
     ("open 3 starts:2", N_("seat 2 starts; starts:me, or starts:random for a draw")),
     ("join KXQT, watch KXQT", N_("join or watch the table with that code")),
     ("help, rules, quit", N_("open help or rules, or quit")),

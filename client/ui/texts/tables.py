@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Self
 from client.language import N_, _, counted, listed
 from client.tables.table import TableModel
 from client.ui.texts.times import clock_time, span
-from protocol.absence import Absence, ByBot, ByVote, GameClock, MoveClock, Wait
+from protocol.absence import Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, Wait
 from protocol.messages import PersonOnline, SeatSummary, Stage, TableState, TableSummary
 from protocol.settings import Hints, Private, Quiet, Setting, Spectators
 
@@ -146,6 +146,9 @@ def describe_policy(policy: Absence) -> str:
     match policy:
         case Wait():
             return _("the game waits for anyone who is away")
+        case LongClock(seconds, reserve) if reserve:
+            form = _("{time} per move and {reserve} in reserve, then a bot makes it")
+            return form.format(time=span(seconds), reserve=span(reserve))
         case MoveClock(seconds):
             return _("{time} per move, then a bot makes it").format(time=span(seconds))
         case GameClock(seconds):
@@ -198,14 +201,14 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
             yield f"{switch.describe(on=on)[0].upper()}{switch.describe(on=on)[1:]}."
     if state.starting != before.starting and state.stage == "gathering":
         yield _("From now on: {policy}.").format(policy=describe_starting(state.starting, names))
-    if state.absence != before.absence:
-        clocks = isinstance(state.absence, MoveClock | GameClock) or isinstance(
-            before.absence, MoveClock | GameClock
+    if state.policy != before.policy:
+        clocks = isinstance(state.policy, MoveClock | GameClock) or isinstance(
+            before.policy, MoveClock | GameClock
         )
         form = _("From now on: {policy}.")
         if clocks and state.stage == "playing":
             form = _("From the next round on: {policy}.")
-        yield form.format(policy=describe_policy(state.absence))
+        yield form.format(policy=describe_policy(state.policy))
     if state.turn_limit is not None and state.turn_limit != before.turn_limit:
         yield _("Until then, a turn takes {time} at most.").format(time=clock_time(state.turn_limit))
     yield from _paused(state, before, names)

@@ -18,6 +18,7 @@ class Due(enum.Enum):
     AWAY_TOO_LONG = enum.auto()  # a player of a running game was away for as long as the policy allows
     HOST_AWAY = enum.auto()  # the host was away for so long that a present player becomes host
     TIME_UP = enum.auto()  # the clock of the turn runs out
+    CLOCK = enum.auto()  # a clock that runs for long is stored, so that a restart loses little of it
     MOVE = enum.auto()  # the stand-in moves
     PAUSE_OVER = enum.auto()  # the game was paused for as long as it can be
     SHARES = enum.auto()  # the clients had their time to show their shares in a draw

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -20,6 +20,8 @@ from server.refusal import Refusal
 from server.tables.absence.deadlines import Deadlines, Due
 from server.tables.absence.stand_in import StandIn
 from server.tables.state.persistent_state import PersistentState
+
+_SAVED_EVERY: Final = 3600.0  # seconds, which is what a restart may give to who is on turn
 
 
 def votes_needed(voters: int) -> int:
@@ -54,6 +56,7 @@ class AbsencePolicy:
     _: KW_ONLY
     away_too_long: Callable[[Seat], Coroutine[Any, Any, None]]
     stand_in_moves: Callable[[int], Coroutine[Any, Any, None]]
+    save_clock: Callable[[], Coroutine[Any, Any, None]]
 
     def __post_init__(self) -> None:
         self._away: dict[Seat, float] = {}  # until when the policy waits
@@ -85,6 +88,13 @@ class AbsencePolicy:
         self._allowance = None if seat in self.state.bots else self.state.clocks.allowance(seat)
         self._run_clock()
         self.reconsider()
+
+    def clock_was_saved(self) -> None:
+        """Count on from what the state has of the turn by now."""
+        left = self.time_left()
+        self._turn_start, self._allowance = self.deadlines.time(), left
+        if self._substitute_move is None:
+            self._run_clock()
 
     def player_came(self, seat: Seat) -> None:
         """Record that the seat's player is here: a bot that played for it stops, even in mid-move."""
@@ -193,6 +203,8 @@ class AbsencePolicy:
         if clock is not None:
             clock = self.time_left() if state.game.view.turn == seat else clock
             return replace(summary, bot=clocks.used_up(seat) or self.plays_for(seat), clock=clock)
+        if reserve := clocks.reserve(seat):
+            summary = replace(summary, clock=reserve)
         if self.plays_for(seat):
             return replace(summary, bot=True)
         if seat not in self._away:
@@ -243,6 +255,8 @@ class AbsencePolicy:
         if self._game is not None and self._allowance is not None:
             seconds = (self.time_left() or 0) / 1000
             self.deadlines.set(Due.TIME_UP, seconds, partial(self._time_up, len(self._game.events)))
+            if seconds > _SAVED_EVERY:
+                self.deadlines.set(Due.CLOCK, _SAVED_EVERY, self.save_clock)
 
     async def _time_up(self, events: int) -> None:
         """Make the stand-in move for the turn after this many events, whose clock has run out."""
@@ -284,6 +298,7 @@ class AbsencePolicy:
 
     def _stop_turn(self) -> None:
         self.deadlines.cancel(Due.TIME_UP)
+        self.deadlines.cancel(Due.CLOCK)
         self.deadlines.cancel(Due.MOVE)
         if self._substitute_move is not None:
             self._substitute_move.command.cancel()

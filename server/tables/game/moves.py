@@ -18,8 +18,9 @@ from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Played, StoodIn, Voted
+from server.tables.absence.deadlines import Due
 from server.tables.absence.policy import SubstituteMove
-from server.tables.context import TableContext
+from server.tables.context import RETRY_SECONDS, TableContext
 from server.tracing import move_span, span
 
 log = logging.getLogger(__name__)
@@ -90,6 +91,18 @@ class Moves:
             context.policy.turn_began()
         else:
             log.info("stand-in moved", extra=about(table=context.code, seat=command.seat, by=move.by))
+
+    async def save_clock(self) -> None:
+        """Store how much of its clock the turn has used by now, so that a restart gives nobody days."""
+        context, game = self._context, self._context.state.game
+        if context.may_move and game is not None and game.view.turn is not None:
+            try:
+                await context.store(context.stopped_clock(game.view.turn))
+            except JournalError as error:
+                context.counts.journal_failed(error)
+                context.deadlines.set(Due.CLOCK, RETRY_SECONDS, self.save_clock)
+            else:
+                context.policy.clock_was_saved()
 
     async def accept(
         self,

@@ -360,10 +360,11 @@ class TableRegistry:
         lost = found is not None and found.state.stage != "gathering" and not self.journal.keeps_games
         return None if lost else found
 
-    def _worth(self, table: Table, origin: str | None) -> tuple[bool, int, bool, bool, float]:
+    def _worth(self, table: Table, origin: str | None) -> tuple[bool, int, bool, bool, bool, float]:
         """Return a table's place in the order of archiving for an opener at `origin`.
 
-        First those that lose nothing, then those opened from `origin` or near it; played games come last.
+        First those that lose nothing, then those opened from `origin` or near it; played games, and those by
+        letters, whose clocks stand in the archive, come last.
         """
         near = set(networks_in(table.state.opened.origin)).intersection(networks_in(origin or ""))
         gathering = table.state.stage == "gathering"
@@ -372,6 +373,7 @@ class TableRegistry:
             lost,
             -len(near),
             lost and table.state.played,
+            table.is_awaited,
             gathering,
             table.unattended_since or 0.0,
         )

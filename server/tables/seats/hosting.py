@@ -24,7 +24,8 @@ class HostSuccession:
         elif context.deadlines.is_set(Due.HOST_AWAY):
             return
         elif not self._overdue:
-            context.deadlines.set(Due.HOST_AWAY, context.limits.host_grace_seconds, self._follow)
+            wait = context.patience(context.limits.host_grace_seconds)
+            context.deadlines.set(Due.HOST_AWAY, wait, self._follow)
         elif self._present_heir() is not None:
             context.deadlines.set(Due.HOST_AWAY, 0, self._follow)
 

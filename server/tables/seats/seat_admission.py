@@ -365,7 +365,7 @@ class SeatAdmission:
         if self._context.state.stage == "gathering" and not self._context.state.of_evening:
             kept = player.kept
             seconds = limits.rematch_grace_seconds if kept else limits.seat_grace_seconds
-            self._free_later(seat, seconds)
+            self._free_later(seat, self._context.patience(seconds))
 
     def _free_later(self, seat: Seat, seconds: float) -> None:
         self._context.deadlines.set(Due.SEAT_FREE, seconds, partial(self._free_if_away, seat), seat)

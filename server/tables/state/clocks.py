@@ -3,7 +3,8 @@
 from typing import Final
 
 from engine.pieces import Seat
-from protocol.absence import Absence, GameClock, MoveClock
+from protocol.absence import Absence, GameClock, LongClock, MoveClock
+from server.storage.entries import Clocked
 
 _CLOCKS: Final = MoveClock, GameClock
 _LEAST_LIMIT: Final = 120  # seconds: whoever is there can move in that time, whatever the host sets
@@ -17,25 +18,31 @@ class Clocks:
         self._next: Absence | None = None  # from the next round on
         self._limited: int | None = None  # seconds that turns of this round have had at most
         self._used = [0] * players
+        self._reserve = [0] * players  # used of it, where the policy gives one
         self._turn = 0  # of what the seat on turn has used, what it used in this turn before it was stopped
 
     def charge(self, seat: Seat, milliseconds: int) -> None:
         """Charge the seat for its turn since its clock was last stopped."""
         if self._has_clock:
             self._used[seat] += milliseconds
+        if isinstance(self.policy, LongClock):
+            over = self._turn + milliseconds - 1000 * self.policy.seconds
+            self._reserve[seat] += min(max(0, over), self.reserve(seat))
         self._turn, self._limited = 0, self.limit
 
-    def stopped(self, seat: Seat, milliseconds: int) -> tuple[list[int], int]:
+    def stopped(self, seat: Seat, milliseconds: int) -> Clocked:
         """Return what all seats have used, and the seat in its turn, if that is stopped after so long."""
         used = list(self._used)
+        reserve = list(self._reserve) if any(self._reserve) else []
         if not self._has_clock:
-            return used, self._turn
+            return Clocked(used, self._turn, reserve)
         used[seat] += milliseconds
-        return used, self._turn + milliseconds
+        return Clocked(used, self._turn + milliseconds, reserve)
 
-    def set(self, used: list[int], turn: int) -> None:
+    def set(self, stopped: Clocked) -> None:
         """Set what `stopped` has returned."""
-        self._used, self._turn = list(used), turn
+        self._used, self._turn = list(stopped.used), stopped.turn
+        self._reserve = list(stopped.reserve) or [0] * len(self._used)
 
     def change_policy(self, policy: Absence, *, in_game: bool) -> None:
         """Switch to another policy; time already used stays used.
@@ -83,11 +90,17 @@ class Clocks:
         """Return how long the seat's next turn may take; None without a limit."""
         match self.policy:
             case MoveClock(seconds):
-                return max(0, 1000 * seconds - self._turn)
+                return max(0, 1000 * seconds + self.reserve(seat) - self._turn)
             case GameClock():
                 return self.left(seat)
             case _:
                 return None if self.limit is None else 1000 * self.limit
+
+    def reserve(self, seat: Seat) -> int:
+        """Return how much is left of the seat's reserve, apart from this turn; 0 without one."""
+        if not isinstance(self.policy, LongClock):
+            return 0
+        return max(0, 1000 * self.policy.reserve - self._reserve[seat])
 
     def left(self, seat: Seat) -> int | None:
         """Return how long the seat may still think in this game; None without a clock for the game."""

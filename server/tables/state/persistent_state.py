@@ -17,7 +17,7 @@ from engine.events import Event, GameStarted
 from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
 from engine.peoples import peoples_by_seat
 from engine.pieces import People, Seat
-from protocol.absence import WAIT, Absence, kept
+from protocol.absence import WAIT, Absence, LongClock, for_older_clients, kept
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import (
@@ -313,7 +313,7 @@ class PersistentState:
             seats,
             self.host or 0,
             self.options.random_layout,
-            absence=self.absence,
+            absence=for_older_clients(self.absence),
             next=self.next_table,
             title=self.title,
             private=self.private,
@@ -324,6 +324,7 @@ class PersistentState:
             paused=PauseSummary(self.paused, 0, 0) if playing and self.paused is not None else None,
             quiet=self.quiet,
             turn_limit=self.clocks.limit if playing else None,
+            long_clock=self.absence if isinstance(self.absence, LongClock) else None,
         )
 
     def fold(self, entry: Entry) -> None:
@@ -363,8 +364,8 @@ class PersistentState:
                     player.people = people
             case Changed(setting):
                 self._set(setting)
-            case Clocked(used, turn):
-                self.clocks.set(used, turn)
+            case Clocked():
+                self.clocks.set(entry)
             case Paused(seat):
                 self.paused = Seat(seat)
                 self.pauses[Seat(seat)] += 1

@@ -172,13 +172,13 @@ def test_a_half_written_seat_is_removed(folder: Path) -> None:
 
 
 def test_old_seats_are_forgotten(folder: Path) -> None:
-    """They are removed 30 days after their last use, damaged or not, unless they are in use."""
+    """They are removed 100 days after their last use, damaged or not, unless they are in use."""
     seats = Seats(folder, SERVER)
     old, used = kept_and_released(seats), seats.keep("ABCD", 0, "Ann", TOKEN)
     recent = kept_and_released(seats, name="Bob")
     broken = folder / "0.json"
     broken.write_bytes(b"?")
-    for path, days in ((old.path, 31), (used.path, 31), (broken, 31), (recent.path, 29)):
+    for path, days in ((old.path, 101), (used.path, 101), (broken, 101), (recent.path, 99)):
         then = path.stat().st_mtime - days * 24 * 3600
         os.utime(path, (then, then))
     assert seats.tables() == {"KXQT"}

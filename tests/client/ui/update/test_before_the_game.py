@@ -20,7 +20,7 @@ from client.ui.screens.typed_commands import meaning
 from client.ui.state import Capabilities, Notice, OnlineList, Outage, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE
 from engine.pieces import Seat
-from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
+from protocol.absence import WAIT, ByBot, ByVote, GameClock, LongClock, MoveClock
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import (
     NEW,
@@ -98,6 +98,9 @@ def test_the_lobby_chooses_the_absence_policy() -> None:
     ]
     assert request_after(ui, LOBBY, *"aaaa+", "o") == requests.Open(3, absence=ByBot(120))
     assert request_after(ui, LOBBY, *"aaaa--", "o") == requests.Open(3, absence=ByBot(0))
+    assert request_after(ui, LOBBY, *"a" + "+" * 6, "o") == requests.Open(3, absence=LongClock(2 * 86_400))
+    assert request_after(ui, LOBBY, *"a" + "+" * 6 + "-", "o") == requests.Open(3, absence=MoveClock(86_400))
+    assert request_after(ui, LOBBY, *"a" + "+" * 6 + "a", "o") == requests.Open(3, absence=GameClock(900))
     assert after(ui, LOBBY, *"aaaa---") == after(ui, LOBBY, *"aaaa--")
     assert after(ui, LOBBY, *"aa++++++") == after(ui, LOBBY, *"aa+++")
     assert request_after(ui, LOBBY, "+", "o") == requests.Open(3)

@@ -26,7 +26,7 @@ from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import describe_policy
 from engine.game import GameOptions
 from engine.pieces import People, Seat
-from protocol.absence import WAIT, ByBot, ByVote, GameClock, MoveClock
+from protocol.absence import WAIT, ByBot, ByVote, GameClock, LongClock, MoveClock
 from protocol.messages import (
     NEW,
     Arrange,
@@ -360,6 +360,10 @@ def test_the_log_tells_what_the_host_did() -> None:
         ({"private": True}, "The table is private: it can be found only by its code."),
         ({"hints": True}, "Players may have moves suggested."),
         ({"starting": 1}, "From now on: Bob starts."),
+        (
+            {"absence": MoveClock(86_400), "long_clock": LongClock(129_600, 172_800)},
+            "From now on: 1 day 12 h per move and 2 days in reserve, then a bot makes it.",
+        ),
         ({"absence": ByBot(60)}, "From now on: after 1 min away, a bot plays for that player."),
     ):
         state = structs.replace(before, **changes)

@@ -11,7 +11,7 @@ from engine.game import Game, GameOptions
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR
-from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import Done, Events, Leave, PlacePiece, Refused, SeatSummary, Sync, TableState
 from server.tables.absence.stand_in import Pace
@@ -138,6 +138,80 @@ async def test_used_time_survives_a_restart(tmp_path: Path) -> None:
         clocks = table_of(server, again).state.clocks
         assert [clocks.left(Seat(seat)) for seat in (0, 1)] == left
         assert policy_of(server, again).time_left() == left[0]
+
+
+_DAY = 86_400
+
+
+async def test_turns_that_take_longer_use_up_the_reserve() -> None:
+    """Each turn has the whole time and what is left of the reserve, which no other turn gives back."""
+    time = ManualClock()
+    async with served(time=time) as server, game(server.port, 2, absence=LongClock(2 * _DAY, _DAY)) as peers:
+        clocks, left = table_of(server, peers).state.clocks, []
+        for days in (1.0, 2.5, 2.5, 2.0):
+            time.advance(days * _DAY)
+            await play_on(peers, random.Random(1), moves=1)
+            left.append((clocks.reserve(Seat(0)) / 1000 / _DAY, clocks.reserve(Seat(1)) / 1000 / _DAY))
+        assert left == [(1.0, 1.0), (1.0, 0.5), (0.5, 0.5), (0.5, 0.5)]
+        assert policy_of(server, peers).time_left() == 2.5 * _DAY * 1000
+        state = table_of(server, peers).as_seen()
+        assert state.seats[1].clock == 0.5 * _DAY * 1000
+        assert (state.absence, state.policy) == (MoveClock(_DAY), LongClock(2 * _DAY, _DAY))
+        time.advance(2.5 * _DAY)
+        assert (await peers[0].until(Events)).by == "clock"
+        assert clocks.reserve(Seat(0)) == 0
+
+
+async def test_a_restart_gives_an_hour_of_a_long_turn_at_most(tmp_path: Path) -> None:
+    """The reserve that earlier turns have used is not given back either."""
+    time, policy = ManualClock(), LongClock(2 * _DAY, _DAY)
+    async with served(tmp_path, time=time) as server, game(server.port, 2, absence=policy) as peers:
+        time.advance(2.5 * _DAY)
+        await play_on(peers, random.Random(1), moves=2)
+        table = table_of(server, peers)
+        for _ in range(30):
+            entries = table.state.entry_count
+            time.advance(3600)
+            await eventually(lambda: table.state.entry_count > entries)  # noqa: B023 - waited for at once
+        time.advance(1800)
+    async with served(tmp_path) as server, resumed(server.port, *peers) as again:
+        left = policy_of(server, again).time_left()
+        assert left == (2.5 * _DAY - 30 * 3600) * 1000
+
+
+async def test_a_game_by_letters_waits_for_players_who_are_all_away() -> None:
+    """Its clock runs, and it is archived only when the stand-in has moved for everybody."""
+    time = ManualClock()
+    async with served(time=time) as server:
+        async with game(server.port, 2, absence=MoveClock(_DAY)) as peers:
+            code = peers[0].code
+            await play_on(peers, random.Random(1), moves=14)
+        table = server.lobby.tables[code]
+        await eventually(lambda: table.unattended_since is not None)
+        for moved in (1, 2):
+            time.advance(_DAY - 10)
+            assert code in server.lobby.tables
+            time.advance(10)
+            await eventually(lambda: len(table.state.stood_in) == moved)  # noqa: B023 - waited for at once
+        time.advance(3600)
+        await eventually(lambda: code not in server.lobby.tables)
+
+
+async def test_seats_are_kept_for_days_before_a_game_by_letters() -> None:
+    """Nor does somebody else become host, or may a player be removed, after a minute."""
+    time = ManualClock()
+    async with served(time=time) as server, connected(server.port) as host:
+        await host.open(3, absence=MoveClock(_DAY))
+        async with connected(server.port) as guest:
+            await guest.join(host.code, "Bruno")
+        await next_state_where(
+            host, lambda state: state.seats[1].name is not None and not state.seats[1].here
+        )
+        time.advance(_DAY - 1)
+        await host.done(Sync(host.next_id(), 0))
+        assert server.lobby.tables[host.code].state.players[1] is not None
+        time.advance(1)
+        await next_state_where(host, lambda state: state.seats[1].name is None)
 
 
 async def test_a_move_while_the_server_stops_is_charged_like_any_other() -> None:

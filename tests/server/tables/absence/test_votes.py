@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -151,7 +152,13 @@ def test_any_sequence_of_absences_and_votes(
         stand_in = StandIn(Config(stand_in=at_random), tasks)
         deadlines = Deadlines(asyncio.get_running_loop(), tasks, fail_if_due)
         policy = AbsencePolicy(
-            state, here, stand_in, deadlines, away_too_long=fail_if_due, stand_in_moves=fail_if_due
+            state,
+            here,
+            stand_in,
+            deadlines,
+            away_too_long=fail_if_due,
+            stand_in_moves=fail_if_due,
+            save_clock=partial(fail_if_due, None),
         )
         overdue: set[int] = set()
         for what, number, *on in steps:
