@@ -4,14 +4,16 @@ import argparse
 import os
 import ssl
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from client.language import N_, _
-from client.network.transport import Access
 from client.typed_text import BadText, server_url
 from commands.parsing import CANNOT_READ, WrongUse, using_file
 from protocol.limits import PASSWORD_LENGTH
+
+if TYPE_CHECKING:
+    from client.network.transport import Access
 
 
 def add_access(command: argparse.ArgumentParser) -> None:
@@ -42,8 +44,10 @@ def password_of(file: Path | None) -> str | None:
     return password
 
 
-def access_of(arguments: argparse.Namespace) -> Access:
+def access_of(arguments: argparse.Namespace) -> "Access":
     """Return what is needed to connect; raises WrongUse if a file does not contain it."""
+    from client.network.transport import Access  # a server only reads a password
+
     tls, file = None, arguments.tls_ca
     if file is not None:
         with using_file(CANNOT_READ, file):

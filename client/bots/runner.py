@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TextIO, TypeVar
 
+from anyio import CapacityLimiter
+
 from client.bots.brain import (
     Brain,
     BrainFailed,
@@ -19,9 +21,9 @@ from client.bots.brain import (
     forbidden_choice,
 )
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
-from client.bots.processes import ProcessesLost
+from client.bots.processes import ATTEMPTS, ProcessesLost, in_process
 from client.bots.results import Results
-from client.bots.search.brain import SearchBrain, searched
+from client.bots.search.brain import SearchBrain, seed_from
 from client.language import _
 from client.network.connection import Connection, connected
 from client.network.refusals import describe_refusal
@@ -40,6 +42,7 @@ from client.tables.table import Closed, TableClosed
 from engine.components import DEALS
 from engine.errors import Fault
 from engine.events import Command, GameEnded
+from engine.legal import Legal, LegalPlaces
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import View
@@ -395,3 +398,33 @@ def _may_start(state: messages.TableState | None, seat: int | None) -> bool:
     if state is None or state.stage != "gathering" or state.host != seat:
         return False
     return all(line.name is not None and not line.kept for line in state.seats)
+
+
+_SPARE_SECONDS: Final = 30.0  # to start a process, and to notice that the time is up, on a busy machine
+
+
+async def searched(
+    brain: SearchBrain, view: View, legal: Legal, rng: random.Random, cores: int = 1
+) -> Command:
+    """Return the command of the brain, found with a search on each of so many cores.
+
+    On one core it is the same command as without a process. The processes stay for the next search, and end
+    with the event loop; those of a cancelled search end at once. Raises ProcessesLost.
+    """
+    if not isinstance(legal, LegalPlaces):
+        return brain(view, legal, rng)
+    seeds = [seed_from(rng) for _ in range(cores)]
+    limiter, seconds = CapacityLimiter(cores), brain.seconds + _SPARE_SECONDS
+    failed: Exception | None = None
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            searches = [
+                tasks.create_task(in_process(brain.visits, view, seed, limiter=limiter, seconds=seconds))
+                for seed in seeds
+            ]
+    except* ProcessesLost as group:
+        failed = group.exceptions[0]  # one is enough to report
+    if failed is not None:
+        text = _("a process of the search ended or did not answer, {n} times in a row")
+        raise ProcessesLost(text.format(n=ATTEMPTS)) from failed
+    return brain.chosen(view, legal, [search.result() for search in searches], rng)

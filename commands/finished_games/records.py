@@ -20,9 +20,8 @@ from engine.fairness import Sources, sources_of
 from engine.game import Game
 from engine.record import names_in, outcome_in, replayed
 from server.config import Config
-from server.storage.records import prepare_folder, record_name, write_record
+from server.storage.records import MOST_KEPT, prepare_folder, record_name, write_record
 
-MOST_KEPT: Final = 10_000  # records, of some 2 KiB each
 _NAME: Final = re.compile(r"(\d{8}-\d{6})-([A-Z]{4,8})\.txt")
 _MOST_BYTES: Final = 64 * 1024  # of a record; what is longer is none
 

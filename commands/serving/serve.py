@@ -21,7 +21,6 @@ import platformdirs
 from client.language import _, spoken
 from client.typed_text import BadText, describe_found_as, server_url
 from commands.access import PASSWORD_VARIABLE, password_of
-from commands.finished_games.records import MOST_KEPT
 from commands.guests.command import need_asyncssh
 from commands.guests.process import DoorProcess, announcement
 from commands.levels import with_bots
@@ -44,6 +43,7 @@ from server.errors import HostError
 from server.logs import log_to
 from server.net.addresses import only_here
 from server.process import Renewal, serve
+from server.storage.records import MOST_KEPT
 
 
 def check(chosen: ServeOptions) -> None:

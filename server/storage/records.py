@@ -20,6 +20,7 @@ from server.storage.journal import Journal
 
 log = logging.getLogger(__name__)
 
+MOST_KEPT: Final = 10_000  # records, of some 2 KiB each, where nobody has chosen how many
 _NAME: Final = re.compile(r"\d{8}-\d{6}-[A-Z]{4,8}\.txt")
 RETRY_SECONDS: Final = 10.0
 _MOST_WAITING: Final = 1000  # records, of 2 KiB each; the journal keeps those beyond for the next start

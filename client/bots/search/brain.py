@@ -6,7 +6,6 @@ The others are taken to reply as if they knew everything.
 Every move, every reply and every world is played then, instead of samples of them.
 """
 
-import asyncio
 import math
 import random
 import time
@@ -15,13 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from anyio import CapacityLimiter
-
 from client.bots.greedy import greedy
-from client.bots.processes import ATTEMPTS, ProcessesLost, in_process
 from client.bots.search.tree import Move, Search, Visited, Visits, utilities
 from client.bots.search.worlds import Beliefs, World, Worlds, gain_of_next, learned, reading
-from client.language import _
 from engine.board import FIELDS
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces
@@ -184,33 +179,3 @@ class SearchBrain:
 
 def seed_from(rng: random.Random) -> int:
     return rng.getrandbits(64)
-
-
-_SPARE_SECONDS: Final = 30.0  # to start a process, and to notice that the time is up, on a busy machine
-
-
-async def searched(
-    brain: SearchBrain, view: View, legal: Legal, rng: random.Random, cores: int = 1
-) -> Command:
-    """Return the command of the brain, found with a search on each of so many cores.
-
-    On one core it is the same command as without a process. The processes stay for the next search, and end
-    with the event loop; those of a cancelled search end at once. Raises ProcessesLost.
-    """
-    if not isinstance(legal, LegalPlaces):
-        return brain(view, legal, rng)
-    seeds = [seed_from(rng) for _ in range(cores)]
-    limiter, seconds = CapacityLimiter(cores), brain.seconds + _SPARE_SECONDS
-    failed: Exception | None = None
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            searches = [
-                tasks.create_task(in_process(brain.visits, view, seed, limiter=limiter, seconds=seconds))
-                for seed in seeds
-            ]
-    except* ProcessesLost as group:
-        failed = group.exceptions[0]  # one is enough to report
-    if failed is not None:
-        text = _("a process of the search ended or did not answer, {n} times in a row")
-        raise ProcessesLost(text.format(n=ATTEMPTS)) from failed
-    return brain.chosen(view, legal, [search.result() for search in searches], rng)

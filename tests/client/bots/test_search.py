@@ -14,7 +14,8 @@ from hypothesis import assume, given
 
 from client.bots.brains import brain_named
 from client.bots.processes import ProcessesLost
-from client.bots.search.brain import ALWAYS, HONEST, Ending, SearchBrain, searched
+from client.bots.runner import searched
+from client.bots.search.brain import ALWAYS, HONEST, Ending, SearchBrain
 from client.bots.search.tree import Move, Search, Visited, utilities
 from client.bots.search.worlds import MOST_INFERRED, PRIOR, World, Worlds, gain_of_next, gains, learned
 from engine.board import FIELDS, Field
@@ -225,7 +226,7 @@ async def test_a_search_fails_if_its_processes_die_again_and_again() -> None:
 SEARCHING = """
 import asyncio, random
 from client.bots.search.brain import SearchBrain
-from client.bots.search.brain import searched
+from client.bots.runner import searched
 from engine.game import Game, GameOptions, RandomChance
 from engine.redaction import snapshot
 from engine.view import eyes_of
