@@ -1,14 +1,17 @@
 """What a server and the pages for browsers that it shows have in common."""
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from msgspec import Struct
 
 from engine.legal import Legal
 from engine.pieces import Seat
-from protocol.messages import FieldName, OrientationNumber, PieceName, PositionNumber
+from protocol.messages import Evening, FieldName, OrientationNumber, PieceName, PositionNumber, TableState
+
+SMALL_TABLES: Final = 14  # that a page for a television has room for, beside the code to join
 
 
 class Absence(enum.Enum):
@@ -42,3 +45,18 @@ class Hand:
     legal: Legal | None
     choice: Choice
     levels: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class OnTelevision:
+    """What a television shows: the parts of a table's page, large, and other running tables drawn small.
+
+    So many `more` tables are running. Without a `large` one, it shows the tables `waiting` for their games,
+    and how the `evening` stands.
+    """
+
+    large: Mapping[str, str]
+    small: Sequence[str]
+    more: int
+    waiting: Sequence[TableState]
+    evening: Evening | None

@@ -13,7 +13,7 @@ from engine.legal import Legal
 from engine.view import View
 from protocol.admin import EveningPlan
 from protocol.messages import Refused, TableState, TableSummary
-from protocol.pages import Absence, Hand
+from protocol.pages import Absence, Hand, OnTelevision
 
 Durable: TypeAlias = Literal["normal", "full"]
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -102,6 +102,15 @@ class Pages(Protocol):
         `events` are the last ones, `step` how far the walk through the scoring is, None for its end. With a
         `hand`, the page is its player's.
         """
+
+    def tv(self, language: str, address: str) -> str:
+        """Return the page for a television without its parts; `address` is that of the front page."""
+
+    def small(self, language: str, state: TableState, view: View) -> str:
+        """Return a running table as HTML, drawn small."""
+
+    def on_tv(self, language: str, shown: OnTelevision) -> Mapping[str, str]:
+        """Return the parts of the page for a television."""
 
     def full(self, language: str) -> Mapping[str, str]:
         """Return the parts of a table's page when the table has no room for a spectator."""

@@ -15,6 +15,7 @@ from protocol.messages import ChangeSetting, Said, Say, StartGame
 from protocol.settings import Title
 from server.app import running
 from server.config import Config
+from server.web import subjects
 from tests.browser import PHONE, Tab, browser, tab
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.peer import Peer, connected, eventually, full_table, game, play_on, rematch, table_of
@@ -207,6 +208,39 @@ async def test_a_television_shows_everything_without_scrolling_and_follows_the_p
         await peers[0].done(StartGame(peers[0].next_id()))
         await page.until(f"location.pathname.endsWith('/{again[0].table}') && {PIECES} === 0")
         assert await page.value("document.documentElement.lang") == "it"
+        assert page.complaints == []
+
+
+@pytest.mark.slow
+async def test_a_television_shows_all_tables_in_type_that_is_read_across_a_room(
+    chromium: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is cut off or scrolled at 1920x1080, with one table or with twelve."""
+    monkeypatch.setattr(subjects, "_SECONDS_BETWEEN_LOOKS", 0.01)
+    async with (
+        web_server(pages_cpu=1.0) as server,
+        contextlib.AsyncExitStack() as stack,
+        tab(chromium) as page,
+    ):
+        await page.resize(1920, 1080)
+        await page.go(f"http://127.0.0.1:{server.port}/tv")
+        await page.until("document.querySelector('#waiting h2')")
+        for players, tables in ((5, 1), (2, 3), (3, 12)):
+            while len(server.lobby.tables) < tables:
+                peers = await stack.enter_async_context(game(server.port, players))
+                await play_on(peers, random.Random(tables), 8)
+            await page.until(f"document.querySelectorAll('#small div > .board').length === {tables - 1}")
+            assert await page.value("document.documentElement.scrollHeight") <= 1080
+            inside = "[...document.querySelectorAll('#small > *, #players, #now')].every(one => {"
+            inside += (
+                "const box = one.getBoundingClientRect(); return box.bottom <= 1080 && box.right <= 1920; })"
+            )
+            assert await page.value(inside)
+            sizes = (
+                "[...document.querySelectorAll('main p, main li, main span')].filter(one => one.offsetHeight)"
+            )
+            smallest = f"Math.min(...{sizes}.map(one => parseFloat(getComputedStyle(one).fontSize)))"
+            assert await page.value(smallest) >= 27  # 1/40 of the height
         assert page.complaints == []
 
 

@@ -30,6 +30,7 @@ _PRIVATE_NAMES: Final = (
 FRONT: Final = "/"
 TABLES: Final = "/watch"
 PLAY: Final = "/play"
+TV: Final = "/tv"
 
 
 def table_asked(path: str) -> str | None:

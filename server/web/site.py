@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import CloseCode
 
 from protocol.codes import Code
-from protocol.messages import Watch
+from protocol.messages import Evening, Watch
 from protocol.pages import Absence
 from server.config import Limits, Pages
 from server.counts import Counts
@@ -35,6 +35,7 @@ from server.web.asked import (
     FRONT,
     PLAY,
     TABLES,
+    TV,
     address_asked,
     asked_again,
     from_own_page,
@@ -46,8 +47,8 @@ from server.web.asked import (
     table_asked,
     way_home,
 )
-from server.web.live_page import LivePage, PageSession, Parts, PlayerSession, page_frame
-from server.web.subjects import PlayedTable, TableList, WatchedTable
+from server.web.live_page import LivePage, PageSession, Parts, PlayerSession, Subject, page_frame
+from server.web.subjects import PlayedTable, TableList, Television, WatchedTable
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +87,7 @@ class Site:
     def __post_init__(self) -> None:
         self._thread: FairThread[Any] = FairThread("pages", self.limits.pages_cpu)
         self._asked_by_address = PerMinuteLimit(self.limits.pages_per_address)
-        self._live: dict[str | None, _Shared] = {}  # by table codes; the list's code is None
+        self._live: dict[str, _Shared] = {}  # by paths
         self._list = TableList(self.lobby.public, self.pages)
         self._listed: dict[str, Parts] = {}  # by language, of the list with that version
         self._list_version = -1
@@ -124,6 +125,8 @@ class Site:
             return await self._drawn_page(asked, partial(self.pages.front, language, address, parts))
         if self.pages.plays and (seat_of := seat_asked(asked.path)) is not None:
             return await self._drawn_page(asked, partial(self.pages.play, language, seat_of, locked=locked))
+        if asked.path == TV and not locked:
+            return await self._drawn_page(asked, partial(self.pages.tv, language, address))
         if code is not None and not locked and self.lobby.public.open_to_all(code) is not None:
             return await self._drawn_page(asked, partial(self.pages.watch, language, address, code))
         if code is not None and not locked:
@@ -132,7 +135,7 @@ class Site:
         if code is not None and not locked and (there := self.lobby.public.address_of(code)) is not None:
             location = {"Location": page_at(there, asked.path, asked.query)}
             return Page(http.HTTPStatus.TEMPORARY_REDIRECT, _PLAIN, "", location)
-        refused = locked and code is not None
+        refused = locked and (code is not None or asked.path == TV)
         why, status = Absence.NOTHING, http.HTTPStatus.NOT_FOUND
         if refused:
             why, status = Absence.PASSWORD, http.HTTPStatus.FORBIDDEN
@@ -154,7 +157,7 @@ class Site:
 
     async def admits(self, asked: PageRequest) -> bool:
         """Return whether a browser may open a websocket here: one of our own pages asks for it."""
-        watches = asked.path == TABLES or table_asked(asked.path) is not None
+        watches = asked.path in {TABLES, TV} or table_asked(asked.path) is not None
         plays = (
             self.pages.plays and seat_asked(asked.path) is not None
         )  # and says the password, if there is one
@@ -180,7 +183,8 @@ class Site:
         if seat_asked(path) is not None:
             await self._serve_player(connection, remote, language, converse)
             return
-        with self._live_page(code := table_asked(path)) as page:
+        code = table_asked(path)
+        with self._live_page(path if code is None else f"{TABLES}/{code}", code) as page:
             session = PageSession(
                 connection,
                 remote,
@@ -263,13 +267,16 @@ class Site:
         return False
 
     @contextlib.contextmanager
-    def _live_page(self, code: str | None) -> Iterator[LivePage]:
-        """Keep a live page, of a table or of the list, up to date until the context ends."""
-        if (shared := self._live.get(code)) is None:
-            subject = self._list if code is None else WatchedTable(code, self.lobby.public, self.pages)
-            name = TABLES if code is None else f"{TABLES}/{code}"
+    def _live_page(self, name: str, code: str | None) -> Iterator[LivePage]:
+        """Keep a live page, of a table, the list or a television, up to date until the context ends."""
+        if (shared := self._live.get(name)) is None:
+            subject: Subject = self._list
+            if code is not None:
+                subject = WatchedTable(code, self.lobby.public, self.pages)
+            elif name == TV:
+                subject = Television(self.lobby.public, self.pages, self._evening)
             page = LivePage(name, subject, partial(self._draw, asker=(name,)), self.pages.gone)
-            shared = self._live[code] = _Shared(page, self.tasks.keep(page.run, "drawing a page"))
+            shared = self._live[name] = _Shared(page, self.tasks.keep(page.run, "drawing a page"))
         shared.users += 1
         try:
             yield shared.page
@@ -277,7 +284,10 @@ class Site:
             shared.users -= 1
             if not shared.users:
                 shared.task.cancel()
-                del self._live[code]
+                del self._live[name]
+
+    def _evening(self) -> Evening | None:
+        return None if self.lobby.evening is None else self.lobby.evening.message()
 
     async def _drawn_page(
         self, asked: PageRequest, draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK

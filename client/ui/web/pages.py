@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -17,11 +18,12 @@ from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.tables import SPECTATORS, describe_listed_stage, describe_seats
 from client.ui.web.html import EMPTY, element, joined, qr_code
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
+from client.ui.web.tv_parts import SMALL, between_games, more_tables, small_table
 from engine.events import SeenEvent
 from engine.view import View
 from protocol.limits import CHAT_LENGTH, CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.messages import Refused, TableState, TableSummary
-from protocol.pages import Absence, Hand
+from protocol.pages import Absence, Hand, OnTelevision
 from protocol.text import printable
 
 _MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a hundred phones
@@ -92,6 +94,8 @@ class WebPages:
             play = element("button", _("Play in this browser"), class_="main")
             find = element("form", code, play, id="find") if self._plays else ""
             content = joined(lead, listing, find, self._how_to_join(address))
+            if tables is not None:
+                content += element("p", element("a", _("On a television"), href="tv"))
             live = {} if tables is None else {"data_live": "watch"}
             return _page(language, "Palatinus", content, live, "./", refreshed=True)
 
@@ -193,6 +197,37 @@ class WebPages:
             if last is None:
                 return parts, None
             return parts, max(_LEAST_SECONDS * 20.0, len(parts["now"])) / self._speed
+
+    def tv(self, language: str, address: str) -> str:
+        """Return the page for a television; the tables come later, in parts."""
+        typed = address.removeprefix("http://").removesuffix("/")
+        with speaking(language):
+            leads = _("QR code that leads to {address}").format(address=address)
+            joins = element(
+                "div", qr_code(address, leads), element("p", _("Join:"), " ", element("bdi", typed))
+            )
+            grid = element(
+                "div",
+                *(element("div", id=part) for part in SMALL),
+                element("p", id="more"),
+                joins,
+                id="small",
+            )
+            content = joined(_table_content(EMPTY, grid), element("section", id="waiting"))
+            return _page(language, "Palatinus", content, {"data_live": "tv", "class_": "tv"}, "./")
+
+    def small(self, language: str, state: TableState, view: View) -> str:
+        with speaking(language):
+            return str(small_table(state, view))
+
+    def on_tv(self, language: str, shown: OnTelevision) -> dict[str, str]:
+        with speaking(language):
+            parts = {part: shown.large.get(part, "") for part in PARTS}
+            if parts["moves"].startswith(f"<li>{parts['now']}<"):  # the scoring's sentence is said already
+                parts["moves"] = ""
+            parts |= dict(zip_longest(SMALL, shown.small, fillvalue=""))
+            between = EMPTY if shown.large else between_games(shown.waiting, shown.evening)
+            return parts | {"more": str(more_tables(shown.more)), "waiting": str(between)}
 
     def gone(self, language: str) -> dict[str, str]:
         """Return the parts of a table's page when there is nothing more to be seen."""

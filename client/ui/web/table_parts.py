@@ -73,7 +73,7 @@ def table_parts(
 
     With a `hand` they are those of its player's page; otherwise, if the server `plays`, they lead there.
     """
-    state = _safe(state)
+    state = with_safe_names(state)
     seated = None if hand is None else Seated(state, view, hand)
     model = TableModel(state.table, state=state, view=view) if seated is None else seated.model
     names = names_of(state, len(state.seats))
@@ -123,7 +123,7 @@ def empty_board(label: str) -> Markup:
     )
 
 
-def _safe(state: TableState) -> TableState:
+def with_safe_names(state: TableState) -> TableState:
     seats = [
         each if each.name is None else with_fields(each, name=printable(each.name)) for each in state.seats
     ]

@@ -127,6 +127,10 @@ class PublicTables:
         table = self._tables.get(code)
         return None if table is None or table.state.private or table.state.no_spectators else table
 
+    def watchable(self) -> Iterator[Table]:
+        """Yield this server's tables that are in the list and that spectators may watch, the oldest first."""
+        return (table for code in self._tables if (table := self.open_to_all(code)) is not None)
+
     def address_of(self, code: str) -> str | None:
         """Return the address of another server where everybody may watch a table, None if there is none."""
         found = None if code in self._tables else self._elsewhere.get(code)

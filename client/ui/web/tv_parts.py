@@ -1,0 +1,93 @@
+"""What a page for a television has beside the large table: the other tables, small, and who plays next."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from markupsafe import Markup
+
+from client.language import _, counted
+from client.ui.draw.board import Marks
+from client.ui.export.picture import BOARD_VIEW, board_parts
+from client.ui.texts.games import describe_standings
+from client.ui.texts.tables import names_of
+from client.ui.texts.times import span
+from client.ui.web.html import EMPTY, element, joined
+from client.ui.web.table_parts import with_safe_names
+from engine.view import View
+from protocol.messages import Evening, EveningPerson, EveningTable, TableState
+from protocol.pages import SMALL_TABLES
+from protocol.text import printable
+
+SMALL: Final = tuple(f"small{number}" for number in range(SMALL_TABLES))  # ids of elements
+
+
+def small_table(state: TableState, view: View) -> Markup:
+    """Return a running table: the board, its code, and who plays."""
+    state = with_safe_names(state)
+    last = next(reversed(view.placed), None)
+    # No titles: nobody points at anything.
+    drawn = Markup("").join(map(Markup, board_parts(view, Marks(last=last))))
+    label = _("Table {code}").format(code=state.table)
+    board = element(
+        "svg", drawn, class_="board", viewBox=BOARD_VIEW, fill="#222222", role="img", aria_label=label
+    )
+    names = ", ".join(names_of(state, len(state.seats)))
+    return joined(board, element("p", element("strong", state.table), " ", element("bdi", names)))
+
+
+def more_tables(more: int) -> Markup:
+    if not more:
+        return EMPTY
+    return joined(counted("and {n} more table", "and {n} more tables", more).format(n=more))
+
+
+def between_games(waiting: Sequence[TableState], evening: Evening | None) -> Markup:
+    """Return what is shown between the games: who plays next, and the standings."""
+    if evening is None:
+        if not waiting:
+            return element("h2", _("No game is being played."))
+        return joined(element("h2", _("Next games")), element("ul", *map(_waiting, waiting)))
+    names = {each.person: printable(each.name) for each in evening.people}
+    heading = printable(evening.name)
+    if evening.round:
+        heading = _("{evening}: round {round}").format(evening=heading, round=evening.round)
+    if evening.seconds:
+        soon = _("The next round is drawn in {time}.").format(time=span(evening.seconds))
+    else:
+        soon = _("The evening is over.") if evening.over else ""
+    content = [element("h2", heading), element("p", soon)]
+    for stage, words in (("gathering", _("Next games")), ("playing", _("Playing now"))):
+        tables = [each for each in evening.tables if each.stage == stage]
+        if tables:
+            content += [element("h2", words), element("ul", *(_table_of(each, names) for each in tables))]
+    own = {each.table for each in evening.tables}
+    content.append(element("ul", *(_waiting(state) for state in waiting if state.table not in own)))
+    if evening.people:
+        content += [element("h2", _("Standings")), element("ol", *map(_person, evening.people))]
+    return joined(*content)
+
+
+def _table_of(table: EveningTable, names: Mapping[int, str]) -> Markup:
+    people = ", ".join(_("bot") if each is None else names.get(each, "?") for each in table.people)
+    return element("li", element("strong", table.table), " ", element("bdi", people))
+
+
+def _person(person: EveningPerson) -> Markup:
+    share = f"{person.average / 100:.1f} %" if person.games else ""
+    place = f"{person.place}." if person.games else ""
+    name = element("bdi", printable(person.name))
+    return element("li", element("span", place, " ", name), element("span", share, class_="amount"))
+
+
+def _waiting(state: TableState) -> Markup:
+    state = with_safe_names(state)
+    names = ", ".join(each.name for each in state.seats if each.name is not None)
+    free = sum(each.name is None for each in state.seats)
+    said = [element("strong", state.table), " ", element("bdi", names)]
+    if state.title:
+        said[1:1] = [" ", element("bdi", printable(state.title)), " ·"]
+    if free:
+        said += [" · ", counted("{n} seat is free.", "{n} seats are free.", free).format(n=free)]
+    if standings := describe_standings(state):
+        said.append(element("div", standings, class_="faint"))
+    return element("li", *said)
