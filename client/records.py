@@ -8,7 +8,17 @@ from msgspec import Struct
 
 from client.language import _
 from engine.board import Tile
-from engine.events import Command, GameStarted, Place, Placed, SeenEvent, TileLaid, WolfPlaced, WolvesRevealed
+from engine.events import (
+    Command,
+    GameStarted,
+    Place,
+    Placed,
+    SeenEvent,
+    TileLaid,
+    WolfPlaced,
+    WolvesRevealed,
+    lasting,
+)
 from engine.pieces import Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
@@ -19,7 +29,9 @@ from protocol.text import unsafe
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """All that happened in a game, or what `eyes` saw of it, and the names of its players by seat.
+    """What happened in a game, or what `eyes` saw of it, and the names of its players by seat.
+
+    Moves that were taken back are left out.
 
     Its stops are numbered: 0 is the start, n the game after move n, a move being a tile laid or a piece
     placed. After the last move of a finished game one more stop follows: the scoring.
@@ -33,6 +45,7 @@ class Recording:
     @classmethod
     def of(cls, events: Sequence[SeenEvent], names: Mapping[int, str], eyes: Eyes | None = None) -> Self:
         """Return the recording of `events`; a seat without a name that can be shown is `Seat 1` and so on."""
+        events = lasting(events)
         seats = next(len(event.peoples) for event in events if isinstance(event, GameStarted))
         moves = TileLaid | Placed | WolfPlaced | WolvesRevealed
         cuts = [at for at, event in enumerate(events) if isinstance(event, moves)]

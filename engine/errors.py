@@ -48,6 +48,10 @@ class Fault(CodeWithText):
     )
     NO_SUCH_FIELD = "no-such-field", Template("There is no field {field}. Choose an empty field, A1 to G6.")
     FIELD_TAKEN = "field-taken", Template("{field} is taken. Choose an empty field.")
+    NOTHING_TO_TAKE_BACK = (
+        "nothing-to-take-back",
+        Template("You have no piece on the board to take back. A tile that lies stays."),
+    )
     GAME_OVER = "game-over", Template("The game is over. Start another one.")
 
 

@@ -4,8 +4,9 @@ A game is its events. Those marked *secret* reach other seats in another form: s
 """
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from engine.board import Field, LaidTile, Tile
 from engine.components import Laurel
@@ -230,9 +231,34 @@ class GameEnded:
     seed: Bytes32 | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """The seat's last placement was taken back, with all that followed it.
+
+    The pieces on `fields`, the latest first, are in their owners' hands again, and it is the seat's turn.
+    """
+
+    seat: Seat
+    fields: tuple[Field, ...]
+
+
 ScoringEvent: TypeAlias = WolvesRevealed | SoldierFled | Captured | HillScored | GameEnded
 PublicEvent: TypeAlias = (
-    GameStarted | CentreTurned | TileDrawn | TileLaid | LayoutDrawn | LaurelsDealt | ScoringEvent
+    GameStarted | CentreTurned | TileDrawn | TileLaid | LayoutDrawn | LaurelsDealt | TakenBack | ScoringEvent
 )
 Event: TypeAlias = PublicEvent | Placed
 SeenEvent: TypeAlias = Event | WolfPlaced
+
+
+E = TypeVar("E", bound=SeenEvent)
+
+
+def lasting(events: Iterable[E]) -> list[E]:
+    """Return the events without moves that were taken back, which are always the latest."""
+    found: list[E] = []
+    for event in events:
+        if isinstance(event, TakenBack):
+            del found[-len(event.fields) :]
+        else:
+            found.append(event)
+    return found

@@ -31,6 +31,7 @@ from engine.events import (
     LayTile,
     Place,
     Placed,
+    TakenBack,
     TileDrawn,
     TileLaid,
     WolvesRevealed,
@@ -39,7 +40,7 @@ from engine.legal import Legal, LegalLays, LegalPlaces
 from engine.peoples import peoples_by_seat
 from engine.pieces import FACES, SOLDIER, People, Piece, Seat
 from engine.scoring import Board, scored
-from engine.view import LAYING, PLACING, View
+from engine.view import LAYING, PLACING, View, free_fields
 
 
 class Chance(Protocol):
@@ -200,6 +201,18 @@ class Game:
         """
         return tuple(self._outcome(command))
 
+    def taken_back(self, seat: Seat) -> TakenBack:
+        """Return what happens if the seat's last placement is taken back, with all that followed it.
+
+        No tile that lies is taken back: the next draw, which would be the same, has been seen (R3.3).
+        Changes nothing; raises IllegalCommand if there is nothing to take back.
+        """
+        if self.over:
+            raise IllegalCommand(Fault.GAME_OVER, "R4.4")
+        if not (fields := self.view.since(seat)):
+            raise IllegalCommand(Fault.NOTHING_TO_TAKE_BACK, "R4.1")
+        return TakenBack(seat, fields)
+
     def fold(self, event: Event) -> None:
         """Fold in an event that `decided` returned, or one of a game that is being rebuilt."""
         if isinstance(event, GameStarted):
@@ -208,17 +221,24 @@ class Game:
         match event:
             case Placed():
                 self._free.pop(event.field, None)
+            case TakenBack():
+                self._free = dict.fromkeys(free_fields(self.view))
             case LaurelsDealt():
                 self._layout = self.view.layout  # now, and not when the game's last move needs it
         self.events.append(event)
 
-    def _outcome(self, command: Command) -> Iterator[Event]:
+    def check_turn(self, seat: Seat) -> None:
+        """Raise IllegalCommand unless it is the seat's turn."""
         view = self.view
         if view.turn is None:
             raise IllegalCommand(Fault.GAME_OVER, "R4.4")
-        if command.seat != view.turn:
+        if seat != view.turn:
             rule = "R3.3" if view.phase is LAYING else "R4.1"
             raise IllegalCommand(Fault.NOT_YOUR_TURN, rule, seat=view.turn)
+
+    def _outcome(self, command: Command) -> Iterator[Event]:
+        view = self.view
+        self.check_turn(command.seat)
         match command:
             case Place():
                 _check_place(view, command)

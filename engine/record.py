@@ -28,6 +28,7 @@ from engine.events import (
     Place,
     Placed,
     SoldierFled,
+    TakenBack,
     TileDrawn,
     TileLaid,
     WolvesRevealed,
@@ -96,9 +97,11 @@ def replayed(text: str) -> Game:
     reader.prove(game.events)
     while not game.over and (command := _command(reader, game)) is not None:
         try:
-            events = game.apply(command)
+            events = (game.taken_back(command),) if isinstance(command, int) else game.decided(command)
         except IllegalCommand as error:
             raise reader.refused(error.text, **error.about) from error
+        for event in events:
+            game.fold(event)
         reader.prove(events)
     reader.end()
     return game
@@ -136,6 +139,8 @@ def _lines(event: Event) -> Iterator[str]:
                 yield f"laurel {tile} {event.laurels[tile]}"
         case Placed():
             yield f"{event.seat} places {event.piece} {event.field}"
+        case TakenBack():
+            yield f"{event.seat} takes back {event.fields[-1]}"
         case GameEnded():
             if event.seed is not None:
                 yield f"seed {event.seed}"
@@ -313,9 +318,12 @@ def _peoples(reader: _Reader, players: int) -> tuple[tuple[People, ...], ...]:
     return tuple(peoples)
 
 
-def _command(reader: _Reader, game: Game) -> Command | None:
-    """Return the next command; None where the record says that the game is unfinished."""
-    words = reader.words("SEAT lays TILE POSITION ORIENTATION", "SEAT places PIECE FIELD", _UNFINISHED)
+def _command(reader: _Reader, game: Game) -> Command | Seat | None:
+    """Return the next command, or the seat that takes back; None where the record says: unfinished."""
+    shapes = "SEAT lays TILE POSITION ORIENTATION", "SEAT places PIECE FIELD", "SEAT takes back FIELD"
+    words = reader.words(*shapes, _UNFINISHED)
+    if words[1:2] == ["takes"]:
+        return Seat(reader.number(words[0]))
     if words != [_UNFINISHED] and (found := reader.number(words[0])) != game.view.turn:
         raise reader.refused(
             "found seat {seat}, but it is the turn of seat {turn}",

@@ -19,6 +19,7 @@ from engine.events import (
     Placed,
     SeenEvent,
     SoldierFled,
+    TakenBack,
     TileDrawn,
     TileLaid,
     WolfPlaced,
@@ -44,6 +45,8 @@ def redacted(event: Event, eyes: Eyes) -> SeenEvent:
         case HillScored() | Captured() | SoldierFled() | WolvesRevealed() | GameEnded():
             return event
         case GameStarted() | CentreTurned() | TileDrawn() | TileLaid() | LayoutDrawn() | LaurelsDealt():
+            return event
+        case TakenBack():  # the kind of a wolf that goes back to a hand stays hidden
             return event
         case _:
             assert_never(event)

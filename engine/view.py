@@ -24,6 +24,7 @@ from engine.events import (
     ScoringEvent,
     SeenEvent,
     SoldierFled,
+    TakenBack,
     TileDrawn,
     TileLaid,
     WolfPlaced,
@@ -102,6 +103,15 @@ class View:
         """Return how many pieces all seats together have yet to place."""
         return sum(self.remaining)
 
+    def since(self, seat: Seat) -> tuple[Field, ...]:
+        """Return the fields of the seat's last placement and all after it, the latest first."""
+        fields: list[Field] = []
+        for name, owner in reversed(self.owners.items()):
+            fields.append(name)
+            if owner == seat:
+                return tuple(fields)
+        return ()
+
     def fold(self, event: SeenEvent) -> None:
         """Fold in the next event."""
         match event:
@@ -130,6 +140,10 @@ class View:
             case LaurelsDealt(laurels):
                 self.laurels = laurels
                 self.phase, self.turn = PLACING, self.start.starting
+            case TakenBack(seat, fields):
+                for name in fields:
+                    self._take_back(name)
+                self.turn = seat
             case WolvesRevealed(pieces):
                 self.placed.update(pieces)
                 self.phase, self.turn = OVER, None
@@ -153,6 +167,13 @@ class View:
         self.owners[name] = seat
         self.remaining[seat] -= 1
         self.turn = Seat((seat + 1) % len(self.remaining)) if any(self.remaining) else None
+
+    def _take_back(self, name: Field) -> None:
+        piece, owner = self.placed.pop(name), self.owners.pop(name)
+        self.remaining[owner] += 1
+        if isinstance(piece, Piece) and owner in self.hands:
+            hand = self.hands[owner]
+            hand[piece] = hand.get(piece, 0) + 1
 
 
 def folded(events: Iterable[SeenEvent], eyes: Eyes) -> View:

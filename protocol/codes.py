@@ -168,6 +168,7 @@ class Code(CodeWithText):
     NOT_STARTED = "not-started", Template("The game has not begun. The host starts it.")
     PAUSED = "paused", Template("The game is paused. It goes on when the pause is ended.")
     NOT_PAUSED = "not-paused", Template("The game is not paused.")
+    NOTHING_ASKED = "nothing-asked", Template("Nobody asks for that now.")
     NO_PAUSES_LEFT = "no-pauses-left", Template("You have used all your pauses in this game ({pauses}).")
     PAUSE_GOES_ON = (
         "pause-goes-on",
@@ -175,6 +176,8 @@ class Code(CodeWithText):
             "Only the player who paused the game, or the host, can end the pause now. You can in {seconds} s."
         ),
     )
+    OTHERS_ASKED = "others-asked", Template("The players are asked for something else already.")
+    NO_CLOCK = "no-clock", Template("Your time is not limited now.")
     TIME_UP = "time-up", Template("Your time is up. A move is about to be made for you.")
     NO_VOTE = "no-vote", Template("There is nothing to vote on at this table now.")
     PROGRAMS_DO_NOT_VOTE = (

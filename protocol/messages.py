@@ -527,8 +527,18 @@ class ChoosePeople(ClientRequest, frozen=True, tag="people"):
 
 
 class AskPause(ClientRequest, frozen=True, tag="pause"):
-    """Ask for a pause or agree to one; or end it, or withdraw the request. Answered by Done."""
+    """Ask for a pause or agree to one; or end it, or withdraw or refuse the request. Answered by Done."""
 
+    on: bool
+
+
+Wish: TypeAlias = Literal["pause", "take-back", "more-time"]
+
+
+class Ask(ClientRequest, frozen=True, tag="ask"):
+    """Ask the others for something that TableState.may_ask lists, or agree; or withdraw or refuse it."""
+
+    what: Wish
     on: bool
 
 
@@ -597,15 +607,32 @@ class PauseSummary(Struct, frozen=True):
     seconds_left: Seconds
 
 
+class Asked(Struct, frozen=True, omit_defaults=True):
+    """What the first of `seats` asks for, and the seats that agree; if `refused`, the seat that said no.
+
+    If that is the first seat itself, the request was withdrawn. `granted` marks a request that was agreed to.
+    """
+
+    what: Wish
+    seats: list[SeatNumber]
+    refused: SeatNumber | None = None
+    granted: bool = False
+
+    @property
+    def open(self) -> bool:
+        return self.refused is None and not self.granted
+
+
 class TableState(FromServer, frozen=True, tag="table"):
     """Who sits where, sent whenever it changes; `host` is the host's seat.
 
     `next` is the table where the players of a finished game play again, once one of them has asked to.
     `starting` is the seat that the host has chosen to start, None for a draw. `ended` says that the host
     ended the game, which then has no result. While the game is `paused`, nobody may move; `pause_asked` lists
-    the seats that want a pause, the one that asked first. `turn_limit` is the maximum length of a turn until
-    a clock starts with the next round. A `long_clock` is the policy in force; `absence` is then what comes
-    closest to it.
+    the seats that want a pause, the one that asked first; `asked` is another request, until its player moves,
+    and `may_ask` lists what players can Ask for. `turn_limit` is the maximum length of a turn until a clock
+    starts with the next round. A `long_clock` is the policy in force; `absence` is then what comes closest to
+    it.
     """
 
     table: TableCode
@@ -628,6 +655,8 @@ class TableState(FromServer, frozen=True, tag="table"):
     quiet: bool = False
     turn_limit: Seconds | None = None
     long_clock: LongClock | None = None
+    asked: Asked | None = None
+    may_ask: list[Wish] = []
 
     @property
     def policy(self) -> Absence:
@@ -799,7 +828,8 @@ class DrawBegins(FromServer, frozen=True, tag="draw"):
 class Snapshot(FromServer, frozen=True, tag="snapshot"):
     """The game as you may know it after event `seq`; `legal` only if it is your turn.
 
-    `stood_in` lists the numbers of the events in which the stand-in moved for a player's seat.
+    `stood_in` lists the numbers of the events in which the stand-in moved for a player's seat. `missed` has
+    the events until `seq` that you lack, if a move was taken back among them: older clients do not know that.
     """
 
     seq: Seq
@@ -815,6 +845,7 @@ class Snapshot(FromServer, frozen=True, tag="snapshot"):
     legal: LegalMoves | None = None
     clock: Milliseconds | None = None
     stood_in: list[Seq] = []
+    missed: list[EventMap] = []
 
 
 class Events(FromServer, frozen=True, tag="events"):
@@ -858,6 +889,7 @@ AtTable: TypeAlias = (
     | Say
     | Vote
     | AskPause
+    | Ask
     | PlayerRequest
     | HostRequest
     | Leave

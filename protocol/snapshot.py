@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from engine.board import Field, LaidTile, Tile
 from engine.components import Laurel
-from engine.events import GameStarted, ScoringEvent
+from engine.events import GameStarted, ScoringEvent, SeenEvent
 from engine.legal import Legal
 from engine.pieces import Piece, Seat, Wolf
 from engine.view import Phase, View
@@ -20,6 +20,8 @@ def snapshot_message(
     legal: Legal | None,
     clock: int | None = None,
     stood_in: Sequence[int] = (),
+    *,
+    missed: Sequence[SeenEvent] = (),
 ) -> Snapshot:
     """Return the message for a started game's `view`, taken after event `seq`.
 
@@ -40,6 +42,7 @@ def snapshot_message(
         legal=None if legal is None else legal_message(legal),
         clock=clock,
         stood_in=list(stood_in),
+        missed=list(map(event_map, missed)),
     )
 
 

@@ -84,9 +84,21 @@ def game_options(draw: st.DrawFn) -> GameOptions:
 
 @st.composite
 def games(draw: st.DrawFn) -> Game:
-    """Games at any moment, from the first tile to the result."""
+    """Games at any moment, from the first tile to the result; in some, moves were taken back."""
     commands = draw(st.integers(0, MOST_COMMANDS))
-    return played(draw(game_options()), draw(seeds), commands, shared=draw(st.booleans()))
+    game = played(draw(game_options()), draw(seeds), commands, shared=draw(st.booleans()))
+    return game if draw(st.booleans()) else taken_back(game, random.Random(draw(seeds)))
+
+
+def taken_back(game: Game, chooser: random.Random) -> Game:
+    """Take moves back in a running game, twice if possible, and make others."""
+    for _ in range(2):
+        owners = [] if game.over else sorted(set(game.view.owners.values()))
+        if owners:
+            game.fold(game.taken_back(chooser.choice(owners)))
+            for _ in range(chooser.randrange(min(4, game.view.to_place))):
+                game.apply(some_command(game, chooser))
+    return game
 
 
 @st.composite

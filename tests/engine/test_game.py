@@ -25,6 +25,7 @@ from engine.events import (
     SoldierFled,
     TileDrawn,
     TileLaid,
+    lasting,
 )
 from engine.game import Game, GameOptions, RandomChance
 from engine.legal import Legal, LegalLays, LegalPlaces, random_command
@@ -319,8 +320,39 @@ def test_a_refused_command_cites_its_rule_and_changes_nothing(
 
 
 def test_every_fault_is_tried() -> None:
-    """A new way to refuse needs a case above."""
-    assert {fault for _, _, fault, _ in REFUSALS} == set(Fault)
+    """A new way to refuse needs a case above, or below for what takes moves back."""
+    assert {fault for _, _, fault, _ in REFUSALS} == set(Fault) - {Fault.NOTHING_TO_TAKE_BACK}
+
+
+# -- taking back ----------------------------------------------------------------------------------
+
+
+@given(games(), st.data())
+def test_what_is_taken_back_can_be_made_again(game: Game, data: st.DataObject) -> None:
+    """R4.1, R4.3: hands, turn and legal moves are those of before; the same moves lead to the same."""
+    seats = [Seat(seat) for seat in range(game.view.seats)]
+    if game.over or not game.view.placed:
+        fault = Fault.GAME_OVER if game.over else Fault.NOTHING_TO_TAKE_BACK
+        for seat in seats:
+            with pytest.raises(IllegalCommand) as refused:
+                game.taken_back(seat)
+            assert refused.value.fault is fault
+        return
+    seat = data.draw(st.sampled_from(sorted(set(game.view.owners.values()))))
+    before = copy.deepcopy(game.view)
+    event = game.taken_back(seat)
+    assert game.view == before
+    again = [Place(before.owners[field], Piece(before.placed[field]), field) for field in event.fields[::-1]]
+    assert seat == again[0].seat not in {each.seat for each in again[1:]}
+    game.fold(event)
+    assert game.view.turn == seat
+    assert not game.view.placed.keys() & set(event.fields)
+    earlier = Game(lasting(game.events), RandomChance(random.Random(0)))
+    assert (game.view, game.legal()) == (earlier.view, earlier.legal())
+    for command in again:
+        assert command in game.legal_commands()
+        game.apply(command)
+    assert game.view == before
 
 
 # -- legal ----------------------------------------------------------------------------------------

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from engine.board import Field
 from engine.errors import IllegalCommand
-from engine.events import Command, Event, LayTile, Place, Placed, TileLaid, WolfPlaced, WolvesRevealed
+from engine.events import (
+    Command,
+    Event,
+    LayTile,
+    Place,
+    Placed,
+    TileLaid,
+    WolfPlaced,
+    WolvesRevealed,
+    lasting,
+)
 from engine.game import Game, GameOptions
 from engine.pieces import NOTATIONS, Piece, Seat, Wolf
 from engine.redaction import hidden_from, redacted, redacted_legal, snapshot
@@ -77,7 +87,7 @@ def test_what_everybody_sees(game: Game) -> None:
         assert seen.remaining == [sum(hand.values()) for hand in game.view.hands.values()]
         assert (seen.drawn is not None) == (seen.phase is Phase.LAYING)
         assert seen.drawn not in [laid.tile for laid in seen.tiles if laid is not None]
-        for event in game.events:
+        for event in lasting(game.events):
             if isinstance(event, Placed):
                 hidden = event.piece.wolf and event.seat not in eyes
                 assert isinstance(redacted(event, eyes), WolfPlaced) == hidden
@@ -151,12 +161,18 @@ def twin_commands(
 
 
 def frames(options: GameOptions, seed: int, commands: list[Command], eyes: Eyes) -> list[bytes]:
-    """Return every byte that `eyes` get until scoring, refusals included."""
+    """Return every byte that `eyes` get until scoring, refusals and moves taken back included."""
     game = begun(options, seed)
     sent = _after(game, game.events, eyes)
-    for command in commands:
+    for number, command in enumerate(commands):
         events = game.apply(command)
         sent.extend(_after(game, list(events), eyes))
+        seat = Seat(number % game.view.seats)
+        if number % 5 == 4 and not game.over and (fields := game.view.since(seat)):
+            game.fold(game.taken_back(seat))
+            sent.extend(_after(game, game.events[-1:], eyes))
+            for again in commands[number + 1 - len(fields) : number + 1]:
+                sent.extend(_after(game, list(game.apply(again)), eyes))
     return sent
 
 

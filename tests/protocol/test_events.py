@@ -58,6 +58,8 @@ def test_every_kind_of_event_is_among_those_tried() -> None:
     kinds: set[type] = set()
     for random_layout in (True, False):
         game = played(GameOptions(3, random_layout=random_layout), seed=11)
+        begun = played(GameOptions(3), seed=11, commands=9)
+        kinds.add(type(begun.taken_back(Seat(0))))
         kinds |= {type(event) for event in game.events}
         kinds |= {type(redacted(event, SPECTATOR)) for event in game.events}
     assert kinds == set(EVENT_TAGS.values())
