@@ -76,6 +76,8 @@ class RandomMessages:
                 return rng.random() < 0.5
             case msgspec.inspect.NoneType():
                 return None
+            case msgspec.inspect.LiteralType(values):
+                return rng.choice(values)
             case msgspec.inspect.StrType():
                 return rng.choice(_TEXTS)
             case _:

@@ -45,6 +45,8 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from protocol.messages import (
         Announced,
         Arrange,
+        Ask,
+        Asked,
         AskPause,
         ChangeSeat,
         ChangeSetting,
@@ -241,6 +243,7 @@ def from_clients() -> Iterator[ClientMessage]:
     yield ChoosePeople(14, "A")
     yield SeatBot(15, "greedy", 2)
     yield AskPause(16, on=True)
+    yield Ask(16, "take-back", on=True)
     yield EnterLobby(17, "Zoë", ["x" * 43])
     yield SayInLobby(18, "hello")
     yield OpenTable(19, 3, "Anna", private=True, hints=True)
@@ -270,6 +273,8 @@ def from_servers() -> Iterator[ServerMessage]:
     yield TableState("KRTV", "over", [SeatSummary(vacant=True)] * 2, 1, watching=watching, title="Friday")
     seats = [SeatSummary("Anna", here=True), SeatSummary("Bruno", here=True)]
     yield TableState("KRTV", "playing", seats, 0, paused=PauseSummary(1, 20, 580), pause_asked=[1, 0])
+    asked = Asked("take-back", [1], refused=0)
+    yield TableState("KRTV", "playing", seats, 0, asked=asked, may_ask=["pause", "take-back"])
     yield TableState(
         "KRTV",
         "over",

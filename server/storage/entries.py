@@ -14,6 +14,7 @@ from protocol.codec import BadMessage
 from protocol.events import event_of
 from protocol.messages import (
     NEWCOMER,
+    Asked,
     EventMap,
     Hex32,
     Lay,
@@ -167,6 +168,19 @@ class Clocked(Struct, frozen=True, tag_field="t", tag="clocked", omit_defaults=T
     reserve: list[int] = []
 
 
+class Wished(Struct, frozen=True, tag_field="t", tag="wished"):
+    """What a player asks the others for, and their answers so far; None if nobody asks for anything."""
+
+    asked: Asked | None
+
+
+class TookBack(Struct, frozen=True, tag_field="t", tag="took-back"):
+    """A seat's last placement was taken back, with all that followed it."""
+
+    seat: int
+    events: list[EventMap]
+
+
 class Paused(Struct, frozen=True, tag_field="t", tag="paused"):
     """The game was paused for the player of the seat."""
 
@@ -249,6 +263,8 @@ Entry: TypeAlias = (
     | PeopleChosen
     | Changed
     | Clocked
+    | Wished
+    | TookBack
     | Paused
     | Unpaused
     | Ended
@@ -272,7 +288,7 @@ def entry_of(text: str) -> Entry:
     return _DECODER.decode(text)
 
 
-def events_in(entry: Played | StoodIn) -> list[Event]:
+def events_in(entry: Played | StoodIn | TookBack) -> list[Event]:
     """Return what happened in a move; raises BadMessage if the entry has other events."""
     return whole_events(entry.events)
 
@@ -280,7 +296,7 @@ def events_in(entry: Played | StoodIn) -> list[Event]:
 def events_of(entries: Iterable[Entry]) -> Iterator[Event]:
     """Yield the events of a game, hidden kinds included; raises BadMessage if an entry has other events."""
     for entry in entries:
-        if isinstance(entry, Played | StoodIn):
+        if isinstance(entry, Played | StoodIn | TookBack):
             yield from events_in(entry)
 
 
@@ -315,7 +331,7 @@ def contents(entries: Iterable[Entry]) -> Contents:
                 names[seat] = name
             case Freed(seat):
                 names[seat] = ""
-            case Played() | StoodIn():
+            case Played() | StoodIn() | TookBack():
                 kinds += [event.get("t") for event in entry.events]
             case Ended():
                 kinds.append("ended")

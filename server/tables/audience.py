@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from engine.events import Event
+from engine.events import Event, TakenBack
 from engine.game import Game
 from engine.legal import Legal
 from engine.pieces import Seat
@@ -147,19 +147,21 @@ def catch_up(
 ) -> None:
     """Send everything since event `after`: the missing events, or a snapshot.
 
-    `stood_in` are the moves of the stand-in. Without `moves`, nobody may move now.
+    If a move was taken back, older clients, which do not know this event, need a snapshot; newer ones take
+    the events from it. `stood_in` are the moves of the stand-in. Without `moves`, nobody may move now.
     """
     eyes = _eyes(session)
     may = redacted_legal(_legal(game, clock) if moves else None, eyes)
-    if 0 < after <= len(game.events):
-        missed = [event_map(redacted(event, eyes)) for event in game.events[after:]]
+    news = [redacted(event, eyes) for event in game.events[after:]]
+    taken_back = any(isinstance(event, TakenBack) for event in news)
+    if 0 < after <= len(game.events) and not taken_back:
         substituted = [number for number in stood_in if number > after]
-        session.send(
-            _events_message(after + 1, missed, game.view.turn, may, clock=clock, stood_in=substituted)
-        )
+        maps = list(map(event_map, news))
+        session.send(_events_message(after + 1, maps, game.view.turn, may, clock=clock, stood_in=substituted))
     else:
         view = snapshot(game.view, eyes)
-        session.send(snapshot_message(view, len(game.events), may, clock, stood_in))
+        missed = news if taken_back else []
+        session.send(snapshot_message(view, len(game.events), may, clock, stood_in, missed=missed))
 
 
 def _sees_all(eyes: Eyes, happened: tuple[Event, ...]) -> bool:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
-from protocol.messages import PauseSummary, SaidBefore, SeatSummary, TableState
+from protocol.messages import Asked, PauseSummary, SaidBefore, SeatSummary, TableState
 from server.config import Limits, Timers
 from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
@@ -56,7 +56,6 @@ class TableContext:
     audience: Audience = field(default_factory=Audience)
     talk: Talk = field(default_factory=Talk)
     policy: AbsencePolicy = field(init=False)
-    pause_asked: list[Seat] = field(default_factory=list)  # first the seat that asked
     paused_at: float = 0.0
     removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
     away_since: dict[Seat, float] = field(default_factory=dict)  # in a running game, as the table was told
@@ -146,7 +145,7 @@ class TableContext:
     def table_state(self) -> TableState:
         """Return the table's state as everybody there sees it."""
         state = self.state.table_state(self.code)
-        pause = state.paused
+        pause, asked = state.paused, self.asked
         if pause is not None:
             seconds = int(self.deadlines.time() - self.paused_at)
             pause = PauseSummary(pause.seat, seconds, max(0, PAUSE_SECONDS - seconds))
@@ -156,7 +155,8 @@ class TableContext:
             spectators=len(self.audience.spectators),
             watching=list(self.audience.spectators.values()),
             paused=pause,
-            pause_asked=self.pause_wanted(),
+            pause_asked=asked.seats if asked is not None and asked.what == "pause" and asked.open else [],
+            asked=asked,
         )
 
     def _seat_now(self, seat: Seat, stored: SeatSummary) -> SeatSummary:
@@ -186,11 +186,14 @@ class TableContext:
         """Return the seats of the players who are here, without programs."""
         return self.audience.seated.keys() - self.state.programs
 
-    def pause_wanted(self) -> list[Seat]:
-        """Return who wants a pause, first the one who asked; nobody if that player has left."""
-        wanted = [seat for seat in self.pause_asked if seat in self.people_here]
-        asker_here = wanted[:1] == self.pause_asked[:1]
-        return wanted if asker_here and self.may_move else []
+    @property
+    def asked(self) -> Asked | None:
+        """Return what a player asks the others for, a pause only while that player is here."""
+        asked = self.state.asked
+        if asked is None or asked.what != "pause":
+            return asked
+        here = [seat for seat in asked.seats if seat in self.people_here]
+        return replace(asked, seats=here) if here[:1] == asked.seats[:1] else None
 
     def catch_up(self, session: Session, after: int) -> None:
         """Send the session the game's events since event `after`."""
@@ -209,11 +212,22 @@ class TableContext:
         """Return whether the game is running, and not paused."""
         return self.state.stage == "playing" and self.state.paused is None
 
-    def send_turn(self) -> None:
-        """Send everyone whose turn it is, the legal moves and the time: these changed without a move."""
+    def send_turn(self, events: int = 0) -> None:
+        """Send everyone the last `events`, whose turn it is, the legal moves and the time.
+
+        These have changed without a move.
+        """
         if self.state.game is not None:
             for session in self.audience:
-                self.catch_up(session, len(self.state.game.events))
+                self.catch_up(session, len(self.state.game.events) - events)
+
+    @property
+    def turn(self) -> Seat:
+        """Return the seat whose turn it is in the running game."""
+        game = self.state.game
+        assert game is not None  # noqa: S101 - only asked in a running game
+        assert game.view.turn is not None  # noqa: S101 - in which it is somebody's turn
+        return game.view.turn
 
     def stopped_clock(self, turn: Seat) -> Clocked:
         """Return the entry for the seats' current clocks, in the turn of the seat `turn`."""

@@ -10,6 +10,7 @@ from protocol.codes import Code
 from protocol.messages import (
     AddShare,
     Arrange,
+    Ask,
     AskPause,
     AtTable,
     ChangeSeat,
@@ -40,9 +41,9 @@ from server.net.session import AttendedTable, Session
 from server.refusal import Refusal
 from server.storage.entries import Continued, PeopleChosen, SaidReady
 from server.tables.context import TableContext
+from server.tables.game.consent import Consent
 from server.tables.game.game_start import GameStart
 from server.tables.game.moves import Moves
-from server.tables.game.pauses import Pauses
 from server.tables.host_powers import HostPowers
 from server.tables.seats.names import check_text
 from server.tables.seats.seat_admission import SeatAdmission, choose_seat
@@ -74,7 +75,7 @@ class Requests:
     admission: SeatAdmission
     game_start: GameStart
     moves: Moves
-    pauses: Pauses
+    consent: Consent
 
     def __post_init__(self) -> None:
         self._host_powers = HostPowers(self.context, self.admission)
@@ -156,7 +157,7 @@ class Requests:
     async def _do(
         self,
         session: Session,
-        message: HostRequest | PlayerRequest | AddShare | AskPause | Leave | Sync | Say | Vote,
+        message: HostRequest | PlayerRequest | AddShare | Ask | AskPause | Leave | Sync | Say | Vote,
     ) -> None:
         match message:
             case Leave():
@@ -172,7 +173,9 @@ class Requests:
             case AddShare():
                 self.game_start.add_share(session, message)
             case AskPause():
-                await self.pauses.ask(session, message)
+                await self.consent.ask(session, "pause", on=message.on)
+            case Ask():
+                await self.consent.ask(session, message.what, on=message.on)
             case SayReady() | ChangeSeat() | ChoosePeople():
                 await self._prepare(session.player_seat(), message)
             case _:

@@ -37,9 +37,9 @@ from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Forgotten
 from server.tables.absence.deadlines import Deadlines, Due, Work
 from server.tables.context import TableContext
+from server.tables.game.consent import Consent
 from server.tables.game.game_start import GameStart
 from server.tables.game.moves import Moves
-from server.tables.game.pauses import Pauses
 from server.tables.priority_lock import PriorityLock
 from server.tables.requests import Requests
 from server.tables.seats.seat_admission import SeatAdmission
@@ -85,8 +85,8 @@ class Table:
     def _begin(self) -> None:
         """Set up the table's parts; raises whatever its unchecked state causes."""
         self._admission = SeatAdmission(self, self._context)
-        self._pauses = Pauses(self._context)
         self._moves = Moves(self._context)
+        self._consent = Consent(self._context, self._moves)
         self._game_start = GameStart(self._context, self._moves)
         self._requests = Requests(
             self,
@@ -94,7 +94,7 @@ class Table:
             admission=self._admission,
             game_start=self._game_start,
             moves=self._moves,
-            pauses=self._pauses,
+            consent=self._consent,
         )
         self._look_who_is_here()
         self.summary()  # the list of all tables must not fail because of this one
@@ -278,8 +278,8 @@ class Table:
                 self._context.check_lease()
             result = await work()
             if not (self._ended or self._is_over):
-                if self._context.pause_asked:
-                    await self._pauses.begin_if_agreed()
+                if self._context.state.asked is not None:
+                    await self._consent.grant_if_agreed()
                 if self._game_start.awaits_shares:
                     await self._game_start.begin_if_complete()
         except (Refusal, JournalError):
@@ -398,7 +398,7 @@ class Table:
                 session.send(self._no_more().message())
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
-        del self._context, self._admission, self._pauses, self._moves, self._game_start
+        del self._context, self._admission, self._consent, self._moves, self._game_start
         del self._requests
 
     @property

@@ -18,7 +18,7 @@ from protocol.codec import encode
 from protocol.messages import PauseSummary, TableState
 from protocol.settings import Spectators
 from server.net.tokens import hash_fits, token_hash
-from server.storage.entries import Changed, Clocked, Entry, Paused, Played, StoodIn, Unpaused
+from server.storage.entries import Changed, Clocked, Entry, Paused, Played, StoodIn, TookBack, Unpaused
 from server.tables.state.clocks import Clocks
 from server.tables.state.persistent_state import PersistentState
 from simulation.verdict import Verdict
@@ -55,7 +55,8 @@ class History:
         self._stood_in: list[str] = []  # for seats that no bot was to play for
         for number, entry in enumerate(entries, start=1):
             paused = self.state.paused is not None or self.state.ended
-            self._moved_while_paused |= paused and isinstance(entry, Played | StoodIn) and not shortened
+            moves = isinstance(entry, Played | StoodIn | TookBack)
+            self._moved_while_paused |= paused and moves and not shortened
             if isinstance(entry, StoodIn) and not shortened and not self._may_stand_in(entry):
                 self._stood_in.append(f"seat {entry.seat} by {entry.by!r} after {number - 1} entries")
             self.state.fold(entry)
@@ -165,4 +166,5 @@ def _lasting(state: TableState) -> TableState:
     """Return the state without what is not stored: who is here, and how long things take."""
     pause = state.paused and PauseSummary(state.paused.seat, 0, 0)
     seats = [replace(seat, again=False, **_NOW) for seat in state.seats]
-    return replace(state, seats=seats, spectators=0, watching=[], pause_asked=[], paused=pause)
+    told = replace(state, seats=seats, spectators=0, watching=[], pause_asked=[], paused=pause)
+    return replace(told, asked=None) if state.asked and state.asked.what == "pause" else told

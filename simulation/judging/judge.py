@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from engine.errors import DamagedRecord
-from engine.events import Command, Event, LayTile, Place, Placed, SeenEvent, TileLaid
+from engine.events import Command, Event, LayTile, Place, Placed, SeenEvent, TakenBack, TileLaid
 from engine.game import Game, RandomChance
 from engine.legal import Legal
 from engine.pieces import Seat
@@ -20,7 +20,7 @@ from protocol.codec import encode
 from protocol.events import event_map, legal_message
 from protocol.messages import Events, Record, Refused, Seated, ServerMessage, Snapshot
 from protocol.snapshot import snapshot_message
-from server.storage.entries import Entry, GivenToBot, Played, Returned, StoodIn, events_in
+from server.storage.entries import Entry, GivenToBot, Played, Returned, StoodIn, TookBack, events_in
 from simulation.judging.history import History, Standing
 from simulation.people.players import Move, Player
 from simulation.people.visitors import Received, Seen, Spectator
@@ -41,10 +41,10 @@ class Judge:
         self._entries = entries
         self._events: list[Event] = []
         self._seed = next((entry.seed for entry in entries if isinstance(entry, Played) and entry.seed), None)
-        self._made: dict[int, Played | StoodIn] = {}  # by the number of the last event
+        self._made: dict[int, Played | StoodIn | TookBack] = {}  # by the number of the last event
         self._after: dict[int, Game] = {}
         for entry in entries:
-            if isinstance(entry, Played | StoodIn):
+            if isinstance(entry, Played | StoodIn | TookBack):
                 self._events += events_in(entry)
                 self._made[len(self._events)] = entry
 
@@ -125,14 +125,28 @@ class Judge:
                     self.verdict.stolen.append(f"{who} moved from a terminal that had lost the seat")
         done = Counter(move.command for move in moves if move.outcome == "done")
         may_be = Counter(move.command for move in moves if move.outcome == "unknown")
+        again = self._taken_back(seat)  # whoever takes a move back may make the same one again
         for command, times in (done - played).items():
             kind = self.verdict.doubled if times > 1 or played[command] else self.verdict.lost
             kind.append(f"{who} was told that {command} was done, and it was not")
         for command in played - done - may_be:
             self.verdict.invented.append(f"{who} never tried {command}")
         for command, times in played.items():
-            if times > 1:
+            if times > 1 + again[command]:
                 self.verdict.doubled.append(f"{who} did {command} {times} times")
+
+    def _taken_back(self, seat: Seat) -> Counter[Command]:
+        """Return the seat's moves that were taken back."""
+        kept: list[Event] = []
+        found: Counter[Command] = Counter()
+        for event in self._events:
+            if isinstance(event, TakenBack):
+                taken = kept[-len(event.fields) :]
+                found.update(command for each in taken if (command := _command(each, seat)) is not None)
+                del kept[-len(event.fields) :]
+            else:
+                kept.append(event)
+        return found
 
     def _judge_records(self, player: Player) -> None:
         for table, text in player.records:
@@ -251,7 +265,9 @@ class Judge:
         game = self.game(message.seq)
         may = _may(game, standing, eyes, message.clock)
         stood_in = self._stood_in(1, message.seq)
-        shown = snapshot_message(snapshot(game.view, eyes), message.seq, may, message.clock, stood_in)
+        view, first = snapshot(game.view, eyes), message.seq - len(message.missed) + 1
+        missed = self._seen(eyes, first, message.seq) if message.missed else []
+        shown = snapshot_message(view, message.seq, may, message.clock, stood_in, missed=missed)
         return encode(message) == encode(shown) and _clock_is_so(message.clock, game, standing)
 
     def _stood_in(self, first: int, last: int) -> list[int]:
@@ -277,7 +293,7 @@ def _clock_is_so(clock: int | None, game: Game, standing: Standing) -> bool:
     return clock is None if most is None else clock is not None and clock <= most
 
 
-def _id_of(entry: Played | StoodIn, seat: Seat | None) -> int | None:
+def _id_of(entry: Played | StoodIn | TookBack, seat: Seat | None) -> int | None:
     """Return the id of a move for the seat that made it."""
     return entry.move.id if isinstance(entry, Played) and entry.seat == seat else None
 
@@ -292,6 +308,7 @@ def _tells_a_hidden_kind(eyes: Eyes, message: ServerMessage) -> bool:
             placed = [(event["seat"], event["piece"]) for event in message.events if event["t"] == "placed"]
         case Snapshot(scoring=[]):
             placed = [(seat, piece) for seat, piece, _ in message.placed]
+            placed += [(each["seat"], each["piece"]) for each in message.missed if each["t"] == "placed"]
         case _:
             return False
     return any(seat not in eyes and len(piece) == len("Em*") for seat, piece in placed)

@@ -11,11 +11,13 @@ from typing import Final
 from client.network.connection import Connection
 from client.network.transport import ConnectFailed
 from client.network.waiting import RequestRefused
+from client.ui import at_table
 from engine.pieces import People
 from protocol.absence import Absence
 from protocol.messages import (
     NEW,
     Arrange,
+    Ask,
     AskPause,
     ChangeSeat,
     ChangeSetting,
@@ -39,7 +41,7 @@ _DURING_IT: Final = 0.06
 _ABOUT_SOMEBODY_AWAY: Final = 0.4
 _ENDS_IT: Final = 0.01
 _ENDS_A_PAUSE: Final = 0.3
-_AGREES: Final = 0.5
+_ANSWERS: Final = 0.5
 _STARTS: Final = 0.3  # though it could do more before
 
 Deed = tuple[str, Callable[[], Awaitable[object]]]  # what it counts as, and how it is done
@@ -127,18 +129,22 @@ class Deeds:
                 if state.host == own:
                     wishes += [*self._settings(connection), *self._as_host(connection, state, own)]
             case "playing" if state.paused is None:
-                if state.pause_asked and own not in state.pause_asked and rng.random() < _AGREES:
-                    return (
-                        None
-                        if self.program
-                        else ("pauses agreed to", lambda: connection.ask(AskPause(NEW, on=True)))
-                    )
+                if (answers := self._answers(connection)) and rng.random() < _ANSWERS:
+                    return rng.choice(answers)
                 if state.host == own and company.may_end and rng.random() < _ENDS_IT:
                     return "games ended by their hosts", lambda: connection.ask(EndGame(NEW))
                 if company.during > 0:
                     wishes = self._wishes_in_the_game(connection, state, own)
                     company.during -= bool(wishes)
         return rng.choice(wishes) if wishes else None
+
+    def _answers(self, connection: Connection) -> list[Deed]:
+        """Return the answers to what another player asks for: yes more often than no."""
+        yes, no = (at_table.request_to_answer(connection.model, on=on) for on in (True, False))
+        if yes is None or no is None or self.program:
+            return []
+        agreed: Deed = "requests agreed to", partial(connection.ask, yes)
+        return [*[agreed] * 4, ("requests refused", partial(connection.ask, no))]
 
     def _wishes_in_the_game(self, connection: Connection, state: TableState, own: int) -> list[Deed]:
         if state.host == own and self.rng.random() < _ABOUT_SOMEBODY_AWAY:
@@ -152,6 +158,8 @@ class Deeds:
             wishes.append(
                 ("games paused, or pauses asked for", lambda: connection.ask(AskPause(NEW, on=True)))
             )
+            what = self.rng.choice(state.may_ask)
+            wishes += [(f"asked for: {what}", partial(connection.ask, Ask(NEW, what, on=True)))] * 3
         if state.host == own:
             wishes += self._settings(connection)
             wishes += self._handing_over(connection, state, own)

@@ -103,7 +103,7 @@ class Witness(TableModel):
         if self.table is None:
             return updates
         seen = self.seen[self.table]
-        if isinstance(message, Snapshot):
+        if isinstance(message, Snapshot) and not message.missed:
             seen.received.append(message)
         for update in updates:
             if isinstance(update, Happened):

@@ -18,7 +18,7 @@ from engine.view import Phase, View
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
 from protocol.events import legal_of
-from protocol.messages import Lay, Ping, PlacePiece, TableState, Vote
+from protocol.messages import Ask, Lay, Ping, PlacePiece, TableState, Vote
 from server.app import Running, running
 from server.config import Config, Limits
 from tests.server.manual_clock import ManualClock
@@ -204,7 +204,23 @@ class Match:
         await mover.refused(self._impossible_move(mover))
         await mover.done(self._next_move(mover))
         await all_caught_up(self.present, mover.seq)
+        person = mover.seat not in self._script.programs
+        if person and self.turns % 5 == 3 and self.turns_left and mover.view and mover.view.placed:
+            await self._take_back(mover)
+            await mover.done(self._next_move(mover))
+            await all_caught_up(self.present, mover.seq)
         await self.settle()
+
+    async def _take_back(self, mover: Peer) -> None:
+        """Let the mover take the move back, when those who were away have come back to agree."""
+        for seat in sorted(self.away):
+            await self._come_back(seat)
+        seq = mover.seq
+        others = [peer for peer in self.peers[: self._script.people] if peer is not mover]
+        for peer in (mover, *others):
+            if peer.seat not in self._script.programs:
+                await peer.done(Ask(peer.next_id(), "take-back", on=True))
+        await all_caught_up(self.present, seq + 1)
 
     async def _stand_in(self) -> None:
         """Let the stand-in move."""

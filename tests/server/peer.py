@@ -217,6 +217,8 @@ class Peer:
             case Watching():
                 self.code, self.seat = message.table, None
             case Snapshot():
+                news = message.missed[len(message.missed) - (message.seq - self.seq) :] if self.seq else []
+                self.seen += map(event_of, news)
                 self.view, self.seq, self.legal = view_of(message, self.seat), message.seq, message.legal
             case Events():
                 assert message.seq == self.seq + 1, "the events of a table have no gaps"

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from engine.pieces import Seat
-from protocol.messages import StartGame
 from server.errors import JournalError
 from server.storage import operations
-from server.storage.entries import Played
+from server.storage.entries import Played, StoodIn, TookBack
 from server.storage.operations import Operation, Outcome
 from server.storage.owner import Check, CheckedTable, OwnersTables
 from server.storage.reasons import reason_of
@@ -67,11 +66,13 @@ class DataFolder(OwnersTables):
         """Forget the seat's last move, and all that came after it; return False if it has not moved."""
         found = self._read(lambda: operations.find(code))
         entries = found.entries if isinstance(found, Stored) else []
-        moves = [
-            number
-            for number, entry in enumerate(entries)
-            if isinstance(entry, Played) and entry.seat == seat and not isinstance(entry.move, StartGame)
-        ]
+        made: list[tuple[int, int]] = []  # the moves that count, and whose they are
+        for number, entry in enumerate(entries):
+            if isinstance(entry, TookBack):
+                del made[-len(entry.events[0]["fields"]) :]
+            elif isinstance(entry, Played | StoodIn):
+                made.append((number, entry.seat))
+        moves = [number for number, mover in made[1:] if mover == seat]
         if moves:
             self._change([code], lambda: operations.shorten(code, lambda _entries: list(range(moves[-1]))))
         return bool(moves)

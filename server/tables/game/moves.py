@@ -17,7 +17,7 @@ from server.errors import JournalError
 from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
-from server.storage.entries import Played, StoodIn, Voted
+from server.storage.entries import Played, StoodIn, TookBack, Voted
 from server.tables.absence.deadlines import Due
 from server.tables.absence.policy import SubstituteMove
 from server.tables.context import RETRY_SECONDS, TableContext
@@ -104,6 +104,15 @@ class Moves:
             else:
                 context.policy.clock_was_saved()
 
+    async def take_back(self, seat: Seat) -> None:
+        """Take the seat's last placement back, with all that followed it, and tell everybody."""
+        context, game = self._context, self._context.state.game
+        assert game is not None  # noqa: S101 - there was something to ask for
+        await context.store(TookBack(seat, [event_map(game.taken_back(seat))]))
+        context.policy.turn_began()
+        context.send_turn(events=1)
+        context.broadcast_state(at_once=True)
+
     async def accept(
         self,
         entry: Played | StoodIn,
@@ -125,8 +134,7 @@ class Moves:
                 await context.journal.append_last(context.code, state.entry_count, [entry], ended)
             else:
                 await context.journal.append(context.code, state.entry_count, [entry])
-        pause_asked = bool(context.pause_asked)
-        context.pause_asked.clear()  # a request for a pause lasts as long as the turn
+        asked = state.asked
         had_time, clock = not state.clocks.used_up(Seat(entry.seat)), state.clocks.policy
         state.fold_move(entry, happened)
         game = state.game
@@ -144,5 +152,11 @@ class Moves:
             log.info("game over", extra=about(table=context.code))
             context.owner.game_over(context.code, game, state.names, ended)
         clock_ran_out = had_time and state.clocks.used_up(Seat(entry.seat))  # the stand-in plays on
-        if begins or ended is not None or clock_ran_out or pause_asked or clock is not state.clocks.policy:
+        if (
+            begins
+            or ended is not None
+            or clock_ran_out
+            or asked != state.asked
+            or clock is not state.clocks.policy
+        ):
             context.broadcast_state(at_once=True)

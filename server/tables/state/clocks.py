@@ -2,11 +2,14 @@
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from engine.pieces import Seat
 from protocol.absence import Absence, GameClock, LongClock, MoveClock
 from server.storage.entries import Clocked
 
 _CLOCKS: Final = MoveClock, GameClock
+_SHARE: Final = 5
 _LEAST_LIMIT: Final = 120  # seconds: whoever is there can move in that time, whatever the host sets
 
 
@@ -38,6 +41,24 @@ class Clocks:
             return Clocked(used, self._turn, reserve)
         used[seat] += milliseconds
         return Clocked(used, self._turn + milliseconds, reserve)
+
+    def extended(self, seat: Seat, turn: Seat, milliseconds: int) -> Clocked:
+        """Return what `stopped` would for the seat `turn`, if the seat gets more time.
+
+        It may think for as long again with a clock for each move, and for a fifth of that of a game.
+        """
+        now = self.stopped(turn, milliseconds)
+        match self.policy:
+            case MoveClock(seconds):
+                return replace(now, turn=now.turn - 1000 * seconds)
+            case GameClock(seconds):
+                now.used[seat] -= 1000 * seconds // _SHARE
+        return now
+
+    @property
+    def counts(self) -> bool:
+        """Return whether players have clocks that are theirs: a limit is nobody's."""
+        return self._has_clock
 
     def set(self, stopped: Clocked) -> None:
         """Set what `stopped` has returned."""

@@ -21,8 +21,10 @@ from server.storage.entries import (
     SaidReady,
     StoodIn,
     Taken,
+    TookBack,
     Unpaused,
     Voted,
+    Wished,
 )
 
 
@@ -69,9 +71,9 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
                     live[GivenToBot, seat] = number
             case Changed(setting):
                 live[type(setting), moves if isinstance(setting, AbsenceSetting) else 0] = number
-            case Clocked() | Continued() | Unpaused():
+            case Clocked() | Continued() | Unpaused() | Wished():
                 live[type(entry),] = number
             case _:
                 others.append(number)
-                moves += isinstance(entry, Played | StoodIn)
+                moves += isinstance(entry, Played | StoodIn | TookBack)
     return sorted([*others, *live.values()])

@@ -22,6 +22,7 @@ from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import (
     NEWCOMER,
+    Asked,
     AtTable,
     Done,
     EventMap,
@@ -31,6 +32,7 @@ from protocol.messages import (
     Stage,
     Standing,
     TableState,
+    Wish,
 )
 from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Setting, Spectators, Starting, Title
 from server.refusal import Refusal
@@ -56,8 +58,10 @@ from server.storage.entries import (
     StoodIn,
     Taken,
     TokenRevoked,
+    TookBack,
     Unpaused,
     Voted,
+    Wished,
     events_in,
     whole_events,
 )
@@ -154,6 +158,7 @@ class PersistentState:
         self.stood_in: list[int] = []  # the events that are moves of the stand-in, for seats of players
         self._game: Game | None = None
         self._packed: bytes | None = None  # the events of a finished game in place of `_game`
+        self.asked: Asked | None = None  # what a player asks the others for, and their answers
         self.paused: Seat | None = None  # the seat for whose player the game is paused
         self.pauses: Counter[Seat] = Counter()  # so far, by the players who asked for them
         self.ended = False  # by the host, without a result
@@ -288,6 +293,13 @@ class PersistentState:
             before.points + result.tallies[seat].points,
         )
 
+    @property
+    def may_ask(self) -> list[Wish]:
+        """Return what players can ask for in the running game."""
+        if self.stage != "playing":
+            return []
+        return ["pause", "take-back", "more-time"] if self.clocks.counts else ["pause", "take-back"]
+
     def table_state(self, code: str) -> TableState:
         """Return who sits where at the table, as far as it is stored: nobody is here."""
         gathering, playing = self.stage == "gathering", self.stage == "playing"
@@ -325,6 +337,8 @@ class PersistentState:
             quiet=self.quiet,
             turn_limit=self.clocks.limit if playing else None,
             long_clock=self.absence if isinstance(self.absence, LongClock) else None,
+            asked=self.asked,
+            may_ask=self.may_ask,
         )
 
     def fold(self, entry: Entry) -> None:
@@ -346,6 +360,7 @@ class PersistentState:
                 self.of_evening = True
             case Taken(seat, name, token_hash, program, standing, vacant):
                 self.players[seat] = Player(name, token_hash, program, standing=standing, vacant=vacant)
+                self.asked = None  # it may have been somebody else who asked or agreed
             case Kept(seat, name, token_hash, program, standing):
                 self.players[seat] = Player(name, token_hash, program, kept=True, standing=standing)
             case BotSeated(seat, level, name, standing):
@@ -366,13 +381,10 @@ class PersistentState:
                 self._set(setting)
             case Clocked():
                 self.clocks.set(entry)
-            case Paused(seat):
-                self.paused = Seat(seat)
-                self.pauses[Seat(seat)] += 1
-            case Unpaused():
-                self.paused = None
+            case Wished() | TookBack() | Paused() | Unpaused():
+                self._fold_consent(entry)
             case Ended():
-                self.ended, self.paused = True, None
+                self.ended, self.paused, self.asked = True, None, None
             case Continued(code):
                 self.next_table = code
             case Voted() | GivenToBot() | Returned() | TokenRevoked():
@@ -396,11 +408,28 @@ class PersistentState:
                 self.stood_in.append(len(game.events) + 1)
             for event in happened:
                 game.fold(event)
+        if self.asked is not None and (self.asked.seats[0] == seat or game.over):
+            self.asked = None
         self.clocks.charge(seat, entry.thought)
         if game.view.turn == game.view.start.starting:
             self.clocks.begin_round()
         if isinstance(entry, Played) and (player := self.players[seat]) is not None:
             player.answers.remember(entry.move)
+
+    def _fold_consent(self, entry: Wished | TookBack | Paused | Unpaused) -> None:
+        self.asked = entry.asked if isinstance(entry, Wished) else None
+        match entry:
+            case TookBack():
+                assert self.game is not None  # noqa: S101 - there is something to take back
+                assert self.game.view.turn is not None  # noqa: S101 - in a running game
+                self.clocks.charge(self.game.view.turn, 0)
+                for event in events_in(entry):
+                    self.game.fold(event)
+            case Paused(seat):
+                self.paused = Seat(seat)
+                self.pauses[Seat(seat)] += 1
+            case Unpaused():
+                self.paused = None
 
     def _count_vote(self, seat: Seat, by: Seat, *, agree: bool) -> None:
         voters = self.votes.pop(seat, set()) - {by}

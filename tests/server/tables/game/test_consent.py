@@ -1,4 +1,4 @@
-"""Pauses of a running game: who gets one, what stands still in the meantime, and how it ends."""
+"""What needs consent: pauses, and what stands still in them; moves taken back; more time."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from engine.events import TakenBack
 from engine.pieces import Seat
+from engine.record import recorded, replayed
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import (
+    Ask,
+    Asked,
     AskPause,
     ChangeSetting,
     EndGame,
@@ -17,15 +21,17 @@ from protocol.messages import (
     HandOver,
     Lay,
     Leave,
+    Snapshot,
     SubstituteNow,
     TableState,
+    Wish,
 )
 from protocol.settings import AbsenceSetting
 from server.app import Running
 from server.tables.context import PAUSE_SECONDS
-from server.tables.game.pauses import OTHERS_WAIT_SECONDS, PAUSES
+from server.tables.game.consent import OTHERS_WAIT_SECONDS, PAUSES
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, check_views, game, play_on, table_of
+from tests.server.peer import Peer, check_views, connected, game, play_on, table_of
 from tests.server.storage.test_journal import resumed, table_facts
 from tests.server.tables.hosted import served, state_where
 
@@ -115,7 +121,7 @@ async def test_a_pause_is_granted_when_nobody_is_left_who_has_to_agree(
         await goes_on(peers[1])
 
 
-async def test_a_request_is_taken_back_and_ends_with_the_turn() -> None:
+async def test_a_request_is_withdrawn_and_ends_when_its_player_moves() -> None:
     async with served() as server, game(server.port, 3, absence=MoveClock(60)) as peers:
         await pause(peers[1])
         await pause(peers[2], on=True)
@@ -125,6 +131,8 @@ async def test_a_request_is_taken_back_and_ends_with_the_turn() -> None:
         await pause(peers[1], on=False)
         await state_where(peers[0], lambda state: state.pause_asked == [])
         await pause(peers[1])
+        await play_on(peers, random.Random(1), moves=1)
+        await state_where(peers[0], lambda state: state.pause_asked == [1])
         await play_on(peers, random.Random(1), moves=1)
         await state_where(peers[0], lambda state: state.pause_asked == [])
         await pause(peers[1])
@@ -232,3 +240,98 @@ async def test_a_paused_game_is_ended_by_its_host(tmp_path: Path) -> None:
         assert state.paused is None
         refused = await peers[1].refused(AskPause(peers[1].next_id(), on=True))
         assert refused.code == "game-over"
+
+
+async def ask(peer: Peer, what: Wish, *, on: bool = True) -> None:
+    await peer.done(Ask(peer.next_id(), what, on))
+
+
+async def asked_in(peer: Peer, asked: Asked | None) -> None:
+    await state_where(peer, lambda state: state.asked == asked)
+
+
+async def test_a_move_is_taken_back_when_everybody_else_agrees(tmp_path: Path) -> None:
+    """With all that followed it; an absent player must agree, too, and a restart changes nothing in this."""
+    async with served(tmp_path) as server, game(server.port, 3, watched=True, programs={1}) as peers:
+        nothing = await peers[0].refused(Ask(peers[0].next_id(), "take-back", on=True))
+        assert nothing.code == "nothing-to-take-back"
+        await play_on(peers, random.Random(1), moves=3)
+        await ask(peers[0], "take-back")
+        await peers[2].done(Leave(peers[2].next_id()))
+        await asked_in(peers[3], Asked("take-back", [0]))
+        assert (await peers[1].refused(Ask(1, "take-back", on=True))).code == Code.PROGRAMS_DO_NOT_VOTE
+        assert (await peers[0].refused(AskPause(2, on=True))).code == Code.OTHERS_ASKED
+        facts = table_facts(table_of(server, peers).state)
+    async with served(tmp_path) as server, resumed(server.port, *peers[:3]) as again:
+        assert table_facts(table_of(server, again).state) == facts
+        before = [peer.seq for peer in again]
+        await ask(again[2], "take-back")
+        for peer, seq in zip(again, before, strict=True):
+            await peer.caught_up(seq + 1)
+            await asked_in(peer, None)
+            assert isinstance(peer.seen[-1], TakenBack)
+            assert peer.view is not None
+            assert (peer.view.placed, peer.view.turn) == ({}, 0)
+        check_views(table_of(server, again), again)
+        await play_on(again, random.Random(2))
+        check_views(table_of(server, again), again)
+        state = table_of(server, again).state
+        assert state.game is not None
+        assert replayed(recorded(state.game.events)).events == state.game.events
+
+
+async def test_who_was_away_gets_what_was_taken_back_in_a_snapshot() -> None:
+    """Older clients, too, which do not know the event: the snapshot says how it stands."""
+    async with served() as server, game(server.port, 2, programs={1}) as peers:
+        await play_on(peers, random.Random(1), moves=2)
+        seq = peers[0].seq
+        await ask(peers[0], "take-back")
+        await play_on(peers, random.Random(2), moves=1)
+        async with connected(server.port) as late:
+            await late.watch(peers[0].code, seq)
+            news = await late.until(Snapshot)
+            assert news.missed[0]["t"] == "taken-back"
+            assert news.seq == seq + 2 == len(news.missed) + seq
+        check_views(table_of(server, peers), peers)
+
+
+async def test_a_request_is_refused_by_one_and_by_nobody_twice() -> None:
+    async with served() as server, game(server.port, 3) as peers:
+        await play_on(peers, random.Random(1), moves=1)
+        await ask(peers[0], "take-back")
+        await ask(peers[1], "take-back")
+        await ask(peers[1], "take-back", on=False)
+        await asked_in(peers[2], Asked("take-back", [0]))
+        await ask(peers[2], "take-back", on=False)
+        await asked_in(peers[0], Asked("take-back", [0], refused=2))
+        for peer in peers:
+            late = await peer.refused(Ask(peer.next_id(), "take-back", on=False))
+            assert late.code == Code.NOTHING_ASKED
+        await ask(peers[0], "take-back")
+        await ask(peers[0], "take-back", on=False)
+        await asked_in(peers[1], Asked("take-back", [0], refused=0))
+        await play_on(peers, random.Random(1), moves=3)
+        await asked_in(peers[1], None)
+
+
+@pytest.mark.parametrize(("policy", "left"), [(MoveClock(60), 110_000), (GameClock(60), 62_000)])
+async def test_more_time_is_given_to_who_asks(tmp_path: Path, policy: Absence, left: int) -> None:
+    """As long again for the move, or a fifth of the game's clock; a restart keeps it."""
+    clock = ManualClock()
+    async with served(tmp_path, clock) as server, game(server.port, 2, absence=policy) as peers:
+        clock.advance(10)
+        await ask(peers[0], "more-time")
+        await ask(peers[1], "more-time")
+        await asked_in(peers[0], Asked("more-time", [0, 1], granted=True))
+        facts = table_facts(table_of(server, peers).state)
+        told = next(each for each in reversed(peers[0].received) if isinstance(each, Events))
+        assert told.clock == left
+    async with served(tmp_path, ManualClock()) as server, resumed(server.port, *peers) as again:
+        assert table_facts(table_of(server, again).state) == facts
+
+
+async def test_more_time_needs_a_clock_and_for_a_move_the_turn() -> None:
+    async with served() as server, game(server.port, 2) as peers:
+        assert (await peers[0].refused(Ask(1, "more-time", on=True))).code == Code.NO_CLOCK
+    async with served() as server, game(server.port, 2, absence=MoveClock(60)) as peers:
+        assert (await peers[1].refused(Ask(1, "more-time", on=True))).code == "not-your-turn"

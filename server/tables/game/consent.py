@@ -1,0 +1,178 @@
+"""What needs the others' consent: pauses, taking a move back, more time; and how a pause ends.
+
+During a pause, nobody may move, and all clocks stop.
+"""
+
+from functools import partial
+from typing import Final
+
+from msgspec.structs import replace
+
+from engine.errors import Fault, IllegalCommand
+from engine.pieces import Seat
+from protocol.absence import GameClock, MoveClock
+from protocol.codes import Code
+from protocol.messages import Asked, Wish
+from server.errors import JournalError
+from server.net.session import Session
+from server.refusal import Refusal
+from server.storage.entries import Paused, Unpaused, Wished
+from server.tables.absence.deadlines import Due
+from server.tables.context import PAUSE_SECONDS, RETRY_SECONDS, TableContext
+from server.tables.game.moves import Moves
+
+PAUSES: Final = 3  # that each player gets in a game
+OTHERS_WAIT_SECONDS: Final = 120  # until every player can end a pause, not only who asked for it and the host
+
+
+class Consent:
+    """Grants what players ask for once the others agree; raises Refusal, IllegalCommand or JournalError.
+
+    A request is open until somebody refuses it or the player who asked moves. All other people must agree,
+    here or not, because a game may take days. But a pause needs only the host or everybody who is here, and
+    nobody without a clock: it gives no time to think then. A pause that a restart interrupts starts again.
+    """
+
+    def __init__(self, context: TableContext, moves: Moves) -> None:
+        self._context = context
+        self._moves = moves
+        if context.state.paused is not None:
+            self._begin()
+
+    async def ask(self, session: Session, what: Wish, *, on: bool) -> None:
+        """Ask for something, or agree to it; or withdraw or refuse it, or end a pause."""
+        own, state = session.player_seat(), self._context.state
+        if state.game is None:
+            raise Refusal(Code.NOT_STARTED)
+        if state.stage == "over":
+            raise IllegalCommand(Fault.GAME_OVER, "R4.4")
+        if own in state.programs:
+            raise Refusal(Code.PROGRAMS_DO_NOT_VOTE)
+        if on:
+            await self._agree(own, what)
+        elif what == "pause" and state.paused is not None:
+            self._check_may_end(own, state.paused)
+            await self._end()
+        else:
+            await self._disagree(own, what)
+
+    async def grant_if_agreed(self) -> None:
+        """Grant what is asked for if everybody who has not agreed has left or lost their say."""
+        asked = self._context.asked
+        if asked is not None and asked.open and self._is_agreed(asked):
+            try:
+                await self._grant(asked)
+            except JournalError as error:  # whoever asked can ask again
+                self._context.counts.journal_failed(error)
+
+    async def _end_by_itself(self, number: int) -> None:
+        """End the game's pause of this number, unless it has ended already."""
+        state = self._context.state
+        if state.paused is None or state.pauses.total() != number:
+            return
+        try:
+            await self._end()
+        except JournalError as error:
+            self._context.counts.journal_failed(error)
+            self._end_in(RETRY_SECONDS, number)
+
+    async def _agree(self, own: Seat, what: Wish) -> None:
+        context = self._context
+        if context.state.paused is not None:
+            raise Refusal(Code.PAUSED)
+        asked = context.asked
+        if asked is None or not asked.open:
+            self._check_may_ask(own, what)
+            asked = Asked(what, [])
+        elif asked.what != what:
+            raise Refusal(Code.OTHERS_ASKED)
+        if own not in asked.seats:
+            asked = replace(asked, seats=[*asked.seats, own])
+        if self._is_agreed(asked):
+            await self._grant(asked)
+        elif asked != context.asked:
+            await self._store(asked)
+
+    def _check_may_ask(self, own: Seat, what: Wish) -> None:
+        state = self._context.state
+        if what == "pause" and state.pauses[own] >= PAUSES:
+            raise Refusal(Code.NO_PAUSES_LEFT, pauses=PAUSES)
+        if what == "take-back" and state.game is not None:
+            state.game.taken_back(own)
+        if what == "more-time":
+            if not state.clocks.counts:
+                raise Refusal(Code.NO_CLOCK)
+            if state.game is not None and isinstance(state.clocks.policy, MoveClock):
+                state.game.check_turn(own)
+
+    def _is_agreed(self, asked: Asked) -> bool:
+        """Return whether it is enough that these players agree."""
+        state, agree = self._context.state, {Seat(seat) for seat in asked.seats}
+        if asked.what != "pause":
+            return state.people <= agree
+        has_clock = isinstance(state.absence, MoveClock | GameClock)
+        return not has_clock or state.host in agree or self._context.people_here <= agree
+
+    async def _disagree(self, own: Seat, what: Wish) -> None:
+        """Refuse the request, which withdraws one's own, or take back that one agrees to another's."""
+        asked = self._context.asked
+        if asked is None or not asked.open or asked.what != what:
+            raise Refusal(Code.NOT_PAUSED if what == "pause" else Code.NOTHING_ASKED)
+        if own in asked.seats[1:]:
+            await self._store(replace(asked, seats=[seat for seat in asked.seats if seat != own]))
+        else:
+            await self._store(replace(asked, refused=own))
+
+    async def _store(self, asked: Asked) -> None:
+        await self._context.store(Wished(asked))
+        self._context.broadcast_state()
+
+    async def _grant(self, asked: Asked) -> None:
+        seat = Seat(asked.seats[0])
+        match asked.what:
+            case "pause":
+                await self._pause(seat)
+            case "take-back":
+                await self._moves.take_back(seat)
+            case "more-time":
+                await self._give_time(asked, seat)
+
+    async def _give_time(self, asked: Asked, seat: Seat) -> None:
+        context = self._context
+        more = context.state.clocks.extended(seat, context.turn, context.policy.time_taken())
+        await context.store(more, Wished(replace(asked, granted=True)))
+        context.policy.turn_began()
+        context.send_turn()
+        context.broadcast_state(at_once=True)
+
+    def _check_may_end(self, own: Seat, paused: Seat) -> None:
+        """Raise Refusal if it is too early for this player to end the pause."""
+        left = OTHERS_WAIT_SECONDS - int(self._context.deadlines.time() - self._context.paused_at)
+        if own not in {paused, self._context.state.host} and left > 0:
+            raise Refusal(Code.PAUSE_GOES_ON, seconds=left)
+
+    async def _pause(self, seat: Seat) -> None:
+        context = self._context
+        await context.store(context.stopped_clock(context.turn), Paused(seat))
+        self._begin()
+        self._tell()
+
+    async def _end(self) -> None:
+        await self._context.store(Unpaused())
+        self._context.deadlines.cancel(Due.PAUSE_OVER)
+        self._tell()
+
+    def _begin(self) -> None:
+        context = self._context
+        context.paused_at = context.deadlines.time()
+        self._end_in(PAUSE_SECONDS, context.state.pauses.total())
+
+    def _end_in(self, seconds: float, number: int) -> None:
+        work = partial(self._end_by_itself, number)
+        self._context.deadlines.set(Due.PAUSE_OVER, seconds, work)
+
+    def _tell(self) -> None:
+        """Stop or resume the clocks, and tell everybody."""
+        self._context.begin_policy()
+        self._context.send_turn()
+        self._context.broadcast_state(at_once=True)
