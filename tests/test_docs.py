@@ -87,6 +87,7 @@ def test_the_maps_inside_messages_are_documented() -> None:
     assert first_column(section("tables", part(5)), 1) == list(messages.TableSummary.__struct_fields__)
     assert first_column(section("table", part(5)), 1) == list(messages.SeatSummary.__struct_fields__)
     assert first_column(section("table", part(5)), 3) == list(messages.PauseSummary.__struct_fields__)
+    assert first_column(section("table", part(5)), 4) == list(messages.Asked.__struct_fields__)
     assert first_column(section("table", part(5)), 2) == list(messages.SpectatorSummary.__struct_fields__)
     assert first_column(section("set", part(4)), 1) == [
         tag(each) for each in typing.get_args(settings.Setting)
@@ -107,7 +108,7 @@ def test_every_event_is_documented_with_its_fields() -> None:
     rows = {
         row.split("|")[1].strip().strip("`"): row
         for row in part(7).splitlines()
-        if re.match(r"\| `[a-z]{2,}`", row)
+        if re.match(r"\| `[a-z-]{2,}`", row)
     }
     assert list(rows) == list(EVENT_TAGS)
     for name, event in EVENT_TAGS.items():

@@ -44,7 +44,8 @@ def check_table(state: messages.TableState | None, view: View | None, seat: Seat
     if state is not None:
         votes = (voter for each in state.seats for voter in each.votes)
         pauses = (*state.pause_asked, 0 if state.paused is None else state.paused.seat)
-        named = (state.host, state.starting or 0, *votes, *pauses)
+        asked = () if state.asked is None else (*state.asked.seats, state.asked.refused or 0)
+        named = (state.host, state.starting or 0, *votes, *pauses, *asked)
         if len(state.seats) not in DEALS or max(named) >= len(state.seats):
             raise BadMessage(N_("no table has such seats"))
         if seats not in {None, len(state.seats)}:
@@ -252,6 +253,8 @@ class TableModel:
                 check_table(message, self.view, self.seat)
                 before, self.state = self.state, _safe(message)
                 return (TableChanged(self.state, before),)
+            case messages.Snapshot(missed=[_, *_]) if self.table is not None:
+                return self._fold(_missed(message))
             case messages.Snapshot() if self.table is not None:
                 view = view_of(message, self.seat)
                 self._check(view)
@@ -349,6 +352,18 @@ def _heard_before(remark: messages.TableRemark) -> Heard:
     return Heard(seat, printable(remark.text), spectator, remark.spectator, remark.number, player, again=True)
 
 
+def _missed(message: messages.Snapshot) -> messages.Events:
+    """Return the events that a snapshot tells, which says the same for clients that do not know them all."""
+    return messages.Events(
+        message.seq - len(message.missed) + 1,
+        message.missed,
+        message.turn,
+        message.legal,
+        clock=message.clock,
+        stood_in=message.stood_in,
+    )
+
+
 def _before(view: View, message: messages.Snapshot) -> Refreshed:
     """Return the news of a game of which nothing was known: what was placed so far."""
     placed = tuple(
@@ -368,6 +383,13 @@ def _safe(state: messages.TableState) -> messages.TableState:
         each if each.name is None else replace(each, name=printable(each.name)) for each in state.watching
     ]
     return replace(state, seats=seats, watching=watching, title=printable(state.title))
+
+
+def open_request(state: messages.TableState) -> messages.Asked | None:
+    """Return what a player asks the others for now; older servers know of pauses alone."""
+    if state.pause_asked:
+        return messages.Asked("pause", state.pause_asked)
+    return state.asked if state.asked is not None and state.asked.open else None
 
 
 class Lost(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What a player at a table can choose: field, piece or tile for the next move, votes and pauses."""
+"""What a player at a table can choose: field, piece or tile for the next move, votes and requests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from typing import Final
 
 from msgspec import Struct
 
-from client.tables.table import TableModel
+from client.tables.table import TableModel, open_request
 from client.ui.keys import Way
 from engine.board import HILLS, Field, Hex, LaidTile, neighbours
 from engine.forecast import Forecast, forecast
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
 from engine.view import Phase
-from protocol.messages import NEW, AskPause, Vote
+from protocol.messages import NEW, Ask, AskPause, Vote, Wish
 
 
 def next_vote(model: TableModel) -> Vote | None:
@@ -31,12 +31,33 @@ def next_vote(model: TableModel) -> Vote | None:
     return Vote(NEW, open_seats[0], agree=False) if open_seats else None
 
 
-def pause_request(model: TableModel) -> AskPause | None:
-    """Return the pause key's request: ask or agree, or resume or withdraw."""
-    state = model.state
+def request_for(model: TableModel, what: Wish) -> AskPause | Ask | None:
+    """Return the request to have `what`, or agree to it; or to withdraw that, or resume the game.
+
+    None if this player cannot ask for that.
+    """
+    state, view = model.state, model.view
     if state is None or state.stage != "playing" or model.seat is None:
         return None
-    return AskPause(NEW, on=state.paused is None and model.seat not in state.pause_asked)
+    asked = open_request(state)
+    asked = asked if asked is not None and asked.what == what else None
+    nothing = what == "take-back" and asked is None and (view is None or not view.since(model.seat))
+    if nothing or (what != "pause" and what not in state.may_ask):
+        return None
+    resumes = what == "pause" and state.paused is not None
+    return ask(what, on=not resumes and (asked is None or model.seat not in asked.seats))
+
+
+def request_to_answer(model: TableModel, *, on: bool) -> AskPause | Ask | None:
+    """Return the answer to what a player asks for; None if nobody does, or this player has agreed."""
+    asked = None if model.state is None or model.seat is None else open_request(model.state)
+    if asked is None or (on and model.seat in asked.seats):
+        return None
+    return ask(asked.what, on=on)
+
+
+def ask(what: Wish, *, on: bool) -> AskPause | Ask:
+    return AskPause(NEW, on) if what == "pause" else Ask(NEW, what, on)
 
 
 HEX_POSITIONS: Final[Mapping[Hex, int]] = {

@@ -7,7 +7,7 @@ from typing import Final
 from client.language import N_, _, labelled, listed
 from client.tables.table import TableModel
 from client.ui.draw.board import notation
-from client.ui.draw.news_lines import countdown, pause_question, remark_rows, vote_question
+from client.ui.draw.news_lines import asked_question, countdown, remark_rows, vote_question
 from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, spoken
 from client.ui.screens.dispatch import letters
@@ -260,7 +260,7 @@ def _moves(ui: Ui, model: TableModel) -> list[str]:
 def _turn(ui: Ui, model: TableModel) -> list[str]:
     if isinstance(page := ui.page.game or ui.page, Scoring | Result | Ended):
         return list(page.words(ui, model))
-    asked = (pause_question(ui, model), vote_question(model), countdown(ui))
+    asked = (asked_question(ui, model), vote_question(model), countdown(ui))
     return [f"{describe_turn(model, names_at(model))}.", *filter(None, asked)]
 
 

@@ -46,7 +46,13 @@ _WORDS: Final[Mapping[str, frozenset[Action]]] = {
     "analyse": frozenset({Act.ANALYSE}),
     "decisive": frozenset({Act.DECIDING}),
 }
-_ANYWHERE: Final[Mapping[str, Act]] = {"hint": Act.HINT, "v": Act.VOTE, "p": Act.PAUSE, "menu": Act.MENU}
+_ANYWHERE: Final[Mapping[str, Act]] = {
+    "hint": Act.HINT,
+    "v": Act.VOTE,
+    "V": Act.REFUSE,
+    "p": Act.PAUSE,
+    "menu": Act.MENU,
+}
 
 
 class Told(NamedTuple):
@@ -222,8 +228,8 @@ class LineShell:
             self._say(told)
             _point(top, word)
             return
-        elif word in _ANYWHERE:
-            top.act(_ANYWHERE[word])
+        elif (act := _ANYWHERE.get(text, _ANYWHERE.get(word))) is not None:
+            top.act(act)
         elif word:
             top.ui = replace(ui, entry=Entry())
             top.act(Insert(text))  # no more than can be typed

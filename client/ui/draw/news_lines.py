@@ -6,7 +6,7 @@ from typing import Final
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import _, labelled
-from client.tables.table import TableModel
+from client.tables.table import TableModel, open_request
 from client.ui.at_table import next_vote
 from client.ui.frame import (
     EMPTY,
@@ -23,7 +23,7 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.state import Outage, Pane, Remark, Ui
-from client.ui.texts.tables import names_of
+from client.ui.texts.tables import describe_asked, names_of
 from client.ui.texts.times import clock_time
 from engine.pieces import Seat
 from protocol.messages import SeatSummary
@@ -73,8 +73,8 @@ def _seconds_to_think(ui: Ui, model: TableModel, seat: Seat, summary: SeatSummar
     return None if summary.clock is None else summary.clock / 1000
 
 
-def pause_question(ui: Ui, model: TableModel) -> str:
-    """Return who has paused the game or asks for a pause, and what this player can do; empty if nobody."""
+def asked_question(ui: Ui, model: TableModel) -> str:
+    """Return who has paused the game or asks for something, and what this player can do; empty if nobody."""
     state = model.state
     if state is None or state.stage != "playing":
         return ""
@@ -82,13 +82,19 @@ def pause_question(ui: Ui, model: TableModel) -> str:
     if (pause := state.paused) is not None:
         form = _("{name} has paused the game. It resumes automatically in {time}.")
         left = clock_time(pause.seconds_left - (ui.now - ui.told_at))
-        told, keys = form.format(name=names[pause.seat], time=left), _("p: play on")
-    elif state.pause_asked:
-        text = _("{name} asks for a pause: the host can agree, or everybody.")
-        told = text.format(name=names[state.pause_asked[0]])
-        keys = _("p: take it back") if model.seat in state.pause_asked else _("p: agree")
-    else:
+        told = form.format(name=names[pause.seat], time=left)
+        play_on = _("p: play on")
+        return told if model.seat is None else f"{told} {play_on}"
+    return request_question(model)
+
+
+def request_question(model: TableModel) -> str:
+    """Return what a player asks the others for, and how this player answers; empty if nobody does."""
+    state = model.state
+    if state is None or (asked := open_request(state)) is None:
         return ""
+    told = describe_asked(asked, names_of(state, 0), model.view)
+    keys = _("V: take it back") if model.seat in asked.seats else _("v: yes, V: no")
     return told if model.seat is None else f"{told} {keys}"
 
 

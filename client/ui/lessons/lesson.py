@@ -54,7 +54,7 @@ _KEYS: Final = (
 _TURNS: Final[Mapping[Action, Key]] = {
     key.action: key for key in _KEYS if key.action in {Act.PAGE_DOWN, Act.PAGE_UP}
 }
-_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.TALK, Act.VOTE, Act.PAUSE, Act.HINT, Act.MENU})
+_WITH_OTHERS: Final = frozenset({Act.CHAT, Act.TALK, Act.VOTE, Act.REFUSE, Act.PAUSE, Act.HINT, Act.MENU})
 
 
 @dataclass(frozen=True, slots=True)

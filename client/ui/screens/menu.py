@@ -1,7 +1,7 @@
 """The menu of a table: what its host can do, and how the table is set up."""
 
 import enum
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from client.language import N_, _, labelled
 from client.levels import describe_level, describe_temper
-from client.tables.table import TableModel
-from client.ui.at_table import pause_request
+from client.tables.table import TableModel, open_request
+from client.ui.at_table import request_for, request_to_answer
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import line_chosen, lines_around, short_list
 from client.ui.frame import (
@@ -261,8 +261,13 @@ def _main(model: TableModel, state: messages.TableState, levels: Sequence[str]) 
         if free_seats(state):
             yield Choice(_("move to another seat"), MenuPage.SEAT)
         yield Choice(_("choose your people"), MenuPage.PEOPLE)
-    if (pause := pause_request(model)) is not None:
-        yield Choice(_describe_pause(state, pause), pause)
+    for what in _WISHES:
+        if (request := request_for(model, what)) is not None:
+            yield Choice(_describe_request(state, what, on=request.on), request)
+    if (no := request_to_answer(model, on=False)) is not None and request_to_answer(
+        model, on=True
+    ) is not None:
+        yield Choice(_("say no to what a player asks for"), no)
     if state.watching or speakers(model, state):
         yield Choice(_("mute or unmute"), MenuPage.MUTE)
     if not host:
@@ -285,10 +290,25 @@ def _main(model: TableModel, state: messages.TableState, levels: Sequence[str]) 
         yield Choice(_(END), MenuPage.END)
 
 
-def _describe_pause(state: messages.TableState, request: messages.AskPause) -> str:
-    if request.on:
-        return _("agree to a pause") if state.pause_asked else _("ask for a pause")
-    return _("pause no longer needed") if state.paused is None else _("end the pause")
+# What can be asked for: to ask for it, to agree, to take either back.
+_WISHES: Final[Mapping[messages.Wish, tuple[str, str, str]]] = {
+    "pause": (N_("ask for a pause"), N_("agree to a pause"), N_("pause no longer needed")),
+    "take-back": (
+        N_("ask to take your last move back"),
+        N_("agree that a move is taken back"),
+        N_("no move need be taken back"),
+    ),
+    "more-time": (N_("ask for more time"), N_("agree to more time"), N_("no more time needed")),
+}
+
+
+def _describe_request(state: messages.TableState, what: messages.Wish, *, on: bool) -> str:
+    if what == "pause" and state.paused is not None:
+        return _("end the pause")
+    ask, agree, no_longer = _WISHES[what]
+    asked = open_request(state)
+    words = no_longer if not on else ask if asked is None or asked.what != what else agree
+    return _(words)
 
 
 def free_seats(state: messages.TableState) -> list[int]:

@@ -20,6 +20,7 @@ from client.tables.table import (
     TableClosed,
     TableModel,
     Update,
+    open_request,
 )
 from client.ui.at_table import next_vote
 from client.ui.requests import Join, Open, Watch
@@ -50,8 +51,8 @@ from client.ui.texts.tables import (
     PresenceLine,
     announcement,
     by_stand_in,
+    describe_asked,
     describe_changes,
-    describe_pause_asked,
     names_at,
     server_stops,
 )
@@ -64,6 +65,7 @@ from engine.events import (
     Placed,
     SeenEvent,
     SoldierFled,
+    TakenBack,
     TileDrawn,
     TileLaid,
     WolfPlaced,
@@ -321,6 +323,8 @@ def _happened(ui: Ui, happened: Happened, model: TableModel) -> Ui:
                 ui = with_game(ui, replace(table, position=None, orientation=0))
             case Placed() | WolfPlaced(), Playing() as table:
                 ui = with_game(ui, replace(table, last=event.field))
+            case TakenBack(), Playing():
+                ui = _refreshed(ui, model)
             case GameEnded(), Scoring() | Result():
                 overlay = ui.overlay if isinstance(ui.overlay, Announcements | TalkPage) else None
                 ui = with_game(replace(ui, overlay=overlay, entry=None), Scoring())
@@ -376,9 +380,9 @@ def _reasons(model: TableModel) -> Iterator[tuple[str, str]]:
     if (vote := next_vote(model)) is not None and vote.agree:
         name = names_at(model)[vote.seat]
         yield f"vote {vote.seat}", _("{name} is away: vote whether a bot plays.").format(name=name)
-    asked = state.pause_asked
-    if asked and model.seat not in asked:
-        yield f"pause {asked[0]}", describe_pause_asked(names_at(model)[asked[0]])
+    asked = open_request(state)
+    if asked is not None and model.seat not in asked.seats:
+        yield f"{asked.what} {asked.seats[0]}", describe_asked(asked, names_at(model), view)
     yield "begun", _("The game has begun.")
 
 

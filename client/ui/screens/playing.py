@@ -9,7 +9,7 @@ from client.tables.table import TableModel
 from client.ui import at_table
 from client.ui.at_table import HEX_POSITIONS, step
 from client.ui.draw.board import Marks
-from client.ui.draw.news_lines import pause_question, vote_question
+from client.ui.draw.news_lines import asked_question, request_question, vote_question
 from client.ui.draw.page import ServerScreen, small_table_block, table_block
 from client.ui.draw.panel import Panel
 from client.ui.frame import EMPTY, Block, Line, beside, line, people_style, width_of
@@ -24,10 +24,12 @@ from engine.legal import LegalLays
 from engine.view import Phase
 from protocol.messages import NEW, Leave
 
+_ANSWER: Final = N_("yes or no to what is asked, or to a bot; v: look back")
 _BOARD: Final = (
     Key(("s",), Act.HINT, N_("suggest a move, where the table allows hints"), N_("hint")),
-    Key(("z",), Act.UNDO, N_("take back your last move, against bots alone"), N_("take back")),
-    Key(("v",), Act.VOTE, N_("vote on a bot for an absent player; else look back")),
+    Key(("z",), Act.UNDO, N_("take back your last move, if the others agree"), N_("take back")),
+    Key(("v",), Act.VOTE, _ANSWER),
+    Key(("V",), Act.REFUSE, _ANSWER),
     Key(("p",), Act.PAUSE, N_("ask for a pause, or agree to it; or end it")),
     COUNTS,
     Key(("m",), Act.WHOLE, N_("the log in full, with what ends in dots; by lines")),
@@ -81,7 +83,7 @@ class _GameScreen(at_table.Selection, ServerScreen):
         return small_table_block(pane, board, self.panel_block, sentence, hand=hand, below=below)
 
     def sentence(self, pane: Pane) -> str:
-        return pause_question(pane.ui, pane.model) or vote_question(pane.model)
+        return asked_question(pane.ui, pane.model) or vote_question(pane.model)
 
     def panel_block(self, pane: Pane) -> Block:
         return self.panel(pane).of_game(pane.height)
@@ -130,7 +132,10 @@ class Playing(_GameScreen):
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         no_hint = (Act.HINT, not hints_allowed(ui, model) or model.legal is None)
-        no_undo = (Act.UNDO, not ui.capabilities.takes_back)
+        no_undo = (
+            Act.UNDO,
+            not ui.capabilities.takes_back and at_table.request_for(model, "take-back") is None,
+        )
         if isinstance(model.legal, LegalLays):
             return those(no_hint, no_undo)
         none = model.seat is None or (model.view is not None and model.view.phase is Phase.LAYING)
@@ -147,7 +152,7 @@ class Playing(_GameScreen):
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         turn = f"{describe_turn(model, names_at(model))}."
-        return tuple(filter(None, (turn, vote_question(model))))
+        return tuple(filter(None, (turn, request_question(model), vote_question(model))))
 
     @property
     def game(self) -> Screen:

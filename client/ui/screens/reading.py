@@ -11,7 +11,7 @@ from prompt_toolkit.utils import get_cwidth
 from client.language import N_, _, labelled
 from client.tables.table import TableModel
 from client.ui import requests
-from client.ui.at_table import next_vote, pause_request
+from client.ui.at_table import next_vote, request_for, request_to_answer
 from client.ui.draw.page import scrolled, scrolled_to
 from client.ui.frame import (
     EMPTY,
@@ -73,7 +73,7 @@ COMMANDS: Final = (
     ("lay 3 2", N_("lay the tile at position 3, turned twice")),
     ("say hello", N_("say something to the table, or in the lobby")),
     ("mute Bob, spectators", N_("mute them; unmute: hear them again")),
-    ("vote yes, vote no Bob", N_("whether a bot plays for an absent player")),
+    ("vote yes, vote no Bob", N_("to what is asked, or whether a bot plays for Bob")),
     *help_rows(host=False),
     ("leave, undo", N_("leave (a game keeps your seat); take a move back")),
     ("open 3, open 3 random", N_("open a table; with the tiles laid at random")),
@@ -186,23 +186,29 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
         case Act.TALK:
             return replace(ui, overlay=TalkPage(), talk=replace(ui.talk, unread=0)), None
         case Act.VOTE:
+            if (yes := request_to_answer(model, on=True)) is not None:
+                return ui, yes
             if (vote := next_vote(model)) is not None:
                 return ui, vote
             if not isinstance(ui.page, Playing):
                 return replace(ui, notice=Notice(_("There is nothing to vote on."))), None
             return ui, requests.Errand.SEE_MOVES
+        case Act.REFUSE:
+            if (no := request_to_answer(model, on=False)) is None:
+                return replace(ui, notice=Notice(_("Nobody asks for anything now."))), None
+            return ui, no
         case Act.PAUSE:
-            if (asked := pause_request(model)) is None:
+            if (asked := request_for(model, "pause")) is None:
                 return replace(ui, notice=Notice(_("Only the players can pause a game."))), None
             return ui, asked
         case Act.HINT:
             return _asked_for_a_hint(ui, model)
-        case Act.UNDO if not ui.capabilities.takes_back:
-            return replace(ui, notice=Notice(_("Moves can be taken back in games against bots alone."))), None
-        case Act.UNDO if not isinstance(ui.page, Playing):
-            return replace(ui, notice=Notice(_("There is no move to take back."))), None
-        case Act.UNDO:
+        case Act.UNDO if ui.capabilities.takes_back and isinstance(ui.page, Playing):
             return ui, requests.Errand.TAKE_BACK
+        case Act.UNDO:
+            if (asked := request_for(model, "take-back")) is None:
+                return replace(ui, notice=Notice(_("There is no move to take back."))), None
+            return ui, asked
         case Act.LEAVE if not ui.capabilities.home and ui.page.asks_to_quit:
             return replace(ui, overlay=Quitting()), None  # one Esc too many must not end the program
         case Act.QUIT:

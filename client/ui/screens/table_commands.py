@@ -18,6 +18,7 @@ from protocol.limits import LEVEL_LENGTH, TITLE_LENGTH
 from protocol.messages import (
     NEW,
     Arrange,
+    Ask,
     AskPause,
     ChangeSeat,
     ChangeSetting,
@@ -145,6 +146,7 @@ def _switch(switch: Switch) -> TableCommand:
     return TableCommand(f"{switch.verb} on, off", switch.help, read, _ON_OR_OFF)
 
 
+_CONSENT: Final = N_("ask for a pause or more time, or agree; off: end it")
 _SEAT_OR_PEOPLE: Final = N_("before the game: take a free seat, choose a people")
 _SEATS: Final = N_("swap two seats, shuffle all; before the game")
 _BEFORE: Final = "gathering"
@@ -175,8 +177,16 @@ TABLE_COMMANDS: Final = (
     ),
     TableCommand(
         "pause, pause off",
-        N_("ask for a pause or agree; end it or take it back"),
+        _CONSENT,
         _said(AskPause),
+        ("", "off"),
+        "playing",
+        host=False,
+    ),
+    TableCommand(
+        "time",
+        _CONSENT,
+        _said(lambda _id, on: Ask(NEW, "more-time", on)),
         ("", "off"),
         "playing",
         host=False,

@@ -11,6 +11,7 @@ from client.language import _
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of, policy_named, seat_to_start, table_code
 from client.ui import requests
+from client.ui.at_table import request_to_answer
 from client.ui.keys import Act
 from client.ui.requests import Misread, Request
 from client.ui.screens import table_commands
@@ -144,11 +145,13 @@ def _renamed(text: str, model: TableModel) -> Meaning:
 
 
 def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
-    """Return the vote on the player named, or on the only one there is to vote on."""
+    """Return the vote on the player named, or the answer to what is asked, or the only vote there is."""
     hint = _("Type vote, yes or no, and a player who is away, for example: {example}")
     misread = Misread(hint.format(example="vote yes Bob"))
     if model.state is None or not answer or (agree := _ANSWERS.get(answer[0].lower())) is None:
         return misread
+    if not answer[1:] and (asked := request_to_answer(model, on=agree)) is not None:
+        return asked
     voted_on = seats_named(" ".join(answer[1:]), (each.name for each in model.state.seats))
     if not answer[1:]:
         voted_on = [seat for seat, each in enumerate(model.state.seats) if each.votes_needed]

@@ -220,6 +220,9 @@ def describe_event(event: events.SeenEvent, names: Sequence[str]) -> str:
         case events.WolfPlaced():
             text = _("{name} places {piece} on {field}: a wolf, face down.")
             return text.format(name=names[event.seat], piece=f"{event.people}?*", field=event.field)
+        case events.TakenBack():
+            text = _("{name} takes back: {fields}.")
+            return text.format(name=names[event.seat], fields=", ".join(event.fields))
         case events.WolvesRevealed():
             return _("All wolf pieces are turned up. The scoring begins.")
         case events.SoldierFled() | events.Captured():

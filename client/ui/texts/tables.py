@@ -5,10 +5,12 @@ from operator import attrgetter
 from typing import Final, NamedTuple, Self
 
 from client.language import N_, _, counted, listed
-from client.tables.table import TableModel
+from client.tables.table import TableModel, open_request
 from client.ui.texts.times import clock_time, span
+from engine.pieces import Seat
+from engine.view import View
 from protocol.absence import Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, Wait
-from protocol.messages import PersonOnline, SeatSummary, Stage, TableState, TableSummary
+from protocol.messages import Asked, PersonOnline, SeatSummary, Stage, TableState, TableSummary
 from protocol.settings import Hints, Private, Quiet, Setting, Spectators
 
 
@@ -217,16 +219,40 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
 
 
 def _paused(state: TableState, before: TableState, names: Sequence[str]) -> Iterator[str]:
-    if state.pause_asked and state.pause_asked[:1] != before.pause_asked[:1]:
-        yield describe_pause_asked(names[state.pause_asked[0]])
+    asked, was = open_request(state), open_request(before)
+    if asked is not None and (was is None or (asked.what, asked.seats[0]) != (was.what, was.seats[0])):
+        yield describe_asked(asked, names)
+    yield from _settled(state, before, names)
     if state.paused is not None and before.paused is None:
         yield _("{name} has paused the game.").format(name=names[state.paused.seat])
     if state.paused is None and before.paused is not None and not state.ended:
         yield _("The game goes on.")
 
 
-def describe_pause_asked(name: str) -> str:
-    return _("{name} asks for a pause.").format(name=name)
+def _settled(state: TableState, before: TableState, names: Sequence[str]) -> Iterator[str]:
+    """Yield what came of what a player asked for; an event tells of a move taken back."""
+    asked = state.asked
+    if asked is None or asked == before.asked:
+        return
+    if asked.granted:
+        yield _("{name} has more time.").format(name=names[asked.seats[0]])
+    elif asked.refused is not None:
+        form = _("{name} no longer asks.") if asked.refused == asked.seats[0] else _("{name} says no.")
+        yield form.format(name=names[asked.refused])
+
+
+def describe_asked(asked: Asked, names: Sequence[str], view: View | None = None) -> str:
+    """Return what a player asks the others for, and which pieces would go back if `view` is known."""
+    name = names[asked.seats[0]]
+    match asked.what:
+        case "pause":
+            return _("{name} asks for a pause: the host can agree, or everybody.").format(name=name)
+        case "more-time":
+            return _("{name} asks for more time: everybody must agree.").format(name=name)
+        case _:
+            fields = () if view is None else view.since(Seat(asked.seats[0]))
+            form = _("{name} asks to take back {fields}: everybody must agree.")
+            return form.format(name=name, fields=", ".join(fields) or _("a move"))
 
 
 def describe_ended() -> str:

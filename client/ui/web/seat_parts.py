@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from client.language import _
 from client.levels import usual_level
-from client.tables.table import TableModel
+from client.tables.table import TableModel, open_request
 from client.ui import at_table
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import Marks
@@ -17,7 +17,7 @@ from client.ui.screens.scoring import LEAVE, REMATCH
 from client.ui.state import Entry, Talk
 from client.ui.texts.games import describe_forecast, turned
 from client.ui.texts.pieces import kind_words
-from client.ui.texts.tables import names_at
+from client.ui.texts.tables import describe_asked, names_at
 from client.ui.web.html import EMPTY, element, joined
 from engine.board import Hex
 from engine.legal import LegalLays, LegalPlaces
@@ -99,7 +99,7 @@ class Seated:
             case "gathering":
                 return EMPTY.join(self._before())
             case "playing":
-                return joined(*self._votes(), *self._move())
+                return joined(*self._asked(), *self._votes(), *self._move())
             case _:
                 return button(_(REMATCH.short), Rematch(NEW), main=True)
 
@@ -111,6 +111,14 @@ class Seated:
             yield button(_("seat a bot"), SeatBot(NEW, usual_level(tuple(self._levels))))
         if seat is not None and seat != state.host and not state.seats[seat].ready:
             yield button(_("say that you are ready"), SayReady(NEW, on=True), main=True)
+
+    def _asked(self) -> Iterator[Markup]:
+        asked = open_request(self._state)
+        if asked is not None:
+            told = element("p", describe_asked(asked, names_at(self.model), self._view))
+            answers = ((_("Yes"), True), (_("No"), False))
+            requests = ((words, at_table.request_to_answer(self.model, on=on)) for words, on in answers)
+            yield joined(told, *(button(words, each) for words, each in requests if each is not None))
 
     def _votes(self) -> Iterator[Markup]:
         vote = at_table.next_vote(self.model)

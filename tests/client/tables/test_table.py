@@ -20,7 +20,7 @@ from client.tables.table import (
     TableUpdate,
 )
 from engine.board import FIELDS
-from engine.events import Placed, WolfPlaced
+from engine.events import Placed, WolfPlaced, lasting
 from engine.game import Game, GameOptions
 from engine.legal import Legal
 from engine.pieces import Seat
@@ -69,9 +69,12 @@ def events_frame(game: Game, seat: Seat | None, first: int, last: int | None = N
 
 
 def snapshot_frame(game: Game, seat: Seat | None) -> Snapshot:
-    """Return the game's snapshot, decoded as from the wire."""
-    view = snapshot(game.view, eyes(seat))
-    return encoded_and_decoded(snapshot_message(view, len(game.events), legal_for(game, seat)))
+    """Return the game's snapshot, decoded as from the wire; with its events, if a move was taken back."""
+    view, legal = snapshot(game.view, eyes(seat)), legal_for(game, seat)
+    missed = (
+        [redacted(event, eyes(seat)) for event in game.events] if lasting(game.events) != game.events else []
+    )
+    return encoded_and_decoded(snapshot_message(view, len(game.events), legal, missed=missed))
 
 
 M = TypeVar("M", Events, Snapshot)
@@ -145,9 +148,36 @@ def test_a_snapshot_leads_to_the_same_view_as_the_events(game: Game) -> None:
     """A latecomer knows as much as a client that was there from the start."""
     for seat in every_viewer(game):
         model = at_table(seat)
-        (news,) = model.take(snapshot_frame(game, seat))
-        assert_tells_the_placements(news, game, seat)
+        frame = snapshot_frame(game, seat)
+        (news,) = model.take(frame)
+        if frame.missed:
+            assert isinstance(news, Happened)
+            assert len(news.events) == len(game.events)
+        else:
+            assert_tells_the_placements(news, game, seat)
         assert_knows(model, game)
+
+
+@given(games(), st.data())
+def test_a_move_taken_back_is_news_to_a_client_that_knows_the_game(game: Game, data: st.DataObject) -> None:
+    """It takes what it lacks from the snapshot that older clients need; and nothing is taken back twice."""
+    if game.over or not game.view.placed:
+        return
+    seat = Seat(0)
+    known = data.draw(st.integers(1, len(game.events)))
+    model = at_table(seat)
+    model.take(events_frame(game, seat, 1, known))
+    taken_back = game.taken_back(data.draw(st.sampled_from(sorted(set(game.view.owners.values())))))
+    game.fold(taken_back)
+    missed = [redacted(event, eyes(seat)) for event in game.events[known:]]
+    view = snapshot(game.view, eyes(seat))
+    frame = snapshot_message(view, len(game.events), legal_for(game, seat), missed=missed)
+    (news,) = model.take(encoded_and_decoded(frame))
+    assert isinstance(news, Happened)
+    assert news.events == tuple(missed)
+    assert_knows(model, game)
+    with pytest.raises(BadMessage):
+        model.take(Events(len(game.events) + 1, [event_map(taken_back)]))
 
 
 @given(games(), st.data())

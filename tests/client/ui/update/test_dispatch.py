@@ -82,7 +82,7 @@ def test_escape_lets_a_spectator_leave() -> None:
 def test_moves_are_taken_back_against_bots_alone() -> None:
     ui, model = placing()
     assert Act.UNDO not in [key.action for key in offered(ui, model)]
-    assert "against bots alone" in notice_of(after(ui, model, "z"))
+    assert "no move" in notice_of(after(ui, model, "z"))
     alone = replace(ui, capabilities=Capabilities(takes_back=True))
     assert Act.UNDO in [key.action for key in offered(alone, model)]
     assert request_after(alone, model, "z") is requests.Errand.TAKE_BACK

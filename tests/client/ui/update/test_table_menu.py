@@ -7,15 +7,15 @@ import pytest
 from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
-from client.tables.table import Heard, TableChanged, TableModel
+from client.tables.table import Happened, Heard, TableChanged, TableModel
 from client.ui import requests
 from client.ui.at_table import next_vote
-from client.ui.draw.news_lines import describe_outage, pause_question, seat_note, vote_question
+from client.ui.draw.news_lines import asked_question, describe_outage, seat_note, vote_question
 from client.ui.requests import Misread
 from client.ui.screens.dispatch import counting, pressed
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.menu import MenuPage, TableMenu, choices
-from client.ui.screens.news import followed, gone_on, heard, name_refused
+from client.ui.screens.news import followed, gone_on, heard, name_refused, occasions
 from client.ui.screens.playing import Ended
 from client.ui.screens.reading import COMMANDS, HOST_COMMANDS
 from client.ui.screens.screen import drawn
@@ -24,12 +24,15 @@ from client.ui.screens.typed_commands import completions, meaning
 from client.ui.state import Mute, Outage, Talk, Ui
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import describe_policy
+from engine.events import TakenBack
 from engine.game import GameOptions
 from engine.pieces import People, Seat
 from protocol.absence import WAIT, ByBot, ByVote, GameClock, LongClock, MoveClock
 from protocol.messages import (
     NEW,
     Arrange,
+    Ask,
+    Asked,
     AskPause,
     ChangeSeat,
     ChangeSetting,
@@ -198,14 +201,14 @@ def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
     assert request_after(ui, model, "p") == AskPause(NEW, on=True)
     ui = heard(ui, TableChanged(model.state, before), model)
     assert "asks for a pause" in ui.log[-1]
-    assert "p: agree" in pause_question(ui, model)
+    assert "v: yes, V: no" in asked_question(ui, model)
     model.state = structs.replace(before, pause_asked=[1, 0])
     assert request_after(ui, model, "p") == AskPause(NEW, on=False)
-    assert "p: take it back" in pause_question(ui, model)
+    assert "V: take it back" in asked_question(ui, model)
     asked, model.state = model.state, structs.replace(before, paused=PauseSummary(1, 20, 580))
     ui = heard(ui, TableChanged(model.state, asked), model)
     assert "has paused the game" in ui.log[-1]
-    assert "9:40" in pause_question(ui, model)
+    assert "9:40" in asked_question(ui, model)
     assert AskPause(NEW, on=False) in effects(MenuPage.MAIN, model)
     model.clock = 60_000
     assert seat_note(replace(ui, now=ui.now + 30), model, Seat(0)) == "1:00"
@@ -215,6 +218,53 @@ def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
     notice = after(ui, model, "p").notice
     assert notice is not None
     assert "Only the players" in notice.text
+
+
+def test_a_move_is_taken_back_among_people() -> None:
+    """Asked for, agreed to, refused and withdrawn by keys, in the menu, and typed; everybody reads of it."""
+    ui, model = running()
+    state = model.state
+    assert state is not None
+    assert model.view is not None
+    no_move = after(ui, model, "z").notice
+    assert no_move is not None
+    assert "no move" in no_move.text
+    before = structs.replace(state, may_ask=["pause", "take-back", "more-time"])
+    model.state = before
+    fields = model.view.since(Seat(0))
+    asks = Ask(NEW, "take-back", on=True)
+    assert request_after(ui, model, "z") == asks
+    assert request_after(ui, model, *typed("undo")) == asks
+    assert request_after(ui, model, *typed("time")) == Ask(NEW, "more-time", on=True)
+    assert {asks, Ask(NEW, "more-time", on=True)} <= set(effects(MenuPage.MAIN, model))
+    model.state = structs.replace(before, asked=Asked("take-back", [0]))
+    assert request_after(ui, model, "V") == request_after(ui, model, "z") == Ask(NEW, "take-back", on=False)
+    assert f"take back {', '.join(fields)}: " in asked_question(ui, model)
+    assert "V: take it back" in asked_question(ui, model)
+    model.seat = Seat(1)
+    yes, no = Ask(NEW, "take-back", on=True), Ask(NEW, "take-back", on=False)
+    assert "v: yes, V: no" in asked_question(ui, model)
+    for keys, wanted in (("v", yes), ("V", no)):
+        assert request_after(ui, model, keys) == wanted
+    assert [request_after(ui, model, *typed(f"vote {word}")) for word in ("yes", "no")] == [yes, no]
+    assert {yes, no} <= set(effects(MenuPage.MAIN, model))
+    assert any(each.what == "take-back 0" for each in occasions(model))
+    asked = model.state
+    assert "asks to take back" in heard(ui, TableChanged(asked, before), model).log[-1]
+    for answer, told in (
+        (Asked("take-back", [0], refused=1), "Bob says no."),
+        (Asked("take-back", [0], refused=0), "Ann no longer asks."),
+        (Asked("more-time", [0, 1], granted=True), "Ann has more time."),
+    ):
+        model.state = structs.replace(before, asked=answer)
+        assert asked_question(ui, model) == ""
+        assert heard(ui, TableChanged(model.state, asked), model).log[-1] == told
+    nobody = after(ui, model, "V").notice
+    assert nobody is not None
+    assert "Nobody asks" in nobody.text
+    event = TakenBack(Seat(0), fields)
+    model.view.fold(event)
+    assert heard(ui, Happened((event,), 9), model).log[-1] == f"Ann takes back: {', '.join(fields)}."
 
 
 def test_a_player_moves_to_a_free_seat() -> None:

@@ -16,12 +16,13 @@ from client.ui.web.pages import WebPages, game_address
 from client.ui.web.table_parts import PARTS, table_parts
 from engine.game import Game, GameOptions
 from engine.legal import LegalPlaces
+from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
-from protocol.messages import SeatSummary, Stage, TableState, TableSummary
+from protocol.messages import Asked, SeatSummary, Stage, TableState, TableSummary
 from protocol.pages import Absence, Choice, Hand
 from tests.examples import examples
-from tests.games import begun, games, some_command
+from tests.games import begun, games, played, some_command
 
 PAGES = WebPages()
 VOID = {"input", "link", "meta"}
@@ -142,6 +143,18 @@ def test_a_player_is_offered_only_what_the_server_lists_as_legal() -> None:
         parts, _last = table_parts(state, view, [], None, hand)
         assert ("place" in parts["ask"]) == (piece in legal.pieces)
         assert piece in parts["ask"]
+
+
+def test_a_player_is_asked_what_another_asks_for() -> None:
+    """Who has agreed can only withdraw that, and nobody who watches is asked."""
+    game = played(GameOptions(3, random_layout=True), 1, 4)
+    seats = [SeatSummary(f"P{seat}", here=True) for seat in range(3)]
+    state = TableState("KRTV", "playing", seats, 0, asked=Asked("take-back", [0]), may_ask=["take-back"])
+    for seat, answers in ((Seat(0), ["No"]), (Seat(1), ["Yes", "No"])):
+        view = snapshot(game.view, eyes_of(seat))
+        parts, _last = table_parts(state, view, [], None, Hand(seat, None, Choice(), ()))
+        assert "P0 asks to take back" in parts["ask"]
+        assert [word for word in ("Yes", "No") if f">{word}<" in parts["ask"]] == answers
 
 
 def test_guests_are_told_how_to_come_over_ssh() -> None:
