@@ -322,7 +322,9 @@ async def test_more_time_is_given_to_who_asks(tmp_path: Path, policy: Absence, l
         clock.advance(10)
         await ask(peers[0], "more-time")
         await ask(peers[1], "more-time")
-        await asked_in(peers[0], Asked("more-time", [0, 1], granted=True))
+        granted = Asked("more-time", [0, 1], granted=True)
+        state = await state_where(peers[0], lambda state: state.asked == granted)
+        assert state.seats[1].clock == (60_000 if isinstance(policy, GameClock) else None)
         facts = table_facts(table_of(server, peers).state)
         told = next(each for each in reversed(peers[0].received) if isinstance(each, Events))
         assert told.clock == left
