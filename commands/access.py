@@ -27,13 +27,14 @@ def add_access(command: argparse.ArgumentParser) -> None:
 
 
 PASSWORD_VARIABLE: Final = "PALATINUS_PASSWORD"
+SMTP_PASSWORD_VARIABLE: Final = "PALATINUS_SMTP_PASSWORD"
 PASSWORD_HELP: Final = N_("or set {variable} in the environment")
 
 
-def password_of(file: Path | None) -> str | None:
+def password_of(file: Path | None, variable: str = PASSWORD_VARIABLE) -> str | None:
     """Return the password from the file or the environment; raises WrongUse if it is not a valid one."""
     if file is None:
-        password = os.environ.get(PASSWORD_VARIABLE) or None
+        password = os.environ.get(variable) or None
     else:
         with using_file(CANNOT_READ, file):
             password = file.read_text(encoding="utf-8").partition("\n")[0].strip()

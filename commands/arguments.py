@@ -1,10 +1,13 @@
 """What the words of several commands' arguments mean."""
 
 import argparse
+import contextlib
 import ipaddress
 import math
+import re
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import platformdirs
 
@@ -95,3 +98,22 @@ def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     except ValueError:
         said = _("{word} is not an address or a network: write it as 192.0.2.7 or 192.0.2.0/24")
         raise argparse.ArgumentTypeError(said.format(word=repr(text))) from None
+
+
+def notices_allowed(text: str) -> str:
+    if re.fullmatch(r"(?i)mail(:[a-z0-9.-]+)?|url(:[a-z0-9.-]+(:[0-9]{1,5})?)?", text):
+        return text
+    said = _("{word} is none of: {choices}")
+    choices = "mail, url, mail:DOMAIN, url:HOST, url:HOST:PORT"
+    raise argparse.ArgumentTypeError(said.format(word=repr(text), choices=choices))
+
+
+def smtp_server(text: str) -> str:
+    with contextlib.suppress(ValueError):  # from the port
+        url = urlsplit(text)
+        fits = url.scheme in {"smtp", "smtps"} and url.hostname and url.port != 0
+        if fits and url.password is None and not (url.path.strip("/") or url.query):
+            return text
+    said = _("{word} is not an SMTP server: write it as smtp://user@mail.example.org:587, without a password")
+    shown = repr(re.sub(r":[^/@]*@", ":...@", text))  # it may be there, where it should not be
+    raise argparse.ArgumentTypeError(said.format(word=shown))

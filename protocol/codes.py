@@ -178,6 +178,21 @@ class Code(CodeWithText):
     )
     OTHERS_ASKED = "others-asked", Template("The players are asked for something else already.")
     NO_CLOCK = "no-clock", Template("Your time is not limited now.")
+    NO_NOTICES = "no-notices", Template("This server calls nobody who is away.")
+    BAD_ADDRESS = (
+        "bad-address",
+        Template("That is neither an e-mail address nor a URL. Type it like ann@example.org."),
+    )
+    ADDRESS_NOT_ALLOWED = (
+        "address-not-allowed",
+        Template("This server sends nothing to that address. It allows: {kinds}."),
+    )
+    TOO_MANY_CODES = (
+        "too-many-codes",
+        Template("Too many confirmation codes were sent lately. Try again in {seconds} s."),
+    )
+    NO_CODE = "no-code", Template("No code is awaited. Leave an address first.")
+    WRONG_CODE = "wrong-code", Template("That is not the code that was sent. Look at the latest message.")
     TIME_UP = "time-up", Template("Your time is up. A move is about to be made for you.")
     NO_VOTE = "no-vote", Template("There is nothing to vote on at this table now.")
     PROGRAMS_DO_NOT_VOTE = (

@@ -31,5 +31,6 @@ CODE_LENGTH: Final = 4
 EVENING_PEOPLE: Final = 80  # who have signed up for one
 PRIVATE_CODE_LENGTH: Final = 8  # so many that trying them is hopeless, from any number of addresses
 TOKEN_LENGTH: Final = 43
+NOTICE_CODE_LENGTH: Final = 6  # digits that confirm an address for notices
 PASSWORD_LENGTH: Final = 128
 LARGEST_ID: Final = 2**31 - 1

@@ -24,6 +24,7 @@ from protocol.limits import (
     LEVEL_LENGTH,
     LEVELS,
     NAME_LENGTH,
+    NOTICE_CODE_LENGTH,
     PASSWORD_LENGTH,
     PEOPLE_LISTED,
     PRIVATE_CODE_LENGTH,
@@ -36,7 +37,7 @@ from protocol.settings import Setting
 
 # What all messages have in common: a tag, the treatment of unknown fields, and a repr without secrets.
 
-_SECRETS = frozenset({"token", "tokens", "password", "proof", "share"})
+_SECRETS = frozenset({"token", "tokens", "password", "proof", "share", "to", "digits"})
 
 
 def hiding_secrets(struct: Struct) -> str:
@@ -92,6 +93,7 @@ Hex32: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]  # 32 bytes
 FieldSet: TypeAlias = Annotated[int, Meta(ge=0, lt=2**42)]  # bit i: field i of A1..A6, B1..B6, ... G6
 Stage: TypeAlias = Literal["gathering", "playing", "over"]  # of a table
 Whereabouts: TypeAlias = Literal["lobby", "playing", "watching"]
+NoticeKind: TypeAlias = Literal["mail", "url"]  # where notices go
 
 SCHEMA_NAMES: Final = "#/$defs/{name}"  # where JSON Schema finds a class: see build_schema.py
 EVENT_SCHEMA: Final = "Event"
@@ -137,6 +139,7 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
     The levels are in menu order, weakest first. `lobby` says whether the server has a list of who is online
     and a lobby chat. `addresses` are those of other servers in the cluster, which take over the tables if
     this one stops. `turns` says whether the server answers AskTurn, `evening` whether it answers AskEvening.
+    `notices` lists the kinds of addresses that players may leave in CallMe.
     """
 
     version: int
@@ -148,6 +151,7 @@ class Welcome(FromServer, frozen=True, tag="welcome"):
     ] = []
     turns: bool = False
     evening: bool = False
+    notices: list[NoticeKind] = []
 
 
 class Done(ServerAnswer, frozen=True, tag="done"):
@@ -545,6 +549,34 @@ class Ask(ClientRequest, frozen=True, tag="ask"):
 PlayerRequest: TypeAlias = SayReady | ChangeSeat | ChoosePeople
 
 
+class CallMe(ClientRequest, frozen=True, tag="call-me"):
+    """Leave an e-mail address or a URL to which notices go while you are away; answered by Done.
+
+    The server sends a confirmation code there, in this language, and reports it in Notices. With None, the
+    address that you left is removed.
+    """
+
+    to: Annotated[str, Meta(min_length=1, max_length=ADDRESS_LENGTH)] | None = None
+    language: Annotated[str, Meta(pattern=r"^[a-z]{2}\Z")] = "en"
+
+
+class ConfirmCall(ClientRequest, frozen=True, tag="confirm-call"):
+    """Confirm the address left in CallMe with the code that was sent there; answered by Done."""
+
+    digits: Annotated[str, Meta(pattern=rf"^[0-9]{{{NOTICE_CODE_LENGTH}}}\Z")]
+
+
+class Notices(FromServer, frozen=True, tag="notices"):
+    """Where your notices go, sent to you alone when it changes and when you come to the table.
+
+    A code is on its way to an `unconfirmed` address. It is `unreachable` if the code could not be delivered.
+    With `none`, there are no notices.
+    """
+
+    state: Literal["none", "unconfirmed", "unreachable", "confirmed"]
+    kind: NoticeKind | None = None
+
+
 class Standing(Struct, frozen=True, omit_defaults=True):
     """A player's totals over consecutive games; a shared victory counts for every winner."""
 
@@ -890,6 +922,8 @@ AtTable: TypeAlias = (
     | Vote
     | AskPause
     | Ask
+    | CallMe
+    | ConfirmCall
     | PlayerRequest
     | HostRequest
     | Leave
@@ -925,6 +959,7 @@ ServerMessage: TypeAlias = (
     | Record
     | Said
     | SaidBefore
+    | Notices
     | Online
     | SaidInLobby
     | Evening

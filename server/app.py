@@ -6,7 +6,7 @@ import gc
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol.codes import CloseCode, CloseReason
@@ -74,6 +74,8 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
     access = Access.of(config)
     async with contextlib.AsyncExitStack() as parts:
         listener = parts.enter_context(listening_socket(config))
+        if config.postman is not None:
+            config = replace(config, address=config.address or _usual_address(config, listener))
         journal = await _journal(config, listener)
         parts.push_async_callback(journal.close)
         _prepare_records(config)

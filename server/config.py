@@ -6,13 +6,13 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from engine.events import Command, SeenEvent
 from engine.legal import Legal
 from engine.view import View
 from protocol.admin import EveningPlan
-from protocol.messages import Refused, TableState, TableSummary
+from protocol.messages import NoticeKind, Refused, TableState, TableSummary
 from protocol.pages import Absence, Hand, OnTelevision
 
 Durable: TypeAlias = Literal["normal", "full"]
@@ -119,6 +119,41 @@ class Pages(Protocol):
         """Return the parts of a table's page when there is nothing to be seen."""
 
 
+class Notice(NamedTuple):
+    """What a player who is away is told: nothing that is hidden, nor any text that people have written.
+
+    `kind` says that the address is to be confirmed with `digits`, that it is the player's `turn`, that time
+    is `short`, or that the game is `over`; `seconds` is the time left in a turn with a clock. `key` is the
+    same if the same notice is sent again.
+    """
+
+    kind: Literal["confirm", "turn", "short", "over"]
+    table: str
+    key: str
+    digits: str = ""
+    seconds: int | None = None
+
+
+class Postman(Protocol):
+    """How players are called who are away; addresses are theirs alone, and appear in no log."""
+
+    @property
+    def kinds(self) -> Sequence[NoticeKind]:
+        """Return the kinds of addresses that players may leave."""
+
+    def kind_of(self, address: str) -> NoticeKind:
+        """Return the kind of an address that may be left; raises Refusal."""
+
+    def receiver(self, address: str) -> str:
+        """Return whom an address may annoy: a mailbox, or what a URL leads to, whatever it asks there."""
+
+    async def send(self, address: str, language: str, server: str, notice: Notice) -> str | None:
+        """Send a notice of the table at `server`; return why it was not delivered, None if it was.
+
+        The reason does not contain the address.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much of the server clients may use, in counts, bytes and seconds (docs/operator-reference.md)."""
@@ -156,6 +191,10 @@ class Limits:
     close_seconds: float = 2.0
     seat_grace_seconds: float = 60.0  # before an absent player's seat is freed; in a game, the host may do so
     host_grace_seconds: float = 60.0  # before somebody who is here becomes host instead of an absent one
+    notice_seconds: float = 60.0  # of a turn or after a game, before an absent player is called
+    notice_codes: int = 100  # sent within an hour to confirm addresses ...
+    notice_codes_per_address: int = 10  # ... for clients at one address
+    notice_codes_per_receiver: int = 3  # ... to one mailbox or host
     removed_address_seconds: float = 60.0  # before others at the address of somebody removed can come
     removed_seconds: float = 600.0  # before somebody whom the host removed can come back to the table
     wrong_codes_per_address: int = 30  # within a minute; then only tables in the list are found
@@ -217,6 +256,7 @@ class Config:
     admin: Path | None = None  # the socket for `palatinus admin`; None for none
     watched: bool = False  # answer /healthz and /metrics
     pages: Pages | None = None  # how pages for browsers are drawn; None shows them none
+    postman: Postman | None = None  # how players who are away are called; None calls nobody
     stand_in: Brain | None = None  # the brain that plays for absent players; None moves at random
     human_pace: bool = True  # bots at a table of several people take their time for a move
     evening: EveningPlan | None = None  # to be held, unless it is under way already

@@ -125,6 +125,7 @@ class Conversation:
                 self.other_addresses(),
                 turns=True,
                 evening=self.lobby.evening is not None,
+                notices=self.lobby.notice_kinds,
             )
         )
         self.clients.welcomed(self.session)

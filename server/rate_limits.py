@@ -43,13 +43,14 @@ class RateLimiter:
 
 
 class PerMinuteLimit:
-    """At most `most` times within any minute, for each of many keys.
+    """At most `most` times within any minute, or as many `seconds`, for each of many keys.
 
     If the key is what an address counts as, all addresses of a wider network together have a multiple of it.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, seconds: float = _MINUTE) -> None:
         self._most = most
+        self._seconds = seconds
         self._times: OrderedDict[str, deque[float]] = OrderedDict()  # the latest key comes last
 
     def wait(self, key: Key, now: float) -> int:
@@ -61,7 +62,7 @@ class PerMinuteLimit:
         for each, most in self._shares(key):
             self._times.setdefault(each, deque(maxlen=most)).append(now)
             self._times.move_to_end(each)
-        while next(iter(self._times.values()))[-1] + _MINUTE <= now:
+        while next(iter(self._times.values()))[-1] + self._seconds <= now:
             self._times.popitem(last=False)
 
     def _shares(self, key: Key) -> list[tuple[str, int]]:
@@ -71,7 +72,7 @@ class PerMinuteLimit:
         times = self._times.get(key)
         if times is None or len(times) < most:
             return 0
-        return max(0, math.ceil(times[0] + _MINUTE - now))
+        return max(0, math.ceil(times[0] + self._seconds - now))
 
 
 class SharedPerMinuteLimit:

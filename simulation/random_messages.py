@@ -24,6 +24,9 @@ _VALUES_BY_FIELD: Final[Mapping[str, Sequence[str | None]]] = {
     "level": ["random", "best"],
     "share": _SHARES,
     "pledge": [None, *map(pledge_of, _SHARES)],
+    "to": [None, "ann@example.org", "nonsense"],
+    "language": ["en", "it"],
+    "digits": ["123456"],
     "commitment": [commitment_to(Bytes32("0" * 64))],
 }
 

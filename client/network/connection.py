@@ -157,7 +157,7 @@ class Connection:
 
     def _welcomed(self, welcome: messages.Welcome) -> None:
         self.server, self.levels = printable(welcome.server), tuple(welcome.levels)
-        self.has_lobby = welcome.lobby
+        self.has_lobby, self.notices = welcome.lobby, tuple(welcome.notices)
         self._addresses.learn(welcome.addresses)
         told = (url for url in welcome.addresses if not transport.may_follow(url, self.address))
         self.unconfirmed = tuple(

@@ -199,7 +199,13 @@ class TableClosed(Struct, frozen=True):
     refused: messages.Refused
 
 
-TableUpdate: TypeAlias = Happened | Refreshed | TableChanged | Heard | TableClosed
+class NoticesChanged(Struct, frozen=True):
+    """The player is called elsewhere while away, or nowhere any more."""
+
+    notices: messages.Notices
+
+
+TableUpdate: TypeAlias = Happened | Refreshed | TableChanged | Heard | NoticesChanged | TableClosed
 
 
 PAST_FROM: Final = 2  # the number of the first event after the one that starts the game
@@ -213,6 +219,9 @@ class Gap(Exception):
         self.after = after
 
 
+_NO_NOTICES: Final = messages.Notices("none")
+
+
 @dataclass(slots=True)
 class TableModel:
     """A table as its seat sees it, or a spectator if `seat` is None; changed only by `take` and `clear`.
@@ -220,7 +229,8 @@ class TableModel:
     `table` is None in the lobby, `view` until the game starts. `seq` numbers the last event in `view`;
     `legal` is set while this seat is on turn; `token` brings it back to its seat. `clock` is how many
     milliseconds the seat on turn had left at the last message, if the table has a clock. `draws` knows
-    whether the game was dealt fairly. `past` is what the game has brought so far, when it was last asked for.
+    whether the game was dealt fairly. `past` is what the game has brought so far, when it was last asked
+    for; `notices` says where the player is called while away.
     """
 
     table: str | None = None
@@ -233,6 +243,7 @@ class TableModel:
     clock: int | None = None
     draws: DrawsWitness = field(default_factory=DrawsWitness)
     past: tuple[SeenEvent, ...] = ()
+    notices: messages.Notices = _NO_NOTICES
 
     def take(self, message: messages.ServerMessage) -> tuple[TableUpdate, ...]:
         """Apply a message from the server and return what changed; answers to other requests change nothing.
@@ -273,6 +284,9 @@ class TableModel:
                 for remark in remarks:
                     check_speaker(remark.seat, self.state, self.view)
                 return tuple(map(_heard_before, remarks))
+            case messages.Notices() if self.seat is not None and message != self.notices:
+                self.notices = message
+                return (NoticesChanged(message),)
             case messages.Refused(code=code, id=None) if code in SENT_AWAY and self.table is not None:
                 self.clear()
                 return (TableClosed(message),)
@@ -280,7 +294,7 @@ class TableModel:
 
     def clear(self) -> None:
         self.table = self.seat = self.token = self.state = self.view = self.legal = self.clock = None
-        self.seq, self.past = 0, ()
+        self.seq, self.past, self.notices = 0, (), _NO_NOTICES
         self.draws = DrawsWitness()
 
     def _go_to(self, table: str, seat: Seat | None) -> None:

@@ -239,6 +239,8 @@ class ServerSession(Session):
                 await self._rename(request)
             case messages.SeatBot(level=level):
                 await connection.ask(messages.SeatBot(NEW, _level(connection.levels, level)))
+            case messages.CallMe() | messages.ConfirmCall() if not connection.notices:
+                raise RequestRefused(Code.NO_NOTICES, describe_refusal(messages.Refused(Code.NO_NOTICES, "")))
             case requests.Errand.SEE_MOVES:
                 await self._see_moves()
             case requests.Errand() if not self.ui.capabilities.saves:

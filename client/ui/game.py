@@ -80,6 +80,7 @@ class Client(ServerSession):
             options.capabilities,
             private=options.bots is not None,
             levels=connection.levels,
+            notices=connection.notices,
             hints=options.suggest is not None,
             looks_back=looking_back is not None,
             lists_games=looking_back is not None and looking_back.lists,
@@ -152,7 +153,12 @@ class Client(ServerSession):
                     self._keeper.release()  # a table that failed, or one of another journal, may come back
             # After a lost connection the server may be another version.
             connection = self._connection
-            capabilities = replace(self.ui.capabilities, levels=connection.levels, lobby=connection.has_lobby)
+            capabilities = replace(
+                self.ui.capabilities,
+                levels=connection.levels,
+                notices=connection.notices,
+                lobby=connection.has_lobby,
+            )
             ui = replace(self.ui, now=time.monotonic(), capabilities=capabilities)
             ui = news.heard(ui, update, self.model)
             if isinstance(update, Online | SaidInLobby):

@@ -16,7 +16,7 @@ from client.ui.texts.tables import names_at, spectator_name, watching_name
 from engine.events import LayTile, Place
 from engine.pieces import People
 from engine.view import View
-from protocol.messages import LobbyRemark, PersonOnline
+from protocol.messages import LobbyRemark, NoticeKind, PersonOnline
 
 REMARKS_KEPT: Final = 200
 
@@ -272,17 +272,19 @@ class Capabilities:
     """What this program can do at its server.
 
     `private` if nobody else plays there, so that there is no lobby to go back to; `levels` are those of the
-    bots that the server seats, the best last; `hints` if it can suggest moves; `takes_back` if the player's
-    moves can be taken back, and `plays_on` if past games can be played on; `looks_back` if it shows finished
-    games, `lists_games` if the lobby leads to a list of these, `analyses` if it judges them, `saves` if it
-    writes them to files, too; `lobby` if people can talk in the server's lobby; `home` if there is a start
-    screen to go back to; `addresses` are those that others join with, `other_ways` what they type or open
-    instead, or `way_in` is the command that they type, and `found_as` is the name under which they find the
-    server, empty if they do not. `pages` is where browsers find the server, empty if they do not.
+    bots that the server seats, the best last; `notices` are the kinds of addresses where it calls players
+    who are away; `hints` if it can suggest moves; `takes_back` if the player's moves can be taken back,
+    and `plays_on` if past games can be played on; `looks_back` if it shows finished games, `lists_games`
+    if the lobby leads to a list of these, `analyses` if it judges them, `saves` if it writes them to
+    files, too; `lobby` if people can talk in the server's lobby; `home` if there is a start screen to go
+    back to; `addresses` are those that others join with, `other_ways` what they type or open instead, or
+    `way_in` is the command that they type, and `found_as` is the name under which they find the server,
+    empty if they do not. `pages` is where browsers find the server, empty if they do not.
     """
 
     private: bool = False
     levels: tuple[str, ...] = ()
+    notices: tuple[NoticeKind, ...] = ()
     hints: bool = False
     takes_back: bool = False
     plays_on: bool = False

@@ -18,14 +18,29 @@ import msgspec
 
 from client.language import N_, _, labelled
 from client.typed_text import DEFAULT_PORT
-from commands.access import PASSWORD_HELP, PASSWORD_VARIABLE
-from commands.arguments import HOST_HELP, data_folder, network, port_number, positive, server_name, share
+from commands.access import PASSWORD_HELP, PASSWORD_VARIABLE, SMTP_PASSWORD_VARIABLE
+from commands.arguments import (
+    HOST_HELP,
+    data_folder,
+    network,
+    notices_allowed,
+    port_number,
+    positive,
+    server_name,
+    share,
+    smtp_server,
+)
 from commands.guests.command import DEFAULT_PORT as SSH_PORT
 from commands.guests.command import GUESTS_HELP, GUESTS_PER_ADDRESS_HELP
 from commands.levels import STAND_IN, level_name
 from commands.parsing import CANNOT_READ, WrongUse, using_file
 from server.config import Network
 
+# The files with passwords, and the variables of the environment that may have them instead.
+_PASSWORDS: Final[Mapping[str, str]] = {
+    "password-file": PASSWORD_VARIABLE,
+    "smtp-password-file": SMTP_PASSWORD_VARIABLE,
+}
 _METAVARS: Final[Mapping[type, str]] = {int: "NUMBER", Path: "FILE"}
 _CONVERTED: Final[Mapping[type, Callable[[str], Any]]] = {int: positive, Path: Path}
 
@@ -79,8 +94,10 @@ class Option:
 
     def describe(self) -> str:
         """Return what the help says; `%(default)s` stands for the default."""
-        text = _(self.help) if self.key != "password-file" else f"{_(self.help)} ({_(PASSWORD_HELP)})"
-        return text.format(port=SSH_PORT, variable=PASSWORD_VARIABLE)
+        text, variable = _(self.help), _PASSWORDS.get(self.key)
+        if variable is not None:
+            text = f"{text} ({_(PASSWORD_HELP)})"
+        return text.format(port=SSH_PORT, variable=variable)
 
     def add_to(self, group: Any) -> argparse.Action:
         """Add the option to a parser's group; what is not given is None."""
@@ -241,6 +258,27 @@ class ServeOptions:
     )
     lobby_chat: bool = _option(
         True, N_("let people in the lobby see who is online, and talk there (default: yes)")
+    )
+    notices: list[str] | None = _option(
+        None,
+        N_(
+            "call players who are away at addresses that they leave: mail or url, or only mail:DOMAIN or "
+            "url:HOST; a named host may be on your own network (can be repeated)"
+        ),
+        "WHERE",
+        notices_allowed,
+        more={"action": "append"},
+        heading=N_("notices"),
+    )
+    smtp: str | None = _option(
+        None,
+        N_("send e-mail through this server: smtp://user@host:587, or smtps://user@host:465"),
+        "URL",
+        smtp_server,
+    )
+    smtp_from: str | None = _option(None, N_("the sender of the e-mail"), "ADDRESS")
+    smtp_password_file: Path | None = _option(
+        None, N_("read the password for --smtp from the first line of this file")
     )
     verbose: bool = _option(
         False, N_("also log connections, seats taken and departures"), heading=N_("logs and control")

@@ -25,6 +25,7 @@ from commands.guests.command import need_asyncssh
 from commands.guests.process import DoorProcess, announcement
 from commands.levels import with_bots
 from commands.parsing import WrongUse, describe_host_error
+from commands.serving.notices import postman
 from commands.serving.options import (
     ServeOptions,
     Setting,
@@ -93,6 +94,7 @@ def server_config(chosen: ServeOptions) -> Config:
         pages=pages(chosen) if chosen.web else None,
         watched=only_here(chosen.host) if chosen.metrics is None else chosen.metrics,
         human_pace=chosen.bots_pace == "human",
+        postman=postman(chosen),
         lobby_chat=chosen.lobby_chat,
         limits=_limits(chosen),
     )

@@ -151,6 +151,25 @@ class PeopleChosen(Struct, frozen=True, tag_field="t", tag="people"):
     people: People | None
 
 
+class NoticesTo(Struct, frozen=True, tag_field="t", tag="notices-to"):
+    """The seat's player is called at this confirmed address, in this language; empty: nowhere any more."""
+
+    seat: int
+    address: str
+    language: str
+
+    def __repr__(self) -> str:
+        return f"NoticesTo(seat={self.seat}, ...)"  # the address is the player's secret
+
+
+class Noticed(Struct, frozen=True, tag_field="t", tag="noticed"):
+    """The seat's player knows of the turn after so many events, or also that its time is `short`."""
+
+    seat: int
+    events: int
+    short: bool
+
+
 class Changed(Struct, frozen=True, tag_field="t", tag="changed"):
     """The host changed a setting."""
 
@@ -261,6 +280,8 @@ Entry: TypeAlias = (
     | Hosted
     | SaidReady
     | PeopleChosen
+    | NoticesTo
+    | Noticed
     | Changed
     | Clocked
     | Wished

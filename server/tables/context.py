@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
 from protocol.messages import Asked, PauseSummary, SaidBefore, SeatSummary, TableState
-from server.config import Limits, Timers
+from server.config import Limits, Postman, Timers
 from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
 from server.failures import Tasks
@@ -48,6 +48,8 @@ class TableContext:
     owner: TableOwner
     timers: Timers
     tasks: Tasks
+    postman: Postman | None  # who calls players that are away
+    address: str  # of this server, where they come back to
     shares_draws: bool  # whether games draw from what the clients add, so that all can check it
     deadlines: Deadlines = field(init=False)
     away_too_long: Callable[[Seat], Coroutine[Any, Any, None]] = field(init=False)  # as the policy finds
@@ -106,8 +108,12 @@ class TableContext:
     async def shorten_if_long(self) -> None:
         """Drop obsolete entries from the journal, so that nobody can fill it."""
         if self.state.entry_count >= self._shorten_at:
-            self.state.entry_count = await self.journal.shorten(self.code, live_entries)
-            self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
+            await self.shorten()
+
+    async def shorten(self) -> None:
+        """Drop obsolete entries from the journal."""
+        self.state.entry_count = await self.journal.shorten(self.code, live_entries)
+        self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
 
     async def store_or_log(self, *entries: Entry) -> None:
         """Store entries that no client asked for: there is no request to refuse, so a failure is logged."""

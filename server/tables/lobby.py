@@ -21,6 +21,7 @@ from protocol.messages import (
     InEvening,
     InLobby,
     JoinTable,
+    NoticeKind,
     OpenTable,
     Resume,
     SayInLobby,
@@ -313,6 +314,11 @@ class Lobby:
             self.evening.look()
 
     @property
+    def notice_kinds(self) -> list[NoticeKind]:
+        """Return where players can be called."""
+        return [] if self.config.postman is None else list(self.config.postman.kinds)
+
+    @property
     def writes_records(self) -> bool:
         """Return whether finished games are recorded."""
         return self.config.records is not None
@@ -412,6 +418,8 @@ class Lobby:
                 self,
                 self._timers,
                 self.tasks,
+                self.config.postman,
+                self.config.address,
                 shares_draws=self.config.seed is None,
             )
         )
@@ -435,7 +443,7 @@ def entries_to_play_again(state: PersistentState) -> list[Entry]:
     entries: list[Entry] = []
     for seat, player in enumerate(state.players):
         if player is not None and (player.level is not None or player.token_hash):
-            again = dataclasses.replace(player, kept=True, standing=state.standing(Seat(seat)))
+            again = dataclasses.replace(player, kept=True, standing=state.standing(Seat(seat)), notices=None)
             entries += again.entries(seat)
     if state.host is not None:
         entries.append(Hosted(state.host))

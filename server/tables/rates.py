@@ -10,6 +10,7 @@ from server.networks import Networks
 from server.rate_limits import Key, PerMinuteLimit, SharedPerMinuteLimit
 from server.refusal import Refusal
 
+_HOUR: Final = 3600.0
 _LOBBY: Final = "the lobby"  # what everybody in it shares; no table is called so
 
 
@@ -27,6 +28,9 @@ class Rates:
         self._said_at_tables = PerMinuteLimit(limits.chat_per_address)
         self._said_in_lobby = SharedPerMinuteLimit(limits.chat_in_lobby)
         self._said = _limits(limits.chat_in_lobby_per_connection, limits.chat_in_lobby_per_address)
+        self._codes = PerMinuteLimit(limits.notice_codes, _HOUR)
+        self._codes_from = PerMinuteLimit(limits.notice_codes_per_address, _HOUR)
+        self._codes_to = PerMinuteLimit(limits.notice_codes_per_receiver, _HOUR)
         self._named = _limits(limits.lobby_names_per_connection, limits.lobby_names_per_address)
 
     def count_opening(self, session: Session) -> None:
@@ -59,6 +63,15 @@ class Rates:
     def count_name(self, session: Session) -> None:
         """Count a name that the session wants in the lobby."""
         self._count(Code.TOO_MUCH_CHAT, *_uses(self._named, session))
+
+    def count_code_sent(self, session: Session, receiver: str) -> None:
+        """Count a code that the session has sent to somebody who may never have asked for it."""
+        self._count(
+            Code.TOO_MANY_CODES,
+            (self._codes, _LOBBY),
+            (self._codes_from, session.address),
+            (self._codes_to, receiver),
+        )
 
     def _count(self, code: Code, *uses: tuple[PerMinuteLimit, Key]) -> None:
         now = self._now()

@@ -13,9 +13,11 @@ from protocol.messages import (
     Ask,
     AskPause,
     AtTable,
+    CallMe,
     ChangeSeat,
     ChangeSetting,
     ChoosePeople,
+    ConfirmCall,
     Done,
     EndGame,
     GetRecord,
@@ -45,6 +47,7 @@ from server.tables.game.consent import Consent
 from server.tables.game.game_start import GameStart
 from server.tables.game.moves import Moves
 from server.tables.host_powers import HostPowers
+from server.tables.notices import Notices
 from server.tables.seats.names import check_text
 from server.tables.seats.seat_admission import SeatAdmission, choose_seat
 from server.tables.state.persistent_state import Answer
@@ -76,6 +79,7 @@ class Requests:
     game_start: GameStart
     moves: Moves
     consent: Consent
+    notices: Notices
 
     def __post_init__(self) -> None:
         self._host_powers = HostPowers(self.context, self.admission)
@@ -157,7 +161,17 @@ class Requests:
     async def _do(
         self,
         session: Session,
-        message: HostRequest | PlayerRequest | AddShare | Ask | AskPause | Leave | Sync | Say | Vote,
+        message: HostRequest
+        | PlayerRequest
+        | AddShare
+        | Ask
+        | AskPause
+        | CallMe
+        | ConfirmCall
+        | Leave
+        | Sync
+        | Say
+        | Vote,
     ) -> None:
         match message:
             case Leave():
@@ -176,6 +190,10 @@ class Requests:
                 await self.consent.ask(session, "pause", on=message.on)
             case Ask():
                 await self.consent.ask(session, message.what, on=message.on)
+            case CallMe():
+                await self.notices.ask(session, message)
+            case ConfirmCall():
+                await self.notices.confirm(session, message)
             case SayReady() | ChangeSeat() | ChoosePeople():
                 await self._prepare(session.player_seat(), message)
             case _:

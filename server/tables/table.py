@@ -40,6 +40,7 @@ from server.tables.context import TableContext
 from server.tables.game.consent import Consent
 from server.tables.game.game_start import GameStart
 from server.tables.game.moves import Moves
+from server.tables.notices import Notices
 from server.tables.priority_lock import PriorityLock
 from server.tables.requests import Requests
 from server.tables.seats.seat_admission import SeatAdmission
@@ -88,6 +89,7 @@ class Table:
         self._moves = Moves(self._context)
         self._consent = Consent(self._context, self._moves)
         self._game_start = GameStart(self._context, self._moves)
+        self._notices = Notices(self._context)
         self._requests = Requests(
             self,
             self._context,
@@ -95,8 +97,10 @@ class Table:
             game_start=self._game_start,
             moves=self._moves,
             consent=self._consent,
+            notices=self._notices,
         )
         self._look_who_is_here()
+        self._notices.look()
         self.summary()  # the list of all tables must not fail because of this one
 
     # -- what sessions ask --------------------------------------------------------------------------
@@ -120,9 +124,13 @@ class Table:
             case JoinTable():
                 await self._do(lambda: self._admission.join(session, message), leased=True)
             case Resume():
-                await self._do(lambda: self._admission.resume(session, message), leased=True)
+                await self._do(lambda: self._resume(session, message), leased=True)
             case Watch():
                 await self._do(lambda: self._admission.watch(session, message), leased=True)
+
+    async def _resume(self, session: Session, message: Resume) -> None:
+        await self._admission.resume(session, message)
+        self._notices.tell(session, newcomer=True)
 
     async def disconnected(self, session: Session) -> None:
         """Record that the session's connection was lost."""
@@ -300,6 +308,7 @@ class Table:
                     self._end()
                 else:
                     self._look_who_is_here()
+                    self._notices.look()
 
     async def _do_due(self, work: Work) -> None:
         with contextlib.suppress(Refusal, TableLost):  # the table ended in the meantime
@@ -352,7 +361,11 @@ class Table:
         Do nothing if somebody is here, unless `attended`.
         """
         context, state = self._context, self.state
+        await self._notices.finish()
         if self._audience and not attended:
+            return
+        if self._notices.owes and not attended:
+            self._left_at = None, False  # try again
             return
         await context.stop_clock()
         try:
@@ -367,6 +380,7 @@ class Table:
             self._left_at = None, False  # try again
 
     async def _hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
+        await self._notices.finish()
         await self._context.stop_clock()
         try:
             self._moved_to = await give(self.code)
@@ -399,7 +413,7 @@ class Table:
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
         del self._context, self._admission, self._consent, self._moves, self._game_start
-        del self._requests
+        del self._requests, self._notices
 
     @property
     def _is_over(self) -> bool:

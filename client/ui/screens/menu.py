@@ -34,6 +34,7 @@ from client.ui.state import Asked, Entry, Mute, Notice, Outcome, Overlay, Pane, 
 from client.ui.texts.pieces import PEOPLES
 from client.ui.texts.tables import (
     HINTS,
+    NOTICES_GO_TO,
     PRIVATE,
     QUIET,
     SPECTATORS,
@@ -120,7 +121,7 @@ class TableMenu(Overlay):
     own_keys = _KEYS
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
-        lines = choices(self.page, model, ui.capabilities.levels, ui.talk)
+        lines = _choices(self.page, ui, model)
         if (there := line_chosen(action, self.chosen, len(lines))) is not None:
             return replace(ui, overlay=replace(self, chosen=there)), None
         match action:
@@ -140,7 +141,7 @@ class TableMenu(Overlay):
         return (_(self.page.value), *filter(None, [_who_may(self, model)]))
 
     def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        lines = choices(self.page, model, ui.capabilities.levels, ui.talk)
+        lines = _choices(self.page, ui, model)
         return [labelled(each.text, each.about) if each.about else each.text for each in lines]
 
     def at_option(self, number: int) -> Self:
@@ -172,14 +173,24 @@ def muted(ui: Ui, mute: Mute) -> Ui:
     return replace(ui, talk=ui.talk.after(mute), notice=told)
 
 
-def choices(page: MenuPage, model: TableModel, levels: Sequence[str], talk: Talk) -> tuple[Choice, ...]:
-    """Return the lines of a menu page; `levels` are those of the server's bots."""
+def _choices(page: MenuPage, ui: Ui, model: TableModel) -> tuple[Choice, ...]:
+    return choices(page, model, ui.capabilities.levels, ui.talk, ui.capabilities.notices)
+
+
+def choices(
+    page: MenuPage,
+    model: TableModel,
+    levels: Sequence[str],
+    talk: Talk,
+    notices: Sequence[messages.NoticeKind] = (),
+) -> tuple[Choice, ...]:
+    """Return the lines of a menu page, with the levels of the server's bots, and where it sends `notices`."""
     state = model.state
     if state is None:
         return ()
     match page:
         case MenuPage.MAIN:
-            return tuple(_main(model, state, levels))
+            return tuple(_main(model, state, levels, notices))
         case MenuPage.STARTING:
             seats = (seat for seat, each in enumerate(state.seats) if each.name is not None)
             who = [None, *seats]
@@ -233,7 +244,12 @@ def choices(page: MenuPage, model: TableModel, levels: Sequence[str], talk: Talk
             assert_never(page)
 
 
-def _main(model: TableModel, state: messages.TableState, levels: Sequence[str]) -> Iterator[Choice]:
+def _main(
+    model: TableModel,
+    state: messages.TableState,
+    levels: Sequence[str],
+    notices: Sequence[messages.NoticeKind],
+) -> Iterator[Choice]:
     host = model.seat == state.host
     running, gathering = state.stage == "playing", state.stage == "gathering"
 
@@ -270,6 +286,8 @@ def _main(model: TableModel, state: messages.TableState, levels: Sequence[str]) 
         yield Choice(_("say no to what a player asks for"), no)
     if state.watching or speakers(model, state):
         yield Choice(_("mute or unmute"), MenuPage.MUTE)
+    if notices and model.seat is not None and state.stage != "over":
+        yield _of_notices(model.notices, notices)
     if not host:
         return
     if gathering and levels and free_seats(state):
@@ -309,6 +327,23 @@ def _describe_request(state: messages.TableState, what: messages.Wish, *, on: bo
     asked = open_request(state)
     words = no_longer if not on else ask if asked is None or asked.what != what else agree
     return _(words)
+
+
+def _of_notices(notices: messages.Notices, kinds: Sequence[messages.NoticeKind]) -> Choice:
+    """Return what the player can do about being called: leave an address, confirm it, or remove it."""
+    if notices.state == "confirmed":
+        words = (
+            _("no more e-mail while you are away")
+            if notices.kind == "mail"
+            else _("no more notices to your URL while you are away")
+        )
+        return Choice(words, messages.CallMe(NEW))
+    typed = Entry().filled("notify ")
+    if notices.state == "unconfirmed":
+        return Choice(_("type the code that was sent to your address"), typed)
+    what = " / ".join(_(NOTICES_GO_TO[kind]) for kind in kinds)
+    about = _("Type {what} after notify. A code comes there, to confirm it.").format(what=what)
+    return Choice(_("be called when it is your turn and you are away"), typed, about=about)
 
 
 def free_seats(state: messages.TableState) -> list[int]:
@@ -410,7 +445,7 @@ def menu_block(menu: TableMenu, pane: Pane) -> Block:
         (line(f"  {_(menu.page.value)}", "class:heading"), None),
         (EMPTY, None),
     ]
-    lines = choices(menu.page, model, ui.capabilities.levels, ui.talk)
+    lines = _choices(menu.page, ui, model)
     about = lines[menu.chosen].about if menu.chosen < len(lines) else ""
     below = wrapped(about or _who_may(menu, model), width - 4)
     for at in lines_around(menu.chosen, len(lines), pane.height - 6 - max(len(below), 1)):
@@ -432,7 +467,7 @@ def small_menu(menu: TableMenu, pane: Pane) -> Block:
     """Return the part of the menu around the line that the player is on, for a small window."""
     ui, model, width = pane.ui, pane.model, pane.width
     rows: list[Row] = [(line(row, "class:heading"), None) for row in wrapped(_(menu.page.value), width)]
-    for at, choice in enumerate(choices(menu.page, model, ui.capabilities.levels, ui.talk)):
+    for at, choice in enumerate(_choices(menu.page, ui, model)):
         chosen = at == menu.chosen
         style = "class:chosen" if chosen else "" if choice.effect is not None else "class:faint"
         for part, words in enumerate(wrapped(choice.text, width - 2)):

@@ -15,6 +15,7 @@ from client.tables.table import (
     Happened,
     Heard,
     Lost,
+    NoticesChanged,
     Refreshed,
     TableChanged,
     TableClosed,
@@ -53,6 +54,7 @@ from client.ui.texts.tables import (
     by_stand_in,
     describe_asked,
     describe_changes,
+    describe_notices,
     names_at,
     server_stops,
 )
@@ -78,6 +80,7 @@ from protocol.messages import Announced, LobbyRemark, Online, SaidInLobby, Stopp
 _MISTYPED: Final = frozenset(
     {
         *(Code.NO_SUCH_TABLE, Code.NO_SUCH_SEAT, Code.NO_SUCH_LEVEL, Code.SEAT_TAKEN, Code.PEOPLE_TAKEN),
+        *(Code.BAD_ADDRESS, Code.ADDRESS_NOT_ALLOWED, Code.WRONG_CODE),
         *(Code.NOBODY_THERE, Code.NOT_A_PERSON, Code.NOT_AWAY, Code.NOT_YOURSELF),
         *(Code.TEXT_UNPRINTABLE, Code.TEXT_TOO_MANY_MARKS, Code.TEXT_BLANK, Code.TEXT_NOT_COMPOSED),
         *(Fault.NOT_AN_OUTER_POSITION, Fault.NOT_AN_ORIENTATION, Fault.POSITION_TAKEN, Fault.POSITION_APART),
@@ -133,6 +136,8 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             return replace(ui, company=OnlineList(tuple(people), more))
         case SaidInLobby(remarks):
             return _heard_in_lobby(ui, remarks)
+        case NoticesChanged(notices):
+            return logged(ui, [describe_notices(notices)])
         case TableClosed(refused):
             return logged(replace(ui, busy=False), [describe_refusal(refused)])
         case Lost(reason, retry_in):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
-from client.language import N_, _
+from client.language import N_, _, spoken
 from client.tables.table import TableModel
 from client.typed_text import BadText, policy_named
 from client.ui.requests import Misread, Request
@@ -14,15 +14,17 @@ from client.ui.state import Mute
 from client.ui.texts.pieces import PEOPLES, people_named
 from client.ui.texts.tables import SWITCHES, Switch, spectator_name
 from engine.pieces import People
-from protocol.limits import LEVEL_LENGTH, TITLE_LENGTH
+from protocol.limits import ADDRESS_LENGTH, LEVEL_LENGTH, NOTICE_CODE_LENGTH, TITLE_LENGTH
 from protocol.messages import (
     NEW,
     Arrange,
     Ask,
     AskPause,
+    CallMe,
     ChangeSeat,
     ChangeSetting,
     ChoosePeople,
+    ConfirmCall,
     Dismiss,
     EndGame,
     HandOver,
@@ -92,6 +94,15 @@ def _place(text: str, state: TableState) -> Request | None:
 
 def _people(text: str, _state: TableState) -> Request | None:
     return ChoosePeople(NEW, None) if text == "any" else _made(ChoosePeople, people_named(text))
+
+
+def _notify(text: str, _state: TableState) -> Request | None:
+    if re.fullmatch(rf"\d{{{NOTICE_CODE_LENGTH}}}", text, re.ASCII):
+        return ConfirmCall(NEW, text)
+    if text == "off":
+        return CallMe(NEW)
+    fits = ("@" in text or "://" in text) and len(text) <= ADDRESS_LENGTH
+    return CallMe(NEW, text, spoken()) if fits else None
 
 
 def _title(text: str, _state: TableState) -> Request | None:
@@ -189,6 +200,13 @@ TABLE_COMMANDS: Final = (
         _said(lambda _id, on: Ask(NEW, "more-time", on)),
         ("", "off"),
         "playing",
+        host=False,
+    ),
+    TableCommand(
+        "notify ann@x.org, off",
+        N_("be called while you are away; the code confirms it"),
+        _notify,
+        ("...", "off"),
         host=False,
     ),
     TableCommand("title Friday", N_("name the table"), _title, ("...",)),

@@ -1,6 +1,6 @@
 """Who is at a table, how it is set up, and its changes in the words of the log."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple, Self
 
@@ -10,7 +10,16 @@ from client.ui.texts.times import clock_time, span
 from engine.pieces import Seat
 from engine.view import View
 from protocol.absence import Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, Wait
-from protocol.messages import Asked, PersonOnline, SeatSummary, Stage, TableState, TableSummary
+from protocol.messages import (
+    Asked,
+    NoticeKind,
+    Notices,
+    PersonOnline,
+    SeatSummary,
+    Stage,
+    TableState,
+    TableSummary,
+)
 from protocol.settings import Hints, Private, Quiet, Setting, Spectators
 
 
@@ -142,6 +151,26 @@ def describe_listed_stage(table: TableSummary) -> str:
 
 def describe_seats(table: TableSummary) -> str:
     return _("{taken} of {seats}").format(taken=table.taken, seats=table.players)
+
+
+NOTICES_GO_TO: Final[Mapping[NoticeKind, str]] = {"mail": N_("an e-mail address"), "url": N_("a URL")}
+
+
+def describe_notices(notices: Notices) -> str:
+    """Return a sentence on where the player is called."""
+    match notices.state:
+        case "unconfirmed":
+            return _("A code is on its way to your address. Type it like this: {example}").format(
+                example="notify 123456"
+            )
+        case "unreachable":
+            return _("The code could not be delivered to your address. Check it, and leave it again.")
+        case "confirmed" if notices.kind == "mail":
+            return _("You get e-mail when it is your turn and you are away.")
+        case "confirmed":
+            return _("Your URL is called when it is your turn and you are away.")
+        case _:
+            return _("You are not called when you are away.")
 
 
 def describe_policy(policy: Absence) -> str:

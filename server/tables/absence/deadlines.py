@@ -12,10 +12,11 @@ Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Due(enum.Enum):
-    """What may fall due; of the first two, at each seat."""
+    """What may fall due; of the first three, at each seat."""
 
     SEAT_FREE = enum.auto()  # a seat was kept for long enough for a player who is away
     AWAY_TOO_LONG = enum.auto()  # a player of a running game was away for as long as the policy allows
+    NOTICE = enum.auto()  # a player who is away is to be called
     HOST_AWAY = enum.auto()  # the host was away for so long that a present player becomes host
     TIME_UP = enum.auto()  # the clock of the turn runs out
     CLOCK = enum.auto()  # a clock that runs for long is stored, so that a restart loses little of it
@@ -38,7 +39,7 @@ class Deadlines:
         self.time = timers.time
         self._timers = timers
         self._tasks = tasks
-        self._carry_out = carry_out
+        self.carry_out = carry_out
         self._running: dict[tuple[Due, Seat | None], Timer] = {}
         self._stopped = False
 
@@ -66,4 +67,4 @@ class Deadlines:
 
     def _begin(self, due: Due, work: Work, seat: Seat | None) -> None:
         del self._running[due, seat]
-        self._tasks.start(self._carry_out(work), due.name)
+        self._tasks.start(self.carry_out(work), due.name)

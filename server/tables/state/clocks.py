@@ -117,6 +117,10 @@ class Clocks:
             case _:
                 return None if self.limit is None else 1000 * self.limit
 
+    def whole_turn(self, seat: Seat) -> int:
+        """Return how long the turn of the seat on turn may take with what it has used; 0 without a limit."""
+        return (self.allowance(seat) or 0) + self._turn
+
     def reserve(self, seat: Seat) -> int:
         """Return how much is left of the seat's reserve, apart from this turn; 0 without one."""
         if not isinstance(self.policy, LongClock):

@@ -14,6 +14,8 @@ from server.storage.entries import (
     GivenToBot,
     Hosted,
     Kept,
+    Noticed,
+    NoticesTo,
     PeopleChosen,
     PersonEntered,
     Played,
@@ -21,6 +23,7 @@ from server.storage.entries import (
     SaidReady,
     StoodIn,
     Taken,
+    TokenRevoked,
     TookBack,
     Unpaused,
     Voted,
@@ -48,9 +51,10 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
         match entry:
             case Taken(seat) | Kept(seat) | BotSeated(seat):
                 live[Taken, seat] = number
-                end((PeopleChosen, seat))
+                end((PeopleChosen, seat), (NoticesTo, seat), (Noticed, seat))
             case Freed(seat):
                 end((Taken, seat), (PeopleChosen, seat), (SaidReady, seat))
+                end((NoticesTo, seat), (Noticed, seat))
                 if host == seat:
                     end((Hosted,))
             case Hosted(seat):
@@ -61,6 +65,10 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
                     live[type(entry), seat] = number
             case PersonEntered(person):  # in an evening
                 live[PersonEntered, person] = number
+            case NoticesTo(seat, says) | Noticed(seat, says):
+                end((type(entry), seat))
+                if says:
+                    live[type(entry), seat] = number
             case Voted(seat, by, agree):
                 end((Voted, seat, by))
                 if agree:
@@ -74,6 +82,8 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
             case Clocked() | Continued() | Unpaused() | Wished():
                 live[type(entry),] = number
             case _:
+                if isinstance(entry, TokenRevoked):
+                    end((NoticesTo, entry.seat), (Noticed, entry.seat))
                 others.append(number)
                 moves += isinstance(entry, Played | StoodIn | TookBack)
     return sorted([*others, *live.values()])

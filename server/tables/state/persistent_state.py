@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 import msgspec
+from msgspec import structs
 
 from engine.draws import Bytes32
 from engine.events import Event, GameStarted
@@ -48,6 +49,8 @@ from server.storage.entries import (
     GivenToBot,
     Hosted,
     Kept,
+    Noticed,
+    NoticesTo,
     OfEvening,
     Opened,
     Paused,
@@ -112,7 +115,8 @@ class Player:
     program: a bot plays on. A `vacant` seat of a running game is nobody's until somebody takes it over: it
     has no token hash, and the name of the player whom the host of the table removed. A bot of the server has
     a `level` and no token hash, and counts as a program that never comes: it moves as the stand-in does.
-    `people` is the one that the player has chosen.
+    `people` is the one that the player has chosen. `notices` says where they are called, if they are, and
+    `noticed` which turn they know of, and whether that its time is short.
     """
 
     name: str
@@ -123,6 +127,8 @@ class Player:
     vacant: bool = False
     level: str | None = None
     people: People | None = None
+    notices: NoticesTo | None = None
+    noticed: tuple[int, bool] = (0, False)
     answers: Answers = field(default_factory=Answers)
 
     def entries(self, seat: int) -> list[Entry]:
@@ -133,7 +139,12 @@ class Player:
         else:
             kind = Kept if self.kept else Taken
             entry = kind(seat, self.name, self.token_hash, self.program, self.standing)
-        return [entry] if self.people is None else [entry, PeopleChosen(seat, self.people)]
+        entries: list[Entry] = [entry]
+        if self.people is not None:
+            entries.append(PeopleChosen(seat, self.people))
+        if self.notices is not None:
+            entries.append(structs.replace(self.notices, seat=seat))
+        return entries
 
 
 class PersistentState:
@@ -374,9 +385,6 @@ class PersistentState:
                 self._host = Seat(seat)
             case SaidReady(seat, on):
                 self.ready = self.ready | {Seat(seat)} if on else self.ready - {Seat(seat)}
-            case PeopleChosen(seat, people):
-                if (player := self.players[seat]) is not None:
-                    player.people = people
             case Changed(setting):
                 self._set(setting)
             case Clocked():
@@ -387,8 +395,11 @@ class PersistentState:
                 self.ended, self.paused, self.asked = True, None, None
             case Continued(code):
                 self.next_table = code
-            case Voted() | GivenToBot() | Returned() | TokenRevoked():
+            case Voted() | GivenToBot() | Returned():
                 self._fold_absence(entry)
+            case PeopleChosen(seat) | NoticesTo(seat) | Noticed(seat) | TokenRevoked(seat):
+                if (player := self.players[seat]) is not None:
+                    _fold_player(player, entry)
             case Forgotten():
                 self.forgotten = True
 
@@ -438,7 +449,7 @@ class PersistentState:
         if voters:
             self.votes[seat] = voters
 
-    def _fold_absence(self, entry: Voted | GivenToBot | Returned | TokenRevoked) -> None:
+    def _fold_absence(self, entry: Voted | GivenToBot | Returned) -> None:
         seat = Seat(entry.seat)
         match entry:
             case Voted(_, by, agree):
@@ -449,9 +460,6 @@ class PersistentState:
             case Returned():
                 self.bot_seats.discard(seat)
                 self.votes.pop(seat, None)
-            case TokenRevoked():
-                if (player := self.players[seat]) is not None:
-                    player.token_hash, player.program = "", True
 
     def _set(self, setting: Setting) -> None:
         self.settings[type(setting)] = setting
@@ -471,6 +479,18 @@ class PersistentState:
             case AbsenceSetting(policy):
                 self.absence = kept(policy)
                 self.clocks.change_policy(policy, in_game=self._game is not None)
+
+
+def _fold_player(player: Player, entry: PeopleChosen | NoticesTo | Noticed | TokenRevoked) -> None:
+    match entry:
+        case PeopleChosen(_, people):
+            player.people = people
+        case NoticesTo(_, address):
+            player.notices = entry if address else None
+        case Noticed(_, events, short):
+            player.noticed = events, short
+        case TokenRevoked():
+            player.token_hash, player.program, player.notices = "", True, None
 
 
 def _chance(seed: Bytes32, happened: Iterable[Event]) -> Chance:

@@ -64,7 +64,7 @@ ALL_COMMANDS = (*COMMANDS, *HOST_COMMANDS, *LOBBY_COMMANDS, *REPLAY_COMMANDS)
 
 # The same in all languages: signs, addresses, names and commands.
 SIGNS = re.compile(
-    r"\b[A-G][1-6]\b|\b[ESLMA]?[mfs]\b|\bF[12]\b|wss?://[\w.:]+|palatinus \w+|--[\w-]+|[A-Z]+_[A-Z]+"
+    r"\b[A-G][1-6]\b|\b[ESLMA]?[mfs]\b|\bF[12]\b|wss?://[\w.:]+|palatinus \w+|--[\w-]+|[A-Z]+_[A-Z_]+"
 )
 SAME = frozenset(
     {

@@ -38,12 +38,14 @@ from engine.pieces import Piece, Seat
 from engine.record import recorded
 from protocol.absence import ByBot
 from protocol.messages import TableSummary
+from server.app import running
 from tests.client.ui.analysed import analysis_of, recording_of
 from tests.client.ui.draw.sample_pages import PAGES
 from tests.client.ui.seen import after, at_scoring_step, model_of, over, placing, ui_of
 from tests.client.ui.test_search import FOUND, LOOKING
 from tests.client.ui.test_start import UI as START
 from tests.games import games, played
+from tests.server.tables.test_notices import called_by_url
 
 OTHERS = {"start": START, "search": found(LOOKING, FOUND)}
 _WORD = re.compile(r"[ESLMA]\?\*|[ESLMA][mfs]\*?|\w+")
@@ -216,6 +218,17 @@ def test_an_evening_is_spent_line_by_line(tmp_path: Path) -> None:
     visit.type(address[1], "127.0.0.1:1", "back", "yes")
     visit.until("Nothing answers at")
     assert visit.end() == 0
+
+
+async def test_a_player_is_called_who_has_left(tmp_path: Path) -> None:
+    """An address is left, confirmed and used, all by lines."""
+    async with called_by_url() as called, running(called.config) as server:
+        visit = Visit(tmp_path, "join", "--plain", f"ws://127.0.0.1:{server.port}", "--name", "Ann")
+        visit.type("open 2", f"notify {called.url}")
+        await asyncio.to_thread(visit.until, "A code is on its way")
+        visit.type(f"notify {await called.receiver.code()}", "quit", "yes")
+        await asyncio.to_thread(visit.until, "Your URL is called")
+        assert await asyncio.to_thread(visit.end) == 0
 
 
 def test_questions_are_asked_before_anything_is_lost(tmp_path: Path) -> None:

@@ -55,6 +55,10 @@ def values(option: Option) -> st.SearchStrategy[Any]:
     text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
     if option.kind is list:
         text = st.sampled_from(["192.0.2.7", "192.0.2.0/24", "::1", "2001:db8::/32"])
+    if option.key == "notices":
+        text = st.sampled_from(["mail", "url", "mail:example.org", "url:ntfy.lan:8080"])
+    if option.key == "smtp":
+        text = st.sampled_from(["smtp://ann@mail.example.org", "smtps://127.0.0.1:4650"])
     if option.key == "stand-in":
         text = st.sampled_from(list(LEVELS))
     if option.key == "name":

@@ -2,12 +2,13 @@
 
 import re
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
-from client.tables.table import Happened, Heard, TableChanged, TableModel
+from client.tables.table import Happened, Heard, TableChanged, TableModel, Update
 from client.ui import requests
 from client.ui.at_table import next_vote
 from client.ui.draw.news_lines import asked_question, describe_outage, seat_note, vote_question
@@ -34,13 +35,16 @@ from protocol.messages import (
     Ask,
     Asked,
     AskPause,
+    CallMe,
     ChangeSeat,
     ChangeSetting,
     ChoosePeople,
+    ConfirmCall,
     Dismiss,
     EndGame,
     HandOver,
     Leave,
+    Notices,
     PauseSummary,
     Rematch,
     Remove,
@@ -265,6 +269,43 @@ def test_a_move_is_taken_back_among_people() -> None:
     event = TakenBack(Seat(0), fields)
     model.view.fold(event)
     assert heard(ui, Happened((event,), 9), model).log[-1] == f"Ann takes back: {', '.join(fields)}."
+
+
+def test_a_player_leaves_an_address_confirms_it_and_removes_it() -> None:
+    """In the menu, which begins the line to be typed, if the server calls anybody."""
+    ui, model = gathering(1)
+    assert model.state is not None
+    assert not any("called" in each.text for each in choices(MenuPage.MAIN, model, LEVELS, ui.talk))
+    ui = replace(ui, capabilities=replace(ui.capabilities, notices=("mail", "url")))
+    at = len(effects(MenuPage.MAIN, model))
+
+    def chosen() -> tuple[Ui, object]:
+        return pressed(replace(ui, overlay=TableMenu(chosen=at)), "enter", model)
+
+    opened, _ = chosen()
+    assert opened.entry is not None
+    assert opened.entry.text == "notify "
+    address = "https://ntfy.sh/Ann"
+    assert request_after(opened, model, *typed(address)[1:]) == CallMe(NEW, address)
+    ui = heard(ui, *_told(model, "unconfirmed"))
+    assert "notify 123456" in ui.log[-1]
+    opened, _ = chosen()
+    assert request_after(opened, model, *typed("123456")[1:]) == ConfirmCall(NEW, "123456")
+    assert request_after(ui, model, *typed("notify 123456")) == ConfirmCall(NEW, "123456")
+    ui = heard(ui, *_told(model, "unreachable"))
+    assert "could not be delivered" in ui.log[-1]
+    ui = heard(ui, *_told(model, "confirmed"))
+    assert "Your URL is called" in ui.log[-1]
+    assert chosen()[1] == CallMe(NEW)
+    assert request_after(ui, model, *typed("notify off")) == CallMe(NEW)
+    assert model.take(Notices("confirmed", "url")) == ()
+
+
+def _told(
+    model: TableModel, state: Literal["unconfirmed", "unreachable", "confirmed"]
+) -> tuple[Update, TableModel]:
+    (update,) = model.take(Notices(state, "url"))
+    return update, model
 
 
 def test_a_player_moves_to_a_free_seat() -> None:

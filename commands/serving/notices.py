@@ -1,0 +1,62 @@
+"""What `palatinus serve` says in notices to players who are away, and how it sends them."""
+
+from urllib.parse import urlsplit
+
+from client.language import _, language_among, speaking
+from client.ui.texts.times import span
+from commands.access import SMTP_PASSWORD_VARIABLE, password_of
+from commands.parsing import WrongUse
+from commands.serving.options import ServeOptions
+from server.config import Notice, Postman
+
+_SMTP_PORTS = {"smtp": 587, "smtps": 465}
+_HOUR, _MINUTE = 3600, 60
+
+
+def postman(chosen: ServeOptions) -> Postman | None:
+    """Return who sends notices, None if nobody does; raises WrongUse."""
+    if not chosen.notices:
+        return None
+    from server.postman import NoticePostman, SmtpServer  # noqa: PLC0415 - others need no e-mail
+
+    smtp = None
+    if chosen.smtp is not None and chosen.smtp_from is not None:
+        url = urlsplit(chosen.smtp)
+        smtp = SmtpServer(
+            url.hostname or "",
+            url.port or _SMTP_PORTS[url.scheme],
+            chosen.smtp_from,
+            url.username or "",
+            password_of(chosen.smtp_password_file, SMTP_PASSWORD_VARIABLE) or "" if url.username else "",
+            implicit_tls=url.scheme == "smtps",
+        )
+    found = NoticePostman(chosen.notices, smtp, wording=wording)
+    if "mail" in found.kinds and smtp is None:
+        raise WrongUse(_("--notices mail needs --smtp and --smtp-from"))
+    return found
+
+
+def wording(language: str, server: str, notice: Notice) -> tuple[str, str]:
+    """Return subject and text of a notice in a player's language, with the command to come back."""
+    with speaking(language_among([language])):
+        match notice.kind:
+            case "confirm":
+                subject = _("Palatinus: is this your address?")
+                form = _(
+                    "Someone at table {table} wants to be called here when it is their turn. If that is you, "
+                    "type there: notify {digits}. If not, ignore this: you will not hear from us again."
+                )
+                return subject, form.format(table=notice.table, digits=notice.digits) + "\n"
+            case "turn":
+                subject = _("Palatinus: your turn at table {table}").format(table=notice.table)
+            case "short":
+                subject = _("Palatinus: your time at table {table} runs out").format(table=notice.table)
+            case "over":
+                subject = _("Palatinus: the game at table {table} is over").format(table=notice.table)
+        lines = [f"{subject}."]
+        if (seconds := notice.seconds) is not None:
+            whole = seconds - seconds % (_HOUR if seconds > _HOUR else _MINUTE)
+            lines.append(_("Time left: {time}.").format(time=span(whole)))
+        return subject, "\n".join(
+            [*lines, _("Come back with:"), f"  palatinus join {server} {notice.table}", ""]
+        )

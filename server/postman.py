@@ -1,0 +1,240 @@
+"""How players are called who are away: e-mail through the operator's SMTP server, and POST to URLs.
+
+Players choose the URLs, so that nothing of what they name is trusted: a name is resolved once, every address
+that it has must be public, and the connection goes to the address that was checked. No redirect is followed,
+and only the first line of the answer is read.
+"""
+
+import asyncio
+import ipaddress
+import re
+import smtplib
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import KW_ONLY, dataclass, field
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import parseaddr
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from discovery.interfaces import all_interfaces, is_among
+from protocol.codes import Code
+from protocol.messages import NoticeKind
+from server.config import Notice
+from server.net.addresses import only_here
+from server.refusal import Refusal
+
+_SECONDS: Final = 10.0  # for a notice in all
+_AT_ONCE: Final = 8
+_MAILS_AT_ONCE: Final = 2
+_ADDRESSES_TRIED: Final = 4
+_LINE_BYTES: Final = 1024  # of an answer; no more of it is read
+_PORTS: Final = {"http": 80, "https": 443}
+_PUBLIC_V6: Final = ipaddress.ip_network("2000::/3")
+# One mailbox in ASCII, without quotes or comments; domains have a dot, so that none is the operator's own.
+_MAILBOX: Final = re.compile(
+    r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@((?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z0-9-]{2,63})"
+)
+_URL: Final = re.compile(r"https?://[!-~]+")
+
+# What a notice says, from a language, the server's address and the notice: a subject and a text.
+Wording = Callable[[str, str, Notice], tuple[str, str]]
+
+
+class _Undelivered(Exception):
+    """A notice was not delivered, for a reason that does not contain the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpServer:
+    """The server that sends the operator's e-mail; TLS is checked, and needed except on this computer."""
+
+    host: str
+    port: int
+    sender: str
+    user: str = ""
+    password: str = field(default="", repr=False)
+    implicit_tls: bool = False
+
+    def send(self, message: EmailMessage) -> None:
+        """Hand a message to the server; blocks, and raises OSError or SMTPException."""
+        tls = ssl.create_default_context()
+        if self.implicit_tls:
+            with smtplib.SMTP_SSL(self.host, self.port, timeout=_SECONDS, context=tls) as smtp:
+                self._send(smtp, message)
+            return
+        with smtplib.SMTP(self.host, self.port, timeout=_SECONDS) as smtp:
+            smtp.ehlo()
+            if not only_here(self.host) or smtp.has_extn("starttls"):
+                smtp.starttls(context=tls)
+            self._send(smtp, message)
+
+    def _send(self, smtp: smtplib.SMTP, message: EmailMessage) -> None:
+        if self.user:
+            smtp.login(self.user, self.password)
+        smtp.send_message(message)
+
+
+@dataclass(eq=False, repr=False)
+class NoticePostman:
+    """Sends notices to the addresses that are `allowed`: `mail`, `url`, `mail:DOMAIN`, `url:HOST`.
+
+    `url:HOST` or `url:HOST:PORT` may be on the operator's own network, and at that port.
+    """
+
+    allowed: Sequence[str]
+    smtp: SmtpServer | None
+    _: KW_ONLY
+    wording: Wording
+
+    def __post_init__(self) -> None:
+        self._named = {kind.lower() for kind in self.allowed}
+        self._at_once = asyncio.Semaphore(_AT_ONCE)
+        self._tls: ssl.SSLContext | None = None
+        self._threads = ThreadPoolExecutor(
+            _MAILS_AT_ONCE, "mail"
+        )  # not the loop's: they may hang for a while
+
+    @property
+    def kinds(self) -> Sequence[NoticeKind]:
+        """Return the kinds of addresses that players may leave."""
+        kinds: tuple[NoticeKind, ...] = ("mail", "url")
+        return [kind for kind in kinds if any(each.partition(":")[0] == kind for each in self._named)]
+
+    def kind_of(self, address: str) -> NoticeKind:
+        """Return the kind of an address that may be left; raises Refusal."""
+        if (mailbox := _MAILBOX.fullmatch(address)) is not None:
+            if self._named.isdisjoint({"mail", f"mail:{mailbox[1].lower()}"}):
+                raise Refusal(Code.ADDRESS_NOT_ALLOWED, kinds=self._described())
+            return "mail"
+        url = _url_of(address)
+        if not self._is_named(url) and not ("url" in self._named and _port_of(url) == _PORTS[url.scheme]):
+            raise Refusal(Code.ADDRESS_NOT_ALLOWED, kinds=self._described())
+        return "url"
+
+    def receiver(self, address: str) -> str:
+        """Return whom an address may annoy: a mailbox, or what a URL leads to, whatever it asks there."""
+        return address.casefold().partition("?")[0]
+
+    async def send(self, address: str, language: str, server: str, notice: Notice) -> str | None:
+        """Send a notice of a table at `server`; return why it was not delivered, None if it was."""
+        subject, text = self.wording(language, server, notice)
+        try:
+            async with self._at_once, asyncio.timeout(_SECONDS):
+                if self.kind_of(address) == "mail":
+                    await self._mail(address, subject, text, notice.key)
+                else:
+                    await self._post(_url_of(address), text, notice.key)
+        except _Undelivered as fault:
+            return str(fault)
+        except Refusal:  # the operator has changed what is allowed
+            return "not allowed any more"
+        except Exception as error:  # noqa: BLE001 - their texts contain the address, which no log may
+            return type(error).__name__
+        return None
+
+    # -- internals ----------------------------------------------------------------------------------
+
+    def _described(self) -> str:
+        return ", ".join(sorted(self._named))
+
+    def _is_named(self, url: SplitResult) -> bool:
+        host, port = url.hostname, _port_of(url)
+        return f"url:{host}:{port}" in self._named or (
+            f"url:{host}" in self._named and port == _PORTS[url.scheme]
+        )
+
+    async def _mail(self, address: str, subject: str, text: str, key: str) -> None:
+        if self.smtp is None:
+            raise _Undelivered("no SMTP server")
+        message = EmailMessage(SMTP)
+        message["From"] = self.smtp.sender
+        message["To"] = Address(addr_spec=address)
+        message["Subject"] = subject
+        message["Auto-Submitted"] = "auto-generated"  # so that nobody's autoresponder answers (RFC 3834)
+        if key:
+            message["Message-ID"] = f"<{key}@{parseaddr(self.smtp.sender)[1].rpartition('@')[2]}>"
+        message.set_content(text)
+        await asyncio.get_running_loop().run_in_executor(self._threads, self.smtp.send, message)
+
+    async def _post(self, url: SplitResult, text: str, key: str) -> None:
+        assert url.hostname is not None  # noqa: S101 - as in kind_of
+        host, port = url.hostname, _port_of(url)
+        addresses = await _checked_addresses(host, port, anywhere=self._is_named(url))
+        if url.scheme == "https" and self._tls is None:
+            self._tls = await asyncio.to_thread(ssl.create_default_context)
+        reader, writer = await _connection(
+            addresses, port, self._tls if url.scheme == "https" else None, host
+        )
+        try:
+            body = text.encode()
+            target = (url.path or "/") + (f"?{url.query}" if url.query else "")
+            lines = [
+                f"POST {target} HTTP/1.1",
+                f"Host: {url.netloc}",
+                "User-Agent: palatinus",
+                "Content-Type: text/plain; charset=utf-8",
+                f"Content-Length: {len(body)}",
+                *([f"Idempotency-Key: {key}"] if key else []),
+                "Connection: close",
+            ]
+            writer.write("\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + body)
+            status = re.match(rb"HTTP/1\.[01] (\d{3})\b", await reader.readline())
+            if status is None or not status[1].startswith(b"2"):
+                raise _Undelivered("no HTTP answer" if status is None else f"status {status[1].decode()}")
+        finally:
+            writer.transport.abort()  # the rest of the answer is not wanted, however long it is
+
+
+def _url_of(address: str) -> SplitResult:
+    """Return the parts of a URL; raises Refusal if it is none, or has a user in it."""
+    try:
+        url = urlsplit(address)
+        fits = _URL.fullmatch(address) and url.hostname and "@" not in url.netloc and _port_of(url)
+    except ValueError:  # from the port, or a bracket
+        fits = False
+    if not fits:
+        raise Refusal(Code.BAD_ADDRESS)
+    return url
+
+
+def _port_of(url: SplitResult) -> int:
+    return url.port or _PORTS[url.scheme]
+
+
+async def _checked_addresses(host: str, port: int, *, anywhere: bool) -> list[str]:
+    """Return the addresses of a host; raises _Undelivered unless each is public, or may be `anywhere`."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(each[4][0]) for each in found))[:_ADDRESSES_TRIED]
+    if not anywhere and not all(map(is_public, addresses)):
+        raise _Undelivered("not a public address")
+    return addresses
+
+
+def is_public(text: str) -> bool:
+    """Return whether an address is on the internet, and neither inside another one nor on this network."""
+    address = ipaddress.ip_address(text)
+    if isinstance(address, ipaddress.IPv6Address) and (
+        address not in _PUBLIC_V6 or address.sixtofour is not None or address.teredo is not None
+    ):
+        return False
+    return address.is_global and not address.is_multicast and not is_among(address, all_interfaces())
+
+
+async def _connection(
+    addresses: Sequence[str], port: int, tls: ssl.SSLContext | None, host: str
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to the first address that answers; raises OSError, and what its certificate causes."""
+    for number, address in enumerate(addresses, start=1):
+        try:
+            return await asyncio.open_connection(
+                address, port, ssl=tls, server_hostname=host if tls else None, limit=_LINE_BYTES
+            )
+        except OSError:
+            if number == len(addresses):
+                raise
+    raise OSError("the name has no address")

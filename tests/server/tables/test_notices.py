@@ -1,0 +1,286 @@
+"""Notices: who is called when, exactly once, and that nobody else learns the address."""
+
+import contextlib
+import logging
+import random
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from commands.serving.notices import wording
+from engine.pieces import Seat
+from protocol.absence import WAIT, Absence, MoveClock
+from protocol.codes import Code
+from protocol.messages import CallMe, ChangeSeat, ConfirmCall, EndGame, Leave, Notices, Ping, Pong, Welcome
+from server.app import Running, running
+from server.config import Config, Limits
+from server.postman import NoticePostman, SmtpServer
+from server.storage.sqlite.journal_file import FILE_NAME
+from server.tables.state.persistent_state import Player
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import Peer, connected, eventually, full_table, game, peer_on_turn
+from tests.server.receivers import Receiver, http_receiver, smtp_receiver
+from tests.server.storage.test_journal import resumed
+from tests.server.tables.hosted import disconnect
+
+GRACE = Limits().notice_seconds
+HOUR = 3600
+
+
+@dataclass
+class Called:
+    """A configuration that calls players at the receiver, with a clock that only the test advances."""
+
+    config: Config
+    receiver: Receiver
+    clock: ManualClock
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.receiver.port}/secret-topic"
+
+
+@contextlib.asynccontextmanager
+async def called_by_url(data: Path | None = None) -> AsyncIterator[Called]:
+    async with http_receiver() as receiver:
+        clock = ManualClock()
+        postman = NoticePostman([f"url:127.0.0.1:{receiver.port}"], None, wording=wording)
+        yield Called(Config(data=data, postman=postman, timers=lambda: clock, seed=1), receiver, clock)
+
+
+@contextlib.asynccontextmanager
+async def gathered(players: int) -> AsyncIterator[tuple[Called, Running, list[Peer]]]:
+    async with (
+        called_by_url() as called,
+        running(called.config) as server,
+        full_table(server.port, players) as peers,
+    ):
+        yield called, server, peers
+
+
+async def leave_address(peer: Peer, called: Called, language: str = "en") -> None:
+    await peer.done(CallMe(peer.next_id(), called.url, language))
+    await peer.done(ConfirmCall(peer.next_id(), await called.receiver.code()))
+
+
+@contextlib.asynccontextmanager
+async def away_on_turn(
+    server: Running, called: Called, absence: Absence = WAIT, language: str = "en"
+) -> AsyncIterator[tuple[Peer, Peer]]:
+    """Yield a player who has left an address and is away, on turn, and the one who is here."""
+    async with game(server.port, 2, absence=absence) as peers:
+        here = peer_on_turn(peers)
+        assert here is not None
+        away = peers[1 - peers.index(here)]
+        await leave_address(away, called, language)
+        await disconnect(away, here)
+        while here.legal is not None:
+            await here.done(here.random_move(random.Random(1)))
+        yield away, here
+
+
+def player(server: Running, peer: Peer) -> Player:
+    found = server.lobby.tables[peer.code].state.players[Seat(peer.seat or 0)]
+    assert found is not None
+    return found
+
+
+async def nobody_is_called(called: Called, here: Peer, seconds: float) -> None:
+    called.clock.advance(seconds)
+    for _ in range(2):  # what fell due is done
+        await here.send(Ping(id=here.next_id()))
+        await here.until(Pong)
+    assert called.receiver.arrived.empty()
+
+
+async def test_a_player_who_is_away_is_called_once(tmp_path: Path) -> None:
+    """After a moment, and not again, whether the server is restarted before or after it."""
+    async with called_by_url(tmp_path) as called:
+        async with running(called.config) as server, away_on_turn(server, called) as (away, here):
+            await nobody_is_called(called, here, GRACE - 1)
+        async with running(called.config) as server:
+            called.clock.advance(GRACE)
+            text = await called.receiver.next()
+            assert f"your turn at table {away.code}" in text
+            assert f"palatinus join ws://127.0.0.1:{server.port} {away.code}" in text
+            await eventually(lambda: player(server, away).noticed > (0, False))
+        async with running(called.config) as server, resumed(server.port, here) as (here,):
+            await nobody_is_called(called, here, 10 * GRACE)
+
+
+async def test_a_player_who_is_here_is_not_called() -> None:
+    """Nor later, for the same turn."""
+    async with (
+        called_by_url() as called,
+        running(called.config) as server,
+        game(server.port, 2) as peers,
+    ):
+        first = peer_on_turn(peers)
+        assert first is not None
+        other = peers[1 - peers.index(first)]
+        await leave_address(first, called)
+        called.clock.advance(GRACE)
+        await eventually(lambda: player(server, first).noticed > (0, False))
+        await disconnect(first, other)
+        await nobody_is_called(called, other, 10 * GRACE)
+
+
+async def test_a_player_is_called_before_the_time_runs_out() -> None:
+    """When a quarter of it is left; both notices have the time left, in the player's language."""
+    async with (
+        called_by_url() as called,
+        running(called.config) as server,
+        away_on_turn(server, called, MoveClock(8 * HOUR), "it") as (away, here),
+    ):
+        called.clock.advance(GRACE)
+        assert "7 h" in await called.receiver.next()
+        await eventually(lambda: player(server, away).noticed > (0, False))
+        await nobody_is_called(called, here, 6 * HOUR - GRACE - 1)
+        called.clock.advance(1)
+        text = await called.receiver.next()
+        assert "120 min" in text or "2 h" in text
+        assert "Palatinus: il tuo tempo" in text
+
+
+async def test_after_the_end_the_address_is_gone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The last notice tells of the end. Neither the others, nor the log, nor the journal have the address."""
+    with caplog.at_level(logging.DEBUG, logger="server"):
+        async with (
+            called_by_url(tmp_path) as called,
+            running(called.config) as server,
+            game(server.port, 2, watched=True) as peers,
+        ):
+            host, guest, _spectator = peers
+            await leave_address(guest, called)
+            called.receiver.answers.append(b"HTTP/1.1 500 Oh\r\n\r\n")
+            await disconnect(guest, host)
+            await host.done(EndGame(host.next_id()))
+            called.clock.advance(GRACE)
+            assert await called.receiver.next() == "refused"
+            await eventually(lambda: "not delivered" in caplog.text)
+            called.clock.advance(GRACE)
+            assert f"the game at table {guest.code} is over" in await called.receiver.next()
+            keys = [line for head in called.receiver.heads for line in head.splitlines() if "Idemp" in line]
+            assert len(keys) == 2
+            assert keys[0] == keys[1]
+            await eventually(lambda: player(server, guest).notices is None)
+            assert not any(b"secret-topic" in frame for peer in peers for frame in peer.frames)
+        assert "secret-topic" not in caplog.text
+        assert b"secret-topic" not in (tmp_path / FILE_NAME).read_bytes()
+
+
+async def test_a_notice_that_cannot_be_delivered_is_given_up() -> None:
+    """After several attempts; a redirect is not followed, and what is no HTTP is not read."""
+    async with (
+        called_by_url() as called,
+        running(called.config) as server,
+        away_on_turn(server, called) as (away, _here),
+    ):
+        redirect = f"HTTP/1.1 302 Found\r\nLocation: {called.url}\r\n\r\n".encode()
+        called.receiver.answers += [redirect, b"garbage\r\n", b"x" * 100_000, b"", redirect, redirect]
+        called.clock.advance(GRACE)
+        for _ in range(6):
+            assert await called.receiver.next() == "refused"
+            await eventually(lambda: not _is_sending(server, away))
+            called.clock.advance(6 * HOUR)
+        assert player(server, away).noticed > (0, False)
+        assert called.receiver.arrived.empty()
+
+
+def _is_sending(server: Running, peer: Peer) -> bool:
+    return bool(server.lobby.tables[peer.code]._notices._sending)
+
+
+async def test_an_address_is_confirmed_by_the_code_that_is_sent_there() -> None:
+    async with gathered(2) as (called, _server, peers):
+        host, guest = peers
+        refused = await host.refused(ConfirmCall(host.next_id(), "000000"))
+        assert refused.code == Code.NO_CODE
+        await host.done(CallMe(host.next_id(), called.url))
+        assert host.received[-2] == Notices("unconfirmed", "url")
+        code = await called.receiver.code()
+        refused = await guest.refused(ConfirmCall(guest.next_id(), code))
+        assert refused.code == Code.NO_CODE
+        wrong = "000000" if code != "000000" else "000001"
+        refused = await host.refused(ConfirmCall(host.next_id(), wrong))
+        assert refused.code == Code.WRONG_CODE
+        await host.done(ConfirmCall(host.next_id(), code))
+        assert host.received[-2] == Notices("confirmed", "url")
+        await host.done(CallMe(host.next_id()))
+        assert host.received[-2] == Notices("none")
+        await host.done(CallMe(host.next_id(), called.url))
+        wrong = "000000" if await called.receiver.code() != "000000" else "000001"
+        codes = [(await host.refused(ConfirmCall(host.next_id(), wrong))).code for _ in range(6)]
+        assert codes == [*[Code.WRONG_CODE] * 5, Code.NO_CODE]
+
+
+async def test_the_address_stays_with_the_player() -> None:
+    """In another seat, and after a lost connection; whoever takes the seat later has none."""
+    async with gathered(3) as (called, server, peers):
+        host, guest, other = peers
+        await leave_address(guest, called)
+        await other.done(Leave(other.next_id()))
+        await guest.done(ChangeSeat(guest.next_id(), 2))
+        assert player(server, guest).notices is not None
+        async with resumed(server.port, guest) as (again,):
+            assert await again.until(Notices) == Notices("confirmed", "url")
+            await again.done(Leave(again.next_id()))
+            async with connected(server.port) as late:
+                await late.join(host.code, "Late", 2)
+                assert player(server, late).notices is None
+
+
+async def test_an_unreachable_address_is_reported() -> None:
+    async with gathered(2) as (called, _server, peers):
+        called.receiver.answers.append(b"HTTP/1.1 404 No\r\n\r\n")
+        await peers[0].done(CallMe(peers[0].next_id(), called.url))
+        while (await peers[0].until(Notices)).state != "unreachable":
+            pass
+
+
+async def test_codes_are_sent_at_a_limited_rate() -> None:
+    """To one receiver, whoever asks for it, and from one address."""
+    async with gathered(2) as (called, _server, peers):
+        limits = called.config.limits
+        for number in range(limits.notice_codes_per_receiver):
+            await peers[number % 2].done(CallMe(peers[number % 2].next_id(), f"{called.url}?a={number}"))
+        refused = await peers[0].refused(CallMe(peers[0].next_id(), called.url.replace("secret", "SECRET")))
+        assert refused.code == Code.TOO_MANY_CODES
+        for number in range(limits.notice_codes_per_address - limits.notice_codes_per_receiver):
+            await peers[0].done(CallMe(peers[0].next_id(), f"{called.url}/{number}"))
+        refused = await peers[1].refused(CallMe(peers[1].next_id(), f"{called.url}/other"))
+        assert refused.code == Code.TOO_MANY_CODES
+
+
+async def test_a_server_that_calls_nobody_says_so() -> None:
+    async with running(Config()) as server, full_table(server.port, 2) as peers:
+        refused = await peers[0].refused(CallMe(peers[0].next_id(), "ann@example.org"))
+        assert refused.code == Code.NO_NOTICES
+
+
+async def test_a_player_is_called_by_e_mail() -> None:
+    """The second message has an id of its own, so that a mailbox can drop it if it comes twice."""
+    async with smtp_receiver() as receiver:
+        clock = ManualClock()
+        smtp = SmtpServer("127.0.0.1", receiver.port, "Palatinus <games@example.org>")
+        postman = NoticePostman(["mail"], smtp, wording=wording)
+        config = Config(postman=postman, timers=lambda: clock, seed=1)
+        async with running(config) as server, game(server.port, 2) as peers:
+            host, guest = peers
+            await guest.done(CallMe(guest.next_id(), "ann@example.org", "nl"))
+            await guest.done(ConfirmCall(guest.next_id(), await receiver.code()))
+            await disconnect(guest, host)
+            await host.done(EndGame(host.next_id()))
+            clock.advance(GRACE)
+            text = await receiver.next()
+            assert f"palatinus join ws://127.0.0.1:{server.port} {guest.code}" in text
+            assert "To: ann@example.org" in receiver.heads[1]
+            assert re.search(r"Message-ID: <[0-9a-f]{32}@example.org>\r\n", receiver.heads[1])
+
+
+async def test_clients_are_told_what_kinds_of_addresses_they_can_leave() -> None:
+    async with gathered(2) as (_called, _server, peers):
+        assert [each.notices for each in peers[0].received if isinstance(each, Welcome)] == [["url"]]
