@@ -66,7 +66,7 @@ def event_map(event: SeenEvent) -> EventMap:
     if isinstance(event, Placed):
         return {"t": "placed", "seat": event.seat, "piece": str(event.piece), "field": event.field}
     if isinstance(event, HillScored):  # its tuples and enums are encoded as they are
-        return {"t": "scored"} | {name: getattr(event, name) for name in HillScored.__slots__}
+        return {"t": "scored"} | {name: getattr(event, name) for name in HillScored.__match_args__}
     content = {"t": _TAG_OF[type(event)], **to_builtins(event, enc_hook=str)}
     if isinstance(event, GameStarted) and event.draws is None:
         del content["draws"]
