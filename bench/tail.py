@@ -15,7 +15,7 @@ import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -50,11 +50,10 @@ def note_phases() -> Notes:
     under_way: dict[object, list[float]] = {}
     make, began = checkpoints.checkpoint, 0.0
 
-    @contextmanager
-    def move_span(_kind: str, code: str | None) -> Iterator[None]:
+    async def traced_move(move: Awaitable[None], _kind: str, code: str | None) -> None:
         task = asyncio.current_task()
         under_way[task] = []
-        yield
+        await move
         notes["moves"].append((code, under_way.pop(task)))
 
     @contextmanager
@@ -79,7 +78,7 @@ def note_phases() -> Notes:
             notes["a checkpoint"].append((since, _NOW()))
 
     gc.callbacks.append(note_collection)
-    table.__dict__["move_span"], moves.__dict__["span"] = move_span, span
+    table.__dict__["traced_move"], moves.__dict__["span"] = traced_move, span
     checkpoints.__dict__["checkpoint"] = checkpoint
     return notes
 
