@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Self, TypeAlias
+from typing import Final, Literal, Self, TypeAlias
 
 from msgspec import Struct
 
 from client.language import _
+from client.levels import LEVELS
 from engine.board import Tile
 from engine.events import (
     Command,
@@ -19,6 +20,7 @@ from engine.events import (
     WolvesRevealed,
     lasting,
 )
+from engine.legal import LegalPlaces
 from engine.pieces import Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
@@ -266,6 +268,107 @@ class Analysis:
 
 # Judges a finished game, tells what there is of it again and again, and returns what went wrong, if anything.
 Analyse: TypeAlias = Callable[[Recording, Callable[[Analysis], None]], Awaitable[str]]
+
+
+# What a move was lost on: a hill that the player wins less often, or another one more often; pieces of others
+# that are not captured, or own ones that are; or a little of everything.
+LostOn: TypeAlias = Literal["hill", "rival", "captives", "soldiers", "all"]
+
+
+class StoredProblem(Struct, frozen=True):
+    """A moment of a game, after move `move` of its record, at which one move is clearly the best.
+
+    `other` is the next best, or the one that was played. Both are written like `Em* D4`.
+    """
+
+    record: str
+    move: int
+    best: str
+    other: str
+
+
+class Fault(Struct, frozen=True):
+    """A move of a player's own that was clearly not the best: by how much, and what it was lost on.
+
+    It came after move `move`; both placements are written like `Em* D4`.
+    """
+
+    move: int
+    best: str
+    played: str
+    gain: float
+    lost_on: LostOn
+
+
+class Looked(Struct, frozen=True):
+    """What was found in a game of the player in this seat, who has made so many moves."""
+
+    seat: int
+    moves: int
+    faults: tuple[Fault, ...]
+
+
+class OwnResult(Struct, frozen=True):
+    """What a player has reached in games of so many, against bots of these levels or people.
+
+    Of `moves` in games that were looked through, `lost` is what they cost in all, in parts of a game won.
+    """
+
+    against: tuple[str, ...]
+    players: int
+    games: int = 0
+    wins: int = 0
+    points: int = 0
+    moves: int = 0
+    lost: float = 0.0
+
+
+PEOPLE: Final = "people"  # among levels: opponents who are none
+
+
+def own_results(name: str, games: Iterable[PastGame], looked: Mapping[str, Looked]) -> list[OwnResult]:
+    """Return what the player of that name has reached, those games first of which there are most."""
+    found: dict[tuple[tuple[str, ...], int], OwnResult] = {}
+    levels = {level.name for level in LEVELS}
+    for game in games:
+        if name not in game.names or not game.points:
+            continue
+        seat = game.names.index(name)
+        titles = (other.rpartition("-")[0] or other for at, other in enumerate(game.names) if at != seat)
+        against = tuple(sorted({title if title in levels else PEOPLE for title in titles}))
+        before = found.get((against, len(game.names)), OwnResult(against, len(game.names)))
+        seen = looked.get(game.file, Looked(seat, 0, ()))
+        found[against, len(game.names)] = OwnResult(
+            against,
+            len(game.names),
+            before.games + 1,
+            before.wins + (seat in game.winners),
+            before.points + game.points[seat],
+            before.moves + seen.moves,
+            before.lost + sum(fault.gain for fault in seen.faults),
+        )
+    return sorted(found.values(), key=lambda each: (-each.games, each.players, each.against))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A moment of a game, after move `stop`, at which `best` is clearly the best move.
+
+    `other` is the next best or, in a game of the player's `own` at this `table`, the one that was played.
+    `key` tells problems apart.
+    """
+
+    key: str
+    recording: Recording
+    stop: int
+    legal: LegalPlaces
+    best: Place
+    other: Place
+    table: str = ""
+
+    @property
+    def own(self) -> bool:
+        return bool(self.table)
 
 
 def swing(before: Sequence[float], after: Sequence[float]) -> float:

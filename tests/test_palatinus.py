@@ -416,7 +416,7 @@ def test_shells_complete_commands_options_and_files(
     try:
         run.sendline(start.format(script="script") + "; echo rea''dy")
         run.expect_exact("ready")
-        for typed, completed in (("palatinus history sta", "ndings"), ("--rec", "ords"), ("ga", "mes")):
+        for typed, completed in (("palatinus history stan", "dings"), ("--rec", "ords"), ("ga", "mes")):
             run.send(f"{typed}\t")
             run.expect_exact(completed)
     finally:

@@ -15,8 +15,19 @@ from anyio import CapacityLimiter
 from client.bots.processes import ATTEMPTS, ProcessesLost, in_process
 from client.bots.search.advice import better, chances_in, shares_of_wins
 from client.language import _
-from client.records import Analysis, Better, Chances, JudgedMove, Recording
+from client.records import (
+    Analysis,
+    Better,
+    Captives,
+    Chances,
+    Contest,
+    Fault,
+    JudgedMove,
+    LostOn,
+    Recording,
+)
 from engine.events import Place, Placed
+from engine.pieces import Seat
 from engine.view import SPECTATOR, Phase, View, eyes_of
 
 
@@ -135,6 +146,32 @@ async def analysed(recording: Recording, effort: Effort, told: Callable[[Analysi
     except ExceptionGroup as group:
         raise group.exceptions[0] from None  # one is enough to report
     return analysis
+
+
+async def faults_of(recording: Recording, seat: Seat) -> tuple[Fault, ...]:
+    """Return the seat's moves that were clearly not the best. Raises ProcessesLost."""
+    faults = []
+    limiter = CapacityLimiter(1)
+    for moment in moments(recording, ()):
+        own, move = moment.own, moment.move
+        if own is None or move is None or move.seat != seat:
+            continue
+        name = f"0 {moment.stop}"
+        found = await in_process(better, own, move, USUAL_SIMULATIONS, name, limiter=limiter)
+        if found is not None:
+            best, played = (f"{each.piece} {each.field}" for each in (found.move, move))
+            faults.append(Fault(moment.stop - 1, best, played, round(found.gain, 3), _lost_on(found)))
+    return tuple(faults)
+
+
+def _lost_on(found: Better) -> LostOn:
+    match found.reasons:
+        case [Contest(seat=seat), *_]:
+            return "hill" if seat == found.move.seat else "rival"
+        case [Captives(captor=captor), *_]:
+            return "captives" if captor == found.move.seat else "soldiers"
+        case _:
+            return "all"
 
 
 async def analyse(recording: Recording, told: Callable[[Analysis], None]) -> str:

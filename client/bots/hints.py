@@ -9,9 +9,9 @@ from anyio.lowlevel import RunVar
 
 from client.bots.greedy import greedy
 from client.bots.processes import ProcessesLost, in_process
-from client.bots.search.advice import advised
+from client.bots.search.advice import advised, compared
 from client.language import _, counted
-from client.records import Suggestion
+from client.records import Better, Suggestion
 from engine.events import Command, LayTile, Place
 from engine.legal import Legal, LegalPlaces
 from engine.pieces import Kind, Piece
@@ -48,6 +48,12 @@ async def _suggested(view: View, legal: Legal) -> Suggestion:
             pass
     command = await asyncio.to_thread(greedy, view, legal, rng)
     return Suggestion(command, reason_for(command, view, legal))
+
+
+async def compare(view: View, move: Place, other: Place) -> Better | None:
+    """Return how much better a move is than another, None if they are equal, as the event loop goes on."""
+    limiter = CapacityLimiter(1)
+    return await in_process(compared, view, move, other, SIMULATIONS, "problem", limiter=limiter)
 
 
 def reason_for(command: Command, view: View, legal: Legal) -> str:

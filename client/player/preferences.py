@@ -113,13 +113,13 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def remember(path: Path, preferences: Preferences | Clusters) -> None:
-    """Keep preferences or clusters, readable by their user alone; if that fails, the old ones stay."""
+def remember(path: Path, kept: Struct) -> None:
+    """Keep preferences and the like, readable by their user alone; if that fails, the old ones stay."""
     draft = path.with_suffix(".new")
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with open(draft, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(json.encode(preferences))
+            file.write(json.encode(kept))
         draft.replace(path)
 
 

@@ -29,6 +29,7 @@ class Errand(enum.Enum):
     HOST = enum.auto()  # serve in this process, for others on the network
     SEARCH = enum.auto()  # look for servers on the network
     LOOK_BACK = enum.auto()  # show the list of finished games
+    SOLVE = enum.auto()  # show problems
 
 
 class _Request(Struct, frozen=True):

@@ -6,9 +6,11 @@ import msgspec
 from msgspec.structs import asdict
 
 from client.language import N_, _, counted
-from client.records import standings
-from client.ui.export.tables import games_listing, standings_listing
+from client.player.preferences import name_of_player
+from client.records import own_results, standings
+from client.ui.export.tables import games_listing, standings_listing, statistics_listing
 from commands.arguments import positive
+from commands.finished_games.own_games import known_games
 from commands.finished_games.records import add_folder, folder_of, found_game, games_of
 from commands.parsing import add_command, confirmed, using_file
 
@@ -24,13 +26,15 @@ def add_history(history: argparse.ArgumentParser) -> None:
     standings = add_command(actions, "standings", _("games, wins and points by player"), _standings)
     meaning = _("count only the latest games (default: all)")
     standings.add_argument("--last", type=positive, metavar="NUMBER", help=meaning)
-    for action in (listing, standings):
+    own = add_command(actions, "statistics", _("your results by opponents, and what your moves cost"), _own)
+    own.add_argument("--name", help=_("whose results (default: the name on the start screen)"))
+    for action in (listing, standings, own):
         action.add_argument("--json", action="store_true", help=_("print JSON"))
     removal = add_command(actions, "remove", _("remove games for good"), _removed)
     removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
     which = _("a game: its number in the list, its table's code, or its file's name")
     removal.add_argument("games", nargs="+", metavar="GAME", help=which)
-    for action in (listing, standings, removal):
+    for action in (listing, standings, own, removal):
         add_folder(action, default=argparse.SUPPRESS)  # an option before the action counts as well
 
 
@@ -53,6 +57,18 @@ def _standings(arguments: argparse.Namespace) -> int:
         _print_json([{"name": name, **asdict(standing)} for name, standing in best_first])
     else:
         print(*standings_listing(best_first), sep="\n")
+    return 0
+
+
+def _own(arguments: argparse.Namespace) -> int:
+    name, games, known = name_of_player(arguments.name), games_of(arguments), known_games().looked
+    results = own_results(name, games, known)
+    looked = [known[game.file] for game in games if name in game.names and game.file in known]
+    if arguments.json:
+        faults = [fault for each in looked for fault in each.faults]
+        _print_json({"name": name, "looked_through": len(looked), "results": results, "faults": faults})
+    else:
+        print(*statistics_listing(results, looked), sep="\n")
     return 0
 
 

@@ -19,10 +19,13 @@ from commands.finished_games.records import past_games
 from engine.errors import DamagedRecord
 
 
-async def look_back(folder: Path, looking_back: LookingBack, device: Device | None = None) -> Request:
+async def look_back(
+    folder: Path, looking_back: LookingBack, device: Device | None = None, own: str = ""
+) -> Request:
     """Show the finished games whose records are in `folder`; return what the player chooses otherwise.
 
-    That is to quit, to go home, or on this computer to play a game on.
+    That is to quit, to go home, or on this computer to play a game on. `own` says what the player's own moves
+    cost.
     """
     capabilities = Capabilities(
         analyses=looking_back.analyse is not None, saves=looking_back.folder is not None
@@ -34,7 +37,7 @@ async def look_back(folder: Path, looking_back: LookingBack, device: Device | No
             games = tuple(await asyncio.to_thread(past_games, folder))
         except OSError as error:
             games, notice = (), _failed(folder, error, device)
-        page = History(games, min(chosen, max(len(games) - 1, 0)))
+        page = History(games, min(chosen, max(len(games) - 1, 0)), own=own)
         ui = Ui("", capabilities=capabilities, page=page, notice=notice)
         ui, request = await choose(ui, device)
         if request in {requests.Errand.QUIT, requests.Errand.GO_HOME}:

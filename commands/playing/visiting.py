@@ -18,11 +18,13 @@ from client.player.seats import Seats, seats_folder
 from client.player.terminal import plain_chosen
 from client.typed_text import default_name
 from client.ui import requests
+from client.ui.export.tables import describe_losses
 from client.ui.game import visit
 from client.ui.state import Capabilities
 from client.ui.terminal.line_terminal import own_lines
 from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.history_screen import look_back
+from commands.finished_games.own_games import known_games, solve
 from commands.finished_games.records import keep_record, kept_here, recording_in, recording_of, records_folder
 from commands.parsing import confirmed
 from commands.playing.hosting import against_bots, going_on, hosted, playing_on
@@ -98,10 +100,13 @@ async def gone_where(
 ) -> Visit:
     """Go where the start screen leads; return how that ended."""
     if request is requests.Errand.LOOK_BACK:
-        request = await look_back(records_folder(), _looking_back())
+        own = describe_losses(list(known_games().looked.values()))
+        request = await look_back(records_folder(), _looking_back(), own=own)
         if not isinstance(request, requests.PlayOn):
             return Visit(home=request is requests.Errand.GO_HOME)
     name = preferences.name or default_name()
+    if request is requests.Errand.SOLVE:
+        return Visit(home=await solve(records_folder(), name) is requests.Errand.GO_HOME)
     options = options_of("", name, arguments)
     config = replace(kept_here(), human_pace=preferences.human_pace)
     match request:

@@ -79,8 +79,7 @@ def after(own: View, move: Place) -> View:
 
 
 # Measured, not derived: `python -m bench.bots.advice` shows how good the advice is with other values.
-_CANDIDATES: Final = 4  # moves that a search visits most, of which the best is advised
-_WORLDS: Final = 12
+_WORLDS: Final = 16
 _EACH: Final = 0.3  # of the simulations of a judgement: for each move in each world
 _WORTH_SAYING: Final = 0.05  # a move that improves the player's chance by less is as good as another one
 _BEHIND: Final = 0.25  # of the worlds, in which a move that is advised may be worse than the other
@@ -104,34 +103,34 @@ class _Outlook:
 
 def advised(own: View, seat: Seat, simulations: int, seed: str) -> tuple[Place, Place, Better | None]:
     """Return the best move of the seat on turn and the next best, and how much better it is, if it is."""
-    moves = _candidates(own, seat, simulations, seed)
-    best, other, *_others = sorted(_outlooks(own, moves, simulations, seed), key=lambda each: -each.chance)
-    return best.move, other.move, _compared(own, best, other)
+    best, other, *_others = candidates(own, seat, simulations, seed)
+    return best, other, compared(own, best, other, simulations, seed)
 
 
 def better(own: View, played: Place, simulations: int, seed: str) -> Better | None:
     """Return a better move than the one that was played, judged by what its player saw; None without one."""
-    moves = _candidates(own, played.seat, simulations, seed, played)
-    outlooks = _outlooks(own, moves, simulations, seed)
-    best = max(outlooks, key=lambda each: each.chance)
-    return _compared(own, best, outlooks[0])
+    best, *_others = candidates(own, played.seat, simulations, seed)
+    if best.piece.kind is played.piece.kind:  # so that people and wolf do not differ without need
+        best = Place(best.seat, played.piece, best.field)
+    return None if best == played else compared(own, best, played, simulations, seed)
 
 
-def _candidates(
-    own: View, seat: Seat, simulations: int, seed: str, played: Place | None = None
-) -> list[Place]:
-    """Return the moves that a search visits most, after the one that was played."""
+def candidates(own: View, seat: Seat, simulations: int, seed: str) -> list[Place]:
+    """Return moves of the seat on turn, the one that a search visits most first."""
     visits = SearchBrain(simulations, _NO_HURRY).visits(own, random.Random(seed).getrandbits(64))
     # A wolf scores like its open twin, but the others do not see its kind.
     pieces = {piece.kind: piece for piece in sorted(own.hands[seat], key=lambda piece: piece.wolf)}
-    moves = [] if played is None else [played]
-    if played is not None:
-        pieces[played.piece.kind] = played.piece
-    for kind, field in sorted(visits, key=lambda move: visits[move], reverse=True):
-        move = Place(seat, pieces[kind], FIELDS[field])
-        if move not in moves:
-            moves.append(move)
-    return moves[:_CANDIDATES]
+    ranked = sorted(visits, key=lambda move: visits[move], reverse=True)
+    return [Place(seat, pieces[move.kind], FIELDS[move.field]) for move in ranked]
+
+
+def compared(own: View, move: Place, other: Place, simulations: int, seed: str) -> Better | None:
+    """Return how much better the move is than the other; None if they are about equal."""
+    one, two = _outlooks(own, (move, other), simulations, seed)
+    behind = sum(each < instead for each, instead in zip(one.chances, two.chances, strict=True))
+    if one.chance - two.chance < _WORTH_SAYING or behind > _BEHIND * _WORLDS:
+        return None
+    return Better(move, one.chance, two.chance, tuple(_reasons(own, one, two)))
 
 
 def _outlooks(own: View, moves: Sequence[Place], simulations: int, seed: str) -> list[_Outlook]:
@@ -166,14 +165,6 @@ def _opened(own: View, board: Sequence[Occupant]) -> View:
         for seat, dealt in enumerate(own.start.hands)
     }
     return replace(own, eyes=frozenset(hands), placed=placed, hands=hands)
-
-
-def _compared(own: View, best: _Outlook, other: _Outlook) -> Better | None:
-    """Return how much better the best move is than the other; None if they are about equal."""
-    behind = sum(one < two for one, two in zip(best.chances, other.chances, strict=True))
-    if best.chance - other.chance < _WORTH_SAYING or behind > _BEHIND * len(best.chances):
-        return None
-    return Better(best.move, best.chance, other.chance, tuple(_reasons(own, best, other)))
 
 
 # -- what differs ----------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """Tables of text: a running server's reports, the tables that it keeps, finished games and standings."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from client.language import N_, _, counted
-from client.records import PastGame, Recording
+from client.language import N_, _, counted, listed
+from client.levels import describe_level
+from client.records import PEOPLE, Looked, LostOn, OwnResult, PastGame, Recording
 from client.ui.frame import columns
 from client.ui.texts.games import describe_points, describe_result
 from client.ui.texts.tables import describe_stage
@@ -86,6 +88,66 @@ def standings_listing(standings: Iterable[tuple[str, Standing]]) -> list[str]:
     rows = [(name, each.games, each.wins, each.points) for name, each in standings]
     heading = (_("PLAYER"), _("GAMES"), _("WINS"), _("POINTS"))
     return _table(heading, rows, _("No finished games are kept here."))
+
+
+_LOST_ON: Final[Mapping[LostOn, str]] = MappingProxyType(
+    {
+        "hill": N_("hills that you won less often"),
+        "rival": N_("hills that others won more often"),
+        "captives": N_("pieces of others that you did not capture"),
+        "soldiers": N_("your own pieces that were captured"),
+        "all": N_("a little of everything"),
+    }
+)
+
+
+def statistics_listing(results: Sequence[OwnResult], looked: Sequence[Looked]) -> list[str]:
+    """Return a player's results by opponents, what the moves cost, and what it was lost on."""
+    rows = [
+        (
+            listed(_("people") if level == PEOPLE else describe_level(level) for level in each.against),
+            *(each.players, each.games, each.wins, f"{each.points / each.games:.1f}"),
+            f"{100 * each.lost / each.moves:.1f}" if each.moves else "",
+        )
+        for each in results
+    ]
+    heading = (_("AGAINST"), _("PLAYERS"), _("GAMES"), _("WINS"), _("POINTS A GAME"), _("LOST A MOVE"))
+    lines = _table(heading, rows, _("No finished games of this player are kept here."))
+    if lost := _lost_on(looked):
+        parts = [(_(_LOST_ON[what]), f"{cost / lost.total():.0%}") for what, cost in lost.most_common()]
+        lines += ["", *_table((_("LOST ON"), _("PART")), parts, "")]
+    if results:
+        text = _("Lost a move: how many of 100 games fewer it wins than the best move, if that is clear.")
+        lines += ["", text]
+    left = sum(each.games for each in results) - len(looked)
+    if left > 0:
+        form = counted(
+            "{n} game has not been looked through: palatinus problems does that.",
+            "{n} games have not been looked through: palatinus problems does that.",
+            left,
+        )
+        lines.append(form.format(n=left))
+    return lines
+
+
+def describe_losses(looked: Sequence[Looked]) -> str:
+    """Return in a sentence what a player's moves cost, and on what most was lost; empty if nothing was."""
+    if not (lost := _lost_on(looked)):
+        return ""
+    text = _(
+        "Your moves cost {cost} of 100 games each, most of it: {what}. More: palatinus history statistics."
+    )
+    cost = lost.total() / 10 / sum(each.moves for each in looked)
+    return text.format(cost=f"{cost:.1f}", what=_(_LOST_ON[lost.most_common(1)[0][0]]))
+
+
+def _lost_on(looked: Iterable[Looked]) -> Counter[LostOn]:
+    """Return what was lost on what, in thousandths of games."""
+    lost = Counter[LostOn]()
+    for each in looked:
+        for fault in each.faults:
+            lost[fault.lost_on] += round(1000 * fault.gain)
+    return lost
 
 
 _KIB = 1024

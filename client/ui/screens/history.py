@@ -36,12 +36,13 @@ _KEYS: Final = (
 class History(ListScreen):
     """The list of finished games, the latest first; `chosen` is the line that the player is on.
 
-    `removing` if asking again removes that game.
+    `removing` if asking again removes that game. `own` says what the player's own moves cost.
     """
 
     games: tuple[PastGame, ...]
     chosen: int = 0
     removing: bool = False
+    own: str = ""
 
     own_keys = _KEYS
 
@@ -78,7 +79,7 @@ class History(ListScreen):
                 return replace(ui, page=here), None
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
-        return [_best(self.games) if self.games else _(_NONE)]
+        return [*filter(None, (_best(self.games), self.own))] if self.games else [_(_NONE)]
 
     def options(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return [
@@ -100,12 +101,13 @@ class History(ListScreen):
         for_codes = max(get_cwidth(table) + 1, *(len(game.table) + 2 for game in games))
         heading = padded(_("ENDED"), _WHEN) + padded(table, for_codes) + _("PLAYERS AND POINTS")
         rows: list[Row] = [(EMPTY, None), (line(f"  {heading}", "class:heading"), None)]
-        for at in lines_around(chosen, len(games), pane.height - _OTHERS):
+        own = paragraphs([self.own] if self.own else [], width - 4, "class:faint")
+        for at in lines_around(chosen, len(games), pane.height - _OTHERS - len(own)):
             words = _row(games[at], for_codes, width - 2)
             rows.append((choice(words, pane.glyphs, width, chosen=at == chosen), ChooseLine(at)))
         rows.append((EMPTY, None))
         best = paragraphs([_best(games)], width - 4, "class:faint")
-        rows += [(beside(line("  "), content), None) for content in best]
+        rows += [(beside(line("  "), content), None) for content in (*best, *own)]
         return block_of(rows, width)
 
 

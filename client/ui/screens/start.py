@@ -57,6 +57,7 @@ class StartLine(enum.Enum):
     PLAY = N_("Play against bots"), N_("right away, with nothing to set up")
     HOST = N_("Host a game"), N_("on this computer, for others on your network")
     JOIN = N_("Join a game"), N_("found on your network, or at an address")
+    PROBLEMS = N_("Problems"), N_("find the best move, in your games and in others")
     HISTORY = N_("Past games"), N_("look through the games you have played or hosted")
 
 
@@ -66,6 +67,7 @@ _ERRANDS: Final = {
     StartLine.PLAY: requests.Errand.PLAY,
     StartLine.HOST: requests.Errand.HOST,
     StartLine.JOIN: requests.Errand.SEARCH,
+    StartLine.PROBLEMS: requests.Errand.SOLVE,
     StartLine.HISTORY: requests.Errand.LOOK_BACK,
 }
 

@@ -207,7 +207,7 @@ def test_an_evening_is_spent_line_by_line(tmp_path: Path) -> None:
     assert visit.until(r"step (\d+) of").group(1) == "2"
     visit.until(r"wins|share")
     visit.until("everything shown")
-    visit.type("go 3", "quit", "leave", "5")
+    visit.type("go 3", "quit", "leave", "6")
     visit.until("^move 3 of")
     visit.until(r"^1\. .*Ann \d+")
     visit.type("1", "quit", "x 1", "x 1", "list", "back", "4")

@@ -35,9 +35,10 @@ def test_every_line_can_be_chosen() -> None:
         (0, requests.Errand.LEARN),
         (1, requests.Errand.PLAY),
         (2, requests.Errand.HOST),
-        (4, requests.Errand.LOOK_BACK),
-        (5, requests.GoTo(SERVERS[0])),
-        (9, requests.GoTo(SERVERS[1])),
+        (4, requests.Errand.SOLVE),
+        (5, requests.Errand.LOOK_BACK),
+        (6, requests.GoTo(SERVERS[0])),
+        (10, requests.GoTo(SERVERS[1])),
         (3, requests.Errand.SEARCH),
     ):
         assert request_after(UI, NOWHERE, *["down"] * down, "enter") == request
@@ -221,7 +222,7 @@ def test_past_games_are_looked_through_and_removed(tmp_path: Path) -> None:
     (records / "20261121-180000-KRTW.txt").write_text("palatinus record 1\nwinners 0\n")
     with Terminal(environment={"HOME": str(tmp_path), "TZ": "UTC"}, folder=tmp_path) as terminal:
         terminal.shows("Past games")
-        terminal.press("down", "down", "down", "down", "enter")
+        terminal.press("down", "down", "down", "down", "down", "enter")
         terminal.shows("PLAYERS AND POINTS", "► 2026-11-21 20:00", "Anna", "All games so far")
         terminal.press("down", "enter")
         terminal.shows("Replay . move 0 of")

@@ -1,0 +1,137 @@
+"""A problem on the screen: a moment of a game at which one move is clearly the best, to be found."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from client.language import N_, _
+from client.records import Better, Problem
+from client.tables.table import TableModel
+from client.ui import requests
+from client.ui.draw.page import table_block
+from client.ui.frame import Block, Line, ends, line
+from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key
+from client.ui.screens.playing import PLACING_KEYS, Playing
+from client.ui.state import Capabilities, Notice, Outcome, Pane, Screen, Ui
+from client.ui.texts.advice import describe_placement, describe_reasons, in_100
+from engine.events import Place
+from engine.view import eyes_of
+from protocol.messages import SeatSummary, TableState
+
+_WITH_OTHERS: Final = frozenset(
+    {Act.MENU, Act.CHAT, Act.TALK, Act.VOTE, Act.PAUSE, Act.UNDO, Act.HINT, Act.PAGE_UP, Act.PAGE_DOWN}
+)
+_ELSEWHERE: Final = {COMMAND, COUNTS, *ON_EVERY_PAGE}
+_KEYS: Final = (
+    *(key for key in PLACING_KEYS if key.action not in _WITH_OTHERS and key not in _ELSEWHERE),
+    Key(("s",), Act.HINT, N_("show the solution"), N_("solution")),
+    Key(("pagedown",), Act.NEXT, N_("the next problem"), N_("next problem")),
+    Key(("pageup",), Act.BACK, N_("the previous problem")),
+    COMMAND,
+    COUNTS,
+    *ON_EVERY_PAGE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemPage(Screen):
+    """Problem `number` of so many, and the table at that moment, as its player saw it."""
+
+    problem: Problem
+    number: int
+    count: int
+    table: Screen
+
+    reads_on = True
+    own_keys = _KEYS
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        match action:
+            case Act.NEXT | Act.BACK:
+                return ui, requests.TurnPage(1 if action is Act.NEXT else -1)
+            case Act.CANCEL if isinstance(self.table, Playing) and self.table.piece is None:
+                return ui, requests.Errand.GO_HOME
+            case _:
+                return self.table.act(ui, action, model)
+
+    def stage(self, model: TableModel) -> str:
+        return self.table.stage(model)
+
+    def place(self, pane: Pane) -> str:
+        return _("Problem {number} of {count}").format(number=self.number, count=self.count)
+
+    def title(self, pane: Pane) -> Line:
+        left = line(f" Palatinus {pane.glyphs.dot} {self.place(pane)}", "class:title")
+        return ends(left, line(f"  {pane.ui.name} ", "class:title"), pane.width, "class:title")
+
+    def body(self, pane: Pane) -> Block:
+        assert isinstance(self.table, Playing)  # noqa: S101 - a problem is no other part of a game
+        return table_block(pane, (pane.view, self.table.marks(pane.model)), self.table.panel_block, "")
+
+    def small_body(self, pane: Pane) -> Block:
+        return self.table.small_body(pane)
+
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        return (_("Problem {number}.").format(number=self.number),)  # there may be more at any moment
+
+    @property
+    def game(self) -> Screen:
+        return self.table
+
+    def with_game(self, game: Screen) -> Screen:
+        return replace(self, table=game)
+
+
+_TABLE: Final = "problem"
+
+
+def model_of(problem: Problem) -> TableModel:
+    """Return the table at the problem's moment, for the player on turn."""
+    recording, seat = problem.recording, problem.legal.seat
+    seats = [SeatSummary(name, here=True) for name in recording.names]
+    state = TableState(_TABLE, "playing", seats, 0, hints=True)
+    view = recording.view(problem.stop, eyes_of(seat))
+    return TableModel(_TABLE, seat, state=state, view=view, legal=problem.legal)
+
+
+def open_problem(problem: Problem, number: int, count: int) -> Ui:
+    """Return the UI state when the problem opens: its log says what to do."""
+    name = problem.recording.names[problem.legal.seat]
+    if problem.own:
+        text = _("Move {move} of your game {table}: you missed a clearly better move. Find it.")
+    else:
+        text = _("{name} is to move, and one move is clearly the best. Find it.")
+    task = text.format(name=name, move=problem.stop + 1, table=problem.table)
+    view = model_of(problem).view
+    last = None if view is None else next(reversed(view.placed), None)
+    page = ProblemPage(problem, number, count, Playing(last=last))
+    return Ui(name, page=page, capabilities=Capabilities(hints=True), log=(task,))
+
+
+def judged(ui: Ui, given: Place, found: Better | None) -> Ui:
+    """Return the UI state after a try; `found` is by how much the solution is better, if it is."""
+    if found is None:
+        text = _("{move} is about as good as the solution. PgDn: the next problem.")
+    else:
+        text = _(
+            "{move} wins about {n} of 100 games, the solution {m}. Try another move, or s: the solution."
+        )
+    n, m = (0, 0) if found is None else (in_100(found.instead_of), in_100(found.chance))
+    told = text.format(move=describe_placement(given), n=n, m=m)
+    return replace(ui, ponders=False, notice=Notice(told))
+
+
+def solved(ui: Ui, model: TableModel, compared_with: Place, found: Better | None, *, right: bool) -> Ui:
+    """Return the UI state with the solution, and why it is better than another move."""
+    if not isinstance(page := ui.page, ProblemPage) or model.view is None:
+        return ui
+    best = page.problem.best
+    told = [
+        (_("Right: {move}.") if right else _("The solution: {move}.")).format(move=describe_placement(best))
+    ]
+    if found is not None:
+        form = _("It wins about {n} of 100 games, {other} about {m}.")
+        n, m = in_100(found.chance), in_100(found.instead_of)
+        told.append(form.format(n=n, m=m, other=describe_placement(compared_with)))
+        told += describe_reasons(model.view, found, compared_with, page.problem.recording.names)
+    return replace(ui, ponders=False, notice=Notice(" ".join(told)))

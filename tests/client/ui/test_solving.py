@@ -1,0 +1,153 @@
+"""Problems: what a try and the solution lead to, the way from one to the next, and new ones that come."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from client.records import Better, Contest, Problem, Recording
+from client.ui import requests
+from client.ui.screens.screen import drawn
+from client.ui.session import Services, Session
+from client.ui.solving import Problems, Solving
+from client.ui.texts.glyphs import UNICODE
+from engine.board import Tile
+from engine.events import Place
+from engine.game import GameOptions
+from engine.legal import LegalPlaces
+from engine.view import View
+from tests.client.ui.analysed import NAMES
+from tests.client.ui.seen import assert_screen, notice_of, text_of, typed
+from tests.games import played
+from tests.server.peer import eventually
+
+MOVES = 20
+
+
+def problem(key: str, table: str = "") -> Problem:
+    """Return a problem whose solution is the first legal move, and the last one is second best."""
+    game = played(GameOptions(2, random_layout=True), 5, MOVES)
+    legal = game.legal()
+    assert isinstance(legal, LegalPlaces)
+    moves = list(legal.commands())
+    return Problem(key, Recording.of(game.events, NAMES), MOVES, legal, moves[0], moves[-1], table)
+
+
+class Solver:
+    """Somebody who solves problems; all moves are worse than the solution, except those that are `equal`."""
+
+    def __init__(self, *known: Problem) -> None:
+        self.solved: list[str] = []
+        self.equal: set[Place] = set()
+        self.found: asyncio.Queue[Problem] = asyncio.Queue()
+        problems = Problems(known, self._more(), self._compare, lambda each: self.solved.append(each.key))
+        self.session = Solving(problems)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        def begin(work: object) -> asyncio.Task[None]:
+            self._tasks.append(asyncio.ensure_future(work))  # type: ignore[call-overload]
+            return self._tasks[-1]
+
+        self.session.start(Services(_nothing, _nothing, begin, _nothing, _nothing))
+
+    async def press(self, *keys: str) -> None:
+        """Press the keys, and wait until there is an answer."""
+        for key in keys:
+            self.session.press(key)
+            await asyncio.sleep(0)
+        await eventually(lambda: not self.session.ui.ponders)
+
+    async def place(self, move: Place) -> str:
+        await self.press(*typed(f"{move.piece} {move.field}"))
+        return notice_of(self.session.ui)
+
+    @property
+    def screen(self) -> str:
+        return text_of(drawn(self.session.ui, self.session.model, UNICODE, 80, 24))
+
+    def end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    async def _more(self) -> AsyncIterator[Problem]:
+        while True:
+            yield await self.found.get()
+
+    async def _compare(self, _view: View, best: Place, other: Place) -> Better | None:
+        reason = Contest(Tile("D"), 5, best.seat, None, 0.6, 0.3)
+        return None if other in self.equal else Better(best, 0.5, 0.41, (reason,))
+
+
+def _nothing(*_arguments: object) -> None:
+    """Do nothing: nobody looks."""
+
+
+async def test_a_try_does_not_give_the_solution_away() -> None:
+    """It says how good it is; the solution says why, and so does the right move; as good a move is right."""
+    one = problem("one")
+    wrong, equal = list(one.legal.commands())[1:3]
+    solver = Solver(one)
+    solver.equal = {equal}
+    solver.start()
+    told = await solver.place(wrong)
+    assert f"{wrong.piece} on {wrong.field} wins about 41 of 100 games, the solution 50" in told
+    assert one.best.field not in told.replace(wrong.field, "")
+    assert solver.solved == []
+    await solver.press("s")
+    told = notice_of(solver.session.ui)
+    assert told.startswith(f"The solution: {one.best.piece} on {one.best.field}. It wins about 50 of 100")
+    assert f"{wrong.piece} on {wrong.field} about 41" in told
+    assert "better for hill D" in told
+    assert solver.solved == []
+    assert "as good as the solution" in await solver.place(equal)
+    assert solver.solved == ["one"]
+    told = await solver.place(one.best)
+    assert told.startswith("Right: ")
+    assert f"{one.other.piece} on {one.other.field} about 41" in told
+    solver.end()
+
+
+async def test_a_move_that_the_rules_forbid_is_none() -> None:
+    one = problem("one")
+    taken = next(iter(solver_view(one).placed))
+    solver = Solver(one)
+    solver.start()
+    assert "rules do not allow" in await solver.place(Place(one.legal.seat, one.best.piece, taken))
+    solver.end()
+
+
+def solver_view(one: Problem) -> View:
+    return one.recording.view(one.stop, frozenset({one.legal.seat}))
+
+
+async def test_problems_are_turned_and_more_come() -> None:
+    """Those that are found in the meantime come next; the hidden wolves of others stay hidden."""
+    solver = Solver(problem("one"), problem("two"))
+    solver.start()
+    assert "Problem 1 of 2" in solver.screen
+    assert_screen("problem-80x24", solver.screen)
+    solver.found.put_nowait(problem("mine", "KXQT"))
+    await eventually(lambda: "of 3" in solver.screen)
+    await solver.press("pagedown")
+    assert "of your game KXQT" in " ".join(solver.screen.split())
+    await solver.press("pagedown", "pagedown")
+    assert "Problem 1 of 3" in solver.screen
+    await solver.press("pageup")
+    assert "Problem 3 of 3" in solver.screen
+    solver.end()
+
+
+async def test_ways_out_of_the_problems() -> None:
+    """Esc puts a piece back first, and then goes home; quitting asks nothing."""
+    for keys, wanted in (
+        (("2", "escape", "escape"), requests.Errand.GO_HOME),
+        (("q",), requests.Errand.QUIT),
+    ):
+        solver = Solver(problem("one"))
+        solver.start()
+        await solver.press(*keys[:-1])
+        assert not solver.session.over
+        await solver.press(keys[-1])
+        session: Session = solver.session
+        assert session.over
+        assert solver.session.request is wanted
+        solver.end()
