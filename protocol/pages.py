@@ -3,14 +3,15 @@
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from engine.legal import Legal
 from engine.pieces import Seat
 from protocol.messages import Evening, FieldName, OrientationNumber, PieceName, PositionNumber, TableState
 
+MOST_MOMENTS: Final = 1000  # more than a game and its scoring have
 SMALL_TABLES: Final = 14  # that a page for a television has room for, beside the code to join
 
 
@@ -25,26 +26,35 @@ class Absence(enum.Enum):
 class Choice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a player has chosen for the next move so far, as JSON in a page's text frame.
 
-    It is no message, and asks for nothing: the page is shown what would come of it.
+    It is no message, and asks for nothing: the page is shown what would come of it. `moment` is what the
+    player looks at instead of the present (0): the game after so many events, then a step of the scoring.
     """
 
     piece: PieceName | None = None
     field: FieldName | None = None
     position: PositionNumber | None = None
     orientation: OrientationNumber | None = None
+    moment: Annotated[int, Meta(ge=0, le=MOST_MOMENTS)] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Hand:
     """What a page shows a player beyond what it shows everybody: the seat, and what it may do now.
 
-    `levels` are those of the server's bots.
+    `levels` are those of the server's bots. The player looks back if a `moment` of so many is not the last.
     """
 
     seat: Seat
     legal: Legal | None
     choice: Choice
     levels: Sequence[str]
+    moments: int = 0
+
+    @property
+    def moment(self) -> int | None:
+        """Return after how many events the player looks at the game, None for the present."""
+        chosen = self.choice.moment
+        return chosen if chosen and chosen < self.moments else None
 
 
 @dataclass(frozen=True, slots=True)

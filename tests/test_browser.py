@@ -261,6 +261,11 @@ async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) ->
         await page.until("/^[45]:[0-5][0-9]$/.test(document.querySelector('#clock').innerText)")
         await move(page, random.Random(1))
         await host.caught_up(4)
+        await page.value("document.querySelector('#look button').click()")
+        await page.until(f"{PIECES} === 0 && document.querySelectorAll('.touch').length === 0")
+        assert await page.value("document.documentElement.scrollWidth") == PHONE[0]
+        await page.value("document.querySelector('#ask .main').click()")
+        await page.until(f"{PIECES} === 1")
         await page.go(f"http://127.0.0.1:{server.port}/")
         await page.value(f"document.querySelector('#find input').value = '{code.lower()}'")
         await page.value("document.querySelector('#find button').click()")

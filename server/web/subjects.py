@@ -2,14 +2,14 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from engine.board import Tile
 from engine.knowledge import hill_influence
 from engine.pieces import Seat
 from engine.redaction import redacted, redacted_legal, snapshot
-from engine.view import SPECTATOR, Eyes, View, eyes_of
+from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
 from protocol.messages import Evening, PauseSummary, SeatSummary, TableState
 from protocol.pages import SMALL_TABLES, Choice, Hand, OnTelevision
 from server.config import Pages
@@ -84,8 +84,14 @@ class WatchedTable:
         latest = [] if game is None else [redacted(event, eyes) for event in game.events[-_EVENTS:]]
         step, goes_on = self._step, hand is None and self._goes_on(state.next)
 
+        back = None if game is None or hand is None or hand.moment is None else game.events[: hand.moment]
+
         def draw(language: str) -> Drawn:
-            parts, seconds = self.pages.table(language, state, view, latest, step, hand=hand)
+            then, last = view, latest
+            if back is not None:
+                seen = [redacted(event, eyes) for event in back]
+                then, last = folded(seen, eyes), seen[-_EVENTS:]
+            parts, seconds = self.pages.table(language, state, then, last, step, hand=hand)
             self.walking = seconds is not None
             if goes_on and state.next is not None:
                 return {**parts, MOVED: state.next}, None
@@ -279,14 +285,17 @@ class PlayedTable(WatchedTable):
                 state = table.as_seen()
                 if self.code and table.code != self.code:  # the next game
                     self._playing, self._step, self._session.choice = False, None, Choice()
+                elif self._playing and state.stage == "over":
+                    self._session.choice = Choice()
                 self.code = table.code
                 return self._sight_of(table, state, eyes_of(seat), self._hand(table, seat))
         return Sight(None, None, lambda language: (self.pages.gone(language), None))
 
     def _hand(self, table: Table, seat: Seat) -> Hand:
-        state = table.state
-        moves = state.game is not None and not state.ended and state.paused is None
-        legal = (
-            redacted_legal(state.game.legal(), eyes_of(seat)) if moves and state.game is not None else None
-        )
-        return Hand(seat, legal, self._session.choice, self._levels)
+        state, hand = table.state, Hand(seat, None, self._session.choice, self._levels)
+        if state.game is None or state.ended or state.stage != "playing":
+            return hand
+        hand = replace(hand, moments=len(state.game.events))
+        if state.paused is not None or hand.moment is not None:
+            return hand
+        return replace(hand, legal=redacted_legal(state.game.legal(), eyes_of(seat)))

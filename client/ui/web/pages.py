@@ -133,7 +133,12 @@ class WebPages:
             say = element("form", words, element("button", _("Say")), id="say")
             chat = joined(element("h2", _("Chat")), element("ol", id="said"), say)
             menu = element("details", element("summary", _("The table")), element("div", id="menu"))
-            move = joined(element("p", id="clock"), element("div", id="hand"), element("div", id="ask"))
+            move = joined(
+                element("p", id="look"),
+                element("p", id="clock"),
+                element("div", id="hand"),
+                element("div", id="ask"),
+            )
             content = joined(
                 element("noscript", element("p", _("To play, switch on JavaScript."))),
                 element("p", id="refusal", role="alert"),

@@ -43,6 +43,7 @@ class Seated:
 
     def __init__(self, state: TableState, view: View | None, hand: Hand) -> None:
         self.model = TableModel(state.table, hand.seat, state=state, view=view, legal=hand.legal)
+        self._back = hand.moment is not None
         self._state, self._view, self._levels = state, view, hand.levels
         chosen = hand.choice
         fields = {} if view is None else view.layout.fields
@@ -75,7 +76,7 @@ class Seated:
 
     def _hand(self) -> Markup:
         view = self._view
-        if view is None or view.phase is not Phase.PLACING:
+        if self._back or view is None or view.phase is not Phase.PLACING:
             return EMPTY
         chosen = at_table.selected_piece(self._selection, self.model)
         return EMPTY.join(self._piece(each, chosen) for each in at_table.hand(self.model) if each.count)
@@ -98,6 +99,8 @@ class Seated:
         match self._state.stage:
             case "gathering":
                 return EMPTY.join(self._before())
+            case "playing" if self._back:
+                return element("button", _("Back to the present"), **_to(0), class_="main")
             case "playing":
                 return joined(*self._asked(), *self._votes(), *self._move())
             case _:
@@ -173,6 +176,31 @@ def button(words: str, message: FromClient, *, main: bool = False) -> Markup:
     """Return a button that sends a message."""
     looks = {"class_": "main"} if main else {}
     return element("button", words, type="button", data_do=msgspec.json.encode(message).decode(), **looks)
+
+
+def navigation(at: int, last: int, end: int) -> Markup:
+    """Return the way through the moments of a game or its scoring; `end` leads to the last one."""
+    ways = (
+        ("‹", _("the previous move or step"), at - 1, at > 1),
+        ("›", _("the next move, or step of the scoring"), at + 1 if at + 1 < last else end, at < last),
+        ("»", _("to the end, or the result if there is one"), end, at < last),
+    )
+    back, *forward = (
+        element(
+            "button",
+            sign,
+            **_to(to),
+            aria_label=words,
+            title=words,
+            **({} if possible else {"disabled": ""}),
+        )
+        for sign, words, to, possible in ways
+    )
+    return joined(back, element("span", f"{at}/{last}"), *forward)
+
+
+def _to(moment: int) -> dict[str, str]:
+    return {"type": "button", "data_choose": _chosen(moment=moment)}
 
 
 def _chosen(**what: object) -> str:

@@ -15,7 +15,7 @@ from client.ui.texts.games import describe_event, describe_influence, describe_t
 from client.ui.texts.pieces import PEOPLES, piece_words
 from client.ui.texts.tables import describe_ended, describe_stage, names_of
 from client.ui.web.html import EMPTY, element, joined
-from client.ui.web.seat_parts import Seated
+from client.ui.web.seat_parts import Seated, navigation
 from engine.board import Field, Hex, Tile, has_spring
 from engine.components import LAUREL_WORTH
 from engine.events import SeenEvent
@@ -81,15 +81,23 @@ def table_parts(
     touch: Mapping[Hex, str] = NOTHING
     walking: Scene | None = None  # through the scoring
     last: int | None = None
+    look = EMPTY
     if view is not None and view.result is not None:
         last = last_step(view)
-        at = last if step is None else min(step, last)
+        chosen = None if hand is None else hand.choice.moment
+        at = min(chosen - 1, last) if chosen else last if step is None else min(step, last)
+        if seated is not None and not state.ended:
+            look = navigation(at + 1, last + 1, last + 1)
         current = scene(view, at, names)
         shown, marks, now = current.board, current.marks, current.sentence
         walking = current if at < last else None
     elif view is not None:
         marks = Marks(last=next(reversed(view.placed), None))
-        if seated is not None and not state.ended:
+        if hand is not None and not state.ended and hand.moments > 1:
+            look = navigation(hand.moment or hand.moments, hand.moments, 0)
+        if hand is not None and hand.moment is not None:
+            now = labelled(_("Looking back"), describe_event(events[-1], names))
+        elif seated is not None and not state.ended:
             shown, marks, touch = seated.board(view, marks)
     parts: dict[str, str] = {
         "title": printable(state.title),
@@ -103,10 +111,10 @@ def table_parts(
     }
     parts = {part: str(joined(inside)) for part, inside in parts.items()}
     if seated is not None:
-        parts |= seated.parts()
+        parts |= seated.parts() | {"look": str(look)}
     drawn = [""] * len(_BOARD) if shown is None else board_parts(shown, marks, touch)
     parts |= dict(zip(_BOARD, drawn, strict=True))
-    return parts, None if walking is None else last
+    return parts, None if walking is None or (hand is not None and hand.choice.moment) else last
 
 
 def empty_board(label: str) -> Markup:

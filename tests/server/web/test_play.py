@@ -4,12 +4,14 @@ import contextlib
 import json
 import random
 import re
+from dataclasses import replace
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from client.language import LANGUAGES
 from client.ui.web.pages import WebPages
+from engine.view import eyes_of, folded
 from protocol.events import legal_of
 from protocol.messages import PlacePiece, Resume, StartGame, TableState
 from protocol.pages import Choice, Hand
@@ -26,9 +28,14 @@ def drawn(page: PagePeer, language: str, choice: Choice) -> dict[str, str]:
     """Return the page as it is drawn from nothing but the messages that its own connection has received."""
     state = next(each for each in reversed(page.received) if isinstance(each, TableState))
     assert page.seat is not None
-    legal = None if page.legal is None else legal_of(page.legal, page.seat)
-    hand = Hand(page.seat, legal, choice, ())
-    parts, _seconds = PAGES.table(language, state, page.view, page.seen[-8:], None, hand=hand)
+    hand = Hand(page.seat, None, choice, (), page.seq if state.stage == "playing" else 0)
+    view, seen = page.view, page.seen
+    if hand.moment is not None:
+        seen = seen[: hand.moment]
+        view = folded(seen, eyes_of(page.seat))
+    elif page.legal is not None:
+        hand = replace(hand, legal=legal_of(page.legal, page.seat))
+    parts, _seconds = PAGES.table(language, state, view, seen[-8:], None, hand=hand)
     return parts
 
 
@@ -47,8 +54,11 @@ async def test_a_page_shows_what_its_seats_messages_tell_and_nothing_else() -> N
         for peer in peers:
             while (await peer.until(TableState)).stage == "gathering":
                 pass
-        choice = Choice(piece="Em", field="A1", position=1, orientation=2)
+        chosen = dict.fromkeys(pages, Choice())
+        chosen["en"] = Choice(piece="Em", field="A1", position=1, orientation=2)
         await pages["en"].socket.send('{"piece": "Em", "field": "A1", "position": 1, "orientation": 2}')
+        chosen["it"] = Choice(moment=20)
+        await pages["it"].socket.send('{"moment": 20}')
         for moves in (
             1,
             5,
@@ -58,7 +68,7 @@ async def test_a_page_shows_what_its_seats_messages_tell_and_nothing_else() -> N
         ):  # tiles, the first pieces, most of them
             await play_on(peers, random.Random(moves), moves)
             for language, page in pages.items():
-                wanted = drawn(page, language, choice if language == "en" else Choice())
+                wanted = drawn(page, language, chosen[language])
                 await page.until_shown(lambda parts, wanted=wanted: parts == wanted)  # type: ignore[misc]
         for page in pages.values():
             assert page.view is not None
@@ -68,6 +78,36 @@ async def test_a_page_shows_what_its_seats_messages_tell_and_nothing_else() -> N
         await play_on(peers, random.Random(0))
         for page in pages.values():
             await page.until_shown(lambda parts: "rematch" in parts["ask"])
+
+
+async def test_a_player_looks_back_move_by_move_and_steps_through_the_scoring() -> None:
+    """As a terminal does: nothing can be touched in the past, and the present is one step away."""
+    async with web_server(pages_cpu=1.0) as server, connected(server.port) as host:
+        code = (await host.open(2, "Host", starting=1)).table
+        async with player_page(server.port, code) as page:
+            await page.join(code, "Anna")
+            await host.send(StartGame(host.next_id()))
+            await page.news()
+            await host.news()
+            await play_on((host, page), random.Random(1), 12)
+            await page.until_shown(lambda parts: f"{page.seq}/{page.seq}" in parts.get("look", ""))
+            for moment in (1, 4, page.seq - 1):
+                await page.socket.send(f'{{"moment": {moment}}}')
+                there = f">{moment}/{page.seq}<"
+                await page.until_shown(lambda parts, there=there: there in parts["look"])  # type: ignore[misc]
+                assert "Looking back" in page.parts["now"]
+                assert not any("data-choose" in page.parts[f"hex{each}"] for each in range(50))
+                assert "data-choose" not in page.parts["hand"]
+            assert "Back to the present" in page.parts["ask"]
+            await page.socket.send('{"moment": 0}')
+            await page.until_shown(lambda parts: "Looking back" not in parts["now"])
+            await play_on((host, page), random.Random(2))
+            await page.until_shown(lambda parts: "rematch" in parts["ask"])
+            await page.socket.send('{"moment": 2}')
+            await page.until_shown(lambda parts: ">2/" in parts["look"])
+            assert page.parts["result"] == ""
+            await page.socket.send('{"moment": 999}')
+            await page.until_shown(lambda parts: "<table>" in parts["result"])
 
 
 async def test_a_page_without_its_seats_token_shows_nothing_of_it() -> None:
