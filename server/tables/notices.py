@@ -130,6 +130,8 @@ class Notices:
 
     def look(self) -> None:
         """Have the notices sent that are owed now, and no others: the table may have changed."""
+        if self.context.postman is None:  # this is asked after every move
+            return
         for number, player in enumerate(self.context.state.players):
             seat = Seat(number)
             owed = None if player is None or player.notices is None else self._owed_to(seat, player)
