@@ -53,6 +53,7 @@ _COMMANDS = (
     ("bot", "playing.bot", N_("run bots on a server")),
     ("problems", "finished_games.own_games", N_("find the best move, in your games and in others")),
     ("arena", "playing.arena", N_("have brains play each other, to see how strong they are")),
+    ("league", "playing.league", N_("have bots in any language play each other on a server")),
     ("show", "finished_games.boards", N_("print a game's result and final board")),
     ("replay", "finished_games.boards", N_("step through a game")),
     ("export", "finished_games.boards", N_("write a game's board as a picture, text or JSON")),

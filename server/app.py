@@ -80,7 +80,7 @@ async def serve_until(stop: asyncio.Event, config: Config, started: Callable[[Ru
         parts.push_async_callback(journal.close)
         _prepare_records(config)
         endpoint = parts.enter_context(_admin_endpoint(config))
-        fresh = chances(config.seed)
+        fresh = config.chances or chances(config.seed)
         kept, evening = await kept_tables(journal, fresh)
         tasks = await parts.enter_async_context(Tasks())
         server = ServerParts(config, access, journal, tasks, fresh, ends=parts, stop=stop)

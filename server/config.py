@@ -3,12 +3,13 @@
 import asyncio
 import ipaddress
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from engine.events import Command, SeenEvent
+from engine.game import RandomChance
 from engine.legal import Legal
 from engine.view import View
 from protocol.admin import EveningPlan
@@ -264,6 +265,7 @@ class Config:
     brains: Mapping[str, Brain] = field(default_factory=dict)  # of the bots that it seats, by levels
     former_brains: Mapping[str, Brain] = field(default_factory=dict)  # of levels that older tables may have
     seed: int | None = None  # for reproducible games, which draw from it alone; None is random
+    chances: Iterator[RandomChance] | None = None  # what a new table draws from, with a seed and no data
     limits: Limits = field(default_factory=Limits)
     timers: Callable[[], Timers] = asyncio.get_running_loop  # the clock for the tables
 

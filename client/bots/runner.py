@@ -79,7 +79,7 @@ class BotOptions:
     `rematch` they play again when others at the table do. The seats of bots are kept in `kept_in` for
     another time, and taken again from there. A search uses so many `cores`. At a `human_pace` a move takes
     some seconds. Results are sentences, or JSON if
-    `as_json`.
+    `as_json`. A brain's failure is followed by its traceback if `traces`.
     """
 
     url: str
@@ -99,6 +99,7 @@ class BotOptions:
     cores: int = 1
     as_json: bool = False
     human_pace: bool = False
+    traces: bool = False
 
     def check(self) -> None:
         """Raise WrongUse unless the options make sense."""
@@ -152,6 +153,8 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
         return 1
     except (ConnectFailed, RequestRefused, BrainFailed, UnfairDraws) as error:
         print(error, file=errors)
+        if options.traces and isinstance(error, BrainFailed) and error.trace:
+            print(error.trace, file=errors)
         return 1
     return 0
 

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -20,6 +20,7 @@ from client.bots.arena.games import (
     Failure,
     GameOutcome,
     InProcesses,
+    PlaySeries,
     Schedule,
     play_all,
 )
@@ -29,6 +30,8 @@ from client.bots.brains import NoSuchBrain, brain_named
 from client.bots.processes import ProcessesLost
 from client.bots.shares import Share
 from client.language import _, describe_reason
+from client.network.transport import ConnectFailed
+from client.network.waiting import RequestRefused
 from client.ui.frame import columns
 from commands.arguments import positive, seconds, whole_number
 from commands.parsing import WrongUse
@@ -47,9 +50,21 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
         "games on any number of cores, unless a search runs out of time."
     )
     meaning = _("two brains or more; see palatinus bot --help")
-    arena.add_argument("brains", nargs="+", metavar="BRAIN", help=meaning)
+    arena.add_argument("players", nargs="+", metavar="BRAIN", help=meaning)
+    add_games(arena)
+    meaning = _("the first brain has one seat in every game, and another brain has all the others")
+    arena.add_argument("--alone", action="store_true", help=meaning)
+    meaning = _("games that the same brains play in a row, so that they can learn (default: 1)")
+    arena.add_argument("--series", type=positive, default=1, metavar="NUMBER", help=meaning)
+    meaning = _("a move that takes longer loses the game (default: no limit)")
+    arena.add_argument("--move-time", type=seconds, metavar="SECONDS", help=meaning)
+    arena.set_defaults(run=_arena)
+
+
+def add_games(arena: argparse.ArgumentParser) -> None:
+    """Declare the options of arena and league alike."""
     meaning = _("number of players in a game (default: 2)")
-    arena.add_argument("--players", type=positive, choices=range(2, 6), default=2, help=meaning)
+    arena.add_argument("--players", dest="seats", type=positive, choices=range(2, 6), default=2, help=meaning)
     meaning = _(
         "games for each combination of brains (default: 100); a few more if needed to give "
         "every brain each seat equally often"
@@ -60,12 +75,6 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
         "(for example 35), with an error of 5 per cent"
     )
     arena.add_argument("--better-by", type=positive, metavar="ELO", help=meaning)
-    meaning = _("the first brain has one seat in every game, and another brain has all the others")
-    arena.add_argument("--alone", action="store_true", help=meaning)
-    meaning = _("games that the same brains play in a row, so that they can learn (default: 1)")
-    arena.add_argument("--series", type=positive, default=1, metavar="NUMBER", help=meaning)
-    meaning = _("a move that takes longer loses the game (default: no limit)")
-    arena.add_argument("--move-time", type=seconds, metavar="SECONDS", help=meaning)
     meaning = _("games to play at the same time, each on a core of its own (default: all cores)")
     arena.add_argument("-j", "--cores", type=positive, metavar="NUMBER", help=meaning)
     meaning = _("seed of the draws and the brains, to repeat the games (default: 1)")
@@ -79,24 +88,28 @@ def add_arena(arena: argparse.ArgumentParser) -> None:
     arena.add_argument("--json", action="store_true", help=_("print JSON"))
     meaning = _("omit move times, the only thing that differs between runs with the same seed")
     arena.add_argument("--no-times", dest="times", action="store_false", help=meaning)
-    arena.set_defaults(run=_arena)
 
 
 def _arena(arguments: argparse.Namespace) -> int:
-    schedule = _schedule(arguments)
-    games = _Games(schedule, arguments.records, arguments.results, arguments.better_by)
-    code = games.play(min(arguments.cores or os.cpu_count() or 1, schedule.games))
-    if code == _INTERRUPTED:
-        print(_("Interrupted."), file=sys.stderr)
-    _print_table(arguments, games)
-    if games.failure:
-        print(f"palatinus: {games.failure}", file=sys.stderr)
-    return code
+    names = tuple(arguments.players)
+    for name in names:
+        check_brain(name)
+    schedule = scheduled(arguments, names)
+    cores = cores_of(arguments, schedule)
+    brains = InProcesses(schedule, cores, say_lost, records=arguments.records is not None)
+    return played(arguments, schedule, nullcontext(brains))
 
 
-def _schedule(arguments: argparse.Namespace) -> Schedule:
+def check_brain(name: str) -> None:
+    """Raise WrongUse unless there is a brain of this name."""
+    try:
+        brain_named(name)
+    except NoSuchBrain as error:
+        raise WrongUse(str(error)) from error
+
+
+def scheduled(arguments: argparse.Namespace, names: tuple[str, ...]) -> Schedule:
     """Return which games to play; raises WrongUse."""
-    names = tuple(arguments.brains)
     if len(names) < LEAST_ENTRANTS:
         raise WrongUse(_("an arena needs two brains or more"))
     if arguments.better_by is not None and len(names) > LEAST_ENTRANTS:
@@ -104,21 +117,42 @@ def _schedule(arguments: argparse.Namespace) -> Schedule:
     for name in names:
         if names.count(name) > 1:
             raise WrongUse(_("the brain {name} is named twice").format(name=name))
-        try:
-            brain_named(name)
-        except NoSuchBrain as error:
-            raise WrongUse(str(error)) from error
     games = arguments.games or (_GAMES if arguments.better_by is None else _GAMES_OF_A_TEST)
     return Schedule(
         names,
-        arguments.players,
-        -(-games // (arguments.players * arguments.series)),
+        arguments.seats,
+        -(-games // (arguments.seats * arguments.series)),
         arguments.seed,
         alone=arguments.alone,
         random_layout=arguments.random_layout,
         series=arguments.series,
         move_seconds=arguments.move_time,
     )
+
+
+def cores_of(arguments: argparse.Namespace, schedule: Schedule) -> int:
+    """Return how many games are played at the same time."""
+    return min(arguments.cores or os.cpu_count() or 1, schedule.games)
+
+
+def played(
+    arguments: argparse.Namespace,
+    schedule: Schedule,
+    playing: AbstractAsyncContextManager[PlaySeries],
+    about: tuple[object, ...] = (),
+) -> int:
+    """Play the games with what `playing` returns, and print the table; return the exit code.
+
+    `about` is what else makes the games those that they are.
+    """
+    games = _Games(schedule, arguments.records, arguments.results, arguments.better_by, about)
+    code = games.play(playing, cores_of(arguments, schedule))
+    if code == _INTERRUPTED:
+        print(_("Interrupted."), file=sys.stderr)
+    _print_table(arguments, games)
+    if games.failure:
+        print(f"palatinus: {games.failure}", file=sys.stderr)
+    return code
 
 
 @dataclass(slots=True)
@@ -129,6 +163,7 @@ class _Games:
     folder: Path | None
     results: Path | None
     better_by: float | None
+    about: tuple[object, ...]
     outcomes: list[GameOutcome] = field(default_factory=list)
     failure: str = ""
     _test: SequentialTest | None = None
@@ -140,7 +175,7 @@ class _Games:
     def verdict(self) -> Verdict | None:
         return None if self._test is None else self._test.verdict
 
-    def play(self, processes: int) -> int:
+    def play(self, playing: AbstractAsyncContextManager[PlaySeries], at_once: int) -> int:
         """Play the games until the last, an error or Ctrl-C; return the exit code."""
         if self.better_by is not None:
             self._test = SequentialTest(self.schedule, self.better_by)
@@ -174,14 +209,18 @@ class _Games:
             try:
                 for outcome in earlier:
                     count(outcome)
-                play = InProcesses(self.schedule, processes, _say_lost, records=self.folder is not None)
                 already = {outcome.number for outcome in earlier}
-                asyncio.run(play_all(self.schedule, processes, finished, play, already))
+
+                async def play() -> None:
+                    async with playing as play_series:
+                        await play_all(self.schedule, at_once, finished, play_series, already)
+
+                asyncio.run(play())
             except Decided:
                 pass
             except KeyboardInterrupt:
                 return _INTERRUPTED
-            except ProcessesLost as error:
+            except (ProcessesLost, ConnectFailed, RequestRefused) as error:
                 self.failure = str(error)
             except OSError as error:
                 self.failure = _cannot_write(error)
@@ -238,7 +277,7 @@ class _Games:
 
     def _head(self) -> bytes:
         """Return the first line of the results: what the games are; more rounds of them may be played."""
-        told = {"version": _RESULTS, "schedule": replace(self.schedule, rounds=0)}
+        told = {"version": _RESULTS, "schedule": replace(self.schedule, rounds=0), "about": self.about}
         return msgspec.json.encode(told) + b"\n"
 
     def _keep(self, outcome: GameOutcome) -> None:
@@ -283,7 +322,7 @@ def _cannot_write(error: OSError) -> str:
     return _("cannot write {file}: {reason}").format(file=error.filename, reason=describe_reason(error))
 
 
-def _say_lost(number: int) -> None:
+def say_lost(number: int) -> None:
     text = _("The process that played game {number} ended: the game is played again.")
     print(text.format(number=number), file=sys.stderr)
 

@@ -349,6 +349,9 @@ def _choice(name: str) -> Brain:
     return brain_named(name).choose
 
 
+PlaySeries: TypeAlias = Callable[[Pairing], Awaitable[list[GameOutcome]]]
+
+
 class Decided(Exception):
     """No more games are needed."""
 
@@ -357,7 +360,7 @@ async def play_all(
     schedule: Schedule,
     at_once: int,
     finished: Callable[[GameOutcome], None],
-    play_series: Callable[[Pairing], Awaitable[list[GameOutcome]]],
+    play_series: PlaySeries,
     already: Container[int] = (),
 ) -> None:
     """Play all games but those `already` played, so many `at_once`.

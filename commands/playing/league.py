@@ -1,0 +1,137 @@
+"""`palatinus league`: programs in any language and brains play each other on a server."""
+
+import argparse
+import contextlib
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from client.bots.arena.games import GameOutcome, InProcesses, Pairing, PlaySeries, Schedule
+from client.bots.arena.over_the_wire import OverTheWire
+from client.language import _
+from client.network.transport import Access, Address
+from client.typed_text import BadText, server_url
+from commands.access import access_of, add_access
+from commands.arguments import seconds
+from commands.parsing import WrongUse, describe_host_error
+from commands.playing.arena import add_games, check_brain, cores_of, played, say_lost, scheduled
+from engine.game import RandomChance
+from server.app import running
+from server.config import Config, Limits
+from server.errors import StartError
+
+_MOVE_SECONDS: Final = 10.0
+_MANY: Final = 1_000_000
+# All players come from this computer, and one after the other: what limits strangers would limit the league.
+_NO_LIMITS: Final = Limits(
+    connections=_MANY,
+    connections_per_address=_MANY,
+    tables_per_connection=_MANY,
+    tables_per_address=_MANY,
+    rate=_MANY,
+    burst_per_address=_MANY,
+    rate_per_address=_MANY,
+)
+
+
+def add_league(league: argparse.ArgumentParser) -> None:
+    league.description = _(
+        "Have programs in any language and brains play each other on a server, with the same draws and each "
+        "equally often in every seat, and show how strong each is. Whoever fails, moves illegally or takes "
+        "too long loses the game."
+    )
+    meaning = _(
+        "two or more: a brain (see palatinus bot --help), or what starts a program, such as 'node bot.js' or "
+        "NAME='./bot {server} {table} {seed}'; without {table}, the server's address and the table's code "
+        "come last"
+    )
+    league.add_argument("players", nargs="+", metavar="PLAYER", help=meaning)
+    add_games(league)
+    meaning = _("a move that takes longer loses the game (default: {usual})").format(
+        usual=f"{_MOVE_SECONDS:g}"
+    )
+    league.add_argument("--move-time", type=seconds, default=_MOVE_SECONDS, metavar="SECONDS", help=meaning)
+    meaning = _("play on this server, which draws as it likes (default: one that the command starts)")
+    league.add_argument("--server", metavar="ws://HOST:PORT", help=meaning)
+    add_access(league)
+    league.set_defaults(run=_league, alone=False, series=1)
+
+
+def _league(arguments: argparse.Namespace) -> int:
+    players = [_program(player) for player in arguments.players]
+    programs, names = (
+        {name: words for name, words in players if words},
+        tuple(name for name, _words in players),
+    )
+    for name in names:
+        if names.count(name) > 1:
+            text = _("two players are called {name}: give one of them another name, as in {example}")
+            raise WrongUse(text.format(name=name, example=f"old='{arguments.players[names.index(name)]}'"))
+        if name not in programs:
+            check_brain(name)
+    schedule = scheduled(arguments, names)
+    try:
+        url = None if arguments.server is None else server_url(arguments.server)
+    except BadText as error:
+        raise WrongUse(str(error)) from error
+    playing = _playing(arguments, schedule, programs, url, access_of(arguments))
+    try:
+        return played(arguments, schedule, playing, (programs, url))
+    except StartError as error:
+        raise WrongUse(describe_host_error(error)) from error
+
+
+def _program(player: str) -> tuple[str, list[str]]:
+    """Return a player's name, and what starts it if it is a program; raises WrongUse."""
+    name, named, command = player.partition("=")
+    if not (named and re.fullmatch(r"[\w.:-]+", name)):
+        name, command = "", player
+    if not name and not set(" /\\") & set(command):
+        return player, []  # a brain
+    try:
+        words = shlex.split(command, posix=sys.platform != "win32")
+    except ValueError as error:
+        raise WrongUse(
+            _("{command} cannot be read: {reason}").format(command=command, reason=error)
+        ) from error
+    if not words or shutil.which(words[0]) is None:
+        raise WrongUse(_("there is no program {name}").format(name=repr(words[0] if words else "")))
+    file = next((word for word in words[1:] if Path(word).is_file()), words[0])
+    return name or Path(file).name, words
+
+
+@contextlib.asynccontextmanager
+async def _playing(
+    arguments: argparse.Namespace,
+    schedule: Schedule,
+    programs: Mapping[str, list[str]],
+    url: str | None,
+    access: Access,
+) -> AsyncIterator[PlaySeries]:
+    """Start what the games need, a server among it, and yield what plays them; raises StartError."""
+    records = arguments.records is not None
+    in_processes = InProcesses(schedule, cores_of(arguments, schedule), say_lost, records=records)
+
+    def chances() -> Iterator[RandomChance]:
+        while True:
+            yield RandomChance(schedule.chance(wire.opening))
+
+    async with contextlib.AsyncExitStack() as stack:
+        if url is None:
+            config = Config(
+                seed=schedule.seed, chances=chances(), human_pace=False, lobby_chat=False, limits=_NO_LIMITS
+            )
+            server = await stack.enter_async_context(running(config))
+        address = Address(url or f"ws://127.0.0.1:{server.port}", "palatinus league", access)
+        wire = OverTheWire(schedule, programs, address, records=records)
+
+        async def play(pairing: Pairing) -> list[GameOutcome]:
+            if url is None and not any(schedule.names[each] in programs for each in pairing.seating):
+                return await in_processes(pairing)  # brains alone, which need no server
+            return await wire.play(pairing)
+
+        yield play

@@ -1,0 +1,125 @@
+"""Seats that the league lends to players: what they may do, and how they lose."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from client.bots.arena.lending import LentSeat, lent_seat
+from client.bots.brain import BrainFailed, Forfeit
+from client.network.transport import Address
+from protocol.messages import (
+    NEW,
+    EndGame,
+    Events,
+    GetRecord,
+    JoinTable,
+    OpenTable,
+    PlacePiece,
+    Record,
+    StartGame,
+    TableState,
+)
+from tests.server.peer import Peer, connected, memory_server, play_on
+
+LONG = 600.0
+
+
+@contextlib.asynccontextmanager
+async def league_game(move_seconds: float = LONG) -> AsyncIterator[tuple[list[LentSeat], list[Peer]]]:
+    """Lend two seats of a table whose tiles are laid, and start its game; the first player is on turn."""
+    async with memory_server() as server, contextlib.AsyncExitStack() as stack:
+        address = Address(f"ws://127.0.0.1:{server.port}", "league")
+        lent = [await stack.enter_async_context(lent_seat(name, address, move_seconds)) for name in "AB"]
+        seats = [seat for seat, _url in lent]
+        opened = OpenTable(NEW, 2, "A", random_layout=True, starting=0, program=True)
+        code = await seats[0].take(opened)
+        await seats[1].take(JoinTable(NEW, code, "B", 1, program=True))
+        peers = []
+        for seat, url in lent:
+            peer = await stack.enter_async_context(connected(int(url.rpartition(":")[2])))
+            await peer.join(code, "any name")
+            assert seat.joined.is_set()
+            peers.append(peer)
+        await seats[0].ask(StartGame(NEW), Events)
+        for peer in peers:
+            while peer.seq == 0:
+                await peer.receive()
+        yield seats, peers
+
+
+async def failure(seat: LentSeat) -> BrainFailed:
+    with pytest.raises(BrainFailed) as failed:
+        await seat.result
+    return failed.value
+
+
+async def test_a_game_as_at_a_server() -> None:
+    """The players need not start it; the host's powers are the league's, and it can read the record."""
+    async with league_game() as (seats, peers):
+        states = [each for peer in peers for each in peer.received if isinstance(each, TableState)]
+        assert all(state.stage == "playing" for state in states)
+        await peers[0].refused(EndGame(peers[0].next_id()))
+        await play_on(peers, random.Random(1))
+        results = [await seat.result for seat in seats]
+        assert results[0] == results[1]
+        record = await seats[0].ask(GetRecord(NEW), Record)
+        assert "# seat 1 is B\n" in record.text
+        assert [len(seat.times) for seat in seats] == [16, 16]
+
+
+async def not_in_hand(peer: Peer) -> None:
+    await peer.send(PlacePiece(peer.next_id(), "Am", "A1"))
+
+
+async def garbage(peer: Peer) -> None:
+    await peer.socket.send(b"\xc1")
+
+
+async def silence(_peer: Peer) -> None:
+    pass
+
+
+async def hang_up(peer: Peer) -> None:
+    await peer.socket.close()
+
+
+@pytest.mark.parametrize(
+    ("act", "kind", "told"),
+    [
+        (not_in_hand, Forfeit.ILLEGAL, "A made a move that is not allowed: There is no Am in your hand."),
+        (garbage, Forfeit.ILLEGAL, "A sent what is not a message: "),
+        (silence, Forfeit.LATE, "A took longer than 0.2 s for a move."),
+        (hang_up, Forfeit.SILENT, "A closed its connection and did not come back."),
+    ],
+)
+async def test_how_a_player_loses(act: Callable[[Peer], Awaitable[None]], kind: Forfeit, told: str) -> None:
+    move_seconds = 0.2 if kind in {Forfeit.LATE, Forfeit.SILENT} else LONG
+    async with league_game(move_seconds) as (seats, peers):
+        await act(peers[0])
+        failed = await failure(seats[0])
+        assert failed.kind is kind
+        assert str(failed).startswith(told)
+        assert not seats[1].result.done()
+
+
+async def test_a_player_comes_back_to_its_seat() -> None:
+    """With its token, or as if for the first time; the connection that it had before ends."""
+    async with league_game() as (seats, peers):
+        port = peers[0].socket.remote_address[1]
+        before = peers[0]
+        async with connected(port) as again:
+            await again.resume(before.code, before.token)
+            assert (await before.closed())[0] == 4000
+            while again.legal is None:
+                await again.receive()
+            await again.done(again.random_move(random.Random(1)))
+            await peers[1].caught_up(again.seq)
+            async with connected(port) as third:
+                await third.join(before.code, "somebody")
+                while third.seq < again.seq:
+                    await third.receive()
+                await play_on([third, peers[1]], random.Random(1))
+        assert await asyncio.wait_for(seats[0].result, 60) == await seats[1].result
