@@ -9,7 +9,7 @@ from salvage.page_scan import Value, rows_in
 from server.storage.archive_index import ArchivedGame
 from server.storage.operations import archive_rows
 from server.storage.sqlite.inspection import View
-from server.storage.sqlite.ledger import carry_out
+from server.storage.sqlite.rows import carry_out
 from server.storage.stored_tables import (
     Place,
     Row,

@@ -30,7 +30,7 @@ from server.storage.sqlite.inspection import (
     view_of,
 )
 from server.storage.sqlite.journal_file import FILE_NAME, unusable
-from server.storage.sqlite.ledger import is_copy
+from server.storage.sqlite.rows import is_copy
 from server.storage.sqlite.write_ahead_log import is_intact
 from server.storage.stored_tables import Place, Row, Standing, Stored, rechecked
 

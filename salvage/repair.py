@@ -22,8 +22,8 @@ from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import replace_file, written
 from server.storage.sqlite.inspection import REPAIRED, beside
 from server.storage.sqlite.journal_file import FILE_NAME
-from server.storage.sqlite.ledger import carry_out, standings
 from server.storage.sqlite.ready import KEPT, keep_copies
+from server.storage.sqlite.rows import carry_out, standings
 from server.storage.sqlite.schema import upgrade
 from server.storage.stored_tables import Everything, SetAside, Table
 

@@ -22,7 +22,7 @@ from server.config import Config, Limits
 from server.errors import JournalError
 from server.storage import operations
 from server.storage.entries import Entry
-from server.storage.postgresql.tables_in_database import carry_out
+from server.storage.postgresql.rows import carry_out
 from server.storage.stored_tables import SetAside, Stored
 from simulation import machine
 from simulation.broken.making import times_made

@@ -22,7 +22,7 @@ from server.storage.owner import (
     table_faults,
 )
 from server.storage.postgresql import lease
-from server.storage.postgresql import tables_in_database as stored
+from server.storage.postgresql import rows as stored
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, notify, reason_of
 from server.storage.postgresql.schema import check, prepare
 from server.storage.stored_tables import COLUMNS, Everything, Stored, archived_from

@@ -16,8 +16,8 @@ from server.storage.journal import NodeState
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, listen, reason_of
 from server.storage.postgresql.line import Line
+from server.storage.postgresql.rows import Fenced
 from server.storage.postgresql.schema import prepare
-from server.storage.postgresql.tables_in_database import Fenced
 
 _RENEWALS: Final = 3  # within the time of a lease
 _SECONDS_TO_TAKE_UP: Final = 60.0

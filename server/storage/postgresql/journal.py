@@ -19,11 +19,11 @@ from server.storage.entries import Entry
 from server.storage.journal import Journal, NodeState
 from server.storage.operations import NotOwned, Operation, Outcome
 from server.storage.postgresql import lease
-from server.storage.postgresql import tables_in_database as stored
+from server.storage.postgresql import rows as stored
 from server.storage.postgresql.database import FAILED, Connection, Database, not_stored, reason_of
 from server.storage.postgresql.hand_over import Departure
 from server.storage.postgresql.held_lease import HeldLease, TableHolder
-from server.storage.postgresql.tables_in_database import Fenced
+from server.storage.postgresql.rows import Fenced
 
 T = TypeVar("T")
 

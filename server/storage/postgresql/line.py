@@ -22,7 +22,7 @@ from server.storage.postgresql.database import (
     refused_by_database,
     takes_no_changes,
 )
-from server.storage.postgresql.tables_in_database import Fenced, prove_term
+from server.storage.postgresql.rows import Fenced, prove_term
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from server.storage.owner import Check, CheckedTable, OwnersTables
 from server.storage.reasons import reason_of
 from server.storage.sqlite.inspection import inspected, reading, refuse_during_salvage, refuse_if_in_use
 from server.storage.sqlite.journal_file import FILE_NAME, locked, opened, unusable
-from server.storage.sqlite.ledger import Ledger, carry_out
+from server.storage.sqlite.rows import Ledger, carry_out
 from server.storage.stored_tables import Everything, Stored
 
 T = TypeVar("T")

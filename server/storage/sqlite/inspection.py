@@ -21,7 +21,7 @@ from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import KnownCommits, known_commits
 from server.storage.sqlite.journal_file import FILE_NAME, unusable
 from server.storage.sqlite.journal_file import in_use as journal_in_use
-from server.storage.sqlite.ledger import carry_out, commits, is_copy
+from server.storage.sqlite.rows import carry_out, commits, is_copy
 from server.storage.sqlite.schema import SCHEMA_VERSION, checked_version, upgrade
 from server.storage.sqlite.write_ahead_log import is_intact
 from server.storage.stored_tables import (

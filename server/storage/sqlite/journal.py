@@ -32,9 +32,9 @@ from server.storage.sqlite.journal_file import (
     opened,
     unusable,
 )
-from server.storage.sqlite.ledger import Ledger, carry_out, write_copy
 from server.storage.sqlite.open_files import NotInPlace, OpenFiles
 from server.storage.sqlite.ready import make_ready
+from server.storage.sqlite.rows import Ledger, carry_out, write_copy
 from server.storage.stored_tables import Stored
 
 T = TypeVar("T")

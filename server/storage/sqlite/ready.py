@@ -29,7 +29,7 @@ from server.storage.sqlite.inspection import (
     view_of,
 )
 from server.storage.sqlite.journal_file import FILE_NAME, opened, unusable
-from server.storage.sqlite.ledger import carry_out
+from server.storage.sqlite.rows import carry_out
 from server.storage.stored_tables import Everything, SetAside
 
 KEPT: Final = ".damaged-"  # and then the date

@@ -16,7 +16,7 @@ from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, entry_of
 from server.storage.operations import insert
 from server.storage.reasons import Misfit
-from server.storage.sqlite.ledger import carry_out
+from server.storage.sqlite.rows import carry_out
 from server.storage.stored_tables import Everything, Row, Stored, inflated, relinked
 
 SCHEMA_VERSION: Final = 4

@@ -26,8 +26,8 @@ from server.storage.sqlite.data_folder import DataFolder, make_folder
 from server.storage.sqlite.inspection import REPAIRED
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
-from server.storage.sqlite.ledger import write_copy
 from server.storage.sqlite.ready import make_ready
+from server.storage.sqlite.rows import write_copy
 from server.storage.stored_tables import Everything, Place, Standing, Stored, first_link, next_link, relinked
 from tests.server.peer import game, play_on
 from trials.damage import (

@@ -19,7 +19,7 @@ from server.storage.operations import records_due
 from server.storage.records import RETRY_SECONDS, Records, write_record
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import connected
-from server.storage.sqlite.ledger import carry_out
+from server.storage.sqlite.rows import carry_out
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, eventually, game, play_on
 from tests.server.process import serving
