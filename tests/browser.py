@@ -85,6 +85,13 @@ class Tab:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=True
         )
 
+    async def slow_down(self) -> None:
+        """Be as slow as an old phone on a bad network."""
+        await self._do("Emulation.setCPUThrottlingRate", rate=4)
+        await self._do("Network.enable")
+        network = {"latency": 300, "downloadThroughput": 200_000, "uploadThroughput": 100_000}
+        await self._do("Network.emulateNetworkConditions", offline=False, **network)
+
     async def go(self, url: str) -> None:
         await self._do("Page.navigate", url=url)
         await self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
