@@ -37,6 +37,7 @@ def main() -> int:
         "--nodes", type=int, help="servers that share a database; without, the seed says how many"
     )
     parser.add_argument("--calm", action="store_true", help="a network without delays and cuts of its own")
+    parser.add_argument("--letters", action="store_true", help="games over days, with something wrong daily")
     parser.add_argument("--trace", type=Path, help="write all that happens into this file")
     parser.add_argument(
         "--shrink", action="store_true", help="leave out the faults that a failure does not need"
@@ -55,6 +56,7 @@ def main() -> int:
             calm=options.calm,
             broken=options.broken,
             nodes=options.nodes,
+            letters=options.letters,
             control=options.control,
         )
         for seed in range(first, first + options.seeds)

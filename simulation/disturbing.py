@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from protocol.messages import Resume
-from simulation.database import LEASE_SECONDS, DatabaseServer, Line
+from simulation.database import DatabaseServer, Line
 from simulation.judging.ownership import SAID_BY_NODES
 from simulation.network import Network
 from simulation.plan import Fault, Kind, Moment, Plan
@@ -86,22 +86,24 @@ class Disturbing:
                 case Moment.MOVE:
                     self._pieces[fault.number] += 1
                     if self._pieces[fault.number] > fault.pieces:
-                        self._strike(fault)
+                        self.strike(fault)
                 case Moment.END if ended:
-                    self._strike(fault, tap.server)
+                    self.strike(fault, tap.server)
                 case Moment.RETURN if returns:
-                    self._strike(fault, tap.server)
+                    self.strike(fault, tap.server)
                     return
 
     def at_rematch(self) -> None:
         """Take note that players are on their way to another table."""
         for fault in self._to_come:
             if fault.moment is Moment.REMATCH:
-                self._strike(fault)
+                self.strike(fault)
                 return
 
-    def _strike(self, fault: Fault, server: str = "") -> None:
-        self._to_come.remove(fault)
+    def strike(self, fault: Fault, server: str = "") -> None:
+        """Have a fault happen now, at the server if one is named."""
+        if fault in self._to_come:
+            self._to_come.remove(fault)
         self._counts["faults"] += 1
         self._counts[f"fault: {fault.kind}"] += 1
         self._struck.put_nowait((fault, server))
@@ -138,11 +140,11 @@ class Disturbing:
             return
         seconds = self._plan.people.longest_hold * rng.choice([0.05, 0.2, 0.5, 1.0])
         if self._database is not None and fault.kind in _OF_THE_LEASE:
-            seconds = LEASE_SECONDS * rng.choice([0.1, 0.5, 0.9])
+            seconds = self._plan.lease * rng.choice([0.1, 0.5, 0.9])
             if fault.kind is not Kind.PAUSE:
                 seconds *= rng.choice([1.0, 2.0])
         if fault.kind is Kind.SLEEP:
-            seconds = LEASE_SECONDS * rng.uniform(1.05, 2.5)
+            seconds = self._plan.lease * rng.uniform(1.05, 2.5)
         async with self._down[server.name]:
             undo = self._begin(server, fault.kind, rng)
         await asyncio.sleep(seconds)
@@ -158,9 +160,9 @@ class Disturbing:
             database.stop()
         else:
             database.crash()
-        await asyncio.sleep(LEASE_SECONDS * rng.choice([0.0, 0.1, 0.5, 1.5]))
+        await asyncio.sleep(self._plan.lease * rng.choice([0.0, 0.1, 0.5, 1.5]))
         if kind is Kind.FAILOVER:
-            database.start(offset=rng.uniform(-0.1, 0.1) * LEASE_SECONDS, standby=True)
+            database.start(offset=rng.uniform(-0.1, 0.1) * self._plan.lease, standby=True)
             database.read_only = True
             await asyncio.sleep(rng.choice([0.0, 0.5, 2.0]))
             database.read_only = False

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from simulation.broken.mistakes import MISTAKES
+from simulation.database import LEASE_SECONDS
 from simulation.network import Weather
+from simulation.people.plan import LETTERS
 from simulation.people.plan import Plan as People
 
 
@@ -67,6 +69,7 @@ class Plan:
     verbose: bool  # the server logs everything
     drift: float  # of the server's clock
     nodes: int  # more than one share a database
+    lease: float  # seconds
     grace: float  # seconds for which the seat of somebody who is away is safe
     broken: str | None
 
@@ -80,6 +83,7 @@ class Choice:
     calm: bool = False
     broken: str | None = None
     nodes: int | None = None  # the seed says so
+    letters: bool = False  # games over days
     control: bool = False  # with all that the mistake needs, and without the mistake
 
     def smaller(self, *, without: int | None = None, calm: bool = False) -> "Choice":
@@ -91,6 +95,7 @@ class Choice:
         """Return what a terminal takes to do it again."""
         words = ["python -m simulation --seeds 1 --first", str(self.seed)]
         words += ["--without", ",".join(map(str, sorted(self.without)))] if self.without else []
+        words += ["--letters"] if self.letters else []
         words += ["--calm"] if self.calm else []
         words += ["--nodes", str(self.nodes)] if self.nodes is not None else []
         words += ["--broken", self.broken] if self.broken else []
@@ -140,13 +145,29 @@ _WANTED: Final = {
 }
 
 
+_LONG_LEASE: Final = 600.0  # renewing a lease takes most of the work of nodes that nobody looks at
+_BY_LETTERS: Final[dict[str, Any]] = {
+    "games": 2,
+    "tables": 2,
+    "most_tables": 500,
+    "policies": LETTERS,
+    "by_letters": True,
+    "lively": 0.0,
+    "with_bots": 0.0,
+    "played_again": 0.0,
+    "talk": 0.0,
+}
+
+
 def plan_of(choice: Choice) -> Plan:
     """Return what happens."""
     rng = random.Random(f"simulation {choice.seed}")
     wanted = dict(MISTAKES[choice.broken].plan) if choice.broken is not None else {}
     durable = bool(wanted.pop("durable", rng.random() < 0.5))
     nodes = wanted.pop("nodes", choice.nodes)
-    if nodes is None:
+    if nodes is None and choice.letters:
+        nodes = 1
+    elif nodes is None:
         nodes = 3 if random.Random(f"nodes {choice.seed}").random() < _SHARE_WITH_NODES else 1
     shares = _SHARES_OF_NODES if nodes > 1 else _SHARES
     kinds = [kind for kind in shares if durable or kind is not Kind.POWER_CUT]
@@ -157,6 +178,9 @@ def plan_of(choice: Choice) -> Plan:
         struck += [kind] * wanted.pop(name, 0)
     at_ends = wanted.pop("at_ends", False)
     people = _people(rng, str(choice.seed)) | wanted
+    if choice.letters:
+        struck = []  # whatever goes wrong goes wrong on some day
+        people |= _BY_LETTERS
     moves = people["games"] * _MOVES_OF_A_GAME
     faults = tuple(
         Fault(
@@ -190,8 +214,9 @@ def plan_of(choice: Choice) -> Plan:
         durable=durable,
         verbose=rng.random() < 0.2,
         # The lease of a node is safe as long as clocks go equally fast.
-        drift=rng.choice([1.0, 1.0, 1.001, 0.999]) if nodes == 1 else 1.0,
+        drift=rng.choice([1.0, 1.0, 1.001, 0.999]) if nodes == 1 and not choice.letters else 1.0,
         nodes=nodes,
+        lease=_LONG_LEASE if choice.letters else LEASE_SECONDS,
         # Where everybody's seat is free again immediately, all may have left a rematch's table, which is then
         # closed, before the last has come there: who comes opens another one.
         grace=60.0 if people["played_again"] else random.Random(f"grace {choice.seed}").choice(_GRACES),

@@ -17,6 +17,7 @@ from typing import Final
 from server.tables.seats.names import read_list
 from simulation.loop import Trace
 from simulation.plan import Choice, plan_of
+from simulation.week import Week
 from simulation.world import Outcome, World
 
 _MOST_SECONDS: Final = 300.0  # of a simulation, in real time: then something runs in a circle
@@ -102,7 +103,8 @@ def _live(choice: Choice, trace: Path | None, theirs: Connection) -> None:
     folder = Path(tempfile.mkdtemp(prefix="palatinus-simulation-", dir=_MEMORY if _MEMORY.is_dir() else None))
     try:
         with nullcontext() if trace is None else trace.open("w", encoding="utf-8") as file:
-            outcome = World(plan_of(choice), folder, Trace(file)).run()
+            world = Week if choice.letters else World
+            outcome = world(plan_of(choice), folder, Trace(file)).run()
     except Exception:  # noqa: BLE001 - whatever it is, the seed that it happened with is printed
         outcome = _failed(traceback.format_exc())
     finally:

@@ -27,7 +27,7 @@ from server.storage.stored_tables import SetAside, Stored
 from simulation import machine
 from simulation.broken.making import times_made
 from simulation.broken.mistakes import MISTAKES
-from simulation.database import LEASE_SECONDS, DatabaseServer, connection_to
+from simulation.database import DatabaseServer, connection_to
 from simulation.disk import Disks
 from simulation.disturbing import Disturbing
 from simulation.judging.tables import Tables
@@ -43,9 +43,9 @@ from simulation.strangers import Bots, Stranger, browse
 from simulation.verdict import Verdict, journal_in
 from simulation.wiretap import Wiretap
 
-_PORT: Final = 4000
-_HOST: Final = "10.0.0.1"
-_NAME: Final = "10.0.0.100"  # of all nodes; the ports that follow are each node's own
+PORT: Final = 4000
+HOST: Final = "10.0.0.1"
+NAME: Final = "10.0.0.100"  # of all nodes; the ports that follow are each node's own
 _LEASE_LOST: Final = re.compile(r"the lease is lost: term=(\d+)")
 # Right before: the database has left a change in doubt for so long that its tables are read again.
 _IN_DOUBT: Final = re.compile(r"database is lost: line=\w+ reason=\"it does not answer in time")
@@ -105,8 +105,8 @@ class World:
         people_games.Guest = Bots(self._new_bot, begin)  # type: ignore[assignment,attr-defined]
         counts, verdict = self.outcome.counts, self.outcome.verdict
         config = Config(
-            host=_HOST,
-            port=_PORT,
+            host=HOST,
+            port=PORT,
             data=folder / "data",
             records=folder / "records",
             durable="full" if plan.durable else "normal",
@@ -218,19 +218,19 @@ class World:
             records=folder / "records",
             database="postgresql://database/palatinus",
             node=f"node{number}",
-            address=f"ws://{_NAME}:{_PORT + number}",
-            lease_seconds=LEASE_SECONDS,
+            address=f"ws://{NAME}:{PORT + number}",
+            lease_seconds=self._plan.lease,
         )
 
     def _route(self, address: tuple[str, int]) -> tuple[str, int]:
         """Return where an address of the nodes' common name leads: the first port to any of them."""
         host, port = address
-        if host != _NAME:
+        if host != NAME:
             return address
-        if port > _PORT:
-            return self.servers[port - _PORT - 1].host, _PORT
+        if port > PORT:
+            return self.servers[port - PORT - 1].host, PORT
         living = [server for server in self.servers if server.running is not None] or self.servers
-        return self._rng.choice(living).host, _PORT
+        return self._rng.choice(living).host, PORT
 
     def _logged(self, server: Server, line: str) -> None:
         """See to it that nodes give up their tables only if they have to."""
@@ -254,9 +254,9 @@ class World:
         async with asyncio.TaskGroup() as starting:
             for server in self.servers:
                 starting.create_task(server.start())
-        self._host = _HOST if self.database is None else _NAME
+        self._host = HOST if self.database is None else NAME
         way = Route(
-            f"ws://{self._host}:{_PORT}",
+            f"ws://{self._host}:{PORT}",
             self.access,
             self._hold,
             min(1.0, plan.people.longest_hold),
@@ -270,7 +270,7 @@ class World:
             verdict,
             between_games=self._disturbing.at_rematch,
         )
-        strange = Stranger(self._host, _PORT, random.Random(f"{plan.seed} stranger"), counts)
+        strange = Stranger(self._host, PORT, random.Random(f"{plan.seed} stranger"), counts)
         others = [begin(self._stranger, strange.break_rules()), begin(self._browser, self._browse())]
         async with asyncio.TaskGroup() as around:
             side = [around.create_task(self._disturbing.run()), around.create_task(self._stroll(way))]
@@ -311,7 +311,7 @@ class World:
 
     async def _browse(self) -> None:
         rng = random.Random(f"{self._plan.seed} browser")
-        async for seen in browse(f"{self.servers[0].host}:{_PORT}", self._hidden, rng, self.outcome.counts):
+        async for seen in browse(f"{self.servers[0].host}:{PORT}", self._hidden, rng, self.outcome.counts):
             self.outcome.verdict.leaked.append(seen)
 
     def _hidden(self) -> dict[str, bool]:

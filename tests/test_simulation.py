@@ -1,6 +1,7 @@
 """The short form of `python -m simulation`: docs/testing.md tells of the long one."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +47,14 @@ def test_a_seed_is_the_same_simulation_byte_for_byte_in_every_process(
         traces.append(file.read_bytes())
     assert traces[0] == traces[1]
     assert traces[0].count(b"\n") > 1000
+
+
+@pytest.mark.slow
+def test_games_over_days_keep_their_clocks_through_restarts() -> None:
+    """No move is made for a player too early, nor later than restarts can delay it."""
+    done = simulate("--first", "1", "--seeds", "1", "--letters")
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"^turns timed +[1-9]", done.stdout, re.MULTILINE)
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from typing import Final
 from client.network.transport import ConnectFailed
 from client.network.waiting import RequestRefused
 from protocol.messages import NEW, SeatBot
+from simulation.people.correspondent import Correspondent
 from simulation.people.deeds import Company, Deeds
 from simulation.people.guest import Guest
 from simulation.people.plan import Game, Plan
@@ -198,7 +199,8 @@ class Games:
             deeds = Deeds(
                 company, rng, self._counts, self._way.private, self._way.once_public, program=program
             )
-        return Player(
+        kind = Correspondent if self._plan.by_letters else Player
+        return kind(
             self._way,
             rng,
             self._counts,

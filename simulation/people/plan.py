@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.components import DEALS
-from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock
 
 _WATCHED: Final = 0.4  # of the games
 _LEFT: Final = 0.6  # by everybody at once, in the middle of the game, where tables are few
@@ -23,6 +23,12 @@ POLICIES: Final[tuple[Absence, ...]] = (
     ByVote(1),
     ByBot(0),
     ByBot(1),
+)
+_DAY: Final = 86_400
+LETTERS: Final[tuple[Absence, ...]] = (
+    MoveClock(_DAY),
+    LongClock(_DAY, _DAY // 2),
+    LongClock(2 * _DAY, _DAY),
 )
 
 
@@ -42,6 +48,7 @@ class Plan:
     lively: float = 0.5  # of the games: hosts use their powers, and players ask for pauses
     may_end: float = 0.2  # of the lively games: their hosts may end them
     quiet: bool = False  # hosts of lively games keep what spectators say from the players
+    by_letters: bool = False  # people look in now and then, and nobody else is there
     with_bots: float = 0.25  # of the games: one or two seats are for bots of the server
 
 
@@ -73,15 +80,15 @@ def _game(rng: random.Random, plan: Plan) -> Game:
     players = rng.choice(list(DEALS))
     crowded = plan.most_tables < plan.games
     lively = rng.random() < plan.lively
-    guests = int(rng.random() < _WITH_A_GUEST)
+    guests = int(rng.random() < _WITH_A_GUEST and not plan.by_letters)
     bots = min(rng.choice((1, 2)), players - 1 - guests) if rng.random() < plan.with_bots else 0
     return Game(
         players=players,
         random_layout=rng.random() < 0.5,
         absence=rng.choice(plan.policies),
-        programs=frozenset({1} if rng.random() < _WITH_A_PROGRAM else ()),
+        programs=frozenset({1} if rng.random() < _WITH_A_PROGRAM and not plan.by_letters else ()),
         guests=guests,
-        watched=rng.random() < _WATCHED,
+        watched=rng.random() < _WATCHED and not plan.by_letters,
         again=rng.random() < plan.played_again and not crowded,  # whose table would have to make room
         leaves_at=rng.randrange(4, 24) if crowded and rng.random() < _LEFT else None,
         bots=bots,

@@ -1,0 +1,121 @@
+"""Games by letters: players who are away for hours and days, and a server that is restarted meanwhile."""
+
+import asyncio
+import logging
+import random
+import re
+from typing import Final
+
+from engine.game import RandomChance
+from engine.pieces import Seat
+from protocol.absence import letter_seconds
+from server.storage.entries import Entry, Played, StoodIn
+from server.storage.sqlite import journal as sqlite_journal
+from server.tables.state.persistent_state import PersistentState
+from simulation.people.correspondent import Correspondent
+from simulation.people.games import Games, Party
+from simulation.people.plan import games
+from simulation.people.visitors import Route
+from simulation.plan import Fault, Kind, Moment
+from simulation.server import Server
+from simulation.world import HOST, NAME, PORT, World
+
+_DAY: Final = 86_400.0
+_STOOD_IN: Final = re.compile(r"stand-in moved: table=(\w+) .*by=clock")
+_LONGEST_DAYS: Final = 120.0
+_HOUR: Final = 3600.0
+_A_RESTART: Final = _HOUR  # of a turn's time is lost with a server at most
+_SPARE: Final = 60.0  # seconds: the stand-in thinks, and a server that is down does not
+_HAPPENS: Final = (Kind.KILL, Kind.STOP, Kind.CLOCK, Kind.CUTS, Kind.PAUSE, Kind.PARTITION)
+_HAPPENS_TO_NODES: Final = (*_HAPPENS, Kind.SLEEP, Kind.RESTART, Kind.FAILOVER)
+
+
+class Week(World):
+    """A world in which nobody is connected most of the time, and every clock has to be right all the same."""
+
+    _stood_in: dict[str, list[float]]
+    _down: list[float]
+
+    async def _live(self) -> None:
+        self._stood_in, self._down = {}, []
+        vars(sqlite_journal)["_SECONDS_BETWEEN_LOOKS"] = _HOUR  # nobody else touches the files
+        logging.getLogger("server").setLevel(logging.INFO)  # which says when the stand-in moves
+        plan, counts, verdict = self._plan, self.outcome.counts, self.outcome.verdict
+        async with asyncio.TaskGroup() as starting:
+            for server in self.servers:
+                starting.create_task(server.start())
+        self._host = HOST if self.database is None else NAME
+        way = Route(
+            f"ws://{self._host}:{PORT}", self.access, self._hold, min(1.0, plan.people.longest_hold), 0.0
+        )
+        self._games = Games(plan.people, games(plan.people), way, counts, verdict, between_games=lambda: None)
+        disturbing = asyncio.create_task(self._disturbing.run())
+        striking = asyncio.create_task(self._strike_now_and_then())
+        try:
+            async with asyncio.timeout(_LONGEST_DAYS * _DAY):
+                await self._games.play_all()
+        except TimeoutError:
+            pass  # the verdict lists the games that have not ended
+        striking.cancel()
+        await self._disturbing.end()
+        disturbing.cancel()
+        counts["days"] += int(self._clock.now / _DAY)
+        await self._end()
+        await self._judge()
+
+    async def _strike_now_and_then(self) -> None:
+        """Have something go wrong once a day or more often."""
+        rng = random.Random(f"{self._plan.seed} days")
+        kinds = _HAPPENS if self.database is None else _HAPPENS_TO_NODES
+        number = 0
+        while True:
+            await asyncio.sleep(rng.expovariate(1.5 / _DAY))
+            number += 1
+            self._down.append(self._clock.now)
+            self._disturbing.strike(Fault(number, rng.choice(kinds), Moment.MOVE, 0, 0))
+
+    def _logged(self, server: Server, line: str) -> None:
+        super()._logged(server, line)
+        if (found := _STOOD_IN.search(line)) is not None:
+            self._stood_in.setdefault(found[1], []).append(self._clock.now)
+
+    async def _judge(self) -> None:
+        await super()._judge()
+        journal = await self._journal()
+        for party in [] if self._games is None else self._games.parties:
+            for table in party.tables:
+                self._judge_clocks(table, party, journal.get(table, []))
+
+    def _judge_clocks(self, table: str, party: Party, entries: list[Entry]) -> None:
+        """The stand-in moves when time is up: never sooner, and later only by what restarts cost."""
+        verdict, counts = self.outcome.verdict, self.outcome.counts
+        by_clock = [each for each in entries if isinstance(each, StoodIn) and each.by == "clock"]
+        when = self._stood_in.get(table, [])
+        counts["moves by the clock"] += len(by_clock)
+        if len(when) != len(by_clock):
+            return  # a server was killed between the move and its line in the log
+        at: dict[int, float] = {}
+        for player in party.players:
+            if isinstance(player, Correspondent):
+                at |= player.moved
+        times, moved = iter(when), None
+        state = PersistentState([], RandomChance(random.Random(0)))
+        ends: dict[int, float] = {}  # when the turn before an event ended, by the events so far
+        for entry in entries:
+            seq = 0 if state.game is None else len(state.game.events)
+            if isinstance(entry, StoodIn) and entry.by == "clock":
+                moved, seat = next(times), Seat(entry.seat)
+                allowed = letter_seconds(state.absence) + state.clocks.reserve(seat) / 1000
+                if seq in ends:
+                    took = moved - ends[seq]
+                    lost = sum(ends[seq] - _A_RESTART <= down <= moved for down in self._down)
+                    counts["turns timed"] += 1
+                    if not allowed - 1 <= took <= allowed + _SPARE + lost * (_A_RESTART + _SPARE):
+                        verdict.different.append(
+                            f"{table}: time was up after {took / _HOUR:.2f} h, not {allowed / _HOUR:.2f} h"
+                        )
+            else:
+                moved = at.get(seq, None) if isinstance(entry, Played) else None
+            state.fold(entry)
+            if isinstance(entry, Played | StoodIn) and state.game is not None and moved is not None:
+                ends[len(state.game.events)] = moved
