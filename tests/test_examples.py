@@ -7,6 +7,7 @@ import json
 import random
 import re
 import shutil
+import subprocess
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
@@ -19,8 +20,9 @@ from protocol.messages import AskPause, ChoosePeople, EndGame, Say, StartGame, T
 from tests.protocol.test_schema import CLIENTS, SERVERS, tags_of_valid
 from tests.relay import Relay, relay
 from tests.server.peer import TIMEOUT, Peer, connected, eventually, memory_server, table_of
-from tests.test_docs import PROTOCOL, section
+from tests.test_docs import PROTOCOL, ROOT, section
 
+GUIDE = (ROOT / "docs" / "bots.md").read_text(encoding="utf-8")
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PYTHON = EXAMPLES / "python" / "bot.py"
 JAVASCRIPT = EXAMPLES / "javascript" / "bot.js"
@@ -220,6 +222,30 @@ async def test_the_minimal_bot_of_the_protocol_plays_a_game(tmp_path: Path) -> N
             async with bot((sys.executable, str(minimal)), there, code) as guest:
                 assert (await result_of(guest)).startswith("Won by seats [")
                 assert "Points by seat: " in await result_of(host)
+
+
+def test_the_examples_choose_on_the_documents_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a server, as docs/bots.md has it."""
+    found = re.search(r"^```python\n# position\.py.*?\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    assert found
+    monkeypatch.syspath_prepend(PYTHON.parent)
+    monkeypatch.delitem(sys.modules, "bot", raising=False)
+    exec(found[1], {})  # noqa: S102 - the document's own code
+    monkeypatch.delitem(sys.modules, "bot")
+
+
+@needs_node
+def test_the_javascript_example_can_be_imported() -> None:
+    """It plays only when it is run."""
+    script = (
+        f'import {{ FIELDS, Game, choose }} from "{JAVASCRIPT.as_uri()}";'
+        "const game = new Game();"
+        "game.takeSnapshot({ seq: 1, tiles: Array(7).fill(null), laurels: {}, placed: [] });"
+        'console.log(choose(game, { t: "lay", positions: [3], orientations: [2] }), FIELDS.length);'
+    )
+    words = [str(NODE), "--input-type=module", "-e", script]
+    out = subprocess.run(words, capture_output=True, text=True, check=True, timeout=TIMEOUT).stdout
+    assert out == "{ t: 'lay', position: 3, orientation: 2 } 42\n"
 
 
 def test_the_session_in_the_protocol_is_valid() -> None:

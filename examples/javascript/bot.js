@@ -7,7 +7,9 @@
 // It plays one game, prints the result and ends. docs/protocol.md describes the messages. To make it a
 // better player, change `choose`.
 
+import { realpathSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { decode, encode } from "@msgpack/msgpack";
 import WebSocket from "ws";
@@ -426,4 +428,9 @@ async function main() {
   return 0;
 }
 
-process.exitCode = await main();
+// Another module may import these, to test `choose` on a position.
+export { FIELDS, Game, choose };
+
+if (process.argv[1] && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {
+  process.exitCode = await main();
+}
