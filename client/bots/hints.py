@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from functools import partial
 from typing import Final
 
 from anyio import CapacityLimiter
@@ -53,7 +54,8 @@ async def _suggested(view: View, legal: Legal) -> Suggestion:
 async def compare(view: View, move: Place, other: Place) -> Better | None:
     """Return how much better a move is than another, None if they are equal, as the event loop goes on."""
     limiter = CapacityLimiter(1)
-    return await in_process(compared, view, move, other, SIMULATIONS, "problem", limiter=limiter)
+    on_average = partial(compared, behind=1.0)  # a problem has a best move for sure
+    return await in_process(on_average, view, move, other, SIMULATIONS, "problem", limiter=limiter)
 
 
 def reason_for(command: Command, view: View, legal: Legal) -> str:

@@ -82,7 +82,7 @@ def after(own: View, move: Place) -> View:
 _WORLDS: Final = 16
 _EACH: Final = 0.3  # of the simulations of a judgement: for each move in each world
 _WORTH_SAYING: Final = 0.05  # a move that improves the player's chance by less is as good as another one
-_BEHIND: Final = 0.25  # of the worlds, in which a move that is advised may be worse than the other
+_BEHIND: Final = 0.125  # of the worlds, in which a move that is advised may be worse than the other
 _ENDS_BETWEEN: Final = 6  # simulations, of the second half, of which one is counted for the reasons
 _KINDS: Final = tuple(Kind)  # in the order of occupants
 _NO_HURRY: Final = float("inf")  # seconds: the simulations alone decide how long a search takes
@@ -124,11 +124,16 @@ def candidates(own: View, seat: Seat, simulations: int, seed: str) -> list[Place
     return [Place(seat, pieces[move.kind], FIELDS[move.field]) for move in ranked]
 
 
-def compared(own: View, move: Place, other: Place, simulations: int, seed: str) -> Better | None:
-    """Return how much better the move is than the other; None if they are about equal."""
+def compared(
+    own: View, move: Place, other: Place, simulations: int, seed: str, *, behind: float = _BEHIND
+) -> Better | None:
+    """Return how much better the move is than the other; None if they are about equal.
+
+    `behind` is the part of the worlds in which it may be worse.
+    """
     one, two = _outlooks(own, (move, other), simulations, seed)
-    behind = sum(each < instead for each, instead in zip(one.chances, two.chances, strict=True))
-    if one.chance - two.chance < _WORTH_SAYING or behind > _BEHIND * _WORLDS:
+    worse = sum(each < instead for each, instead in zip(one.chances, two.chances, strict=True))
+    if one.chance - two.chance < _WORTH_SAYING or worse > behind * _WORLDS:
         return None
     return Better(move, one.chance, two.chance, tuple(_reasons(own, one, two)))
 
