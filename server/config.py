@@ -76,6 +76,7 @@ class Pages(Protocol):
     def play(self, language: str, code: str, *, locked: bool) -> str:
         """Return the page where somebody plays at a table, the same for all codes but for the code itself.
 
+        With the code "" it opens a table.
         It asks for the server's password if that is `locked`.
         """
 

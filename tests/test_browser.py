@@ -283,6 +283,27 @@ async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) ->
         assert page.complaints == []
 
 
+async def test_a_phone_opens_a_table(chromium: str) -> None:
+    """From the front page, with what can be chosen there; the page is that of the seat from then on."""
+    async with web_server() as server, tab(chromium) as page:
+        await page.go(f"http://127.0.0.1:{server.port}/")
+        await page.value("document.querySelector('a[href=\"play/\"]').click()")
+        await page.until("document.querySelector('#join') && !document.querySelector('#join').hidden")
+        await page.value("document.querySelector('#join input').value = 'Anna'")
+        await page.value("document.querySelector('#join select').value = '2'")
+        await page.value("document.querySelector('[name=private]').checked = true")
+        await page.value("document.querySelector('#join button').click()")
+        await page.until("document.querySelector('#menu button')")
+        (table,) = server.lobby.tables.values()
+        assert (table.state.private, len(table.state.players)) == (True, 2)
+        assert await page.value("location.pathname") == f"/play/{table.code}"
+        assert await page.text("h1") == f"Table {table.code}"
+        assert await page.value("document.documentElement.scrollWidth") == PHONE[0]
+        await page.go(f"http://127.0.0.1:{server.port}/play/{table.code}")
+        await page.until("document.querySelector('#menu button')")
+        assert page.complaints == []
+
+
 @pytest.mark.slow
 async def test_browsers_play_whole_games_beside_others(chromium: str) -> None:
     """On a phone and on a wide screen, tiles and all, to the result and into the next game."""

@@ -14,7 +14,7 @@ from server.net.connections.plain_http import PageRequest
 
 _CODE: Final = rf"([A-Za-z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}})"
 _TABLE: Final = re.compile(f"/watch/{_CODE}")
-_SEAT: Final = re.compile(f"/play/{_CODE}")
+_SEAT: Final = re.compile(f"/play/{_CODE}?")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?")
 _PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9._~-]{1,64}){1,8}/?")
 _LANGUAGE: Final = re.compile(r"&lang=([a-z]{2})(?:&|\Z)")
@@ -39,12 +39,12 @@ def table_asked(path: str) -> str | None:
 
 
 def seat_asked(path: str) -> str | None:
-    """Return the code of the table at which somebody wants to play, None if it is not such a page."""
+    """Return the code of the table at which somebody wants to play: "" for a new one, None for none."""
     return _code(_SEAT.fullmatch(path))
 
 
 def _code(found: re.Match[str] | None) -> str | None:
-    return None if found is None else found[1].upper()
+    return None if found is None else (found[1] or "").upper()
 
 
 def page_at(address: str, path: str, query: str) -> str:

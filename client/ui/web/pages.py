@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,7 @@ from client.network.refusals import describe_refusal
 from client.player.terminal import Colours
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.painter import PEOPLE_COLOURS
-from client.ui.texts.tables import SPECTATORS, describe_listed_stage, describe_seats
+from client.ui.texts.tables import PRIVATE, SPECTATORS, describe_layout, describe_listed_stage, describe_seats
 from client.ui.web.html import EMPTY, element, joined, qr_code
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
 from client.ui.web.tv_parts import SMALL, between_games, more_tables, small_table
@@ -92,7 +92,8 @@ class WebPages:
             lead = element("p", _("The board game of the seven hills of Rome, for two to five players."))
             code = _field(_("Code of a table"), "code", pattern=_TYPED_CODE, autocomplete="off")
             play = element("button", _("Play in this browser"), class_="main")
-            find = element("form", code, play, id="find") if self._plays else ""
+            opens = element("p", element("a", _("Open a table"), href="play/", class_="main"))
+            find = joined(element("form", code, play, id="find"), opens) if self._plays else ""
             content = joined(lead, listing, find, self._how_to_join(address))
             if tables is not None:
                 content += element("p", element("a", _("On a television"), href="tv"))
@@ -120,9 +121,11 @@ class WebPages:
             fields = [_field(_("Your name"), "name", maxlength=str(NAME_LENGTH), autocomplete="nickname")]
             if locked:
                 fields.append(_field(_("The server's password"), "password", type="password"))
-            join = element(
-                "form", *fields, element("button", _("Take a seat"), class_="main"), id="join", hidden=""
-            )
+            title, takes = _("Table {code}").format(code=code), _("Take a seat")
+            if not code:
+                title = takes = _("Open a table")
+                fields += _new_table()
+            join = element("form", *fields, element("button", takes, class_="main"), id="join", hidden="")
             words = element(
                 "input",
                 id="words-said",
@@ -151,8 +154,8 @@ class WebPages:
                 "data_server": _("The server"),
                 "data_taken": _("This seat is in use in another window."),
                 "data_moves": _("The table is now at {address}. Go there?"),
+                "data_table": _("Table {code}"),
             }
-            title = _("Table {code}").format(code=code)
             return _page(language, title, content, texts, "../", scripts=(_SCRIPT, _PLAYER_SCRIPT))
 
     def refusal(self, language: str, refused: Refused) -> str:
@@ -295,6 +298,16 @@ def _table_content(move: Markup, more: Markup) -> Markup:
 
 def _field(words: str, name: str, **attributes: str) -> Markup:
     return element("label", words, " ", element("input", name=name, required="", **attributes))
+
+
+def _new_table() -> Iterator[Markup]:
+    """Yield what can be chosen for a table that is opened here; its menu has the rest."""
+    numbers = (
+        element("option", str(number), **({"selected": ""} if number == 3 else {})) for number in range(2, 6)
+    )
+    yield element("label", _("Players"), " ", element("select", *numbers, name="players"))
+    for name, words in (("layout", describe_layout(at_random=True)), ("private", PRIVATE.describe(on=True))):
+        yield element("label", element("input", type="checkbox", name=name), " ", words)
 
 
 def _nothing() -> str:

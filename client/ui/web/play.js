@@ -4,13 +4,14 @@
 const texts = document.body.dataset;
 const part = (id) => document.getElementById(id);
 const away = ["table-closed", "closed-by-server", "removed-by-server", "removed"];
+const seating = ["join", "open"];
 const silence = 3000; // milliseconds without an answer after which a connection counts as lost
 let table = texts.play;
 let token = null; // is the seat: it goes nowhere but to the server, in a message
 let socket = null;
 let seat = null;
 let seats = [];
-let joining = null; // the name under which a seat was asked for
+let joining = null; // the message that asks for a seat
 let password = sessionStorage.getItem("password") ?? undefined;
 let id = Math.floor(Math.random() * 2 ** 30);
 let again = null; // the attempt to connect that is due
@@ -82,8 +83,8 @@ function ask(message) {
 
 function keep(code, secret) {
   const heading = document.querySelector("h1");
-  heading.textContent = heading.textContent.replace(table, code);
-  document.title = document.title.replace(table, code);
+  heading.textContent = texts.table.replace("{code}", code);
+  document.title = `${heading.textContent} - Palatinus`;
   table = code;
   token = secret;
   localStorage.setItem(`seat ${code}`, secret);
@@ -136,7 +137,7 @@ function refused({ id: answered, code, about }) {
   else if (code === "bad-password" || code === "password-needed") {
     sessionStorage.removeItem("password");
     part("join").hidden = false;
-  } else if (asked?.t === "join") part("join").hidden = false;
+  } else if (seating.includes(asked?.t)) part("join").hidden = false;
   else if (asked?.t === "resume") setTimeout(() => socket.close(), 1000 * (about?.seconds ?? 5));
 }
 
@@ -144,7 +145,7 @@ function take(message) {
   switch (message.t) {
     case "welcome":
       if (token) ask({ t: "resume", table, token });
-      else if (joining) ask({ t: "join", table, name: joining });
+      else if (joining) ask({ ...joining });
       break;
     case "seated":
       unanswered.delete(message.id);
@@ -206,7 +207,7 @@ function play() {
     else take(unpacked(data));
   };
   socket.onclose = ({ code }) => {
-    for (const [number, { t }] of unanswered) if (t === "resume" || t === "join") unanswered.delete(number);
+    for (const [number, { t }] of unanswered) if (t === "resume" || seating.includes(t)) unanswered.delete(number);
     if (code === 4000) part("refusal").textContent = texts.taken;
     if ([1003, 1008, 1009, 4000].includes(code) || !(token || joining)) return;
     lost.hidden = false;
@@ -249,13 +250,18 @@ document.onvisibilitychange = () => {
 };
 part("join").onsubmit = (event) => {
   event.preventDefault();
-  const { name, password: typed } = event.target.elements;
-  joining = name.value.trim().normalize("NFC");
-  localStorage.setItem("name", joining);
+  const { name: field, password: typed, players } = event.target.elements;
+  const name = field.value.trim().normalize("NFC");
+  joining = { t: "join", table, name };
+  if (players) { // for a new table
+    const [random_layout, hidden] = ["layout", "private"].map((each) => event.target.elements[each].checked);
+    joining = { t: "open", players: Number(players.value), name, random_layout, private: hidden };
+  }
+  localStorage.setItem("name", name);
   if (typed) sessionStorage.setItem("password", (password = typed.value));
   part("join").hidden = true;
   part("refusal").textContent = "";
-  if (socket?.readyState === WebSocket.OPEN) ask({ t: "join", table, name: joining });
+  if (socket?.readyState === WebSocket.OPEN) ask({ ...joining });
   else play();
 };
 part("say").onsubmit = (event) => {

@@ -171,18 +171,29 @@ async def test_the_page_of_a_seat_is_small_and_the_same_for_all_codes() -> None:
     async with web_server() as server, connected(server.port) as host:
         code = (await host.open(2, "Host", private=True)).table
         pages = [await asked(server.port, f"/play/{each}") for each in (code, "ABCDEFGH")]
-        odd = [await asked(server.port, path) for path in ("/play", "/play/", "/play/ABC", "/play/ABCD/")]
+        odd = [await asked(server.port, path) for path in ("/play", "/play/ABC", "/play/ABCD/")]
     assert [page.status for page in pages] == [200, 200]
     assert pages[0].text.replace(code, "ABCDEFGH") == pages[1].text
     assert len(pages[0].body) < 60_000
     assert {page.status for page in odd} == {404}
 
 
+async def test_a_table_can_be_opened_where_no_table_is() -> None:
+    """The page has no code; opening is what any client does, and the page shows the seat that comes of it."""
+    async with web_server() as server:
+        assert "select" in (await asked(server.port, "/play/")).text
+        async with player_page(server.port, "") as page:
+            await page.open(2, "Anna")
+            await page.until_shown(lambda parts: "Anna" in parts.get("players", ""))
+            assert server.lobby.tables.keys() == {page.code}
+
+
 async def test_pages_that_are_for_watching_only_seat_nobody() -> None:
     """`--web=watch`: no page of a seat, no link to one, and no websocket there."""
     async with running(Config(pages=WebPages(plays=False))) as server, connected(server.port) as host:
         code = (await host.open(2, "Host")).table
-        assert (await asked(server.port, f"/play/{code}")).status == 404
+        for path in (f"/play/{code}", "/play/"):
+            assert (await asked(server.port, path)).status == 404
         with pytest.raises(InvalidStatus, match="403"):
             async with player_page(server.port, code):
                 pass
