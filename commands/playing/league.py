@@ -1,10 +1,12 @@
 """`palatinus league`: programs in any language and brains play each other on a server."""
 
 import argparse
+import asyncio
 import contextlib
 import re
 import shlex
 import shutil
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
@@ -120,6 +122,9 @@ async def _playing(
         while True:
             yield RandomChance(schedule.chance(wire.opening))
 
+    if sys.platform != "win32":  # otherwise the programs would outlive the league
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, signal.raise_signal, signal.SIGINT)
     async with contextlib.AsyncExitStack() as stack:
         if url is None:
             config = Config(

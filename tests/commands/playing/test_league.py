@@ -1,14 +1,20 @@
 """`palatinus league`: programs and brains on a server that it starts, or on another."""
 
+import asyncio
+import contextlib
 import json
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from palatinus import main
+from tests.server.peer import TIMEOUT, eventually
+from tests.test_docs import ROOT
 from tests.test_examples import JAVASCRIPT, NODE, PYTHON, needs_node
 
 BOT = shlex.join([sys.executable, str(PYTHON)])
@@ -40,6 +46,25 @@ def test_a_program_that_fails_loses_with_its_last_words(capsys: pytest.CaptureFi
     assert told == {"hasty": {"absent": 4}, "random": {}}
     assert errors.count("hasty ended before the game did, with exit code 1.\nTraceback") == 1
     assert re.search(r"\nKeyError: '[A-Z]{4}x'\n$", errors)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal there")
+async def test_a_league_that_is_stopped_leaves_no_program_behind(tmp_path: Path) -> None:
+    """And goes on later with the games that are missing."""
+    results = tmp_path / "results.jsonl"
+    words = [str(ROOT / "palatinus.py"), "league", BOT, "random", "--results", str(results)]
+    league = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=subprocess.PIPE)
+    try:
+        await eventually(lambda: results.exists() and results.read_bytes().count(b"\n") > 1)
+        programs = psutil.Process(league.pid).children(recursive=True)
+        league.terminate()
+        out, _ = await asyncio.wait_for(league.communicate(), TIMEOUT)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            league.kill()
+    assert league.returncode == 130
+    assert re.match(rb"[1-9]\d? of 100 games", out)
+    assert not any(program.is_running() for program in programs)
 
 
 @pytest.mark.parametrize(
