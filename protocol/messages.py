@@ -301,11 +301,14 @@ class AskEvening(ClientRequest, frozen=True, tag="evening"):
 class SignUp(ClientRequest, frozen=True, tag="sign-up"):
     """Take part in the evening under this name; answered by SignedUp, and followed as by AskEvening.
 
-    With the `token` from an earlier SignedUp, come back as the same person, under the name of before.
+    The `token` is one that the client has made up. It proves who signs up again, as the same person under the
+    name of before, and it holds the seat at each of the evening's tables: go there with Resume. With `back`,
+    only come back.
     """
 
     name: Name
-    token: Token | None = None
+    token: Annotated[str, Meta(min_length=TOKEN_LENGTH, max_length=TOKEN_LENGTH)]
+    back: bool = False
 
 
 class TakePart(ClientRequest, frozen=True, tag="take-part"):
@@ -318,13 +321,9 @@ InEvening: TypeAlias = AskEvening | SignUp | TakePart
 
 
 class SignedUp(ServerAnswer, frozen=True, tag="signed-up"):
-    """You are `person` in the evening. The `token`, sent only once, proves it.
-
-    It is also that of your seat at each of the evening's tables: go there with Resume.
-    """
+    """You are `person` in the evening."""
 
     person: PersonNumber
-    token: Token | None = None
 
 
 class EveningPerson(Struct, frozen=True, omit_defaults=True):

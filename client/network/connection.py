@@ -68,8 +68,9 @@ class Connection:
 
     `model` is what is known of the table, always up to date: `updates` tells when to look at it. `levels` are
     those of the bots that the server seats, `has_lobby` tells whether people can be listed and talk in its
-    lobby, `listed_as` under which name this client is, `unconfirmed` to which other hosts the server would
-    send it on if the player let it. The requests raise RequestRefused if the server says
+    lobby, `has_evening` whether there is an evening, `listed_as` under which name this client is,
+    `follows_evening` whether it is told of that on this line, `unconfirmed` to which other hosts the server
+    would send it on if the player let it. The requests raise RequestRefused if the server says
     no, and ConnectFailed if it says nothing. While the connection is lost they wait for it; a move reaches
     the table once, however often it has to be sent.
     """
@@ -86,6 +87,7 @@ class Connection:
         self._welcomed(welcome)
         self.model = table.TableModel()
         self.listed_as: str | None = None
+        self.follows_evening = False
         self.closed: table.Closed | None = None
         self._timeouts = timeouts
         self._websocket: ClientConnection | None = websocket  # None while the connection is lost
@@ -127,6 +129,10 @@ class Connection:
     @overload
     async def ask(self, message: messages.Ping) -> messages.Pong: ...
     @overload
+    async def ask(self, message: messages.SignUp) -> messages.SignedUp: ...
+    @overload
+    async def ask(self, message: messages.AskEvening | messages.TakePart) -> messages.Done: ...
+    @overload
     async def ask(self, message: messages.InLobby | messages.AtTable) -> messages.Done: ...
     async def ask(self, message: RequestMessage, *, call: Call | None = None) -> Answer:
         """Send a request under an id of its own, with a pledge where one belongs; return its answer.
@@ -141,6 +147,8 @@ class Connection:
         answer = await self._answered(message)
         if isinstance(message, messages.EnterLobby):
             self.listed_as = message.name
+        elif isinstance(message, messages.AskEvening | messages.SignUp):
+            self.follows_evening = True
         elif isinstance(message, messages.Watch):
             self._watches_as = message.name
         return answer
@@ -158,6 +166,7 @@ class Connection:
     def _welcomed(self, welcome: messages.Welcome) -> None:
         self.server, self.levels = printable(welcome.server), tuple(welcome.levels)
         self.has_lobby, self.notices = welcome.lobby, tuple(welcome.notices)
+        self.has_evening = welcome.evening
         self._addresses.learn(welcome.addresses)
         told = (url for url in welcome.addresses if not transport.may_follow(url, self.address))
         self.unconfirmed = tuple(
@@ -212,6 +221,7 @@ class Connection:
         ):
             raise there
         if (news := table.news_of_server(message)) is not None:
+            self.has_evening = self.has_evening or isinstance(news, messages.Evening)
             self._tell(news)
         if isinstance(message, messages.DrawBegins):
             await self._add_share(websocket, message)
@@ -331,6 +341,7 @@ class Connection:
             return error
         finally:
             self._websocket = self._syncing = self._sync_due = self.listed_as = None
+            self.follows_evening = False
             await websocket.close()
 
     async def _restored(self, failure: transport.ConnectFailed, pauses: Iterator[float]) -> ClientConnection:

@@ -30,11 +30,18 @@ class NoAnswer(ConnectFailed):
 
 
 Answer: TypeAlias = (
-    messages.Done | messages.Seated | messages.Watching | messages.Tables | messages.Record | messages.Pong
+    messages.Done
+    | messages.Seated
+    | messages.SignedUp
+    | messages.Watching
+    | messages.Tables
+    | messages.Record
+    | messages.Pong
 )
 RequestMessage: TypeAlias = (
     messages.ListTables
     | messages.InLobby
+    | messages.InEvening
     | messages.OpenTable
     | messages.JoinTable
     | messages.Resume
@@ -46,6 +53,7 @@ RequestMessage: TypeAlias = (
 )
 # What answers a request, unless that is Done.
 ANSWERS: Final[Mapping[type[RequestMessage], type[Answer]]] = {
+    messages.SignUp: messages.SignedUp,
     messages.OpenTable: messages.Seated,
     messages.JoinTable: messages.Seated,
     messages.Resume: messages.Seated,

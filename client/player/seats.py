@@ -29,6 +29,7 @@ from protocol.messages import Name, SeatNumber, TableCode, Token, hiding_secrets
 from protocol.text import printable
 
 _KEPT_SECONDS: Final = 100 * 24 * 3600.0  # more than a move by letters may take
+EVENING: Final = "EVENING"  # in place of a table's code: the token of an evening; no table's has vowels
 _LARGEST_FILE: Final = 4096  # bytes; a seat takes about 700, and less than this with all addresses
 _MOST_ADDRESSES: Final = ADDRESSES_TOLD + 3
 
@@ -104,8 +105,8 @@ def kept_seats(folder: Path) -> tuple[KeptSeat, ...]:
     with contextlib.suppress(OSError):
         for path in folder.glob("*.json"):
             with contextlib.suppress(OSError, DecodeError, ValueError):
-                if (age := _age(path)) <= _KEPT_SECONDS:
-                    kept = json.decode(path.read_bytes()[:_LARGEST_FILE], type=_Kept)
+                kept = json.decode(path.read_bytes()[:_LARGEST_FILE], type=_Kept)
+                if (age := _age(path)) <= _KEPT_SECONDS and kept.table != EVENING:
                     proof = hashlib.sha256(kept.token.encode()).hexdigest()
                     name = printable(kept.name)
                     found.append((age, KeptSeat(server_url(kept.server), kept.table, name, proof)))
@@ -132,7 +133,7 @@ class Seats:
         found = self._free()
         for held in found:
             held.release()
-        return frozenset(held.table for held in found)
+        return frozenset(held.table for held in found) - {EVENING}
 
     def tokens(self, name: str, most: int) -> tuple[str, ...]:
         """Return the tokens of as many seats under `name` as no running client here sits in, latest first."""

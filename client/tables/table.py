@@ -425,7 +425,9 @@ class Closed(Struct, frozen=True):
 
 
 # What a server tells that is not about a table; names and texts are safe to show.
-NewsOfServer: TypeAlias = messages.Announced | messages.Stopping | messages.Online | messages.SaidInLobby
+NewsOfServer: TypeAlias = (
+    messages.Announced | messages.Stopping | messages.Online | messages.SaidInLobby | messages.Evening
+)
 Update: TypeAlias = TableUpdate | Lost | Back | Closed | NewsOfServer
 
 
@@ -438,6 +440,9 @@ def news_of_server(message: messages.ServerMessage) -> NewsOfServer | None:
             return message
         case messages.Online(people, more):
             return messages.Online(list(map(_safe_person, people)), more)
+        case messages.Evening(name, people=people):
+            safe = [replace(each, name=printable(each.name)) for each in people]
+            return replace(message, name=printable(name), people=safe)
         case messages.SaidInLobby(remarks):
             return messages.SaidInLobby(list(map(_safe_remark, remarks)))
         case _:

@@ -16,7 +16,7 @@ from client.network.connection import Connection
 from client.network.refusals import describe_refusal
 from client.network.transport import ConnectFailed
 from client.network.waiting import RequestRefused
-from client.player.seats import HeldSeat, Seats
+from client.player.seats import EVENING, HeldSeat, Seats
 from client.records import Recording
 from client.tables.draws import Call
 from client.tables.table import PAST_FROM, TableModel
@@ -158,6 +158,8 @@ class ServerSession(Session):
         super().__init__(ui, connection.model)
         self._options, self._connection = options, connection
         self._keeper = SeatKeeper(options.seats, self.log, options.reminder)
+        self._evening_seat = SeatKeeper(options.seats, self.log)
+        self._ticket: tuple[str, str] | None = None  # name and token in the evening
         self._name = options.name
         self._token = secrets.token_urlsafe()  # after a lost connection it proves whose the name is
         self._listed = False  # at any time
@@ -257,8 +259,55 @@ class ServerSession(Session):
                 left = news.gone_on(self.ui, self.model)
                 self.show(replace(left, name=self._name, log=()))
                 await self._list()
+            case messages.TakePart():
+                await self._take_part(request)
+            case requests.TakeSeat(table):
+                await self._take_seat(table)
             case _ if isinstance(request, messages.InLobby | messages.AtTable):
                 await connection.ask(request)
+
+    async def keep_evening(self) -> None:
+        """Follow the server's evening, as the person that the player was there, if they were."""
+        connection = self._connection
+        if not connection.has_evening or connection.follows_evening or self._options.bots is not None:
+            return
+        if self._ticket is None and (held := self._evening_seat.take(EVENING, self._name)) is not None:
+            self._ticket = held.name, held.token
+        with contextlib.suppress(ConnectFailed):  # the news says so
+            if self._ticket is not None:
+                with contextlib.suppress(RequestRefused):  # it was another evening
+                    await self._sign_up(*self._ticket, back=True)
+                    return
+            with contextlib.suppress(RequestRefused):
+                await connection.ask(messages.AskEvening(NEW))
+
+    async def _take_part(self, request: messages.TakePart) -> None:
+        """Carry out how the player takes part in the evening; whoever has not signed up does so."""
+        if self.ui.person is None and request.how == "play":
+            token = secrets.token_urlsafe(32) if self._ticket is None else self._ticket[1]
+            await self._sign_up(self._name, token)
+        else:
+            await self._connection.ask(request)
+
+    async def _sign_up(self, name: str, token: str, *, back: bool = False) -> None:
+        if self._ticket is None:  # before it can be needed
+            self._evening_seat.keep(messages.Seated(NEW, EVENING, 0, token), name, self._connection.cluster)
+        self._ticket = name, token
+        answer = await self._connection.ask(messages.SignUp(NEW, name, token, back))
+        self.show(replace(self.ui, person=answer.person))
+
+    async def _take_seat(self, table: str) -> None:
+        """Go to the player's seat at a table of the evening."""
+        if self._ticket is None:
+            return
+        name, token = self._ticket
+        people = () if self.ui.evening is None else self.ui.evening.people
+        name = next((each.name for each in people if each.person == self.ui.person), name)
+        if self.model.table is not None:
+            await self.leave()
+        seated = await self._connection.ask(messages.Resume(NEW, table, token))
+        self.show(replace(news.gone_on(self.ui, self.model), name=name))
+        self._keeper.keep(structs.replace(seated, token=token), name, self._connection.cluster)
 
     async def _rename(self, request: requests.Rename) -> None:
         connection = self._connection

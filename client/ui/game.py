@@ -27,7 +27,7 @@ from client.ui.state import Notice, Outcome, Ui
 from client.ui.terminal.shell import describe_failure
 from client.ui.visit import Options, Visit
 from engine.view import Phase
-from protocol.messages import NEW, ListTables, Online, Refused, SaidInLobby, StartGame, TableState
+from protocol.messages import NEW, Evening, ListTables, Online, Refused, SaidInLobby, StartGame, TableState
 
 _LOBBY_SECONDS: Final = 3.0
 _FAREWELL_SECONDS: Final = 1.0
@@ -100,6 +100,7 @@ class Client(ServerSession):
         super().__init__(options, connection, ui)
         self._hint: asyncio.Task[None] | None = None  # the last one asked for
         self._occasions: frozenset[Occasion] = frozenset()
+        self._called: str | None = None  # to a table of the evening
         self._recorded: str | None = None  # the table whose record was kept last
 
     def start(self, program: Services) -> None:
@@ -114,6 +115,7 @@ class Client(ServerSession):
 
     def release(self) -> None:
         self._keeper.release()
+        self._evening_seat.release()
 
     # -- what comes in ------------------------------------------------------------------------------
 
@@ -160,7 +162,11 @@ class Client(ServerSession):
                 lobby=connection.has_lobby,
             )
             ui = replace(self.ui, now=time.monotonic(), capabilities=capabilities)
+            if isinstance(update, Evening) and ui.evening is not None and _another(update, ui.evening):
+                connection.follows_evening, ui = False, replace(ui, person=None)
             ui = news.heard(ui, update, self.model)
+            if isinstance(update, Evening):
+                self._call_to_evening(ui)
             if isinstance(update, Online | SaidInLobby):
                 self.show_later(ui)
             else:
@@ -192,6 +198,12 @@ class Client(ServerSession):
         if new:
             self._program.call(window_title(self.model), new[0].sentence)
 
+    def _call_to_evening(self, ui: Ui) -> None:
+        called = news.called_to(ui, self.model)
+        if called != self._called and called is not None:
+            self._program.call(window_title(self.model), called)
+        self._called = called
+
     def _fills(self, update: TableChanged) -> bool:
         """Return whether the last free seat of this host's table has just been taken."""
         state, before = update.state, update.before
@@ -210,6 +222,7 @@ class Client(ServerSession):
         while True:
             if self._connection.online:
                 await self.keep_listed()
+                await self.keep_evening()
                 if self.model.table is None:
                     await self.ask(ListTables(NEW))
             if self._options.found_as is not None:
@@ -236,6 +249,11 @@ class Client(ServerSession):
         named = "" if self.ui.name == default_name() else f" --name {shlex.quote(self.ui.name)}"
         told_first = _("The game goes on, and your seat is kept. Come back with")
         return f"{told_first}\n  palatinus join {self._options.url} {model.table}{named}"
+
+
+def _another(evening: Evening, before: Evening) -> bool:
+    """Return whether it is not the evening of before, in which the player may be somebody."""
+    return evening.name != before.name or evening.round < before.round or evening.over < before.over
 
 
 def _over(model: TableModel) -> bool:

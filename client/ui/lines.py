@@ -35,7 +35,7 @@ from protocol.text import printable
 _NUMBER: Final = re.compile("[0-9]{1,6}")
 _OPTIONS_TOLD: Final = 20  # of a list, unless all are asked for
 _WORDS: Final[Mapping[str, frozenset[Action]]] = {
-    "": frozenset({Act.NEXT, Act.START}),
+    "": frozenset({Act.NEXT, Act.START, Act.TAKE_SEAT}),
     "next": frozenset({Act.NEXT}),
     "back": frozenset({Act.BACK, Act.LEAVE}),
     **{f"players {number}": frozenset({Pick(number)}) for number in DEALS},

@@ -62,6 +62,12 @@ class WatchNext(_Request, frozen=True):
     table: str
 
 
+class TakeSeat(_Request, frozen=True):
+    """Leave this table, and go to the seat that the evening has kept at another one."""
+
+    table: str
+
+
 class Review(_Request, frozen=True):
     """Look through the finished game; have it analysed, too, if that is wanted."""
 

@@ -16,7 +16,7 @@ from client.ui.texts.tables import names_at, spectator_name, watching_name
 from engine.events import LayTile, Place
 from engine.pieces import People
 from engine.view import View
-from protocol.messages import LobbyRemark, NoticeKind, PersonOnline
+from protocol.messages import Evening, LobbyRemark, NoticeKind, PersonOnline
 
 REMARKS_KEPT: Final = 200
 
@@ -306,7 +306,8 @@ class Ui:
     """The UI state: a value; whatever happens makes another one of it.
 
     `talk` is that of the table, or of the lobby in the lobby; `lobby_talk` is what was said in the lobby
-    before the player went to a table. `company` is who is online, None as long as that is not known.
+    before the player went to a table. `company` is who is online, None as long as that is not known; so is
+    `evening`, in which the player is `person` once they have signed up.
 
     `new_table` is how the player would open a table. `entry` is the line being typed, `sent` the one whose
     request waits for its answer, `retry` what is asked again under the name being typed, `typed` are those
@@ -335,6 +336,8 @@ class Ui:
     talk: Talk = _SILENCE
     lobby_talk: Talk = _SILENCE
     company: OnlineList | None = None
+    evening: Evening | None = None
+    person: int | None = None
     confirms: bool = False
     asked: LayTile | Place | None = None
     busy: bool = False

@@ -5,6 +5,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from unicodedata import normalize
@@ -12,10 +13,11 @@ from unicodedata import normalize
 import msgspec
 
 from client.language import _, counted
-from client.ui.export.tables import client_lines, node_lines, status_lines, table_lines
+from client.ui.export.tables import client_lines, evening_lines, node_lines, status_lines, table_lines
 from client.ui.texts.times import clock_time
 from commands.arguments import data_folder, table_code
 from commands.parsing import WrongUse, add_command
+from commands.serving.options import checked_plan, serve_options
 from commands.serving.running_server import (
     Gathered,
     ServedTables,
@@ -32,25 +34,33 @@ from commands.serving.running_server import (
 from protocol.admin import (
     LONGEST_DRAIN,
     ClientReport,
+    CloseEvening,
     CloseTables,
     DrainReport,
+    DrawRound,
+    EveningPlan,
     ListClients,
     ListTables,
+    OpenEvening,
     RemovePlayer,
     Request,
     SendAnnouncement,
     SetDrain,
     SetLogLevel,
+    ShowEvening,
     ShowStatus,
     StatusReport,
     TableReport,
     ToldReport,
 )
 from protocol.limits import ANNOUNCEMENT_LENGTH
+from protocol.messages import Evening
 from server.storage.entries import whole_events
 
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 _OFF: Final = "off"
+_EVENING: Final = ("show", "open", "draw", "close")
+_OF_EVENING: Final = "evening-"  # the options of palatinus serve
 
 Act = Callable[[Path, argparse.Namespace], Any]
 
@@ -85,6 +95,13 @@ def add_admin(admin: argparse.ArgumentParser) -> None:
     drain = add("drain", _drain, _("take no new tables, and stop after a while"), node=True)
     meaning = _("30s, 10m or 2h; off cancels the drain (default: %(default)s)")
     drain.add_argument("time", nargs="?", type=_span, default="10m", metavar="TIME", help=meaning)
+    evening = add("evening", _evening, _("show, open, draw a round of, or close the evening"))
+    meaning = _("what to do (default: %(default)s)")
+    evening.add_argument("act", nargs="?", choices=_EVENING, default="show", help=meaning)
+    evening.add_argument("name", nargs="?", metavar="NAME", help=_("name of the evening to open"))
+    for option in serve_options():
+        if option.key.startswith(_OF_EVENING):
+            replace(option, key=option.key.removeprefix(_OF_EVENING)).add_to(evening)
     level = add("log-level", _log_level, _("log more or less from now on"), node=True)
     level.add_argument("level", choices=("info", "warning", "error"), help=_("lowest level to log"))
 
@@ -230,6 +247,24 @@ def _drain(path: Path, arguments: argparse.Namespace) -> Any:
     else:
         text = _("The server takes no new tables, and will stop in {time}, or as soon as no game is running.")
         _say(arguments, text.format(time=clock_time(report.stops_in)))
+    return report
+
+
+def _evening(path: Path, arguments: argparse.Namespace) -> Any:
+    if (arguments.act == "open") != (arguments.name is not None):
+        raise WrongUse(_("open takes the name of the evening, and nothing else does"))
+    match arguments.act:
+        case "open":
+            chosen = {"rounds": arguments.rounds, "minutes": arguments.minutes, "bots": arguments.bots}
+            given = {name: value for name, value in chosen.items() if value is not None}
+            plan = EveningPlan(arguments.name, same_draws=bool(arguments.same_draws), **given)
+            _changed(OpenEvening(checked_plan(plan)), path)
+        case "draw":
+            _changed(DrawRound(), path)
+        case "close":
+            _changed(CloseEvening(), path)
+    report = asked(path, ShowEvening(), Evening)
+    _say(arguments, *evening_lines(report))
     return report
 
 

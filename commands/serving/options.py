@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from client.language import N_, _, labelled
+from client.network.refusals import describe_refusal
 from client.typed_text import DEFAULT_PORT
 from commands.access import PASSWORD_HELP, PASSWORD_VARIABLE, SMTP_PASSWORD_VARIABLE
 from commands.arguments import (
@@ -34,7 +35,11 @@ from commands.guests.command import DEFAULT_PORT as SSH_PORT
 from commands.guests.command import GUESTS_HELP, GUESTS_PER_ADDRESS_HELP
 from commands.levels import STAND_IN, level_name
 from commands.parsing import CANNOT_READ, WrongUse, using_file
+from protocol.admin import LEAST_MINUTES, MOST_MINUTES, MOST_ROUNDS, EveningPlan
+from protocol.limits import TITLE_LENGTH
 from server.config import Network
+from server.refusal import Refusal
+from server.tables.seats.names import check_name
 
 # The files with passwords, and the variables of the environment that may have them instead.
 _PASSWORDS: Final[Mapping[str, str]] = {
@@ -279,6 +284,24 @@ class ServeOptions:
     smtp_from: str | None = _option(None, N_("the sender of the e-mail"), "ADDRESS")
     smtp_password_file: Path | None = _option(
         None, N_("read the password for --smtp from the first line of this file")
+    )
+    evening: str | None = _option(
+        None,
+        N_("hold an evening: people sign up, and the server draws who plays with whom"),
+        "NAME",
+        heading=N_("an evening for many"),
+    )
+    evening_rounds: int | None = _option(
+        None, N_("in so many rounds (default: a table begins when enough people wait)")
+    )
+    evening_minutes: int = _option(
+        60, N_("minutes for a game, shared equally by its players (default: %(default)s)")
+    )
+    evening_same_draws: bool = _option(
+        False, N_("all tables of a round have the same tiles and laurels; nobody can watch them")
+    )
+    evening_bots: str | None = _option(
+        None, N_("bots of this level fill up tables with fewer than three people"), "LEVEL", level_name
     )
     verbose: bool = _option(
         False, N_("also log connections, seats taken and departures"), heading=N_("logs and control")
@@ -527,3 +550,21 @@ def _lines_of_keys(text: str) -> dict[str, int]:
         in_section |= heading
         statement, began = "", number + 1
     return lines
+
+
+def checked_plan(plan: EveningPlan) -> EveningPlan:
+    """Return the plan of an evening if there can be such a one; raises WrongUse."""
+    if plan.same_draws and not plan.rounds:
+        raise WrongUse(_("the same draws need rounds: say how many"))
+    try:
+        checked: EveningPlan = msgspec.convert(msgspec.to_builtins(plan), EveningPlan)
+        check_name(checked.name)
+    except msgspec.ValidationError:
+        limits = _(
+            "the name of an evening has at most {most} characters; rounds: {rounds}; minutes: {minutes}"
+        )
+        rounds, minutes = f"1-{MOST_ROUNDS}", f"{LEAST_MINUTES}-{MOST_MINUTES}"
+        raise WrongUse(limits.format(most=TITLE_LENGTH, rounds=rounds, minutes=minutes)) from None
+    except Refusal as refusal:
+        raise WrongUse(describe_refusal(refusal.message(None)).rstrip(".")) from None
+    return checked

@@ -30,6 +30,7 @@ from commands.serving.options import (
     ServeOptions,
     Setting,
     add_serve_options,
+    checked_plan,
     options_in,
     printed,
     settings,
@@ -37,6 +38,7 @@ from commands.serving.options import (
 )
 from discovery.interfaces import switched_off
 from discovery.names import default_name
+from protocol.admin import EveningPlan
 from protocol.text import printable
 from server.admin.endpoint import SOCKET_NAME
 from server.config import Announce, Config, Limits, Pages
@@ -97,6 +99,7 @@ def server_config(chosen: ServeOptions) -> Config:
         postman=postman(chosen),
         lobby_chat=chosen.lobby_chat,
         limits=_limits(chosen),
+        evening=evening_plan(chosen),
     )
     return with_bots(config, chosen.stand_in, seated=chosen.bots)
 
@@ -106,6 +109,20 @@ def pages(chosen: ServeOptions, ssh_port: int | None = None) -> Pages:
     from client.ui.web.pages import WebPages  # a server without them needs nothing that draws
 
     return WebPages(ssh_port=ssh_port, plays=chosen.web != "watch")
+
+
+def evening_plan(chosen: ServeOptions) -> EveningPlan | None:
+    """Return the evening to be held, if there is one; raises WrongUse if there cannot be."""
+    if chosen.evening is None:
+        return None
+    if chosen.database is not None:
+        raise WrongUse(_("servers that share a database cannot hold an evening: leave out one of them"))
+    if chosen.evening_bots is not None and not chosen.bots:
+        raise WrongUse(_("--evening-bots needs bots: leave out --no-bots"))
+    rounds, minutes = chosen.evening_rounds or 0, chosen.evening_minutes
+    return checked_plan(
+        EveningPlan(chosen.evening, rounds, minutes, chosen.evening_same_draws, chosen.evening_bots)
+    )
 
 
 def _announced_as(chosen: ServeOptions) -> Announce | None:

@@ -153,6 +153,7 @@ class AdminService:
                 return await self._restore(code)
             case OpenEvening(plan):
                 await self.lobby.begin_evening(plan)
+                self.clients.broadcast(self._evening().message())
                 return None
             case DrawRound():
                 self._evening().draw_now()

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import logging
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -33,6 +34,7 @@ from server.config import Config
 from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
 from server.failures import Tasks
+from server.logs import about
 from server.net.addresses import only_here
 from server.net.session import Session
 from server.net.tokens import hash_fits, new_token, token_hash
@@ -54,6 +56,8 @@ from server.tables.table import Table
 if TYPE_CHECKING:
     from server.cluster.channel import Channel
 
+
+log = logging.getLogger(__name__)
 
 # Refusals that say whether there is a table with a code, to somebody who has no seat there.
 _OF_CODES: Final = {Code.NO_SUCH_TABLE, Code.BAD_TOKEN, Code.TABLE_DAMAGED}
@@ -253,9 +257,12 @@ class Lobby:
         if entries:
             self._set_evening(entries)
         plan, earlier = self.config.evening, self.evening
-        same = earlier is not None and plan is not None and earlier.plan.name == plan.name
-        if plan is not None and not (same and earlier and not earlier.state.over):
+        if plan is None or (earlier and earlier.plan.name == plan.name and not earlier.state.over):
+            return
+        try:
             await self.begin_evening(plan)
+        except Refusal as refusal:  # its earlier one goes on
+            log.warning("the evening is not begun", extra=about(reason=refusal.code))
 
     async def begin_evening(self, plan: EveningPlan) -> None:
         """Begin an evening in place of the one before, whose tables must be over.

@@ -9,12 +9,13 @@ from client.language import N_, _, counted, listed
 from client.levels import describe_level
 from client.records import PEOPLE, Looked, LostOn, OwnResult, PastGame, Recording
 from client.ui.frame import columns
+from client.ui.texts.evenings import describe_round, standings_rows
 from client.ui.texts.games import describe_points, describe_result
 from client.ui.texts.tables import describe_stage
 from client.ui.texts.times import clock_time, local_time
 from engine.view import Eyes
 from protocol.admin import ClientReport, NodeAnswer, SeatReport, StatusReport, StoredReport, TableReport
-from protocol.messages import Stage, Standing
+from protocol.messages import Evening, Stage, Standing
 from protocol.text import printable
 
 
@@ -292,3 +293,10 @@ def _where(client: ClientReport) -> str:
     if client.seat is None:
         return _("watching")
     return f"{client.seat + 1} {printable(client.name or '')}".strip()
+
+
+def evening_lines(evening: Evening) -> list[str]:
+    """Return an evening as its host sees it."""
+    nobody = _("Nobody has signed up yet.")
+    people = columns(standings_rows(evening)) if evening.people else [nobody]
+    return [printable(evening.name), describe_round(evening), "", *people]

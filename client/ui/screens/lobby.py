@@ -27,7 +27,7 @@ from client.ui.frame import (
     spoken,
     wrapped,
 )
-from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
+from client.ui.keys import COMMAND, EVENING, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
 from client.ui.requests import Open, Request
 from client.ui.state import Asked, Entry, Notice, OnlineList, Outcome, Pane, Talk, Ui, those
 from client.ui.texts.glyphs import GlyphSet
@@ -54,8 +54,8 @@ _KEYS: Final = (
     Key(("enter",), Act.CONFIRM, N_("join, return to your seat, or watch; last line: open"), N_("join")),
     Key(("w",), Act.WATCH, N_("watch the table"), N_("watch")),
     Key(("o",), Act.OPEN, N_("open a new table"), N_("new table")),
-    Key(("t",), Act.CHAT, N_("say something in the lobby"), N_("say")),
-    Key(("T",), Act.TALK, N_("who is online, and what was said in the lobby"), N_("read")),
+    Key(("t",), Act.CHAT, N_("talk in the lobby; read what was said, who is online"), N_("say")),
+    Key(("T",), Act.TALK, N_("talk in the lobby; read what was said, who is online"), N_("read")),
     Key(("n",), Act.NAME, N_("change the name others see"), N_("name")),
     Key(("v",), Act.REVIEW, N_("your past games, if you are here over ssh"), N_("past games")),
     *(Key((str(n),), Pick(n), N_("new table: how many players")) for n in range(2, 6)),
@@ -69,6 +69,7 @@ _KEYS: Final = (
     Key(("r",), Act.REFRESH, N_("refresh the list"), N_("refresh")),
     Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit")),
     COMMAND,
+    EVENING,
     *ON_EVERY_PAGE,
 )
 

@@ -25,6 +25,7 @@ from client.tables.table import (
 )
 from client.ui.at_table import next_vote
 from client.ui.requests import Join, Open, Watch
+from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.overlays import Announcements, Quitting, TalkPage
@@ -48,6 +49,7 @@ from client.ui.state import (
 )
 from client.ui.texts import games
 from client.ui.texts.advice import describe_suggestion
+from client.ui.texts.evenings import describe_part, describe_round, table_of
 from client.ui.texts.tables import (
     PresenceLine,
     announcement,
@@ -75,7 +77,7 @@ from engine.events import (
 )
 from engine.view import Phase
 from protocol.codes import Code
-from protocol.messages import Announced, LobbyRemark, Online, SaidInLobby, Stopping, TableSummary
+from protocol.messages import Announced, Evening, LobbyRemark, Online, SaidInLobby, Stopping, TableSummary
 
 _MISTYPED: Final = frozenset(
     {
@@ -134,6 +136,8 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             return replace(ui, talk=with_remark(ui.talk, update, model, ui.name, read=reads))
         case Online(people, more):
             return replace(ui, company=OnlineList(tuple(people), more))
+        case Evening():
+            return _evening_news(ui, update, model)
         case SaidInLobby(remarks):
             return _heard_in_lobby(ui, remarks)
         case NoticesChanged(notices):
@@ -243,6 +247,8 @@ def gone_on(ui: Ui, model: TableModel) -> Ui:
         talk=replace(ui.talk, table=model.table),
         lobby_talk=ui.lobby_talk,
         company=ui.company,
+        evening=ui.evening,
+        person=ui.person,
         lost=ui.lost,
         now=ui.now,
         told_at=ui.told_at,
@@ -262,6 +268,27 @@ def at_next_table(ui: Ui, model: TableModel, talk: Talk) -> Ui:
     remarks = (*talk.remarks, *there.talk.remarks)[-REMARKS_KEPT:]
     unread = min(talk.unread + there.talk.unread, REMARKS_KEPT)
     return replace(there, talk=replace(talk, table=model.table, remarks=remarks, unread=unread))
+
+
+def called_to(ui: Ui, model: TableModel) -> str | None:
+    """Return the sentence that calls the player to a table of the evening; None if nothing does."""
+    table = table_of(ui.evening, ui.person)
+    if ui.evening is None or table is None or table.table == model.table:
+        return None
+    return describe_part(ui.evening, ui.person, model.table)
+
+
+def _evening_news(ui: Ui, evening: Evening, model: TableModel) -> Ui:
+    """Return `ui` with the evening as it is now, over its page if the player is called to a table."""
+    before, ui = ui, replace(ui, evening=evening)
+    if before.evening is not None and before.evening.round != evening.round:
+        ui = logged(ui, [describe_round(evening)])
+    sentence = called_to(ui, model)
+    if sentence is None or sentence == called_to(before, model):
+        return ui
+    ui = logged(ui, [sentence])
+    plays = isinstance(ui.page, Playing) and model.seat is not None
+    return ui if plays or isinstance(ui.overlay, Announcements) else replace(ui, overlay=EveningPage())
 
 
 def _announced(ui: Ui, text: str) -> Ui:

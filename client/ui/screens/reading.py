@@ -30,6 +30,7 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import Act, Action, Key, key_name
+from client.ui.screens.evening import EveningPage
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.menu import TableMenu
 from client.ui.screens.overlays import Quitting, TalkPage
@@ -80,7 +81,7 @@ COMMANDS: Final = (
     ("open 4 random vote:2m", N_("or wait, move-clock:3d+12h, game-clock:30m, bot:60s")),
     ("open 3 starts:2", N_("seat 2 starts; starts:me, or starts:random for a draw")),
     ("join KXQT, watch KXQT", N_("join or watch the table with that code")),
-    ("help, rules, quit", N_("open help or rules, or quit")),
+    ("help, rules, evening", N_("open them; quit: quit Palatinus")),
 )
 
 
@@ -177,6 +178,10 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             return replace(ui, entry=Entry()), None
         case Act.MENU if not isinstance(ui.overlay, TableMenu):
             return (ui if model.state is None else replace(ui, overlay=TableMenu())), None
+        case Act.EVENING if ui.evening is None:
+            return replace(ui, notice=Notice(_("There is no evening on this server."))), None
+        case Act.EVENING:
+            return replace(ui, overlay=EveningPage()), None
         case Act.CHAT | Act.TALK if (
             isinstance(ui.page, Lobby) and (stays := _without_lobby_chat(ui)) is not None
         ):

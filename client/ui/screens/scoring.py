@@ -32,7 +32,7 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key, PointAt
+from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, Act, Action, Key, PointAt
 from client.ui.screens.history import not_here
 from client.ui.state import Notice, Outcome, Pane, Screen, Ui, those
 from client.ui.texts import games
@@ -85,6 +85,7 @@ RESULT_KEYS: Final = (
     Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save")),
     Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture")),
     LEAVE,
+    EVENING,
     *AT_TABLE,
     *ON_EVERY_PAGE,
 )

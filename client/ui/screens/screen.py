@@ -28,7 +28,7 @@ from client.ui.frame import (
 from client.ui.keys import Act, Action, Key, key_name
 from client.ui.screens.dispatch import SPEEDS, keys_now, ways_on
 from client.ui.screens.news import followed
-from client.ui.state import Asked, Entry, Pane, Ui, closed_for_good
+from client.ui.state import Asked, Entry, Pane, Ui, closed_for_good, those
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at
@@ -64,7 +64,7 @@ def offered(ui: Ui, model: TableModel, last_top: int = 0) -> tuple[Key, ...]:
     here = ui.overlay or ui.page
     if ui.entry is not None:
         return tuple(key for key in keys_now(ui, model) if key.short)
-    idle = here.idle(ui, model, last_top)
+    idle = here.idle(ui, model, last_top) | those((Act.EVENING, ui.evening is None))
     if ui.page.at_server and model.table is not None and not ui.talk.remarks:
         idle |= {Act.TALK}
     shown = (key for key in here.shown_keys(model) if key.short and key.action not in idle)

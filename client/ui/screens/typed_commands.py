@@ -24,7 +24,7 @@ from engine.events import LayTile, Place
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.view import SPECTATOR, Eyes, Phase, eyes_of
-from protocol.messages import NEW, Leave, ListTables, Rematch, Say, SayInLobby, Vote
+from protocol.messages import NEW, Leave, ListTables, Rematch, Say, SayInLobby, TakePart, Vote
 
 _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
@@ -44,8 +44,8 @@ ReplayMeaning: TypeAlias = Go | See | Act | Misread
 
 PAGES: Final = ("help", "rules", "quit")
 _ANSWERS: Final = {"yes": True, "no": False}
-_LOBBY_WORDS: Final = ("join", "watch", "open", "say", "name ", "refresh", *PAGES)
-_TABLE_WORDS: Final = ("say", "leave", *PAGES)
+_LOBBY_WORDS: Final = ("join", "watch", "open", "say", "name ", "refresh", "evening", *PAGES)
+_TABLE_WORDS: Final = ("say", "leave", "evening", *PAGES)
 _REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eyes all", "eyes none")
 
 
@@ -71,6 +71,10 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return asked
         case [("mute" | "unmute") as verb, *who]:
             return table_commands.mute(verb, " ".join(who), model)
+        case ["evening"]:
+            return Act.EVENING
+        case ["evening", ("play" | "pause" | "leave") as how]:
+            return TakePart(NEW, how)
         case ["again"]:
             return Rematch(NEW)
         case ["review"]:

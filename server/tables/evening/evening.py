@@ -42,7 +42,7 @@ from server.errors import JournalError, TableLost
 from server.failures import Tasks
 from server.logs import about
 from server.net.session import Session, framed
-from server.net.tokens import hash_fits, new_token, token_hash
+from server.net.tokens import hash_fits, token_hash
 from server.refusal import Refusal
 from server.storage.entries import (
     EVENING,
@@ -279,13 +279,13 @@ class Evening:
     # -- people -------------------------------------------------------------------------------------
 
     async def _sign_up(self, session: Session, message: SignUp) -> SignedUp:
-        people = self.state.people
-        if message.token is not None:
-            given = token_hash(message.token)
-            for number, person in people.items():
-                if hash_fits(given, person.token_hash):
-                    self._bind(session, number)
-                    return SignedUp(message.id, number)
+        people, given = self.state.people, token_hash(message.token)
+        for number, person in people.items():
+            if hash_fits(given, person.token_hash):
+                self._bind(session, number)
+                return SignedUp(message.id, number)
+        if message.back:
+            raise Refusal(Code.NOT_SIGNED_UP)
         check_name(message.name)
         self._registry.rates.count_name(session)
         if self.state.over:
@@ -294,10 +294,10 @@ class Evening:
             raise Refusal(Code.EVENING_FULL)
         if any(alike(message.name, person.name) for person in people.values()):
             raise Refusal(Code.NAME_IN_USE)
-        token, number = new_token(), max(people, default=0) + 1
-        await self._store(PersonEntered(number, message.name, token_hash(token), "play"))
+        number = max(people, default=0) + 1
+        await self._store(PersonEntered(number, message.name, given, "play"))
         self._bind(session, number)
-        return SignedUp(message.id, number, token)
+        return SignedUp(message.id, number)
 
     def _bind(self, session: Session, number: int) -> None:
         if (before := self._persons.get(session)) is not None:

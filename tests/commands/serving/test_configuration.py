@@ -59,7 +59,7 @@ def values(option: Option) -> st.SearchStrategy[Any]:
         text = st.sampled_from(["mail", "url", "mail:example.org", "url:ntfy.lan:8080"])
     if option.key == "smtp":
         text = st.sampled_from(["smtp://ann@mail.example.org", "smtps://127.0.0.1:4650"])
-    if option.key == "stand-in":
+    if option.key in {"stand-in", "evening-bots"}:
         text = st.sampled_from(list(LEVELS))
     if option.key == "name":
         text = st.sampled_from(["attic", 'Anna\'s "attic"', "mansarde 2", "чердак"])

@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
@@ -37,19 +38,19 @@ def _config(plan: EveningPlan | None, data: Path | None = None) -> Config:
     return Config(data=data, evening=plan, timers=FastClock, limits=LIMITS)
 
 
-class _Guest:
+class Guest:
     """Somebody at the evening, in one connection after the other."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.token: str | None = None
+        self.token = secrets.token_urlsafe(32)
         self.person = 0
         self.peer: Peer
 
     async def sign_up(self, peer: Peer) -> None:
         answer = await peer.ask(SignUp(peer.next_id(), self.name, self.token))
         assert isinstance(answer, SignedUp), answer
-        self.peer, self.person, self.token = peer, answer.person, answer.token or self.token
+        self.peer, self.person = peer, answer.person
 
     async def evening(self, condition: Callable[[Evening], object]) -> Evening:
         """Return the evening as soon as it is so."""
@@ -76,20 +77,19 @@ class _Guest:
         if peer.code:
             await peer.done(Leave(peer.next_id()))
         peer.view, peer.seq, peer.seen, peer.legal = None, 0, [], None
-        assert self.token is not None
         seat = await peer.resume(table.table, self.token)
         assert table.people[seat.seat] == self.person
 
 
 @contextlib.asynccontextmanager
-async def _signed_up(server: Running, guests: Sequence[_Guest]) -> AsyncIterator[None]:
+async def _signed_up(server: Running, guests: Sequence[Guest]) -> AsyncIterator[None]:
     async with contextlib.AsyncExitStack() as stack:
         for guest in guests:
             await guest.sign_up(await stack.enter_async_context(connected(server.port)))
         yield
 
 
-async def _play_round(guests: Sequence[_Guest], number: int, rng: random.Random) -> None:
+async def _play_round(guests: Sequence[Guest], number: int, rng: random.Random) -> None:
     """Bring everybody to their tables, and play all games to their ends."""
     tables = [await guest.called(number) for guest in guests]
     for guest, table in zip(guests, tables, strict=True):
@@ -109,7 +109,7 @@ def _draw(server: Running) -> None:
 
 async def test_an_evening_in_rounds(tmp_path: Path) -> None:
     """Seven people play two rounds with the same draws, with a restart in between; nobody meets again."""
-    guests, rng = [_Guest(f"Guest {number}") for number in range(7)], random.Random(1)
+    guests, rng = [Guest(f"Guest {number}") for number in range(7)], random.Random(1)
     async with running(_config(ROUNDS, tmp_path)) as server, _signed_up(server, guests):
         _draw(server)
         await _play_round(guests, 1, rng)
@@ -135,13 +135,13 @@ async def test_an_evening_in_rounds(tmp_path: Path) -> None:
         assert [each.games for each in over.people] == [2] * 7
         assert {len(table.people) for table in (*first.tables, *over.tables)} == {3, 4}
         assert sum(each.average for each in over.people) // 7 == 5000  # half of the others, on average
-        refused = await guests[0].peer.refused(SignUp(guests[0].peer.next_id(), "Late"))
+        refused = await guests[0].peer.refused(SignUp(guests[0].peer.next_id(), "Late", Guest("").token))
         assert refused.code == Code.NO_EVENING
 
 
 async def test_an_evening_in_free_order() -> None:
     """Four people get a table immediately; a bot plays for the one who does not come, until they do."""
-    guests = [_Guest(f"Guest {number}") for number in range(4)]
+    guests = [Guest(f"Guest {number}") for number in range(4)]
     async with running(_config(EveningPlan("Friday", minutes=5))) as server, _signed_up(server, guests):
         table = await guests[0].called(1)
         here = guests[1:]
@@ -158,7 +158,7 @@ async def test_an_evening_in_free_order() -> None:
 
 async def test_who_may_not_know_or_do_what() -> None:
     """With the same draws all tables begin together, nobody watches, and nothing can be chosen."""
-    guests = [_Guest(f"Guest {number}") for number in range(6)]
+    guests = [Guest(f"Guest {number}") for number in range(6)]
     async with (
         running(_config(ROUNDS)) as server,
         _signed_up(server, guests),
@@ -184,7 +184,7 @@ async def test_who_may_not_know_or_do_what() -> None:
         await peer.done(Leave(peer.next_id()))
         assert all(table.state.game is None for table in server.lobby.tables.values())
         seed = server.lobby.evening.state.seeds[0] if server.lobby.evening else ""
-        await mine[0].peer.resume(tables[0].table, mine[0].token or "")
+        await mine[0].peer.resume(tables[0].table, mine[0].token)
         await others[0].go(await others[0].called(1))
         for guest in guests:
             while guest.peer.view is None:
@@ -197,14 +197,14 @@ async def test_who_may_not_know_or_do_what() -> None:
 async def test_refusals() -> None:
     """Names are told apart, only those who have signed up take part, and tokens are one person's."""
     async with running(_config(None)) as server, connected(server.port) as peer:
-        for message in AskEvening(peer.next_id()), SignUp(peer.next_id(), "Anna"):
+        for message in AskEvening(peer.next_id()), SignUp(peer.next_id(), "Anna", Guest("").token):
             assert (await peer.refused(message)).code == Code.NO_EVENING
         await server.lobby.begin_evening(EveningPlan("Friday"))
         assert (await peer.refused(TakePart(peer.next_id(), "pause"))).code == Code.NOT_SIGNED_UP
-        one, other = _Guest("Anna"), _Guest("anna")
+        one, other = Guest("Anna"), Guest("anna")
         await one.sign_up(peer)
         async with connected(server.port) as second:
-            refused = await second.ask(SignUp(second.next_id(), other.name))
+            refused = await second.ask(SignUp(second.next_id(), other.name, other.token))
             assert isinstance(refused, Refused)
             assert refused.code == Code.NAME_IN_USE
             other.token = one.token

@@ -3,6 +3,7 @@
 import contextlib
 import random
 import re
+import secrets
 from dataclasses import replace
 
 import pytest
@@ -98,7 +99,7 @@ async def test_between_the_games_an_evening_shows_who_plays_next_and_the_standin
     ):
         for name in names:
             peer = await stack.enter_async_context(connected(server.port))
-            await peer.ask(SignUp(peer.next_id(), name))
+            await peer.ask(SignUp(peer.next_id(), name, secrets.token_urlsafe(32)))
         await page.until("waiting", "Carla")
         assert server.lobby.evening is not None
         server.lobby.evening.draw_now()

@@ -1,0 +1,100 @@
+"""The evening: how the player takes part, where they are called to, the standings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from client.language import N_, _
+from client.tables.table import TableModel
+from client.ui.draw.page import scrolled, scrolled_to
+from client.ui.frame import EMPTY, Block, Line, columns, line, wrapped
+from client.ui.keys import HELP, Act, Action, Key
+from client.ui.requests import TakeSeat
+from client.ui.state import Outcome, Overlay, Pane, Ui, those
+from client.ui.texts.evenings import describe_part, describe_round, rivals_lines, standings_rows, table_of
+from protocol.messages import NEW, TakePart, TakesPart
+from protocol.text import printable
+
+_KEYS: Final = (
+    Key(("enter",), Act.TAKE_SEAT, N_("go to your table"), N_("go there")),
+    Key(("s",), Act.SIGN_UP, N_("sign up, or play again after a pause"), N_("sign up")),
+    Key(("p",), Act.SIT_OUT, N_("pause: you are not in the next rounds"), N_("pause")),
+    Key(("x",), Act.WITHDRAW, N_("leave the evening"), N_("leave")),
+    Key(("up", "k", "pageup", "scroll-up"), Act.PAGE_UP, N_("earlier lines")),
+    Key(("down", "j", "pagedown", "scroll-down"), Act.PAGE_DOWN, N_("later lines"), N_("later")),
+    Key(("escape", "q", "E"), Act.CANCEL, N_("back to the table, or to the lobby"), N_("close")),
+    HELP,
+    Key(("c-c",), Act.QUIT, N_("quit")),
+)
+_PARTS: Final[dict[Action, TakesPart]] = {
+    Act.SIGN_UP: "play",
+    Act.SIT_OUT: "pause",
+    Act.WITHDRAW: "leave",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EveningPage(Overlay):
+    """The evening, from line `top` on."""
+
+    top: int = 0
+
+    own_keys = _KEYS
+
+    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
+        part = _own_part(ui)
+        return those(
+            (Act.TAKE_SEAT, _called_to(ui, model) is None),
+            (Act.SIGN_UP, part == "play" or ui.evening is None or ui.evening.over),
+            (Act.SIT_OUT, part != "play"),
+            (Act.WITHDRAW, part in {None, "leave"}),
+            (Act.PAGE_UP, self.top == 0),
+            (Act.PAGE_DOWN, self.top >= last_top),
+        )
+
+    def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        match action:
+            case Act.CANCEL:
+                return replace(ui, overlay=None), None
+            case Act.TAKE_SEAT if (table := _called_to(ui, model)) is not None:
+                return replace(ui, overlay=None), TakeSeat(table)
+            case Act.SIGN_UP | Act.SIT_OUT | Act.WITHDRAW if action not in self.idle(ui, model, 0):
+                return ui, TakePart(NEW, _PARTS[action])
+        return replace(ui, overlay=EveningPage(scrolled_to(action, self.top, ui.last_top))), None
+
+    def block(self, pane: Pane, *, small: bool) -> tuple[Block, int]:
+        width = pane.width
+        rows: list[Line] = [EMPTY]
+        for at, text in enumerate(self._lines(pane.ui, pane.model)):
+            style = "class:heading" if at == 0 else ""
+            rows += [line(f"  {row}", style) for row in wrapped(text, width - 4)] or [EMPTY]
+        return scrolled(rows, self.top, width, pane.height)
+
+    def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
+        return tuple(filter(None, self._lines(ui, model)))
+
+    def _lines(self, ui: Ui, model: TableModel) -> list[str]:
+        evening = ui.evening
+        if evening is None:
+            return [_("There is no evening on this server.")]
+        told = [
+            printable(evening.name),
+            describe_round(evening),
+            describe_part(evening, ui.person, model.table),
+        ]
+        people = columns(standings_rows(evening)) if evening.people else [_("Nobody has signed up yet.")]
+        lines = [*told, "", *people]
+        if rivals := list(rivals_lines(evening, ui.person)):
+            lines += ["", _("YOU AND THE OTHERS"), *rivals]
+        return lines
+
+
+def _own_part(ui: Ui) -> TakesPart | None:
+    people = () if ui.evening is None else ui.evening.people
+    return next((each.takes_part for each in people if each.person == ui.person), None)
+
+
+def _called_to(ui: Ui, model: TableModel) -> str | None:
+    """Return the code of the table where the player is expected."""
+    table = table_of(ui.evening, ui.person)
+    return None if table is None or table.table == model.table else table.table

@@ -1,0 +1,91 @@
+"""An evening in words: the round, who plays where, and the standings."""
+
+from collections.abc import Iterator, Sequence
+
+from client.language import _, counted, labelled, parted
+from protocol.messages import Evening, EveningPerson, EveningTable, PersonNumber, TakesPart
+from protocol.text import printable
+
+
+def describe_round(evening: Evening) -> str:
+    """Return how far the evening is."""
+    if evening.over:
+        return _("The evening is over.")
+    if not evening.rounds:
+        told = _("A table begins as soon as enough people wait.")
+    elif evening.round:
+        told = _("Round {n} of {rounds}.").format(n=evening.round, rounds=evening.rounds)
+    else:
+        form = counted("There will be {n} round.", "There will be {n} rounds.", evening.rounds)
+        told = form.format(n=evening.rounds)
+    if evening.seconds is not None:
+        minutes = max(1, -(-evening.seconds // 60))
+        form = counted(
+            "The next one is drawn within {n} minute.", "The next one is drawn within {n} minutes.", minutes
+        )
+        told = f"{told} {form.format(n=minutes)}"
+    return told
+
+
+def table_of(evening: Evening | None, person: PersonNumber | None) -> EveningTable | None:
+    """Return the table where a person plays, or is called to."""
+    if evening is None or person is None:
+        return None
+    return next((each for each in evening.tables if each.stage != "over" and person in each.people), None)
+
+
+def describe_part(evening: Evening, person: PersonNumber | None, at: str | None) -> str:
+    """Return how somebody takes part who is at the table `at`, and what they can do."""
+    own = next((each for each in evening.people if each.person == person), None)
+    if own is None:
+        return "" if evening.over else _("You have not signed up. s: sign up")
+    if (table := table_of(evening, person)) is not None and table.table != at:
+        return _("Your table {code} is ready. Enter: go there").format(code=table.table)
+    if table is not None:
+        return _("You are playing at table {code}.").format(code=table.table)
+    if evening.over:
+        return _("Thank you for playing.")
+    match own.takes_part:
+        case "play":
+            return _("You play in the next round, and will be called. p: pause, x: leave the evening")
+        case "pause":
+            return _("You pause. s: play again, x: leave the evening")
+        case _:
+            return _("You have left the evening. s: play again")
+
+
+def standings_rows(evening: Evening) -> list[Sequence[str]]:
+    """Return the standings with a heading, the best first; shared places are marked."""
+    heading = ("", _("NAME"), _("SCORE"), _("GAMES"), _("WINS"), _("POINTS"), "")
+    rows = [
+        (
+            f"{'=' if each.tied else ''}{each.place}",
+            printable(each.name),
+            f"{each.average / 100:.1f}",
+            str(each.games),
+            str(each.wins),
+            str(each.points),
+            _where(evening, each),
+        )
+        for each in evening.people
+    ]
+    return [heading, *rows]
+
+
+def _where(evening: Evening, person: EveningPerson) -> str:
+    if (table := table_of(evening, person.person)) is not None:
+        return table.table
+    takes_part: TakesPart = person.takes_part
+    if takes_part != "play":
+        return _("pauses") if takes_part == "pause" else _("has left")
+    return "" if person.here or evening.over else _("away")
+
+
+def rivals_lines(evening: Evening, person: PersonNumber | None) -> Iterator[str]:
+    """Yield how somebody has done against each of those that they have met."""
+    names = {each.person: printable(each.name) for each in evening.people}
+    own = next((each for each in evening.people if each.person == person), None)
+    for other, games, ahead, behind in [] if own is None else own.against:
+        told = [counted("{n} game", "{n} games", games).format(n=games)]
+        told += [_("{n} ahead").format(n=ahead), _("{n} behind").format(n=behind)]
+        yield labelled(names.get(other, "?"), parted(told))

@@ -1,0 +1,93 @@
+"""The evening in the client: signing up, the call, the way to the table, and what is told of it."""
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+from client.player.seats import Seats, kept_seats
+from client.tables.table import TableModel
+from client.ui.game import run
+from client.ui.screens.dispatch import letters, updated
+from client.ui.screens.evening import EveningPage
+from client.ui.screens.gathering import Gathering
+from client.ui.screens.lobby import Lobby
+from client.ui.screens.news import called_to, heard
+from client.ui.state import Ui
+from client.ui.visit import Options
+from protocol.admin import EveningPlan
+from protocol.messages import NEW, Evening, EveningPerson, EveningTable, TakePart
+from server.app import running
+from server.config import Config
+from tests.client.ui.keyboard import Keyboard
+from tests.client.ui.seen import request_after, typed
+from tests.server.manual_clock import FastClock
+from tests.server.peer import connected
+from tests.server.tables.test_evening import Guest
+
+ANN = EveningPerson(
+    1, "Ann", here=True, place=1, average=7500, games=1, wins=1, points=31, against=[(2, 1, 1, 0)]
+)
+BOB = EveningPerson(2, "Bob", "pause", place=2, average=2500, games=1, points=9, against=[(1, 1, 0, 1)])
+FRIDAY = Evening("Friday", 1, 3, 60, people=[ANN, BOB])
+CALLED = Evening("Friday", 2, 3, 60, people=[ANN, BOB], tables=[EveningTable("KXQT", 2, "gathering", [2, 1])])
+
+
+async def test_from_signing_up_to_the_table(keys: Keyboard, tmp_path: Path) -> None:
+    """`E` and `s` sign up; whoever is called is at the table after one key, and known again the next time."""
+    guests = [Guest(name) for name in ("Bob", "Cid", "Dan")]
+    async with (
+        running(Config(evening=EveningPlan("Friday"), timers=FastClock)) as server,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        url = f"ws://127.0.0.1:{server.port}"
+        visiting = asyncio.create_task(run(Options(url, "Ann", seats=Seats(tmp_path, url))))
+        await keys.until(lambda ui, _: ui.evening is not None)
+        keys.press("E")
+        await keys.until(lambda ui, _: isinstance(ui.overlay, EveningPage))
+        keys.press("s")
+        await keys.until(lambda ui, _: ui.person == 1)
+        keys.press("\x1b")
+        for guest in guests:
+            await guest.sign_up(await stack.enter_async_context(connected(server.port)))
+        await keys.until(lambda ui, model: bool(called_to(ui, model)) and ui.overlay is not None)
+        keys.press("\r")
+        await keys.until(lambda ui, _: isinstance(ui.page, Gathering) and ui.overlay is None)
+        assert len(kept_seats(tmp_path)) == 1  # without the token of the evening itself
+        keys.press("\x03")
+        assert await visiting == 0
+        again = asyncio.create_task(run(Options(url, "Ann", seats=Seats(tmp_path, url))))
+        await keys.until(lambda ui, _: ui.person == 1)
+        keys.press("\x03")
+        assert await again == 0
+
+
+def test_what_is_told_of_the_evening() -> None:
+    """The round, how the player takes part, the standings, the others; a call opens it over the lobby."""
+    model = TableModel()
+    ui = heard(Ui("Ann", page=Lobby(), person=1), FRIDAY, model)
+    told = EveningPage().words(ui, model)
+    assert told[:3] == (
+        "Friday", "Round 1 of 3.",
+        "You play in the next round, and will be called. p: pause, x: leave the evening",
+    )  # fmt: skip
+    assert [row.split() for row in told[4:6]] == [
+        ["1", "Ann", "75.0", "1", "1", "31"],
+        ["2", "Bob", "25.0", "1", "0", "9", "pauses"],
+    ]
+    assert told[-1] == "Bob: 1 game; 1 ahead; 0 behind"
+    assert ui.overlay is None
+    ui = heard(ui, CALLED, model)
+    assert isinstance(ui.overlay, EveningPage)
+    assert ui.log[-1] == called_to(ui, model) == "Your table KXQT is ready. Enter: go there"
+    assert heard(ui, CALLED, model).log == ui.log
+
+
+def test_how_to_take_part_can_be_typed_and_pressed() -> None:
+    model = TableModel()
+    ui = heard(Ui("Ann", page=Lobby(), person=1), FRIDAY, model)
+    assert request_after(ui, model, *typed("evening pause")) == TakePart(NEW, "pause")
+    opened, _ = updated(ui, letters(ui, model)["E"].action, model)
+    assert isinstance(opened.overlay, EveningPage)
+    assert letters(opened, model).keys() >= {"p", "x"}
+    assert "s" not in letters(opened, model)
+    assert updated(opened, letters(opened, model)["p"].action, model)[1] == TakePart(NEW, "pause")
