@@ -1,6 +1,7 @@
 """The pages in a real browser of a phone's size, and of a television's."""
 
 import contextlib
+import hashlib
 import json
 import random
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from client.ui.web.pages import WebPages
+from engine.events import GameStarted
 from protocol.absence import MoveClock
 from protocol.messages import ChangeSetting, Said, Say, StartGame
 from protocol.settings import Title
@@ -259,8 +261,16 @@ async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) ->
         assert await page.value("document.querySelector('#hand button').getBoundingClientRect().height") >= 44
         assert await page.value("document.documentElement.scrollWidth") == PHONE[0]
         await page.until("/^[45]:[0-5][0-9]$/.test(document.querySelector('#clock').innerText)")
+        lines = ["", "palatinus", "x" * 55, "x" * 56, "x" * 64, "x" * 200]
+        hashes = await page.value(f"{lines}.map(hashed)")
+        assert hashes == [hashlib.sha256(line.encode()).hexdigest() for line in lines]
         await move(page, random.Random(1))
         await host.caught_up(4)
+        draws = next(each for each in host.seen if isinstance(each, GameStarted)).draws
+        assert draws is not None
+        assert draws.shares[1] == await page.value("call.share")
+        await page.value("witness({t: 'ended', seed: '0'.repeat(64)})")
+        assert "DO NOT TRUST THE DRAWS OF THIS GAME: the server's seed" in await page.text("#said")
         await page.value("document.querySelector('#look button').click()")
         await page.until(f"{PIECES} === 0 && document.querySelectorAll('.touch').length === 0")
         assert await page.value("document.documentElement.scrollWidth") == PHONE[0]

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from client.language import LANGUAGES, _, counted, language_among, speaking
 from client.network.refusals import describe_refusal
 from client.player.terminal import Colours
+from client.tables.draws import Doubt, describe_fault
 from client.ui.export.picture import BOARD_STYLE
 from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.tables import PRIVATE, SPECTATORS, describe_layout, describe_listed_stage, describe_seats
@@ -20,6 +21,7 @@ from client.ui.web.html import EMPTY, element, joined, qr_code
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
 from client.ui.web.tv_parts import SMALL, between_games, more_tables, small_table
 from engine.events import SeenEvent
+from engine.fairness import Mismatch
 from engine.view import View
 from protocol.limits import CHAT_LENGTH, CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.messages import Refused, TableState, TableSummary
@@ -155,6 +157,9 @@ class WebPages:
                 "data_taken": _("This seat is in use in another window."),
                 "data_moves": _("The table is now at {address}. Go there?"),
                 "data_table": _("Table {code}"),
+                "data_commitment": describe_fault(Doubt.COMMITMENT),
+                "data_share": describe_fault(Doubt.SHARE),
+                "data_seed": describe_fault(Mismatch.SEED),
             }
             return _page(language, title, content, texts, "../", scripts=(_SCRIPT, _PLAYER_SCRIPT))
 
