@@ -456,13 +456,15 @@ class Rematch(ClientRequest, frozen=True, tag="rematch"):
 class Seated(ServerAnswer, frozen=True, tag="seated"):
     """The seat is yours; `token`, sent only once, lets you come back to it.
 
-    `taken_over` is the name of the player who had the seat before you in the running game.
+    `taken_over` is the name of the player who had the seat before you in the running game. `left_at` is the
+    number of the last event when you left, if the game has gone on since: you have missed the later ones.
     """
 
     table: TableCode
     seat: SeatNumber
     token: Token | None = None
     taken_over: str | None = None
+    left_at: Seq | None = None
 
 
 class Turn(ServerAnswer, frozen=True, tag="turn"):
@@ -708,13 +710,17 @@ class Said(FromServer, frozen=True, tag="said"):
 
 
 class TableRemark(Struct, frozen=True, omit_defaults=True):
-    """A chat message as it was sent in Said, with its speaker's name at the time."""
+    """A chat message as it was sent in Said, with its speaker's name at the time.
+
+    If you have come back to your seat, those that you `missed` came while you were away.
+    """
 
     number: RemarkNumber
     text: str
     seat: SeatNumber | None = None
     spectator: SpectatorNumber | None = None
     name: str | None = None
+    missed: bool = False
 
 
 class SaidBefore(FromServer, frozen=True, tag="said-before"):

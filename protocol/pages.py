@@ -42,6 +42,8 @@ class Hand:
     """What a page shows a player beyond what it shows everybody: the seat, and what it may do now.
 
     `levels` are those of the server's bots. The player looks back if a `moment` of so many is not the last.
+    Of the latest events that are shown, counted from 0, the player has `missed` some, and a bot made some for
+    a player.
     """
 
     seat: Seat
@@ -49,6 +51,8 @@ class Hand:
     choice: Choice
     levels: Sequence[str]
     moments: int = 0
+    missed: frozenset[int] = frozenset()
+    by_bot: frozenset[int] = frozenset()
 
     @property
     def moment(self) -> int | None:

@@ -181,7 +181,7 @@ class Heard(Struct, frozen=True):
     """Somebody said something: a player, or the spectator with this number, who may have a name.
 
     `remark` is the remark's own number. If it is told `again`, when this client comes to the table, `player`
-    is the name of the player who said it. All is safe to show.
+    is the name of the player who said it; `missed` if this one was away then. All is safe to show.
     """
 
     seat: Seat | None
@@ -191,6 +191,7 @@ class Heard(Struct, frozen=True):
     remark: int | None = None
     player: str | None = None
     again: bool = False
+    missed: bool = False
 
 
 class TableClosed(Struct, frozen=True):
@@ -228,9 +229,10 @@ class TableModel:
 
     `table` is None in the lobby, `view` until the game starts. `seq` numbers the last event in `view`;
     `legal` is set while this seat is on turn; `token` brings it back to its seat. `clock` is how many
-    milliseconds the seat on turn had left at the last message, if the table has a clock. `draws` knows
-    whether the game was dealt fairly. `past` is what the game has brought so far, when it was last asked
-    for; `notices` says where the player is called while away.
+    milliseconds the seat on turn had left at the last message, if the table has a clock. `left_at` is the
+    number of the last event before the player was away, if there were later ones. `draws` knows whether the
+    game was dealt fairly. `past` is what the game has brought so far, when it was last asked for; `notices`
+    says where the player is called while away.
     """
 
     table: str | None = None
@@ -241,6 +243,7 @@ class TableModel:
     seq: int = 0
     legal: Legal | None = None
     clock: int | None = None
+    left_at: int | None = None
     draws: DrawsWitness = field(default_factory=DrawsWitness)
     past: tuple[SeenEvent, ...] = ()
     notices: messages.Notices = _NO_NOTICES
@@ -254,7 +257,9 @@ class TableModel:
             case messages.Seated(table=table, seat=seat, token=token):
                 held = self.token  # is valid at the next table as well, if this is a rematch
                 self._go_to(table, Seat(seat))
-                self.token = token or held
+                self.token, self.left_at = token or held, message.left_at
+                if self.left_at is not None and self.view is not None:  # it lost the connection even before
+                    self.left_at = min(self.left_at, self.seq)
             case messages.Reseated(seat=seat) if self.seat is not None and self.view is None:
                 check_table(self.state, None, Seat(seat))
                 self.seat = Seat(seat)
@@ -294,7 +299,7 @@ class TableModel:
 
     def clear(self) -> None:
         self.table = self.seat = self.token = self.state = self.view = self.legal = self.clock = None
-        self.seq, self.past, self.notices = 0, (), _NO_NOTICES
+        self.seq, self.past, self.left_at, self.notices = 0, (), None, _NO_NOTICES
         self.draws = DrawsWitness()
 
     def _go_to(self, table: str, seat: Seat | None) -> None:
@@ -363,7 +368,8 @@ def _heard_before(remark: messages.TableRemark) -> Heard:
     seat = None if remark.seat is None else Seat(remark.seat)
     name = None if remark.name is None else printable(remark.name)
     spectator, player = (name, None) if seat is None else (None, name)
-    return Heard(seat, printable(remark.text), spectator, remark.spectator, remark.number, player, again=True)
+    text, number = printable(remark.text), remark.number
+    return Heard(seat, text, spectator, remark.spectator, number, player, again=True, missed=remark.missed)
 
 
 def _missed(message: messages.Snapshot) -> messages.Events:

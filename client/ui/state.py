@@ -12,7 +12,7 @@ from client.ui.frame import Block, Line
 from client.ui.keys import Act, Action, Key, spectators_keys
 from client.ui.requests import Join, Open, Request, Watch
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.tables import names_at, spectator_name, watching_name
+from client.ui.texts.tables import names_at, spectator_name, watching_name, while_away
 from engine.events import LayTile, Place
 from engine.pieces import People
 from engine.view import View
@@ -77,7 +77,10 @@ def with_remark(talk: Talk, said: Heard, model: TableModel, name: str, *, read: 
         return talk
     own = said.seat == model.seat if said.seat is not None else model.seat is None and said.spectator == name
     unread = 0 if read or own else talk.unread + 1
-    remarks = (*talk.remarks, _remark(said, called, model))[-REMARKS_KEPT:]
+    remark = _remark(said, called, model)
+    if said.missed:
+        remark = structs.replace(remark, speaker=while_away(remark.speaker))
+    remarks = (*talk.remarks, remark)[-REMARKS_KEPT:]
     return replace(talk, remarks=remarks, unread=min(unread, REMARKS_KEPT), echoed=own and not said.again)
 
 

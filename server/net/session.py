@@ -71,6 +71,7 @@ class Session:
         self.id = str(next(_IDS))
         self.name = remote.name
         self.address = remote.counted_as
+        self.missed = range(0)  # the numbers of the events that its player has missed
         self.on_move: Callable[[], None] | None = None  # called when it has gone to a table or left one
         self.table: AttendedTable | None = None
         self.seat: Seat | None = None

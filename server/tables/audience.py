@@ -30,7 +30,7 @@ class Talk:
     """
 
     def __init__(self) -> None:
-        self._count = 0
+        self.count = 0  # of all remarks
         self._counts: Counter[_Kind] = Counter()
         self._kept: dict[_Kind, deque[tuple[int, TableRemark]]] = {}
 
@@ -38,23 +38,29 @@ class Talk:
         """Keep a message for a while; return it with its number."""
         kind = said.seat is not None, to_players, to_spectators
         kept = self._kept.setdefault(kind, deque(maxlen=REMARKS_REPEATED))
-        self._count += 1
+        self.count += 1
         self._counts[kind] += 1  # of its kind alone, so that it does not show what one may not read
         # With the text, because counts begin again with every server.
         told = f"{self._counts[kind]} {said.seat} {said.spectator} {said.text}"
         number = zlib.crc32(told.encode()) % LARGEST_ID + 1
-        kept.append((self._count, TableRemark(number, said.text, said.seat, said.spectator, name)))
+        kept.append((self.count, TableRemark(number, said.text, said.seat, said.spectator, name)))
         return replace(said, number=number)
 
-    def read_by(self, *, player: bool) -> list[TableRemark]:
-        """Return the remarks that a player, or a spectator, may read, latest last."""
+    def read_by(self, *, player: bool, left_at: int | None = None) -> list[TableRemark]:
+        """Return the remarks that a player, or a spectator, may read, latest last.
+
+        A player who left when there were `left_at` remarks has missed the later ones.
+        """
         kept = [
             each
             for (_, to_players, to_spectators), remarks in self._kept.items()
             if (to_players if player else to_spectators)
             for each in remarks
         ]
-        return [remark for _, remark in sorted(kept, key=lambda each: each[0])]
+        return [
+            replace(remark, missed=left_at is not None and number > left_at)
+            for number, remark in sorted(kept, key=lambda each: each[0])
+        ]
 
     def clear(self) -> None:
         """Forget what was said."""

@@ -60,6 +60,7 @@ class TableContext:
     policy: AbsencePolicy = field(init=False)
     paused_at: float = 0.0
     removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
+    left_at: dict[Seat, tuple[int, int]] = field(default_factory=dict)  # events and remarks when players left
     away_since: dict[Seat, float] = field(default_factory=dict)  # in a running game, as the table was told
     _stopped: bool = False
     _shorten_at: int = ENTRIES_BETWEEN_SHORTENINGS
@@ -207,10 +208,13 @@ class TableContext:
             left = self.policy.time_left()
             catch_up(session, self.state.game, after, left, self.state.stood_in, moves=self.may_move)
 
-    def welcome(self, session: Session, after: int) -> None:
-        """Send a session that has come to the table all events since `after`, and the chat."""
+    def welcome(self, session: Session, after: int, remarks_known: int | None = None) -> None:
+        """Send a session that has come to the table all events since `after`, and the chat.
+
+        A player who comes back knew so many remarks when leaving.
+        """
         self.catch_up(session, after)
-        if remarks := self.talk.read_by(player=session.seat is not None):
+        if remarks := self.talk.read_by(player=session.seat is not None, left_at=remarks_known):
             session.send(SaidBefore(remarks))
 
     @property

@@ -296,6 +296,12 @@ class PlayedTable(WatchedTable):
         if state.game is None or state.ended or state.stage != "playing":
             return hand
         hand = replace(hand, moments=len(state.game.events))
+        first = max((hand.moment or hand.moments) - _EVENTS, 0) + 1
+        missed, by_bot = (
+            frozenset(number - first for number in numbers if number >= first)
+            for numbers in (self._session.missed, state.stood_in)
+        )
+        hand = replace(hand, missed=missed, by_bot=by_bot)
         if state.paused is not None or hand.moment is not None:
             return hand
         return replace(hand, legal=redacted_legal(state.game.legal(), eyes_of(seat)))

@@ -1,5 +1,6 @@
 """How news from the server changes the UI state, and when to alert the player."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, assert_never
@@ -59,6 +60,7 @@ from client.ui.texts.tables import (
     describe_notices,
     names_at,
     server_stops,
+    while_away,
 )
 from engine.errors import Fault
 from engine.events import (
@@ -124,7 +126,9 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Happened():
             return _happened(replace(ui, clock_at=ui.now), update, model)
         case Refreshed(before, first, stood_in):
-            earlier = _sentences(before, first, stood_in, names_at(model))  # than all that is logged already
+            missed = math.inf if model.left_at is None else model.left_at
+            # It is earlier than all that is logged already.
+            earlier = _sentences(before, first, stood_in, names_at(model), missed)
             return _refreshed(replace(ui, clock_at=ui.now, log=(*earlier, *ui.log)[-LOG_KEPT:]), model)
         case TableChanged(state, before):
             ui = replace(ui, told_at=ui.now)
@@ -330,16 +334,23 @@ def _come_or_gone(ui: Ui, sentences: Sequence[str]) -> Ui:
 
 
 def _sentences(
-    events: Sequence[SeenEvent], first: int, stood_in: Sequence[int], names: Sequence[str]
+    events: Sequence[SeenEvent],
+    first: int,
+    stood_in: Sequence[int],
+    names: Sequence[str],
+    left_at: float,
 ) -> list[str]:
-    """Return what happened from event `first` on, without the scoring: the log would give the end away."""
-    return [
-        by_stand_in(games.describe_event(event, names))
-        if number in stood_in
-        else games.describe_event(event, names)
-        for number, event in enumerate(events, start=first)
-        if not isinstance(event, _SCORED)
-    ]
+    """Return what happened from event `first` on, without the scoring: the log would give the end away.
+
+    The events after number `left_at` happened while the player was away.
+    """
+    told = []
+    for number, event in enumerate(events, start=first):
+        if not isinstance(event, _SCORED):
+            sentence = games.describe_event(event, names)
+            sentence = by_stand_in(sentence) if number in stood_in else sentence
+            told.append(while_away(sentence) if number > left_at else sentence)
+    return told
 
 
 def _happened(ui: Ui, happened: Happened, model: TableModel) -> Ui:
@@ -348,7 +359,9 @@ def _happened(ui: Ui, happened: Happened, model: TableModel) -> Ui:
         text = _("{name}'s time is up: a bot makes the move.")
         ui = logged(ui, [text.format(name=names_at(model)[events[0].seat])])
     first = happened.seq - len(events) + 1
-    ui = logged(ui, _sentences(events, first, happened.stood_in, names_at(model)))
+    caught_up = model.left_at is not None and first <= model.left_at + 1
+    left_at = model.left_at if model.left_at is not None and caught_up else math.inf
+    ui = logged(ui, _sentences(events, first, happened.stood_in, names_at(model), left_at))
     for event in events:
         match event, ui.page.game:
             case TileDrawn(), Playing() as table:

@@ -346,6 +346,11 @@ def by_stand_in(sentence: str) -> str:
     return _("{move} (A bot moved.)").format(move=sentence)
 
 
+def while_away(sentence: str) -> str:
+    """Return what happened or was said in the words of the log, if the player was away then."""
+    return _("Missed: {news}").format(news=sentence)
+
+
 def announcement(text: str) -> str:
     """Return an announcement for the log: the text before the colon is longer than any name."""
     return _("Announcement by the host of the server: {text}").format(text=text)

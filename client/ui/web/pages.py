@@ -154,6 +154,7 @@ class WebPages:
                 "data_play": code,
                 "data_spectator": _("a spectator"),
                 "data_server": _("The server"),
+                "data_missed": _("Missed: {news}"),
                 "data_taken": _("This seat is in use in another window."),
                 "data_moves": _("The table is now at {address}. Go there?"),
                 "data_table": _("Table {code}"),

@@ -174,10 +174,11 @@ function tell(who, text) {
   line.scrollIntoView({ block: "nearest" });
 }
 
-function hear({ number, seat: from, spectator, text, name }) {
+function hear({ number, seat: from, spectator, text, name, missed }) {
   if (number && heard.has(number)) return;
   heard.add(number);
-  tell(name ?? seats[from]?.name ?? `${texts.spectator} ${spectator ?? ""}`, text);
+  const who = name ?? seats[from]?.name ?? `${texts.spectator} ${spectator ?? ""}`;
+  tell(missed ? texts.missed.replace("{news}", () => who) : who, text);
 }
 
 function refused({ id: answered, code, about }) {

@@ -13,7 +13,7 @@ from client.ui.export.picture import BOARD_VIEW, NOTHING, board_parts
 from client.ui.screens.scoring import COLUMNS, Scene, amounts_of, in_order, last_step, scene
 from client.ui.texts.games import describe_event, describe_influence, describe_turn
 from client.ui.texts.pieces import PEOPLES, piece_words
-from client.ui.texts.tables import describe_ended, describe_stage, names_of
+from client.ui.texts.tables import by_stand_in, describe_ended, describe_stage, names_of, while_away
 from client.ui.web.html import EMPTY, element, joined
 from client.ui.web.seat_parts import Seated, navigation
 from engine.board import Field, Hex, Tile, has_spring
@@ -104,7 +104,7 @@ def table_parts(
         "now": now,
         "players": _players(state, view, names, walking),
         "recent": _("Last moves") if view is None or view.result is None else _("The scoring"),
-        "moves": _moves(events, names) if walking is None else _acts(walking, names),
+        "moves": _moves(events, names, hand) if walking is None else _acts(walking, names),
         "result": "" if walking is not None else joined(_result(view, names), _next(state)),
         "words": "" if shown is None else _in_words(shown),
         **way_in(joins=state.table if _has_room(state) else None, plays=plays),
@@ -196,9 +196,12 @@ def _amount(view: View, seat: Seat, walking: Scene | None) -> str:
     return counted("{n} point", "{n} points", points).format(n=points)
 
 
-def _moves(events: Sequence[SeenEvent], names: Sequence[str]) -> Markup:
-    latest = list(reversed(events))[:_MOVES]
-    return EMPTY.join(element("li", describe_event(event, names)) for event in latest)
+def _moves(events: Sequence[SeenEvent], names: Sequence[str], hand: Hand | None) -> Markup:
+    told = [describe_event(event, names) for event in events]
+    if hand is not None:
+        told = [by_stand_in(each) if at in hand.by_bot else each for at, each in enumerate(told)]
+        told = [while_away(each) if at in hand.missed else each for at, each in enumerate(told)]
+    return EMPTY.join(element("li", each) for each in list(reversed(told))[:_MOVES])
 
 
 def _acts(walking: Scene, names: Sequence[str]) -> Markup:

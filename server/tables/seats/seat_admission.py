@@ -330,8 +330,11 @@ class SeatAdmission:
         if earlier is not None:
             earlier.sit(None, None)
             earlier.close(CloseCode.TAKEN_OVER, CloseReason.TAKEN_OVER)
-        self.sit(session, seat, Seated(id, context.code, seat))
-        context.welcome(session, after)
+        events = 0 if context.state.game is None else len(context.state.game.events)
+        left_at, remarks = context.left_at.pop(seat, (events, None))
+        session.missed = range(left_at + 1, events + 1)
+        self.sit(session, seat, Seated(id, context.code, seat, left_at=left_at if session.missed else None))
+        context.welcome(session, after, remarks)
         if await context.give_seats_to_bots():  # the player who comes back may have voted
             context.broadcast_state()
 
@@ -339,6 +342,8 @@ class SeatAdmission:
         context, seat = self._context, session.seat
         context.audience.remove(session)
         if seat is not None:
+            if context.state.game is not None:
+                context.left_at[seat] = len(context.state.game.events), context.talk.count
             if context.state.stage == "playing":
                 self._hands_known[session] = seat
             context.policy.player_went(seat)

@@ -254,6 +254,17 @@ def test_who_comes_back_reads_what_happened_and_was_said_meanwhile() -> None:
     ui = heard(Ui("Ann"), Refreshed(placed, 10, (11,)), model)
     assert len(ui.log) == len(placed)
     assert ["(A bot moved.)" in sentence for sentence in ui.log[:3]] == [False, True, False]
+    model.left_at = 12
+    back = heard(Ui("Ann"), Refreshed(placed, 10, (14,)), model)
+    assert [sentence.startswith("Missed: ") for sentence in back.log] == [False] * 3 + [True] * (
+        len(placed) - 3
+    )
+    assert back.log[4].endswith("(A bot moved.)")
+    lost = heard(Ui("Ann"), Happened(placed[:2], 13), model)  # as sent again, from event 12 on
+    assert [sentence.startswith("Missed: ") for sentence in lost.log] == [False, True]
+    assert not heard(Ui("Ann"), Happened(placed[-1:], 14), model).log[-1].startswith("Missed: ")
+    missed = Heard(Seat(1), "hello?", player="Bob", again=True, missed=True)
+    assert heard(back, missed, model).talk.remarks[-1].speaker == "Missed: Bob"
     ui = heard(ui, Heard(Seat(1), "hi", remark=7), model)
     again = (
         Heard(Seat(1), "hi", remark=7, player="Bob", again=True),

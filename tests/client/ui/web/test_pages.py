@@ -157,6 +157,18 @@ def test_a_player_is_asked_what_another_asks_for() -> None:
         assert [word for word in ("Yes", "No") if f">{word}<" in parts["ask"]] == answers
 
 
+def test_a_player_reads_what_they_have_missed() -> None:
+    """And which moves a bot has made; the latest move is told first."""
+    game = played(GameOptions(3, random_layout=True), 1, 4)
+    state = TableState("KRTV", "playing", [SeatSummary(f"P{seat}", here=True) for seat in range(3)], 0)
+    hand = Hand(Seat(0), None, Choice(), (), missed=frozenset({2, 3}), by_bot=frozenset({3}))
+    latest = [redacted(event, eyes_of(Seat(0))) for event in game.events[-4:]]
+    parts, _last = table_parts(state, snapshot(game.view, eyes_of(Seat(0))), latest, None, hand)
+    told = re.findall("<li>(.*?)</li>", parts["moves"])
+    assert ["Missed: " in each for each in told] == [True, True, False, False]
+    assert ["A bot moved" in each for each in told] == [True, False, False, False]
+
+
 def test_guests_are_told_how_to_come_over_ssh() -> None:
     """Where they can, and at the host under which the browser found the server."""
     page = WebPages(ssh_port=7722).front("en", "http://attic:7733/", None)

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 from engine.errors import Fault
 from protocol.codes import CloseCode, Code
@@ -11,9 +12,11 @@ from protocol.messages import (
     Done,
     Events,
     Lay,
+    Leave,
     PlacePiece,
     Refused,
     Resume,
+    SaidBefore,
     Say,
     Snapshot,
     StartGame,
@@ -35,6 +38,7 @@ from tests.server.peer import (
     queued_requests,
     table_of,
 )
+from tests.server.tables.hosted import served
 
 
 async def check_refused(
@@ -149,6 +153,22 @@ def test_a_request_that_is_done_after_a_refusal_is_answered_so_from_then_on() ->
 def event_numbers(peer: Peer) -> list[int]:
     """Return event numbers to catch up from, existing ones and others."""
     return [*range(peer.seq + 2), LARGEST_ID]
+
+
+async def test_who_comes_back_is_told_what_they_have_missed(tmp_path: Path) -> None:
+    """Moves and remarks since they left; nothing if there are none, or after a restart."""
+    async with served(tmp_path) as server, game(server.port, 2) as peers:
+        await peers[1].done(Say(peers[1].next_id(), "here"))
+        await peers[1].done(Leave(peers[1].next_id()))
+        at = peers[0].seq
+        await play_on(peers[:1], random.Random(1), moves=1)
+        await peers[0].done(Say(peers[0].next_id(), "gone?"))
+        for left_at, missed in ((at, [False, True]), (None, [False, False])):
+            async with connected(server.port) as back:
+                assert (await back.resume(peers[0].code, peers[1].token)).left_at == left_at
+                assert [remark.missed for remark in (await back.until(SaidBefore)).remarks] == missed
+    async with served(tmp_path) as server, connected(server.port) as back:
+        assert (await back.resume(peers[0].code, peers[1].token)).left_at is None
 
 
 def check_catching_up(message: Events | Snapshot, after: int, last: int) -> None:
