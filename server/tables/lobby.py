@@ -350,7 +350,9 @@ class Lobby:
                     raise
             # It was closed, or archived without that player.
         opened, entries = options_to_play_again(state), entries_to_play_again(state)
-        return await self.registry.opened(session, opened, entries, (code, state.entry_count))
+        table = await self.registry.opened(session, opened, entries, (code, state.entry_count))
+        table.state.follow(state)
+        return table
 
     # -- internals ----------------------------------------------------------------------------------
 

@@ -13,12 +13,16 @@ MOST_BYTES: Final = 1024 * 1024
 
 
 class Question(NamedTuple):
-    """What a seat is to do, by a brain that is pickled by its name: what it sees and may do, and no more."""
+    """What a seat is to do, by a brain that is pickled by its name: what it sees and may do, and no more.
+
+    `earlier` is what it saw at the ends of games with the same players.
+    """
 
     choose: Choose
     view: View
     legal: Legal
     seed: int
+    earlier: tuple[View, ...] = ()
 
 
 class Thought(NamedTuple):

@@ -54,7 +54,9 @@ def _read(frames: IO[bytes], questions: "queue.SimpleQueue[bytes]") -> None:
 def _thought(content: bytes) -> tuple[Command | None, str]:
     """Return the command that a brain chooses, and which error there was instead."""
     try:
-        choose, view, legal, seed = pickle.loads(content)  # noqa: S301 - from the server alone
+        choose, view, legal, seed, earlier = pickle.loads(content)  # noqa: S301 - from the server alone
+        for seen in earlier if hasattr(choose, "game_over") else ():
+            choose = choose.game_over(seen) or choose
         command = choose(view, legal, random.Random(seed))
     except Exception as error:  # noqa: BLE001 - whatever fails in a brain, the server has to be told
         return None, type(error).__name__  # the text could reveal the seat's hand

@@ -271,7 +271,7 @@ class AbsencePolicy:
         self._stop_turn()
         player = self.state.players[_on_turn(game)]
         level = None if player is None else player.level
-        thought = self.stand_in.thinks(game, level, self.state.opened.origin)
+        thought = self.stand_in.thinks(game, level, self.state.opened.origin, self.state.earlier_games)
         pause = self.stand_in.pace.pause(game.view, among_people=self._among_people(by))
         self._substitute_move = SubstituteMove(events, by, thought)
         self._set_move(events, pause)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+from collections.abc import Sequence
 from typing import Final
 
 from engine.board import FIELDS
@@ -83,10 +84,13 @@ class StandIn:
         self._thoughts: set[asyncio.Task[Command]] = set()
         self._complained_of_brain = self._complained_of_process = False
 
-    def thinks(self, game: Game, level: str | None, origin: str) -> asyncio.Future[Command]:
+    def thinks(
+        self, game: Game, level: str | None, origin: str, earlier: Sequence[View] = ()
+    ) -> asyncio.Future[Command]:
         """Start thinking for the seat whose turn it is, at a table opened from `origin`.
 
-        A bot whose level no longer exists plays like the stand-in.
+        A bot whose level no longer exists plays like the stand-in. A slow one may learn from the ends of
+        `earlier` games with the same players.
         """
         legal = game.legal()
         assert legal is not None  # noqa: S101 - a stand-in is asked in a running game
@@ -94,7 +98,9 @@ class StandIn:
         brain = self._choose if level is None else self._brains.get(level, self._choose)
         if not isinstance(brain, InProcess):
             return self._quickly(brain, view, legal, origin)
-        thought = self._tasks.start(self._elsewhere(brain, view, legal, origin), "thinking")
+        seen = tuple(snapshot(each, eyes_of(legal.seat)) for each in earlier)
+        question = Question(brain.choose, view, legal, self._rng.getrandbits(64), seen)
+        thought = self._tasks.start(self._elsewhere(question, origin), "thinking")
         self._thoughts.add(thought)
         thought.add_done_callback(self._thoughts.discard)
         return thought
@@ -111,20 +117,20 @@ class StandIn:
     ) -> asyncio.Future[Command]:
         return self._thread.do(lambda: self._chosen(brain, view, legal), networks_in(origin))
 
-    async def _elsewhere(self, brain: InProcess, view: View, legal: Legal, origin: str) -> Command:
+    async def _elsewhere(self, question: Question, origin: str) -> Command:
         """Think in a process; if that fails or takes too long, with the best of the simple brains."""
         try:
-            question = framed(Question(brain.choose, view, legal, self._rng.getrandbits(64)))
+            frame = framed(question)
             async with asyncio.timeout(self._seconds):
-                answer = await self._processes.ask(question, networks_in(origin))
-            if (command := _checked(answer.command, legal)) is not None:
+                answer = await self._processes.ask(frame, networks_in(origin))
+            if (command := _checked(answer.command, question.legal)) is not None:
                 return command
             self._complain_of_process(f"raised {answer.error}" if answer.error else _ILLEGAL)
         except (NoAnswer, TimeoutError):
             self._complain_of_process("no answer in time")
         except Exception as error:  # noqa: BLE001 - whatever fails in a host's own brain, the game goes on
             self._complain_of_process(f"raised {type(error).__name__}")
-        return await self._quickly(self._simple, view, legal, origin)
+        return await self._quickly(self._simple, question.view, question.legal, origin)
 
     def _chosen(self, choose: Choose | None, view: View, legal: Legal) -> Command:
         if choose is None:

@@ -18,6 +18,7 @@ from engine.events import Event, GameStarted
 from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
 from engine.peoples import peoples_by_seat
 from engine.pieces import People, Seat
+from engine.view import View
 from protocol.absence import WAIT, Absence, LongClock, for_older_clients, kept
 from protocol.codes import Code
 from protocol.events import event_map
@@ -73,6 +74,7 @@ from server.tables.state.clocks import Clocks
 _KEPT: Final = 64  # more than the moves of any seat in a game
 
 Answer: TypeAlias = Done | Refused
+_REMEMBERED: Final = 8  # games of a series, which the server's bots may learn from
 _EVENTS: Final = msgspec.json.Decoder(list[EventMap])
 _NOTHING_TO_DRAW: Final[Chance] = RandomChance(random.Random(0))  # in a finished game
 
@@ -179,6 +181,7 @@ class PersistentState:
         self.ready: set[Seat] = set()  # whose players have said that they are
         self._host: Seat | None = None  # unless it is still the lowest taken seat
         self._movers: set[int] = set()  # seats whose players have made a move themselves
+        self.earlier: list[tuple[list[str], View]] = []  # the ends of games, with who sat where; in memory
         for entry in entries:
             self.fold(entry)
 
@@ -206,6 +209,17 @@ class PersistentState:
             self._packed = zlib.compress(msgspec.json.encode(events))  # some 2 KiB
             self._game = None
             self.chance = _NOTHING_TO_DRAW
+
+    def follow(self, before: "PersistentState") -> None:
+        """Remember the games of this series, the last of which is the one before."""
+        assert before.game is not None  # noqa: S101 - a game that is played again was played
+        self.earlier = [*before.earlier, (before.names, before.game.view)][-_REMEMBERED:]
+
+    @property
+    def earlier_games(self) -> list[View]:
+        """Return how the last games ended in which the same players had these seats."""
+        names = self.names
+        return [view for seated, view in self.earlier if seated == names]
 
     @property
     def played(self) -> bool:

@@ -50,6 +50,21 @@ def cheating(_view: View, legal: Legal, _rng: random.Random) -> Command:
 
 
 @dataclass(frozen=True)
+class Learning:
+    """Plays the first legal move, and the last one once it has seen the end of a game."""
+
+    at: int = 0
+
+    def __call__(self, _view: View, legal: Legal, _rng: random.Random) -> Command:
+        commands: list[Command] = [*legal.commands()]
+        return commands[self.at]
+
+    def game_over(self, view: View) -> "Learning":
+        assert view.result is not None
+        return Learning(-1)
+
+
+@dataclass(frozen=True)
 class Waiting:
     """Waits until it may go on; the folder shows which processes wait, one name for each thought."""
 

@@ -42,12 +42,21 @@ from server.app import Running, running
 from server.config import Brain, Choose, Config, InProcess, Limits
 from server.logs import describe
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, check_views, connected, eventually, full_table, game, table_of
+from tests.server.peer import (
+    Peer,
+    check_views,
+    connected,
+    eventually,
+    full_table,
+    game,
+    rematch,
+    table_of,
+)
 from tests.server.process import serving
 from tests.server.storage.test_journal import resumed, table_facts
 from tests.server.tables import hosted
 from tests.server.tables.hosted import play_to_the_end, state_where
-from tests.server.thinking.brains import Waiting, cheating, ending, hanging, raising, steady
+from tests.server.thinking.brains import Learning, Waiting, cheating, ending, hanging, raising, steady
 from tests.server.thinking.test_processes import thinkers
 
 BRAINS: Mapping[str, Choose] = {"random": at_random, "greedy": greedy}
@@ -365,6 +374,20 @@ async def test_a_bot_whose_process_is_lost_moves_all_the_same(brain: Choose, sec
     ):
         await play_rounds(host, 1)
         await eventually(lambda: not thinkers())
+
+
+async def test_a_bot_learns_from_game_to_game() -> None:
+    """With the same players in their seats, as bots that are clients do."""
+    async with served_in_processes(Learning()) as server, game(server.port, 2, bots={1: "slow"}) as peers:
+        (host,) = peers
+        await play_to_the_end(peers)
+        assert host.view is not None
+        assert next(field for field, seat in host.view.owners.items() if seat == 1) in {"A1", "A2"}
+        await rematch(host)
+        await host.done(StartGame(host.next_id()))
+        while host.legal is None:
+            await host.news()
+        assert host.view.owners == {"G6": 1}
 
 
 async def test_a_bot_that_thinks_delays_no_other_table(tmp_path: Path) -> None:
