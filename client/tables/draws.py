@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from client.language import N_, _, counted, listed
-from engine.draws import MISSING, NO_SHARE, Draws, Share, pledge_of
+from engine.draws import MISSING, NO_SHARE, OF_ROUND, Draws, Share, pledge_of
 from engine.events import CentreTurned, GameEnded, GameStarted, LayoutDrawn, SeenEvent
 from engine.fairness import Drawn, Mismatch, Sources, drawn_in, mismatch
 from engine.view import View
@@ -59,10 +59,12 @@ class Call:
 class DrawsWitness:
     """What a client has seen of how the draws of its table's game came about.
 
-    Whoever comes back to a seat sets the `call` that was kept with it.
+    Whoever comes back to a seat sets the `call` that was kept with it, and whoever comes from an evening the
+    commitment that was `promised` for all tables of the round.
     """
 
     call: Call | None = None
+    promised: str | None = None
     _broken_off: int = 0
     _draws: Draws | None = None
     _drawn: Drawn = field(default_factory=Drawn)
@@ -121,6 +123,8 @@ class DrawsWitness:
         if not self._over:
             return None
         shown, own = None if self.call is None else self.call.shown, None
+        if self.promised is not None and (self._draws is None or self._draws.commitment != self.promised):
+            self._doubt(Doubt.COMMITMENT)
         if self._draws is not None and self.call is not None and self.call.seat is not None:
             own = self._draws.shares[self.call.seat]
         return DrawsCheck(
@@ -171,7 +175,7 @@ class DrawsWitness:
 def _fits(pledge: str | None, share: Share) -> bool:
     """Return whether a seat with this pledge can have added this share, or none."""
     if pledge is None:
-        return share == NO_SHARE
+        return share in {NO_SHARE, OF_ROUND}
     return share == MISSING or pledge_of(share) == pledge
 
 
@@ -230,6 +234,8 @@ def describe_recorded_draws(sources: Sources, *, over: bool) -> str:
 
 
 def _describe_right(draws: Draws) -> str:
+    if set(draws.shares) == {OF_ROUND}:
+        return _("The draws are those of all tables of the round, and fit the seed committed to before it.")
     if not draws.shared:
         return _("The draws fit the server's seed, but prove nothing: no player has added a share.")
     form = counted(

@@ -306,6 +306,9 @@ class ServerSession(Session):
         if self.model.table is not None:
             await self.leave()
         seated = await self._connection.ask(messages.Resume(NEW, table, token))
+        if self.ui.evening is not None and self.ui.evening.same_draws:
+            rounds = {each.table: each.round for each in self.ui.evening.tables}
+            self.model.draws.promised = self.ui.evening.commitments[rounds[table] - 1]
         self.show(replace(news.gone_on(self.ui, self.model), name=name))
         self._keeper.keep(structs.replace(seated, token=token), name, self._connection.cluster)
 

@@ -15,7 +15,17 @@ from client.bots.runner import BotOptions, run_bots
 from client.network.connection import Connection, connected
 from client.tables.draws import Doubt, DrawsCheck, DrawsWitness, describe_draws, note_on_draws
 from client.tables.table import TableModel
-from engine.draws import MISSING, NO_SHARE, Bytes32, Draws, Share, commitment_to, pledge_of
+from engine.draws import (
+    MISSING,
+    NO_SHARE,
+    OF_ROUND,
+    Bytes32,
+    Draws,
+    Share,
+    commitment_to,
+    outcomes,
+    pledge_of,
+)
 from engine.events import GameEnded, SeenEvent
 from engine.fairness import Mismatch
 from engine.game import Game, GameOptions, SharedChance
@@ -100,6 +110,28 @@ def test_an_honest_game_is_right_for_everybody(seat: Seat | None) -> None:
     share = SHARES[seat or 0]
     check = witnessed([redacted(event, eyes) for event in HONEST.events], called(), seat=seat, share=share)
     assert check == DrawsCheck(Draws(commitment_to(SEED), SHARES, starting=True), own=seat in {0, 1})
+
+
+def test_the_draws_of_a_round_are_those_that_were_promised() -> None:
+    """Tables of an evening's round have the same tiles and laurels, whatever their size, from one seed."""
+    shares = (OF_ROUND,) * 3
+    larger = outcomes(SEED, (*shares, OF_ROUND))
+    assert (larger.tiles, larger.orientations, larger.laurels) == (
+        (due := outcomes(SEED, shares)).tiles, due.orientations, due.laurels
+    )  # fmt: skip
+    game = played_game(SharedChance(SEED, shares), random_layout=True)
+    table = with_fields(TABLE, random_layout=True)
+    for promised, fault in (commitment_to(SEED), None), (commitment_to(Bytes32("0" * 64)), Doubt.COMMITMENT):
+        witness = DrawsWitness(promised=promised)
+        witness.share_called(DrawBegins(commitment_to(SEED), [None] * 3), table, ANN, SHARES[0])
+        for event in game.events:
+            witness.fold(event)
+        check = witness.check()
+        assert check is not None
+        assert check.fault is fault
+        assert ("all tables of the round" in describe_draws(check, ("Ann", "Bob", "Cid"), plays=True)) == (
+            fault is None
+        )
 
 
 def test_whoever_came_later_checks_what_there_is_to_see() -> None:
