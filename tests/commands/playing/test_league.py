@@ -48,6 +48,7 @@ def test_a_program_that_fails_loses_with_its_last_words(capsys: pytest.CaptureFi
     assert re.search(r"\nKeyError: '[A-Z]{4}x'\n$", errors)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal there")
 async def test_a_league_that_is_stopped_leaves_no_program_behind(tmp_path: Path) -> None:
     """And goes on later with the games that are missing."""
