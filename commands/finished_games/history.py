@@ -8,11 +8,13 @@ from msgspec.structs import asdict
 from client.language import N_, _, counted
 from client.player.preferences import name_of_player
 from client.records import own_results, standings
-from client.ui.export.tables import games_listing, standings_listing, statistics_listing
+from client.ui.export.tables import evening_lines, games_listing, standings_listing, statistics_listing
 from commands.arguments import positive
 from commands.finished_games.own_games import known_games
-from commands.finished_games.records import add_folder, folder_of, found_game, games_of
+from commands.finished_games.records import add_folder, folder_of, found_game, games_of, past_evenings
 from commands.parsing import add_command, confirmed, using_file
+from protocol.messages import Evening, EveningPerson
+from server.tables.evening.rounds import standings as evening_standings
 
 
 def add_history(history: argparse.ArgumentParser) -> None:
@@ -26,6 +28,8 @@ def add_history(history: argparse.ArgumentParser) -> None:
     standings = add_command(actions, "standings", _("games, wins and points by player"), _standings)
     meaning = _("count only the latest games (default: all)")
     standings.add_argument("--last", type=positive, metavar="NUMBER", help=meaning)
+    meaning = _("of evenings held here, by people instead of names; --last counts evenings")
+    standings.add_argument("--evening", action="store_true", help=meaning)
     own = add_command(actions, "statistics", _("your results by opponents, and what your moves cost"), _own)
     own.add_argument("--name", help=_("whose results (default: the name on the start screen)"))
     for action in (listing, standings, own):
@@ -52,11 +56,45 @@ def _listed(arguments: argparse.Namespace) -> int:
 
 
 def _standings(arguments: argparse.Namespace) -> int:
+    if arguments.evening:
+        return _evening_standings(arguments)
     best_first = standings(games_of(arguments)[: arguments.last])
     if arguments.json:
         _print_json([{"name": name, **asdict(standing)} for name, standing in best_first])
     else:
         print(*standings_listing(best_first), sep="\n")
+    return 0
+
+
+def _evening_standings(arguments: argparse.Namespace) -> int:
+    evenings = past_evenings(folder_of(arguments))[: arguments.last]
+    names = {key: name for each in reversed(evenings) for key, name in each.people.items()}
+    keys = list(names)
+    results = [
+        [(keys.index(key), points, items) for key, points, items in result]
+        for each in evenings
+        for result in each.results
+    ]
+    people = [
+        EveningPerson(
+            each.person + 1,
+            names[keys[each.person]],
+            place=each.place,
+            tied=each.tied,
+            average=round(each.average * 10_000),
+            games=each.games,
+            wins=each.wins,
+            points=each.points,
+        )
+        for each in evening_standings(range(len(keys)), results)
+        if each.games
+    ]
+    if arguments.json:
+        _print_json(people)
+        return 0
+    told = counted("{n} evening", "{n} evenings", len(evenings)).format(n=len(evenings))
+    heading, _round, *lines = evening_lines(Evening(told, over=True, people=people))
+    print(heading, *lines, sep="\n")
     return 0
 
 

@@ -1,6 +1,7 @@
 """Records of games: where they are kept, how they are read and checked, and where results are written."""
 
 import argparse
+import contextlib
 import json
 import re
 import sys
@@ -9,6 +10,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from client.language import _, counted, describe_reason, listed
 from client.records import PastGame, Recording, shown_name
@@ -20,7 +23,7 @@ from engine.fairness import Sources, sources_of
 from engine.game import Game
 from engine.record import names_in, outcome_in, replayed
 from server.config import Config
-from server.storage.records import MOST_KEPT, prepare_folder, record_name, write_record
+from server.storage.records import MOST_KEPT, EveningRecord, prepare_folder, record_name, write_record
 
 _NAME: Final = re.compile(r"(\d{8}-\d{6})-([A-Z]{4,8})\.txt")
 _MOST_BYTES: Final = 64 * 1024  # of a record; what is longer is none
@@ -97,6 +100,15 @@ def past_game(path: Path) -> PastGame:
         outcome.points,
         outcome.winners,
     )
+
+
+def past_evenings(folder: Path) -> list[EveningRecord]:
+    """Return the evenings whose results are in `folder`, the latest first, as far as they can be read."""
+    found = []
+    for path in sorted(folder.glob("evening-*.json"), reverse=True):
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            found.append(msgspec.json.decode(path.read_bytes(), type=EveningRecord))
+    return found
 
 
 def add_folder(command: argparse.ArgumentParser, default: str | None) -> None:

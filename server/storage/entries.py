@@ -232,6 +232,7 @@ class EveningBegun(Struct, frozen=True, tag_field="t", tag="evening", omit_defau
 
     plan: EveningPlan
     seed: Hex32 | None = None
+    opened: int = 0  # in seconds since 1970
 
 
 class PersonEntered(Struct, frozen=True, tag_field="t", tag="person"):

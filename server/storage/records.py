@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, json
+
 from engine.events import Event
 from engine.record import recorded
 from server.config import Timer, Timers
@@ -31,6 +33,31 @@ def prepare_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder):
         pass
+
+
+class EveningRecord(Struct, frozen=True):
+    """What came of an evening: people's names by their keys, and for each table its people, points and items.
+
+    A person has the same key in all evenings to which they came with the same token.
+    """
+
+    name: str
+    opened: int  # in seconds since 1970
+    people: dict[str, str]
+    results: list[list[tuple[str, int, int]]]
+
+
+def evening_name(opened: int) -> str:
+    """Return the name of the file with an evening's results."""
+    return f"evening-{datetime.fromtimestamp(opened, UTC):%Y%m%d-%H%M%S}.json"
+
+
+def write_evening(path: Path, record: EveningRecord) -> None:
+    """Write an evening's results in place of those of before; raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".new")
+    draft.write_bytes(json.encode(record))
+    draft.replace(path)
 
 
 class Records:

@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import logging
 import random
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final
@@ -277,7 +278,7 @@ class Lobby:
         earlier = self.evening
         if earlier is not None and earlier.state.running:
             raise Refusal(Code.EVENING_RUNS, name=earlier.plan.name)
-        begun = EveningBegun(plan, new_seed() if plan.same_draws else None)
+        begun = EveningBegun(plan, new_seed() if plan.same_draws else None, int(time.time()))
         if earlier is not None:
             earlier.stop()
             await self.journal.append(EVENING, earlier.state.entry_count, [Forgotten()])
@@ -286,7 +287,12 @@ class Lobby:
 
     def _set_evening(self, entries: Sequence[Entry]) -> None:
         self.evening = Evening(
-            self.registry, entries, counts=self.counts, timers=self._timers, tasks=self.tasks
+            self.registry,
+            entries,
+            counts=self.counts,
+            timers=self._timers,
+            tasks=self.tasks,
+            records=self.config.records,
         )
 
     def games_run(self) -> bool:

@@ -67,7 +67,10 @@ class EveningPage(Overlay):
         rows: list[Line] = [EMPTY]
         for at, text in enumerate(self._lines(pane.ui, pane.model)):
             style = "class:heading" if at == 0 else ""
-            rows += [line(f"  {row}", style) for row in wrapped(text, width - 4)] or [EMPTY]
+            whole = "  " in text  # the columns of the standings stay below each other
+            rows += [line(f"  {row}", style) for row in ([text] if whole else wrapped(text, width - 4))] or [
+                EMPTY
+            ]
         return scrolled(rows, self.top, width, pane.height)
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:

@@ -12,6 +12,7 @@ import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import SystemRandom
 from typing import Final
 
@@ -59,6 +60,7 @@ from server.storage.entries import (
     RoundDrawn,
     TableResult,
 )
+from server.storage.records import EveningRecord, evening_name, write_evening
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS, RETRY_SECONDS
 from server.tables.evening.rounds import LEAST, PATIENCE, Result, draw_tables, meetings, standings, tables_now
 from server.tables.registry.table_registry import TableRegistry
@@ -148,11 +150,14 @@ class Evening:
         counts: Counts,
         timers: Timers,
         tasks: Tasks,
+        records: Path | None,
     ) -> None:
         begun = entries[0]
         assert isinstance(begun, EveningBegun)  # noqa: S101 - every evening begins so
         self._registry, self._counts, self._timers = registry, counts, timers
         self.plan = begun.plan
+        self._record = None if records is None else records / evening_name(begun.opened)
+        self._opened = begun.opened
         self.state = EveningState(begun)
         for entry in entries[1:]:
             self.state.fold(entry, timers.time())
@@ -356,6 +361,25 @@ class Evening:
                 if seat < len(self.state.tables[code].people)
             ]
             await self._store(TableResult(code, scores))
+            await self._write_record()
+
+    async def _write_record(self) -> None:
+        """Write the results so far into the folder of records, for standings over several evenings."""
+        if self._record is None:
+            return
+        # The hash of a hash: whoever has a token finds its results, and nobody who has these finds the token.
+        keys = {number: token_hash(person.token_hash) for number, person in self.state.people.items()}
+        results = [
+            [(keys[number], points, items) for number, points, items in table.result]
+            for table in self.state.tables.values()
+            if table.result
+        ]
+        names = {keys[number]: person.name for number, person in self.state.people.items()}
+        record = EveningRecord(self.plan.name, self._opened, names, results)
+        try:
+            await asyncio.to_thread(write_evening, self._record, record)
+        except OSError as error:
+            log.warning("the evening cannot be recorded", extra=about(reason=str(error)))
 
     async def _begin_games(self) -> float:
         """Begin the games whose people have come, or have had time to; return the seconds to the next."""

@@ -2,17 +2,21 @@
 
 import asyncio
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 
 from client.player.seats import Seats, kept_seats
 from client.tables.table import TableModel
+from client.ui.frame import plain
 from client.ui.game import run
 from client.ui.screens.dispatch import letters, updated
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.news import called_to, heard
+from client.ui.screens.screen import drawn
 from client.ui.state import Ui
+from client.ui.texts.glyphs import ASCII
 from client.ui.visit import Options
 from protocol.admin import EveningPlan
 from protocol.messages import NEW, Evening, EveningPerson, EveningTable, TakePart
@@ -74,6 +78,10 @@ def test_what_is_told_of_the_evening() -> None:
         ["1", "Ann", "75.0", "1", "1", "31"],
         ["2", "Bob", "25.0", "1", "0", "9", "pauses"],
     ]
+    shown = [
+        plain(each).strip() for each in drawn(replace(ui, overlay=EveningPage()), model, ASCII, 80, 24).lines
+    ]
+    assert {text.strip() for text in told[3:6]} <= {*shown}
     assert told[-1] == "Bob: 1 game; 1 ahead; 0 behind"
     assert ui.overlay is None
     ui = heard(ui, CALLED, model)

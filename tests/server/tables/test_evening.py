@@ -1,13 +1,17 @@
 """Evenings over sockets: from signing up to the standings, with a restart, absent people, and secrets."""
 
 import contextlib
+import json
 import random
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
+import pytest
+
 from engine.draws import Bytes32, commitment_to
 from engine.events import GameEnded, GameStarted, LaurelsDealt, LayoutDrawn
+from palatinus import main
 from protocol.admin import EveningPlan
 from protocol.codes import Code
 from protocol.messages import (
@@ -27,6 +31,7 @@ from protocol.messages import (
 )
 from server.app import Running, running
 from server.config import Config
+from server.net.tokens import token_hash
 from tests.server.manual_clock import FastClock
 from tests.server.match import LIMITS
 from tests.server.peer import Peer, connected, play_on
@@ -35,7 +40,8 @@ ROUNDS = EveningPlan("Friday", rounds=2, same_draws=True)
 
 
 def _config(plan: EveningPlan | None, data: Path | None = None) -> Config:
-    return Config(data=data, evening=plan, timers=FastClock, limits=LIMITS)
+    records = None if data is None else data / "records"
+    return Config(data=data, records=records, evening=plan, timers=FastClock, limits=LIMITS)
 
 
 class Guest:
@@ -107,7 +113,7 @@ def _draw(server: Running) -> None:
     server.lobby.evening.draw_now()
 
 
-async def test_an_evening_in_rounds(tmp_path: Path) -> None:
+async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Seven people play two rounds with the same draws, with a restart in between; nobody meets again."""
     guests, rng = [Guest(f"Guest {number}") for number in range(7)], random.Random(1)
     async with running(_config(ROUNDS, tmp_path)) as server, _signed_up(server, guests):
@@ -137,6 +143,12 @@ async def test_an_evening_in_rounds(tmp_path: Path) -> None:
         assert sum(each.average for each in over.people) // 7 == 5000  # half of the others, on average
         refused = await guests[0].peer.refused(SignUp(guests[0].peer.next_id(), "Late", Guest("").token))
         assert refused.code == Code.NO_EVENING
+    assert main(["history", "--records", str(tmp_path / "records"), "standings", "--evening", "--json"]) == 0
+    shown = [(each["name"], each["place"], each["games"]) for each in json.loads(capsys.readouterr().out)]
+    assert shown == [(each.name, each.place, each.games) for each in over.people]
+    (record,) = (tmp_path / "records").glob("evening-*.json")
+    secrets_of = [text for guest in guests for text in (guest.token, token_hash(guest.token))]
+    assert not any(text in record.read_text() for text in secrets_of)
 
 
 async def test_an_evening_in_free_order() -> None:
