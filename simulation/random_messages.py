@@ -81,6 +81,8 @@ class RandomMessages:
                 return None
             case msgspec.inspect.LiteralType(values):
                 return rng.choice(values)
+            case msgspec.inspect.StrType(min_length=int(least)) if least > 1:
+                return rng.choice("ab") * least
             case msgspec.inspect.StrType():
                 return rng.choice(_TEXTS)
             case _:
