@@ -110,8 +110,8 @@ class Moves:
         assert game is not None  # noqa: S101 - there was something to ask for
         await context.store(TookBack(seat, [event_map(game.taken_back(seat))]))
         context.policy.turn_began()
+        context.broadcast_state(at_once=True)  # first, so that nobody is asked for what has happened
         context.send_turn(events=1)
-        context.broadcast_state(at_once=True)
 
     async def accept(
         self,
