@@ -12,6 +12,7 @@ from engine.pieces import Seat
 from protocol.messages import Evening, FieldName, OrientationNumber, PieceName, PositionNumber, TableState
 
 MOST_MOMENTS: Final = 1000  # more than a game and its scoring have
+EVENING: Final = "EVENING"  # the page of the evening, in place of a table's code: none has vowels
 SMALL_TABLES: Final = 14  # that a page for a television has room for, beside the code to join
 
 

@@ -13,7 +13,7 @@ from engine.game import RandomChance
 from engine.legal import Legal
 from engine.view import View
 from protocol.admin import EveningPlan
-from protocol.messages import NoticeKind, Refused, TableState, TableSummary
+from protocol.messages import Evening, NoticeKind, PersonNumber, Refused, TableState, TableSummary
 from protocol.pages import Absence, Hand, OnTelevision
 
 Durable: TypeAlias = Literal["normal", "full"]
@@ -67,8 +67,11 @@ class Pages(Protocol):
     def language(self, wanted: Iterable[str]) -> str:
         """Return the language for a reader who wants these, the best first."""
 
-    def front(self, language: str, address: str, tables: Mapping[str, str] | None) -> str:
-        """Return the page at `address`, with the tables; None if a password is needed to see them."""
+    def front(self, language: str, address: str, tables: Mapping[str, str] | None, *, evening: bool) -> str:
+        """Return the page at `address`, with the tables; None if a password is needed to see them.
+
+        If there is an `evening`, it leads there.
+        """
 
     def watch(self, language: str, address: str, code: str) -> str:
         """Return the page of a table without its parts; `address` is that of the front page."""
@@ -79,6 +82,9 @@ class Pages(Protocol):
         With the code "" it opens a table.
         It asks for the server's password if that is `locked`.
         """
+
+    def call(self, language: str, evening: Evening, person: PersonNumber, at: str | None) -> str:
+        """Return as HTML how an evening stands for somebody `at` a table, and where they are called."""
 
     def refusal(self, language: str, refused: Refused) -> str:
         """Return as HTML why something that a player at a page asked for was not done."""

@@ -13,7 +13,8 @@ import pytest
 from client.ui.web.pages import WebPages
 from engine.events import GameStarted
 from protocol.absence import MoveClock
-from protocol.messages import ChangeSetting, Said, Say, StartGame
+from protocol.admin import EveningPlan
+from protocol.messages import ChangeSetting, Said, Say, SignUp, StartGame
 from protocol.settings import Title
 from server.app import running
 from server.config import Config
@@ -291,6 +292,73 @@ async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) ->
         await page.until("socket !== dead")
         await move(page, random.Random(3))
         assert page.complaints == []
+
+
+async def sign_up(page: Tab, port: int, name: str) -> None:
+    """Go from the front page, where a television's QR code leads, to the evening."""
+    await page.go(f"http://127.0.0.1:{port}/")
+    await page.value("document.querySelector('a[href=\"play/EVENING\"]').click()")
+    await page.until("document.querySelector('#join') && !document.querySelector('#join').hidden")
+    await page.value(f"document.querySelector('#join input').value = {json.dumps(name)}")
+    await page.value("document.querySelector('#join button').click()")
+    await page.until("document.querySelector('#call').innerText.includes('will be called here')")
+
+
+async def go_to_table(page: Tab) -> str:
+    """Follow the call to a table, and return its code."""
+    await page.until("document.querySelector('#call [data-go]')")
+    await page.value("document.querySelector('#call [data-go]').click()")
+    await page.until("document.querySelector('#menu button')")
+    return str(await page.value("location.pathname")).rpartition("/")[2]
+
+
+async def test_a_phone_signs_up_for_an_evening_pauses_and_is_called(chromium: str) -> None:
+    """It comes back as the same person, and sits down with one touch; no address has the token."""
+    config = Config(pages=WebPages(), evening=EveningPlan("Friday", rounds=2))
+    async with running(config) as server, connected(server.port) as peer, tab(chromium) as page:
+        evening = server.lobby.evening
+        assert evening is not None
+        await peer.ask(SignUp(peer.next_id(), "Anna", "x" * 43))
+        await sign_up(page, server.port, "<b>Bruno")
+        await page.go(f"http://127.0.0.1:{server.port}/play/EVENING")
+        await page.until("document.querySelector('#call').innerText.includes('<b>Bruno')")
+        await page.value("document.querySelector('#call [data-do*=pause]').click()")
+        await page.until("document.querySelector('#call').innerText.includes('You do not play now.')")
+        await page.value("document.querySelector('#call [data-do*=play]').click()")
+        await page.until("document.querySelector('#call [data-do*=pause]')")
+        assert await page.value("document.documentElement.scrollWidth") == PHONE[0]
+        evening.draw_now()
+        code = await go_to_table(page)
+        await peer.resume(code, "x" * 43)
+        await page.until("document.querySelector('.board .hill, .board .open')")
+        assert [table.table for table in evening.message().tables] == [code]
+        assert await page.value("location.search + location.hash") == ""
+        assert page.complaints == []
+
+
+@pytest.mark.slow
+async def test_phones_are_called_to_one_table_after_the_other(chromium: str) -> None:
+    """Where the result of a game stands, the call to the next one comes."""
+    chooser = random.Random(5)
+    config = Config(pages=WebPages(1e6), evening=EveningPlan("Friday", rounds=2))
+    async with running(config) as server, tab(chromium) as one, tab(chromium) as two:
+        evening = server.lobby.evening
+        assert evening is not None
+        pages = {"Anna": one, "Bruno": two}
+        for name, page in pages.items():
+            await sign_up(page, server.port, name)
+        evening.draw_now()
+        codes = {await go_to_table(page) for page in pages.values()}
+        (code,) = codes
+        table = server.lobby.tables[code]
+        await eventually(lambda: table.state.game is not None)
+        while (game := table.state.game) is not None and game.view.turn is not None:
+            moves = len(game.events)
+            await move(pages[table.state.names[game.view.turn]], chooser)
+            await eventually(lambda game=game, moves=moves: len(game.events) > moves)  # type: ignore[misc]
+        await eventually(lambda: not evening.state.running)
+        evening.draw_now()
+        assert {await go_to_table(page) for page in pages.values()}.isdisjoint(codes)
 
 
 async def test_a_phone_opens_a_table(chromium: str) -> None:

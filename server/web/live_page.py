@@ -103,7 +103,7 @@ class PlayerSession(PageSession):
 
     def send(self, message: ServerMessage) -> None:
         Session.send(self, message)
-        if isinstance(message, Refused):
+        if isinstance(message, Refused) and message.code is not codes.Code.NOT_SIGNED_UP:  # the page tries
             self.post(page_frame({"refusal": self._refusal(message)}))
 
     def post(self, frame: bytes) -> None:

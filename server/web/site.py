@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import CloseCode
 
 from protocol.codes import Code
-from protocol.messages import Evening, Watch
+from protocol.messages import Evening, PersonNumber, Watch
 from protocol.pages import Absence
 from server.config import Limits, Pages
 from server.counts import Counts
@@ -122,7 +122,10 @@ class Site:
         locked = self.access.password is not None
         if asked.path == FRONT:
             parts = None if locked else await self._tables(language, asked.counted_as)
-            return await self._drawn_page(asked, partial(self.pages.front, language, address, parts))
+            return await self._drawn_page(
+                asked,
+                partial(self.pages.front, language, address, parts, evening=self.lobby.evening is not None),
+            )
         if self.pages.plays and (seat_of := seat_asked(asked.path)) is not None:
             return await self._drawn_page(asked, partial(self.pages.play, language, seat_of, locked=locked))
         if asked.path == TV and not locked:
@@ -228,7 +231,7 @@ class Site:
             changed=lambda: page.changed(),  # noqa: PLW0108 - there is no page yet
             refusal=partial(self.pages.refusal, language),
         )
-        subject = PlayedTable(session, self.levels, self.lobby.public, self.pages)
+        subject = PlayedTable(session, self.levels, self.lobby.public, self.pages, self._part_in_evening)
         page = LivePage(PLAY, subject, partial(self._draw, asker=remote.counted_as), self.pages.gone)
         task = self.tasks.keep(page.run, "drawing a page")
         page.add(session, language)
@@ -285,6 +288,12 @@ class Site:
             if not shared.users:
                 shared.task.cancel()
                 del self._live[name]
+
+    def _part_in_evening(self, session: Session) -> tuple[Evening, PersonNumber] | None:
+        """Return the evening and who has signed up there in a session, None if nobody has."""
+        evening = self.lobby.evening
+        person = None if evening is None else evening.person_of(session)
+        return None if evening is None or person is None else (evening.message(), person)
 
     def _evening(self) -> Evening | None:
         return None if self.lobby.evening is None else self.lobby.evening.message()

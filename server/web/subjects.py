@@ -10,9 +10,10 @@ from engine.knowledge import hill_influence
 from engine.pieces import Seat
 from engine.redaction import redacted, redacted_legal, snapshot
 from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
-from protocol.messages import Evening, PauseSummary, SeatSummary, TableState
+from protocol.messages import Evening, PauseSummary, PersonNumber, SeatSummary, TableState
 from protocol.pages import SMALL_TABLES, Choice, Hand, OnTelevision
 from server.config import Pages
+from server.net.session import Session
 from server.refusal import Refusal
 from server.tables.registry.public_tables import PublicTables
 from server.tables.table import Table
@@ -273,12 +274,30 @@ class PlayedTable(WatchedTable):
     """The table that a player in a browser is at, as the seat may see it; blank while it is at none."""
 
     def __init__(
-        self, session: PlayerSession, levels: Sequence[str], tables: PublicTables, pages: Pages
+        self,
+        session: PlayerSession,
+        levels: Sequence[str],
+        tables: PublicTables,
+        pages: Pages,
+        evening: Callable[[Session], tuple[Evening, PersonNumber] | None],
     ) -> None:
         super().__init__("", tables, pages)
-        self._session, self._levels = session, levels
+        self._session, self._levels, self._evening = session, levels, evening
 
     def sight(self) -> Sight:
+        sight, part, at = self._at_table(), self._evening(self._session), self._session.table
+        if part is None:
+            return sight
+        evening, person = part
+
+        def draw(language: str) -> Drawn:
+            parts, seconds = sight.draw(language)
+            call = self.pages.call(language, evening, person, None if at is None else at.code)
+            return {**parts, "call": call}, seconds
+
+        return Sight((sight.key, evening), sight.step, draw)
+
+    def _at_table(self) -> Sight:
         table, seat = self._session.table, self._session.seat
         if seat is not None and isinstance(table, Table):
             with contextlib.suppress(Refusal):  # it is being closed

@@ -19,13 +19,13 @@ from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.tables import PRIVATE, SPECTATORS, describe_layout, describe_listed_stage, describe_seats
 from client.ui.web.html import EMPTY, element, joined, qr_code
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
-from client.ui.web.tv_parts import SMALL, between_games, more_tables, small_table
+from client.ui.web.tv_parts import SMALL, between_games, call, more_tables, small_table
 from engine.events import SeenEvent
 from engine.fairness import Mismatch
 from engine.view import View
 from protocol.limits import CHAT_LENGTH, CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
-from protocol.messages import Refused, TableState, TableSummary
-from protocol.pages import Absence, Hand, OnTelevision
+from protocol.messages import Evening, PersonNumber, Refused, TableState, TableSummary
+from protocol.pages import EVENING, Absence, Hand, OnTelevision
 from protocol.text import printable
 
 _MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a hundred phones
@@ -81,7 +81,9 @@ class WebPages:
         """Return the language for a reader who wants these, the best first."""
         return language_among(wanted)
 
-    def front(self, language: str, address: str, tables: Mapping[str, str] | None) -> str:
+    def front(
+        self, language: str, address: str, tables: Mapping[str, str] | None, *, evening: bool = False
+    ) -> str:
         """Return the page at `address`; `tables` is None if a password is needed to see them."""
         with speaking(language):
             heading = element("h2", _("Tables"))
@@ -95,7 +97,10 @@ class WebPages:
             code = _field(_("Code of a table"), "code", pattern=_TYPED_CODE, autocomplete="off")
             play = element("button", _("Play in this browser"), class_="main")
             opens = element("p", element("a", _("Open a table"), href="play/", class_="main"))
-            find = joined(element("form", code, play, id="find"), opens) if self._plays else ""
+            find = joined(element("form", code, play, id="find"), opens) if self._plays else EMPTY
+            if evening and self._plays:
+                way = element("a", _("Take part in the evening"), href=f"play/{EVENING}", class_="main")
+                lead = joined(lead, element("p", way))
             content = joined(lead, listing, find, self._how_to_join(address))
             if tables is not None:
                 content += element("p", element("a", _("On a television"), href="tv"))
@@ -124,6 +129,8 @@ class WebPages:
             if locked:
                 fields.append(_field(_("The server's password"), "password", type="password"))
             title, takes = _("Table {code}").format(code=code), _("Take a seat")
+            if code == EVENING:
+                title, takes = _("The evening"), _("Sign up")
             if not code:
                 title = takes = _("Open a table")
                 fields += _new_table()
@@ -147,6 +154,7 @@ class WebPages:
             content = joined(
                 element("noscript", element("p", _("To play, switch on JavaScript."))),
                 element("p", id="refusal", role="alert"),
+                element("div", id="call"),
                 join,
                 element("div", _table_content(move, joined(chat, menu)), id="game", hidden=""),
             )
@@ -163,6 +171,10 @@ class WebPages:
                 "data_seed": describe_fault(Mismatch.SEED),
             }
             return _page(language, title, content, texts, "../", scripts=(_SCRIPT, _PLAYER_SCRIPT))
+
+    def call(self, language: str, evening: Evening, person: PersonNumber, at: str | None) -> str:
+        with speaking(language):
+            return str(call(evening, person, at))
 
     def refusal(self, language: str, refused: Refused) -> str:
         with speaking(language):

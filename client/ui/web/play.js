@@ -4,8 +4,9 @@
 const texts = document.body.dataset;
 const part = (id) => document.getElementById(id);
 const away = ["table-closed", "closed-by-server", "removed-by-server", "removed"];
-const seating = ["join", "open"];
-const pledging = [...seating, "resume", "rematch"];
+const evening = "EVENING"; // in place of a table's code
+const seating = ["join", "open", "sign-up"];
+const pledging = ["join", "open", "resume", "rematch"];
 const silence = 3000; // milliseconds without an answer after which a connection counts as lost
 let table = texts.play;
 let token = null; // is the seat: it goes nowhere but to the server, in a message
@@ -22,6 +23,7 @@ const unanswered = new Map();
 const heard = new Set();
 
 let share, pledge; // of this browser in the next draw (docs/fairness.md)
+let ticket = localStorage.getItem("evening"); // which is the token of each seat in the evening
 let call = null; // what a draw has been settled with, until its game is over
 
 // SHA-256 (FIPS 180-4): browsers have their own only where there is HTTPS.
@@ -52,8 +54,12 @@ function hashed(line) {
   return hash.map((word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
+function secret() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(32)), (each) => each.toString(16).padStart(2, "0")).join("");
+}
+
 function renew() {
-  share = Array.from(crypto.getRandomValues(new Uint8Array(32)), (each) => each.toString(16).padStart(2, "0")).join("");
+  share = secret();
   pledge = hashed(`palatinus share 1 ${share}`);
 }
 
@@ -184,6 +190,12 @@ function hear({ number, seat: from, spectator, text, name, missed }) {
 function refused({ id: answered, code, about }) {
   const asked = unanswered.get(answered);
   unanswered.delete(answered);
+  if (asked?.back) { // that was another evening
+    ticket = null;
+    localStorage.removeItem("evening");
+    part("join").hidden &&= table !== evening;
+    return;
+  }
   joining = null;
   for (const each of document.querySelectorAll("[data-do][disabled]")) each.disabled = false;
   if (about?.address) go(about.address);
@@ -200,6 +212,9 @@ function take(message) {
     case "welcome":
       if (token) ask({ t: "resume", table, token });
       else if (joining) ask({ ...joining });
+      if (ticket && message.evening && joining?.t !== "sign-up") {
+        ask({ t: "sign-up", name: localStorage.getItem("name") || "-", token: ticket, back: true });
+      }
       break;
     case "seated":
       unanswered.delete(message.id);
@@ -209,6 +224,12 @@ function take(message) {
       part("join").hidden = true;
       part("game").hidden = false;
       for (const each of unanswered.values()) send(each);
+      break;
+    case "signed-up":
+      unanswered.delete(message.id);
+      joining = null;
+      localStorage.setItem("evening", ticket);
+      part("join").hidden ||= table === evening;
       break;
     case "reseated":
       seat = message.seat;
@@ -267,7 +288,7 @@ function play() {
   socket.onclose = ({ code }) => {
     for (const [number, { t }] of unanswered) if (t === "resume" || seating.includes(t)) unanswered.delete(number);
     if (code === 4000) part("refusal").textContent = texts.taken;
-    if ([1003, 1008, 1009, 4000].includes(code) || !(token || joining)) return;
+    if ([1003, 1008, 1009, 4000].includes(code) || !(token || joining || ticket)) return;
     lost.hidden = false;
     again = setTimeout(play, pause * (1 + Math.random()));
     pause = Math.min(2 * pause, longest);
@@ -280,7 +301,13 @@ setInterval(() => {
 }, 500);
 
 document.onclick = ({ target }) => {
-  const touched = target.closest("[data-choose], [data-do]");
+  const touched = target.closest("[data-choose], [data-do], [data-go]");
+  const code = touched?.dataset.go;
+  if (code) {
+    localStorage.setItem(`seat ${code}`, ticket);
+    location.href = code + location.search;
+    return;
+  }
   if (touched?.dataset.do) {
     touched.disabled = true;
     ask(JSON.parse(touched.dataset.do));
@@ -293,7 +320,7 @@ document.onkeydown = ({ key, target }) => {
 };
 // A phone that was in a pocket does not wait for its next attempt, and its connection may be dead without its knowing.
 document.onvisibilitychange = () => {
-  if (document.hidden || !(token || joining) || !socket) return;
+  if (document.hidden || !(token || joining || ticket) || !socket) return;
   const [old, then] = [socket, told];
   if (old.readyState === WebSocket.CLOSED && !lost.hidden) play();
   if (old.readyState !== WebSocket.OPEN) return;
@@ -311,6 +338,7 @@ part("join").onsubmit = (event) => {
   const { name: field, password: typed, players } = event.target.elements;
   const name = field.value.trim().normalize("NFC");
   joining = { t: "join", table, name };
+  if (table === evening) joining = { t: "sign-up", name, token: (ticket = secret().slice(0, 43)) };
   if (players) { // for a new table
     const [random_layout, hidden] = ["layout", "private"].map((each) => event.target.elements[each].checked);
     joining = { t: "open", players: Number(players.value), name, random_layout, private: hidden };
@@ -335,5 +363,5 @@ renew();
 token = localStorage.getItem(`seat ${table}`) || decodeURIComponent(location.hash.slice(1));
 if (token) keep(table, token);
 part("join").elements.name.value = localStorage.getItem("name") ?? "";
-if (token && (password !== undefined || !part("join").elements.password)) play();
+if ((token || (ticket && table === evening)) && (password !== undefined || !part("join").elements.password)) play();
 else part("join").hidden = false;

@@ -8,13 +8,24 @@ from markupsafe import Markup
 from client.language import _, counted
 from client.ui.draw.board import Marks
 from client.ui.export.picture import BOARD_VIEW, board_parts
+from client.ui.texts.evenings import table_of
 from client.ui.texts.games import describe_standings
 from client.ui.texts.tables import names_of
 from client.ui.texts.times import span
 from client.ui.web.html import EMPTY, element, joined
+from client.ui.web.seat_parts import button
 from client.ui.web.table_parts import with_safe_names
 from engine.view import View
-from protocol.messages import Evening, EveningPerson, EveningTable, TableState
+from protocol.messages import (
+    NEW,
+    Evening,
+    EveningPerson,
+    EveningTable,
+    PersonNumber,
+    TableState,
+    TakePart,
+    TakesPart,
+)
 from protocol.pages import SMALL_TABLES
 from protocol.text import printable
 
@@ -65,6 +76,27 @@ def between_games(waiting: Sequence[TableState], evening: Evening | None) -> Mar
     if evening.people:
         content += [element("h2", _("Standings")), element("ol", *map(_person, evening.people))]
     return joined(*content)
+
+
+def call(evening: Evening, person: PersonNumber, at: str | None) -> Markup:
+    """Return how the evening stands for somebody who is `at` a table, and where they are called."""
+    table = table_of(evening, person)
+    if table is not None and table.table != at:
+        words = _("Go to your table: {code}").format(code=table.table)
+        return element("button", words, type="button", class_="main", data_go=table.table)
+    if at is not None:
+        return EMPTY
+    part = next((each.takes_part for each in evening.people if each.person == person), "leave")
+    said = _("You are signed up, and will be called here.") if part == "play" else _("You do not play now.")
+    ways: tuple[tuple[TakesPart, str], ...] = (
+        ("play", _("Play again")),
+        ("pause", _("Pause")),
+        ("leave", _("Leave the evening")),
+    )
+    buttons = [
+        button(words, TakePart(NEW, how)) for how, words in ways if (how == "play") != (part == "play")
+    ]
+    return joined(element("p", said), *([] if evening.over else buttons), between_games([], evening))
 
 
 def _table_of(table: EveningTable, names: Mapping[int, str]) -> Markup:

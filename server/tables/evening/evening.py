@@ -264,6 +264,10 @@ class Evening:
             [commitment_to(seed) for seed in state.seeds],
         )
 
+    def person_of(self, session: Session) -> int | None:
+        """Return the number of the person who has signed up in a session, None if nobody has."""
+        return self._persons.get(session)
+
     def _stage(self, code: str) -> Stage:
         table = self._registry.tables.get(code)
         return "over" if table is None else table.state.stage
