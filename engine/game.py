@@ -201,6 +201,12 @@ class Game:
         """
         return tuple(self._outcome(command))
 
+    def check_place(self, command: Place) -> None:
+        """Raise IllegalCommand unless the seat could place this if it were its turn now."""
+        if self.over:
+            raise IllegalCommand(Fault.GAME_OVER, "R4.4")
+        _check_place(self.view, command)
+
     def taken_back(self, seat: Seat) -> TakenBack:
         """Return what happens if the seat's last placement is taken back, with all that followed it.
 

@@ -471,7 +471,8 @@ class Turn(ServerAnswer, frozen=True, tag="turn"):
     """The state of the game at a table where you have the seat `seat`.
 
     During a game, `turn` is the seat whose turn it is, `name` its player, and `clock` the player's remaining
-    milliseconds if there is a clock. If the table is `archived`, only the stage is known.
+    milliseconds if there is a clock. `planned` says whether you have a plan. If the table is `archived`, only
+    the stage is known.
     """
 
     stage: Stage
@@ -480,6 +481,7 @@ class Turn(ServerAnswer, frozen=True, tag="turn"):
     name: str | None = None
     clock: Milliseconds | None = None
     archived: bool = False
+    planned: bool = False
 
 
 class Reseated(FromServer, frozen=True, tag="reseated"):
@@ -545,6 +547,23 @@ class Ask(ClientRequest, frozen=True, tag="ask"):
 
     what: Wish
     on: bool
+
+
+class Plan(ClientRequest, frozen=True, tag="plan"):
+    """Have a piece placed when your turn comes, if that is legal then; answered by Planned and Done.
+
+    Without piece and field, remove your plan. There is one plan; any move of yours removes it.
+    """
+
+    piece: PieceName | None = None
+    field: FieldName | None = None
+
+
+class Planned(FromServer, frozen=True, tag="planned"):
+    """Your plan, without piece and field if there is none; sent to you alone."""
+
+    piece: PieceName | None = None
+    field: FieldName | None = None
 
 
 PlayerRequest: TypeAlias = SayReady | ChangeSeat | ChoosePeople
@@ -922,6 +941,7 @@ AtTable: TypeAlias = (
     | AddShare
     | Lay
     | PlacePiece
+    | Plan
     | Sync
     | Say
     | Vote
@@ -959,6 +979,7 @@ ServerMessage: TypeAlias = (
     | DrawBegins
     | Snapshot
     | Events
+    | Planned
     | Done
     | Refused
     | Record

@@ -20,6 +20,7 @@ from engine.events import (
     GameEnded,
     GameStarted,
     HillScored,
+    Place,
     Placed,
     ScoringEvent,
     SeenEvent,
@@ -247,6 +248,7 @@ class TableModel:
     draws: DrawsWitness = field(default_factory=DrawsWitness)
     past: tuple[SeenEvent, ...] = ()
     notices: messages.Notices = _NO_NOTICES
+    planned: Place | None = None  # for when it is this seat's turn; nobody else knows
 
     def take(self, message: messages.ServerMessage) -> tuple[TableUpdate, ...]:
         """Apply a message from the server and return what changed; answers to other requests change nothing.
@@ -276,12 +278,15 @@ class TableModel:
                 self._check(view)
                 self.draws.look(view, self.state)
                 news = Refreshed() if self.view is not None else _before(view, message)
-                self.view, self.seq = view, message.seq
+                self.view, self.seq, self.planned = view, message.seq, None  # what is planned comes later
                 self._may(message.legal)
                 self.clock = message.clock
                 return (news,)
             case messages.Events() if self.table is not None:
                 return self._fold(message)
+            case messages.Planned(piece, field) if self.seat is not None:
+                plan = None if piece is None or field is None else (Piece(piece), Field(field))
+                self.planned = None if plan is None else Place(self.seat, *plan)
             case messages.Said() if self.table is not None:
                 check_speaker(message.seat, self.state, self.view)
                 return (self._heard(message),)
@@ -300,6 +305,7 @@ class TableModel:
     def clear(self) -> None:
         self.table = self.seat = self.token = self.state = self.view = self.legal = self.clock = None
         self.seq, self.past, self.left_at, self.notices = 0, (), None, _NO_NOTICES
+        self.planned = None
         self.draws = DrawsWitness()
 
     def _go_to(self, table: str, seat: Seat | None) -> None:
@@ -328,6 +334,8 @@ class TableModel:
             self.view = view
             for event in events:
                 self.draws.fold(event)
+                if isinstance(event, Placed) and event.seat == self.seat:
+                    self.planned = None
         before = self.legal, self.clock
         self.seq, self.clock = last, message.clock
         self._may(message.legal)

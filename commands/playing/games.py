@@ -76,7 +76,12 @@ def _as_map(seat: KeptSeat, answer: SeatAnswer | None) -> dict[str, object]:
     told = {"server": seat.server, "table": seat.table, "name": seat.name, "your_turn": _is_turn(answer)}
     match answer:
         case Turn():
-            return told | {"stage": answer.stage, "turn": answer.name, "milliseconds": answer.clock}
+            return told | {
+                "stage": answer.stage,
+                "turn": answer.name,
+                "milliseconds": answer.clock,
+                "planned": answer.planned,
+            }
         case Silent(reason):
             return told | {"error": reason}
         case _:

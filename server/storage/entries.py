@@ -87,6 +87,7 @@ class Played(Struct, frozen=True, tag_field="t", tag="played", omit_defaults=Tru
     """A seat's move was accepted: all that happened, with the secret kinds; `thought` is its time in ms.
 
     `seed`, secret until the game is over, is what its draws come from, with the shares in the first event.
+    A `planned` move has no id: nobody asked for it just then.
     """
 
     seat: int
@@ -94,6 +95,15 @@ class Played(Struct, frozen=True, tag_field="t", tag="played", omit_defaults=Tru
     events: list[EventMap]
     thought: int = 0
     seed: Hex32 | None = None
+    planned: bool = False
+
+
+class PlanMade(Struct, frozen=True, tag_field="t", tag="planned", omit_defaults=True):
+    """The seat's player plans to place this when its turn comes, or nothing any more; nobody else knows."""
+
+    seat: int
+    piece: str | None = None
+    field: str | None = None
 
 
 class StoodIn(Struct, frozen=True, tag_field="t", tag="stood-in", omit_defaults=True):
@@ -274,6 +284,7 @@ Entry: TypeAlias = (
     | Freed
     | Played
     | StoodIn
+    | PlanMade
     | Voted
     | GivenToBot
     | Returned

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
-from protocol.messages import Asked, PauseSummary, SaidBefore, SeatSummary, TableState
+from protocol.messages import Asked, PauseSummary, Planned, SaidBefore, SeatSummary, TableState
 from server.config import Limits, Postman, Timers
 from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
@@ -214,8 +214,15 @@ class TableContext:
         A player who comes back knew so many remarks when leaving.
         """
         self.catch_up(session, after)
+        if session.seat in self.state.plans:
+            self.tell_plan(session)
         if remarks := self.talk.read_by(player=session.seat is not None, left_at=remarks_known):
             session.send(SaidBefore(remarks))
+
+    def tell_plan(self, session: Session) -> None:
+        """Send the session its player's plan, which nobody else is sent."""
+        plan = None if session.seat is None else self.state.plans.get(session.seat)
+        session.send(Planned() if plan is None else Planned(plan.piece, plan.field))
 
     @property
     def may_move(self) -> bool:

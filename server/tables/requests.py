@@ -26,6 +26,7 @@ from protocol.messages import (
     Lay,
     Leave,
     PlacePiece,
+    Plan,
     PlayerRequest,
     Record,
     Refused,
@@ -168,6 +169,7 @@ class Requests:
         | AskPause
         | CallMe
         | ConfirmCall
+        | Plan
         | Leave
         | Sync
         | Say
@@ -184,6 +186,8 @@ class Requests:
                 self._say(session, message.text)
             case Vote():
                 await self.moves.vote(session, message)
+            case Plan():
+                await self.moves.plan(session, message)
             case AddShare():
                 self.game_start.add_share(session, message)
             case AskPause():

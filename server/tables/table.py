@@ -196,7 +196,8 @@ class Table:
         state = self.state
         if state.stage != "playing" or state.game is None or (on_turn := state.game.view.turn) is None:
             return Turn(id, state.stage, seat)
-        return Turn(id, "playing", seat, on_turn, state.names[on_turn], self._context.policy.time_left())
+        left, planned = self._context.policy.time_left(), seat in state.plans
+        return Turn(id, "playing", seat, on_turn, state.names[on_turn], left, planned=planned)
 
     def seconds_unattended(self) -> int | None:
         """Return how many seconds nobody has been here, None if somebody is."""

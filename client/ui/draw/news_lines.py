@@ -25,6 +25,7 @@ from client.ui.frame import (
 from client.ui.state import Outage, Pane, Remark, Ui
 from client.ui.texts.tables import describe_asked, names_of
 from client.ui.texts.times import clock_time
+from engine.legal import LegalPlaces
 from engine.pieces import Seat
 from protocol.messages import SeatSummary
 
@@ -111,6 +112,18 @@ def vote_question(model: TableModel) -> str:
         else _("{name} is away. You agreed to let a bot play. v: take it back ({votes} of {needed} agree)")
     )
     return form.format(name=name, votes=len(summary.votes), needed=summary.votes_needed)
+
+
+def describe_plan(model: TableModel) -> str:
+    """Return what the player has planned for when it is their turn; empty if nothing."""
+    if (plan := model.planned) is None:
+        return ""
+    legal = model.legal
+    if isinstance(legal, LegalPlaces) and not (plan.piece in legal.pieces and plan.field in legal.fields):
+        text = _("The move that you planned, {piece} on {field}, is not possible now.")
+    else:
+        text = _("Planned for your turn: {piece} on {field}. Type plan off if you change your mind.")
+    return text.format(piece=plan.piece, field=plan.field)
 
 
 _LEAST = 2  # lines below a page with fewer are for moves and questions

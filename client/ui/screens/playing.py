@@ -9,7 +9,7 @@ from client.tables.table import TableModel
 from client.ui import at_table
 from client.ui.at_table import HEX_POSITIONS, step
 from client.ui.draw.board import Marks
-from client.ui.draw.news_lines import asked_question, request_question, vote_question
+from client.ui.draw.news_lines import asked_question, describe_plan, request_question, vote_question
 from client.ui.draw.page import ServerScreen, small_table_block, table_block
 from client.ui.draw.panel import Panel
 from client.ui.frame import EMPTY, Block, Line, beside, line, people_style, width_of
@@ -83,7 +83,8 @@ class _GameScreen(at_table.Selection, ServerScreen):
         return small_table_block(pane, board, self.panel_block, sentence, hand=hand, below=below)
 
     def sentence(self, pane: Pane) -> str:
-        return asked_question(pane.ui, pane.model) or vote_question(pane.model)
+        model = pane.model
+        return asked_question(pane.ui, model) or vote_question(model) or describe_plan(model)
 
     def panel_block(self, pane: Pane) -> Block:
         return self.panel(pane).of_game(pane.height)
@@ -152,7 +153,9 @@ class Playing(_GameScreen):
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         turn = f"{describe_turn(model, names_at(model))}."
-        return tuple(filter(None, (turn, request_question(model), vote_question(model))))
+        return tuple(
+            filter(None, (turn, request_question(model), vote_question(model), describe_plan(model)))
+        )
 
     @property
     def game(self) -> Screen:

@@ -24,7 +24,7 @@ from engine.events import LayTile, Place
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.view import SPECTATOR, Eyes, Phase, eyes_of
-from protocol.messages import NEW, Leave, ListTables, Rematch, Say, SayInLobby, TakePart, Vote
+from protocol.messages import NEW, Leave, ListTables, Plan, Rematch, Say, SayInLobby, TakePart, Vote
 
 _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
@@ -94,6 +94,11 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return SayInLobby(NEW, said) if model.table is None else Say(NEW, said)
         case ["lay", *numbers]:
             return _lay(numbers, model)
+        case ["plan", "off"]:
+            return Plan(NEW)
+        case ["plan", piece, field]:
+            meant = _place(piece, field, text, model)
+            return Plan(NEW, meant.piece, meant.field) if isinstance(meant, Place) else meant
         case ["place", piece, field] | [piece, field]:
             return _place(piece, field, text, model)
         case [piece] if _PIECE.fullmatch(piece):

@@ -1,15 +1,17 @@
 """A table's absence policy: how long players are away, whose time is up, when the stand-in moves."""
 
 import asyncio
+import contextlib
 import math
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from msgspec.structs import replace
 
-from engine.events import Command
+from engine.errors import IllegalCommand
+from engine.events import Command, Place
 from engine.game import Game
 from engine.pieces import Seat
 from protocol.absence import ByBot, ByVote, Wait
@@ -31,10 +33,10 @@ def votes_needed(voters: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SubstituteMove:
-    """The stand-in's move for the turn after this many events, and why it moves."""
+    """The stand-in's move for the turn after this many events, and why; or a player's planned one."""
 
     events: int
-    by: Substitute
+    by: Substitute | Literal["plan"]
     command: asyncio.Future[Command]
 
 
@@ -67,7 +69,7 @@ class AbsencePolicy:
         self._stopped = False
         # Nobody is replaced or has a clock, so nothing is done at any move.
         self.waits = isinstance(self.state.absence, Wait) and not (
-            self.state.clocks.runs or self.state.programs or self.state.bot_seats
+            self.state.clocks.runs or self.state.programs or self.state.bot_seats or self.state.plans
         )
         for seat in range(len(self.state.players)):
             self._count_time_away(Seat(seat))
@@ -117,10 +119,19 @@ class AbsencePolicy:
     def reconsider(self) -> None:
         """Make the stand-in move if it plays for the seat whose turn it is."""
         by = self._substitute()
-        if self._stopped:
+        if self._stopped or self._game is None or self._substitute_move is not None:
             return
-        if by is not None and self._game is not None and self._substitute_move is None:
+        if by != "clock" and (plan := self._fitting_plan(self._game)) is not None:
+            self._prepare_plan(self._game, plan)
+        elif by is not None:
             self._prepare_move(self._game, by)
+
+    def plan_changed(self) -> None:
+        """Make the planned move of the seat whose turn it is, or do not make it any more."""
+        if self._substitute_move is not None and self._substitute_move.by == "plan":
+            self._stop_turn()
+            self._run_clock()
+        self.reconsider()
 
     def stop(self) -> None:
         """Stop acting automatically."""
@@ -276,10 +287,27 @@ class AbsencePolicy:
         self._substitute_move = SubstituteMove(events, by, thought)
         self._set_move(events, pause)
 
+    def _fitting_plan(self, game: Game) -> Place | None:
+        """Return what the seat on turn has planned, if that is legal now; else its player is asked."""
+        plan = self.state.plans.get(_on_turn(game))
+        if plan is not None:
+            with contextlib.suppress(IllegalCommand):
+                game.check_place(plan)
+                return plan
+        return None
+
+    def _prepare_plan(self, game: Game, plan: Place) -> None:
+        """Make a planned move after a fixed time, in which it can still be taken away."""
+        self._stop_turn()
+        prepared: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
+        prepared.set_result(plan)
+        self._substitute_move = SubstituteMove(len(game.events), "plan", prepared)
+        self._set_move(len(game.events), self.stand_in.pace.pause(game.view, among_people=False))
+
     def _set_move(self, events: int, seconds: float) -> None:
         self.deadlines.set(Due.MOVE, seconds, partial(self.stand_in_moves, events))
 
-    def _among_people(self, by: Substitute) -> bool:
+    def _among_people(self, by: str) -> bool:
         """Return whether several people see when the stand-in moves."""
         return by == "bot" and len(self._people_here) > 1
 

@@ -6,18 +6,19 @@ Decide, store, fold, broadcast: what a client receives has been committed to the
 import logging
 import time
 
+from engine.board import Field
 from engine.errors import Fault, IllegalCommand
-from engine.events import Event, GameEnded
+from engine.events import Event, GameEnded, Place
 from engine.game import Game
-from engine.pieces import Seat
+from engine.pieces import Piece, Seat
 from protocol.codes import Code
-from protocol.events import command_of, event_map
-from protocol.messages import Lay, PlacePiece, Substitute, Vote
+from protocol.events import command_of, event_map, move_message
+from protocol.messages import NEW, Lay, PlacePiece, Plan, Substitute, Vote
 from server.errors import JournalError
 from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
-from server.storage.entries import Played, StoodIn, TookBack, Voted
+from server.storage.entries import PlanMade, Played, StoodIn, TookBack, Voted
 from server.tables.absence.deadlines import Due
 from server.tables.absence.policy import SubstituteMove
 from server.tables.context import RETRY_SECONDS, TableContext
@@ -72,7 +73,8 @@ class Moves:
         policy, game = context.policy, context.state.game
         if game is None or (move := policy.substitute_move(events)) is None:
             return
-        with move_span("StandIn", None if context.state.private else context.code):
+        kind = "PlacePiece" if move.by == "plan" else "StandIn"
+        with move_span(kind, None if context.state.private else context.code):
             await self._play_substitute(game, move)
 
     async def _play_substitute(self, game: Game, move: SubstituteMove) -> None:
@@ -81,16 +83,42 @@ class Moves:
         with span("decide"):
             happened = game.decided(command)
             maps = [event_map(event) for event in happened]
-        by = None if command.seat in context.state.bots else move.by  # a bot of the server moves for itself
+        entry: Played | StoodIn
+        by, thought = None, context.policy.time_taken()
+        if move.by == "plan":
+            planned = move_message(NEW, command)
+            entry = Played(command.seat, planned, maps, thought, planned=True)
+        else:
+            by = (
+                None if command.seat in context.state.bots else move.by
+            )  # a bot of the server moves for itself
+            entry = StoodIn(command.seat, move.by, maps, thought)
         try:
-            await self.accept(
-                StoodIn(command.seat, move.by, maps, context.policy.time_taken()), happened, by=by
-            )
+            await self.accept(entry, happened, by=by)
         except JournalError as error:
             context.counts.journal_failed(error)
             context.policy.turn_began()
-        else:
+            return
+        if move.by != "plan":  # which is not even told to those who read the log
             log.info("stand-in moved", extra=about(table=context.code, seat=command.seat, by=move.by))
+
+    async def plan(self, session: Session, message: Plan) -> None:
+        """Keep what the session's player wants to do when its turn comes, and tell nobody else."""
+        context, state, seat = self._context, self._context.state, session.player_seat()
+        if state.game is None:
+            raise Refusal(Code.NOT_STARTED)
+        if state.ended:
+            raise IllegalCommand(Fault.GAME_OVER, "R4.4")
+        if message.piece is not None and message.field is not None:
+            state.game.check_place(Place(seat, Piece(message.piece), Field(message.field)))
+            await context.store(PlanMade(seat, message.piece, message.field))
+        elif seat in state.plans:
+            await context.store(PlanMade(seat))
+        context.tell_plan(session)
+        if context.policy.waits:
+            context.begin_policy()
+        else:
+            context.policy.plan_changed()
 
     async def save_clock(self) -> None:
         """Store how much of its clock the turn has used by now, so that a restart gives nobody days."""

@@ -18,6 +18,7 @@ from server.storage.entries import (
     NoticesTo,
     PeopleChosen,
     PersonEntered,
+    PlanMade,
     Played,
     Returned,
     SaidReady,
@@ -51,7 +52,7 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
         match entry:
             case Taken(seat) | Kept(seat) | BotSeated(seat):
                 live[Taken, seat] = number
-                end((PeopleChosen, seat), (NoticesTo, seat), (Noticed, seat))
+                end((PeopleChosen, seat), (NoticesTo, seat), (Noticed, seat), (PlanMade, seat))
             case Freed(seat):
                 end((Taken, seat), (PeopleChosen, seat), (SaidReady, seat))
                 end((NoticesTo, seat), (Noticed, seat))
@@ -65,7 +66,7 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
                     live[type(entry), seat] = number
             case PersonEntered(person):  # in an evening
                 live[PersonEntered, person] = number
-            case NoticesTo(seat, says) | Noticed(seat, says):
+            case NoticesTo(seat, says) | Noticed(seat, says) | PlanMade(seat, says):
                 end((type(entry), seat))
                 if says:
                     live[type(entry), seat] = number
@@ -82,6 +83,8 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
             case Clocked() | Continued() | Unpaused() | Wished():
                 live[type(entry),] = number
             case _:
+                if isinstance(entry, Played | StoodIn | TokenRevoked):
+                    end((PlanMade, entry.seat))
                 if isinstance(entry, TokenRevoked):
                     end((NoticesTo, entry.seat), (Noticed, entry.seat))
                 others.append(number)

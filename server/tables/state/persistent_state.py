@@ -13,11 +13,12 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import structs
 
+from engine.board import Field
 from engine.draws import Bytes32
-from engine.events import Event, GameStarted
+from engine.events import Event, GameStarted, Place
 from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
 from engine.peoples import peoples_by_seat
-from engine.pieces import People, Seat
+from engine.pieces import People, Piece, Seat
 from engine.view import View
 from protocol.absence import WAIT, Absence, LongClock, for_older_clients, kept
 from protocol.codes import Code
@@ -56,6 +57,7 @@ from server.storage.entries import (
     Opened,
     Paused,
     PeopleChosen,
+    PlanMade,
     Played,
     Returned,
     SaidReady,
@@ -131,6 +133,7 @@ class Player:
     people: People | None = None
     notices: NoticesTo | None = None
     noticed: tuple[int, bool] = (0, False)
+    plan: Place | None = None  # a secret
     answers: Answers = field(default_factory=Answers)
 
     def entries(self, seat: int) -> list[Entry]:
@@ -267,6 +270,12 @@ class PersistentState:
             for seat, player in enumerate(self.players)
             if player is not None and not player.kept and player.token_hash
         ]
+
+    @property
+    def plans(self) -> dict[Seat, Place]:
+        """Return what players have prepared for when it is their turn, which are their secrets."""
+        players = enumerate(self.players)
+        return {Seat(seat): each.plan for seat, each in players if each is not None and each.plan is not None}
 
     @property
     def programs(self) -> set[Seat]:
@@ -411,7 +420,7 @@ class PersistentState:
                 self.next_table = code
             case Voted() | GivenToBot() | Returned():
                 self._fold_absence(entry)
-            case PeopleChosen(seat) | NoticesTo(seat) | Noticed(seat) | TokenRevoked(seat):
+            case PeopleChosen(seat) | NoticesTo(seat) | Noticed(seat) | TokenRevoked(seat) | PlanMade(seat):
                 if (player := self.players[seat]) is not None:
                     _fold_player(player, entry)
             case Forgotten():
@@ -435,10 +444,12 @@ class PersistentState:
                 game.fold(event)
         if self.asked is not None and (self.asked.seats[0] == seat or game.over):
             self.asked = None
+        if (player := self.players[seat]) is not None:
+            player.plan = None
         self.clocks.charge(seat, entry.thought)
         if game.view.turn == game.view.start.starting:
             self.clocks.begin_round()
-        if isinstance(entry, Played) and (player := self.players[seat]) is not None:
+        if isinstance(entry, Played) and not entry.planned and player is not None:
             player.answers.remember(entry.move)
 
     def _fold_consent(self, entry: Wished | TookBack | Paused | Unpaused) -> None:
@@ -495,8 +506,12 @@ class PersistentState:
                 self.clocks.change_policy(policy, in_game=self._game is not None)
 
 
-def _fold_player(player: Player, entry: PeopleChosen | NoticesTo | Noticed | TokenRevoked) -> None:
+def _fold_player(player: Player, entry: PeopleChosen | NoticesTo | Noticed | TokenRevoked | PlanMade) -> None:
     match entry:
+        case PlanMade(seat, str(piece), str(field)):
+            player.plan = Place(Seat(seat), Piece(piece), Field(field))
+        case PlanMade():
+            player.plan = None
         case PeopleChosen(_, people):
             player.people = people
         case NoticesTo(_, address):
@@ -504,7 +519,7 @@ def _fold_player(player: Player, entry: PeopleChosen | NoticesTo | Noticed | Tok
         case Noticed(_, events, short):
             player.noticed = events, short
         case TokenRevoked():
-            player.token_hash, player.program, player.notices = "", True, None
+            player.token_hash, player.program, player.notices, player.plan = "", True, None, None
 
 
 def _chance(seed: Bytes32, happened: Iterable[Event]) -> Chance:

@@ -19,11 +19,11 @@ from client.tables.table import (
     TableModel,
     TableUpdate,
 )
-from engine.board import FIELDS
-from engine.events import Placed, WolfPlaced, lasting
+from engine.board import FIELDS, Field
+from engine.events import Place, Placed, WolfPlaced, lasting
 from engine.game import Game, GameOptions
 from engine.legal import Legal
-from engine.pieces import Seat
+from engine.pieces import Piece, Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, Eyes, Phase, eyes_of
 from protocol.codec import BadMessage, decode_server, encode
@@ -33,6 +33,7 @@ from protocol.messages import (
     Events,
     Lays,
     Places,
+    Planned,
     Refused,
     Said,
     Seated,
@@ -292,6 +293,26 @@ def test_a_table_that_was_closed_is_left() -> None:
     assert model.take(closed) == (TableClosed(closed),)
     assert model == TableModel()
     assert model.take(closed) == ()
+
+
+def test_a_plan_is_known_until_a_move_of_ones_own() -> None:
+    """It comes after a snapshot, and belongs to a seat."""
+    game = played(GameOptions(2, Seat(0), random_layout=True), 1, 4)
+    seat = next(Seat(seat) for seat in (0, 1) if seat != game.view.turn)
+    model = TableModel("ABCD", seat)
+    model.take(snapshot_message(snapshot(game.view, eyes(seat)), len(game.events), None))
+    model.take(Planned("Em", "A1"))
+    assert model.planned == Place(seat, Piece("Em"), Field("A1"))
+    while game.view.turn != seat:
+        for event in game.apply(game.legal_commands()[0]):
+            model.take(Events(len(game.events), [event_map(redacted(event, eyes(seat)))]))
+    assert model.planned is not None
+    for event in game.apply(game.legal_commands()[0]):
+        model.take(Events(len(game.events), [event_map(redacted(event, eyes(seat)))]))
+    assert model.planned is None
+    watching = TableModel("ABCD", None)
+    watching.take(Planned("Em", "A1"))
+    assert watching.planned is None
 
 
 def test_clocks_and_stand_ins_are_kept() -> None:

@@ -27,7 +27,7 @@ from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
 from engine.view import free_fields
 from protocol.codes import Code
-from protocol.messages import NEW, Leave, PauseSummary, Rematch, Say, StartGame, TableState
+from protocol.messages import NEW, Leave, PauseSummary, Plan, Rematch, Say, StartGame, TableState
 from tests.client.ui.seen import (
     KEYS,
     LOBBY,
@@ -388,6 +388,8 @@ def test_keys_are_clear(place: str) -> None:
         ("lay 3 2", LayTile(Seat(0), 3, 2)),
         ("lay 3", LayTile(Seat(0), 3, 0)),
         ("say  m* C4 ", Say(NEW, "m* C4")),
+        ("plan m* c4", Plan(NEW, "Em*", "C4")),
+        ("plan off", Plan(NEW)),
         ("leave", Leave(NEW)),
         ("start", StartGame(NEW)),
         ("join kxqt", requests.Join("KXQT")),

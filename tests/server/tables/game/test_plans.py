@@ -1,0 +1,105 @@
+"""What players plan for their next turn: made if it is legal then, and known to nobody else."""
+
+import logging
+import random
+from pathlib import Path
+
+import pytest
+
+from engine.board import Field
+from engine.game import Game
+from engine.pieces import Seat
+from protocol.absence import WAIT, Absence, ByBot, MoveClock
+from protocol.messages import Events, PlacePiece, Places, Plan, Planned
+from server.app import Running
+from tests.server.manual_clock import ManualClock
+from tests.server.peer import Peer, all_caught_up, fields_in, game, table_of
+from tests.server.storage.test_journal import resumed
+from tests.server.tables.hosted import served
+
+
+def running_game(server: Running, peers: list[Peer]) -> Game:
+    found = table_of(server, peers).state.game
+    assert found is not None
+    return found
+
+
+async def plan(peer: Peer, piece: str | None = None, field: str | None = None) -> None:
+    """Have the peer plan a move, or nothing; the server tells it so."""
+    await peer.done(Plan(peer.next_id(), piece, field))
+    assert Planned(piece, field) in peer.received[-2:]
+
+
+def place(peer: Peer, *, on: str) -> PlacePiece:
+    move = peer.random_move(random.Random(1))
+    assert isinstance(move, PlacePiece)
+    return PlacePiece(move.id, move.piece, on)
+
+
+@pytest.mark.parametrize("absence", [WAIT, MoveClock(86_400), ByBot(0)])
+async def test_a_planned_move_is_made_when_the_turn_comes(
+    tmp_path: Path, absence: Absence, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A second later, after a restart and while its player is away, too; as a move of the player's own."""
+    caplog.set_level(logging.INFO)
+    async with served(tmp_path) as server, game(server.port, 2, absence=absence) as peers:
+        piece = str(next(iter(running_game(server, peers).view.hands[Seat(1)])))
+        await plan(peers[1], piece, "D2")
+        await plan(peers[1], piece, "D4")
+        await peers[0].nothing_but_pong()
+    time = ManualClock()
+    async with served(tmp_path, pause=1.0, time=time) as server, resumed(server.port, *peers) as again:
+        assert await again[1].until(Planned) == Planned(piece, "D4")
+        assert not any(isinstance(each, Planned) for each in again[0].received)
+        await again[1].socket.close()
+        await again[0].done(place(again[0], on="A1"))
+        time.advance(0.9)
+        assert running_game(server, again).view.turn == 1
+        time.advance(0.1)
+        while (news := await again[0].until(Events)).turn != 0:
+            pass
+        assert news.by is None
+        state = table_of(server, again).state
+        assert str(running_game(server, again).view.placed[Field("D4")]) == piece
+        assert (state.plans, state.stood_in) == ({}, [])
+    assert not [each for each in caplog.messages if "stand-in" in each or "D4" in each]
+
+
+async def test_a_plan_that_is_illegal_when_the_turn_comes_shows_nobody_anything() -> None:
+    """Its player is asked as usual; the others are sent the same bytes as without a plan."""
+    sent = []
+    for plans in (False, True):
+        time = ManualClock()
+        async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
+            if plans:
+                piece = str(next(iter(running_game(server, peers).view.hands[Seat(1)])))
+                await plan(peers[1], piece, "A1")
+            await peers[0].done(place(peers[0], on="A1"))
+            await all_caught_up(peers, peers[0].seq)
+            time.advance(10)
+            assert isinstance(peers[1].legal, Places)
+            assert "A1" not in fields_in(peers[1].legal)
+            await peers[1].done(place(peers[1], on="B1"))
+            await all_caught_up(peers, peers[1].seq)
+            assert not table_of(server, peers).state.plans
+            sent.append([each for each in peers[0].received if isinstance(each, Events) and each.seq > 3])
+    assert [(each.seq, each.turn, each.by) for each in sent[0]] == [
+        (each.seq, each.turn, each.by) for each in sent[1]
+    ]
+    assert len(sent[0]) >= 2
+
+
+async def test_a_plan_can_be_taken_away_and_has_to_be_possible() -> None:
+    """Even in the second before it is carried out."""
+    time = ManualClock()
+    async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
+        piece = str(next(iter(running_game(server, peers).view.hands[Seat(1)])))
+        other = str(next(iter(running_game(server, peers).view.hands[Seat(0)])))
+        assert (await peers[1].refused(Plan(peers[1].next_id(), other, "A1"))).code == "not-in-hand"
+        await plan(peers[1], piece, "B1")
+        await peers[0].done(place(peers[0], on="A1"))
+        assert (await peers[1].refused(Plan(peers[1].next_id(), piece, "A1"))).code == "field-taken"
+        await plan(peers[1])
+        time.advance(10)
+        await peers[1].nothing_but_pong()
+        assert running_game(server, peers).view.turn == 1
