@@ -307,7 +307,7 @@ class SignUp(ClientRequest, frozen=True, tag="sign-up"):
     """
 
     name: Name
-    token: Annotated[str, Meta(min_length=TOKEN_LENGTH, max_length=TOKEN_LENGTH)]
+    token: Token
     back: bool = False
 
 

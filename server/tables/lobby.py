@@ -258,7 +258,7 @@ class Lobby:
         if entries:
             self._set_evening(entries)
         plan, earlier = self.config.evening, self.evening
-        if plan is None or (earlier and earlier.plan.name == plan.name and not earlier.state.over):
+        if plan is None or (earlier and earlier.plan.name == plan.name and not earlier.is_long_over):
             return
         try:
             await self.begin_evening(plan)

@@ -10,6 +10,7 @@ import itertools
 import logging
 import math
 import secrets
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,6 +75,7 @@ SECONDS_TO_COME: Final = 60.0  # to a table before its game begins without those
 SECONDS_BETWEEN_ROUNDS: Final = 60.0  # after the last table of a round is over
 SECONDS_BEFORE_FIRST: Final = 300.0  # after the third person has signed up; the host can draw sooner
 _SECONDS_TO_BEGIN: Final = 5.0  # for the clients to show their shares, before another attempt
+_SECONDS_SHOWN: Final = 12 * 3600  # since it was opened; then a restart begins another one of that name
 _LEAST_PAUSE: Final = 0.5  # seconds between two steps
 
 
@@ -204,6 +206,11 @@ class Evening:
     def look(self) -> None:
         """See soon whether there is something to do: somebody came or went, or a table has changed."""
         self._changed.set()
+
+    @property
+    def is_long_over(self) -> bool:
+        """Return whether it is over, and another one of the same name may be another week's."""
+        return self.state.over and time.time() > self._opened + _SECONDS_SHOWN
 
     def draw_now(self) -> None:
         """Draw the next round as soon as possible; raises Refusal if none is to be drawn."""
