@@ -1,6 +1,7 @@
 """Scoring a final position, as pure functions from a board to facts: soldiers, control, victory (R5-R7)."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Final
 
 from engine.board import FIELDS, TILES, Field, Layout, Tile, fields_of, has_spring
@@ -30,6 +31,7 @@ _WHY_TO_MERCHANT: Final = {
 
 _MERCHANT: Final = Kind.MERCHANT  # at hand, as SOLDIER is
 _FARMER: Final = Kind.FARMER
+_AMOUNT: Final[Callable[[Term], int]] = itemgetter(2)
 
 
 def _terms(why: Why, amount: int, fields: Iterable[Field] = FIELDS) -> dict[Field, Term]:
@@ -96,8 +98,8 @@ def soldier_acts(board: Board, hill: Tile) -> Iterator[SoldierFled | Captured]:
             yield SoldierFled(hill, field, seat, merchants, farmers)
             continue
         group = max(merchants, farmers, key=len)
-        taken = tuple(captive for captive in group if captive not in captives)  # R9.9
-        shared = tuple(captive for captive in group if captive in captives)
+        taken = tuple([captive for captive in group if captive not in captives])  # R9.9
+        shared = tuple([captive for captive in group if captive in captives])
         captives.update(group)
         yield Captured(hill, field, seat, merchants, farmers, taken, shared)
 
@@ -106,11 +108,11 @@ def hill_scored(board: Board, hill: Tile, laurel: Laurel, seats: int) -> HillSco
     """Return who controls the hill, and why (R6)."""
     pieces = tuple(influences(board, hill))
     totals = [0] * seats
-    for piece in pieces:
-        totals[piece.seat] += piece.amount
+    for _, seat, _, terms in pieces:
+        totals[seat] += sum(map(_AMOUNT, terms))
     most = max(totals)
-    leaders = tuple([Seat(seat) for seat, total in enumerate(totals) if total == most and most > 0])
-    return HillScored(hill, laurel, pieces, tuple(totals), leaders)
+    leaders = [Seat(seat) for seat, total in enumerate(totals) if total == most] if most > 0 else []
+    return HillScored(hill, laurel, pieces, tuple(totals), tuple(leaders))
 
 
 def influences(board: Board, hill: Tile) -> Iterator[Influence]:

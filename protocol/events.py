@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, Final, TypeAlias, assert_never, get_args, get_origin, get_type_hints
 
@@ -54,6 +55,11 @@ EVENT_TAGS: Final[dict[str, type[SeenEvent]]] = {
     "ended": GameEnded,
 }
 _TAG_OF: Final = {kind: tag for tag, kind in EVENT_TAGS.items()}
+# The events whose fields are encoded as they are: tuples, texts, numbers and enums.
+_OF_TUPLES: Final = {
+    kind: (kind.__match_args__, attrgetter(*kind.__match_args__))
+    for kind in (Captured, HillScored, SoldierFled)
+}
 Check: TypeAlias = Callable[[Any], bool]
 
 _BIT: Final = {field: 1 << index for index, field in enumerate(FIELDS)}
@@ -62,12 +68,14 @@ MoveMessage: TypeAlias = Lay | PlacePiece
 
 def event_map(event: SeenEvent) -> EventMap:
     """Return the event as a map with its tag under `t`."""
-    # Most events are placements, most of a scoring is HillScored; to_builtins takes several times as long.
+    # Most events are placements or of a scoring; to_builtins takes several times as long.
     if isinstance(event, Placed):
         return {"t": "placed", "seat": event.seat, "piece": str(event.piece), "field": event.field}
-    if isinstance(event, HillScored):  # its tuples and enums are encoded as they are
-        return {"t": "scored"} | {name: getattr(event, name) for name in HillScored.__match_args__}
-    content = {"t": _TAG_OF[type(event)], **to_builtins(event, enc_hook=str)}
+    kind = type(event)
+    if kind in _OF_TUPLES:
+        names, values = _OF_TUPLES[kind]
+        return dict(zip(names, values(event), strict=True), t=_TAG_OF[kind])
+    content = {"t": _TAG_OF[kind], **to_builtins(event, enc_hook=str)}
     if isinstance(event, GameStarted) and event.draws is None:
         del content["draws"]
     elif isinstance(event, GameEnded) and event.seed is None:
