@@ -62,7 +62,7 @@ class Disturbing:
         self._lasting: set[asyncio.Task[None]] = set()
         # While a server, or the database, is taken down and started again.
         self._down: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._said = [_NEVER if database is None else SAID_BY_NODES.pattern]
+        self._said = ["notice was not delivered", _NEVER if database is None else SAID_BY_NODES.pattern]
 
     @property
     def calm(self) -> bool:

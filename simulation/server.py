@@ -59,6 +59,7 @@ class Server:
         self.left: list[str] = []
         self.long_tables: set[str] = set()  # which had so many entries that the journal may have dropped some
         self.undone = 0  # writes, by power cuts
+        self.killed: list[Process] = []
         self.died = False  # in the middle of a write, and is to be killed now
         self.running: Running | None = None
         self.process: Process | None = None
@@ -153,6 +154,7 @@ class Server:
         process = self.process
         if process is None:
             return
+        self.killed.append(process)
         self._bury(process, silently=power)
         self._take_note_of_long_tables()
         if power:

@@ -1,4 +1,4 @@
-"""Games by letters: players who are away for hours and days, and a server that is restarted meanwhile."""
+"""Games by letters: players are away for hours and days, and called; a server is restarted meanwhile."""
 
 import asyncio
 import logging
@@ -9,10 +9,11 @@ from typing import Final
 from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
-from server.storage.entries import Entry, Played, StoodIn
+from server.storage.entries import Entry, Played, StoodIn, events_in
 from server.storage.sqlite import journal as sqlite_journal
+from server.tables.notices import notice_key
 from server.tables.state.persistent_state import PersistentState
-from simulation.people.correspondent import Correspondent
+from simulation.people.correspondent import Correspondent, is_called_at
 from simulation.people.games import Games, Party
 from simulation.people.plan import games
 from simulation.people.visitors import Route
@@ -25,6 +26,9 @@ _STOOD_IN: Final = re.compile(r"stand-in moved: table=(\w+) .*by=clock")
 _LONGEST_DAYS: Final = 120.0
 _HOUR: Final = 3600.0
 _A_RESTART: Final = _HOUR  # of a turn's time is lost with a server at most
+_A_WHILE: Final = 300.0  # seconds of a turn: who visits then may be seen when the notice is due
+_STRUCK: Final = 0.03  # of the servers that have sent a notice, before they know that it has arrived
+_LONG_ENOUGH: Final = 12 * _HOUR  # of a turn for every attempt to call
 _SPARE: Final = 60.0  # seconds: the stand-in thinks, and a server that is down does not
 _HAPPENS: Final = (Kind.KILL, Kind.STOP, Kind.CLOCK, Kind.CUTS, Kind.PAUSE, Kind.PARTITION)
 _HAPPENS_TO_NODES: Final = (*_HAPPENS, Kind.SLEEP, Kind.RESTART, Kind.FAILOVER)
@@ -46,7 +50,12 @@ class Week(World):
                 starting.create_task(server.start())
         self._host = HOST if self.database is None else NAME
         way = Route(
-            f"ws://{self._host}:{PORT}", self.access, self._hold, min(1.0, plan.people.longest_hold), 0.0
+            f"ws://{self._host}:{PORT}",
+            self.access,
+            self._hold,
+            min(1.0, plan.people.longest_hold),
+            0.0,
+            postbox=self.postbox,
         )
         self._games = Games(plan.people, games(plan.people), way, counts, verdict, between_games=lambda: None)
         disturbing = asyncio.create_task(self._disturbing.run())
@@ -57,8 +66,10 @@ class Week(World):
         except TimeoutError:
             pass  # the verdict lists the games that have not ended
         striking.cancel()
+        self.postbox.arrived = lambda: None
         await self._disturbing.end()
         disturbing.cancel()
+        await asyncio.sleep(_DAY / 2)  # for the last notices
         counts["days"] += int(self._clock.now / _DAY)
         await self._end()
         await self._judge()
@@ -67,12 +78,14 @@ class Week(World):
         """Have something go wrong once a day or more often."""
         rng = random.Random(f"{self._plan.seed} days")
         kinds = _HAPPENS if self.database is None else _HAPPENS_TO_NODES
-        number = 0
+        self.postbox.arrived = lambda: self._strike(Kind.KILL) if rng.random() < _STRUCK else None
         while True:
             await asyncio.sleep(rng.expovariate(1.5 / _DAY))
-            number += 1
-            self._down.append(self._clock.now)
-            self._disturbing.strike(Fault(number, rng.choice(kinds), Moment.MOVE, 0, 0))
+            self._strike(rng.choice(kinds))
+
+    def _strike(self, kind: Kind) -> None:
+        self._down.append(self._clock.now)
+        self._disturbing.strike(Fault(len(self._down), kind, Moment.MOVE, 0, 0))
 
     def _logged(self, server: Server, line: str) -> None:
         super()._logged(server, line)
@@ -84,7 +97,66 @@ class Week(World):
         journal = await self._journal()
         for party in [] if self._games is None else self._games.parties:
             for table in party.tables:
-                self._judge_clocks(table, party, journal.get(table, []))
+                judge = self._judge_notices if is_called_at(table) else self._judge_clocks
+                judge(table, party, journal.get(table, []))
+        self._judge_repeated()
+
+    def _judge_repeated(self) -> None:
+        """A notice comes again only if a kill, or the loss of a lease, kept its server from noting that."""
+        killed = [process for server in self.servers for process in server.killed]
+        for first, again in self.postbox.again():
+            lost = self.database is not None and any(first.at - _HOUR <= at <= again.at for at in self._down)
+            if first.sender in killed or (lost and first.sender is not again.sender):
+                self.outcome.counts["notices sent again after a kill"] += 1
+            else:
+                self.outcome.verdict.doubled.append(f"{again.notice.table}: {again.notice} came twice")
+
+    def _judge_notices(self, table: str, party: Party, entries: list[Entry]) -> None:
+        """Who was away for long on turn was called, as was everybody at the end; nobody was without cause."""
+        verdict, counts = self.outcome.verdict, self.outcome.counts
+        came = {each.notice.key: each for each in self.postbox.letters if each.notice.table == table}
+        called = [each for each in party.players if isinstance(each, Correspondent) and each.called_since]
+        moved: dict[int, float] = {}
+        for other in party.players:
+            if isinstance(other, Correspondent):
+                moved |= other.moved
+        due: dict[str, str] = {"": ""}
+        state = PersistentState([], RandomChance(random.Random(0)))
+        for entry in entries:
+            state.fold(entry)
+            if not isinstance(entry, Played | StoodIn) or state.game is None:
+                continue
+            seat, seq = state.game.view.turn, len(state.game.events)
+            held = None if seat is None else state.players[seat]
+            if held is None or seat is None:
+                continue
+            for kind in ("turn", "short"):
+                due[notice_key(table, held.token_hash, kind, seq)] = kind
+            began, ended = moved.get(seq - len(events_in(entry))), moved.get(seq)
+            away = next((each for each in called if each.name == held.name), None)
+            if away is None or began is None or ended is None or ended - began < _LONG_ENOUGH:
+                continue
+            since = away.called_since or 0.0
+            if since < began and not any(began <= visit <= began + _A_WHILE for visit in away.visits):
+                counts["turns with a notice"] += 1
+                if notice_key(table, held.token_hash, "turn", seq) not in came:
+                    verdict.lost.append(f"{table}: {held.name} was not called after event {seq}")
+        for each in state.players:
+            if each is None:
+                continue
+            key = notice_key(table, each.token_hash, "over", 0)
+            due[key] = "over"
+            if state.stage != "over":
+                continue
+            if each.notices is not None:
+                verdict.leaked.append(f"{table}: the address of {each.name} is kept after the end")
+            away = next((player for player in called if player.name == each.name), None)
+            end = max(moved.values(), default=0.0)
+            if away is not None and away.visits[-1] > end + _A_WHILE:
+                counts["ends with a notice"] += 1
+                if key not in came:
+                    verdict.lost.append(f"{table}: {each.name} was not called at the end")
+        verdict.invented += [f"{table}: {came[key].notice}" for key in came.keys() - due.keys()]
 
     def _judge_clocks(self, table: str, party: Party, entries: list[Entry]) -> None:
         """The stand-in moves when time is up: never sooner, and later only by what restarts cost."""
@@ -105,12 +177,15 @@ class Week(World):
             seq = 0 if state.game is None else len(state.game.events)
             if isinstance(entry, StoodIn) and entry.by == "clock":
                 moved, seat = next(times), Seat(entry.seat)
-                allowed = letter_seconds(state.absence) + state.clocks.reserve(seat) / 1000
+                reserve = state.clocks.reserve(seat) / 1000
+                allowed = letter_seconds(state.absence) + reserve
+                # A journal that was shortened no longer has what was used of it.
+                least = allowed - (reserve if table in self.long_tables else 0.0)
                 if seq in ends:
                     took = moved - ends[seq]
                     lost = sum(ends[seq] - _A_RESTART <= down <= moved for down in self._down)
                     counts["turns timed"] += 1
-                    if not allowed - 1 <= took <= allowed + _SPARE + lost * (_A_RESTART + _SPARE):
+                    if not least - 1 <= took <= allowed + _SPARE + lost * (_A_RESTART + _SPARE):
                         verdict.different.append(
                             f"{table}: time was up after {took / _HOUR:.2f} h, not {allowed / _HOUR:.2f} h"
                         )

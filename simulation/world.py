@@ -38,6 +38,7 @@ from simulation.people.games import Games
 from simulation.people.plan import games
 from simulation.people.visitors import Route, Stroller
 from simulation.plan import Plan
+from simulation.postbox import Postbox
 from simulation.server import Log, NotStarted, Server, begin, records_in
 from simulation.strangers import Bots, Stranger, browse
 from simulation.verdict import Verdict, journal_in
@@ -104,6 +105,7 @@ class World:
         self._stranger = Process(clock, self._network, "stranger", _STRANGER, rng)
         people_games.Guest = Bots(self._new_bot, begin)  # type: ignore[assignment,attr-defined]
         counts, verdict = self.outcome.counts, self.outcome.verdict
+        self.postbox = Postbox(clock, random.Random(f"{plan.seed} postbox"), counts)
         config = Config(
             host=HOST,
             port=PORT,
@@ -113,6 +115,7 @@ class World:
             stand_in=at_random,
             brains={"random": at_random, "greedy": greedy},
             pages=WebPages(),
+            postman=self.postbox,
             limits=replace(_LIMITS, tables=plan.people.most_tables, seat_grace_seconds=plan.grace),
         )
         self.database: DatabaseServer | None = None

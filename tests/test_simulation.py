@@ -51,7 +51,7 @@ def test_a_seed_is_the_same_simulation_byte_for_byte_in_every_process(
 
 @pytest.mark.slow
 def test_games_over_days_keep_their_clocks_through_restarts() -> None:
-    """No move is made for a player too early, nor later than restarts can delay it."""
+    """No move is made for a player too early, nor later than restarts can delay it; all are called once."""
     done = simulate("--first", "1", "--seeds", "1", "--letters")
     assert done.returncode == 0, done.stdout
     assert re.search(r"^turns timed +[1-9]", done.stdout, re.MULTILINE)

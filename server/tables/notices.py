@@ -42,6 +42,11 @@ class _Owed(NamedTuple):
     events: int  # so far in the game
 
 
+def notice_key(code: str, token_hash: str, kind: str, events: int) -> str:
+    """Return what a notice is known by, so that its receiver can drop it if it comes twice."""
+    return hashlib.sha256(f"{code} {token_hash} {kind} {events}".encode()).hexdigest()[:32]
+
+
 @dataclass(slots=True)
 class _Unconfirmed:
     to: NoticesTo
@@ -192,13 +197,9 @@ class Notices:
             await self._know(seat, owed)
         else:
             seconds = context.policy.time_left() if owed.kind != "over" else None
-            key = hashlib.sha256(f"{context.code} {self._player(seat).token_hash} {owed}".encode())
-            notice = Notice(
-                owed.kind,
-                context.code,
-                key.hexdigest()[:32],
-                seconds=None if seconds is None else seconds // 1000,
-            )
+            key = notice_key(context.code, self._player(seat).token_hash, *owed)
+            seconds = None if seconds is None else seconds // 1000
+            notice = Notice(owed.kind, context.code, key, seconds=seconds)
             sending = context.tasks.start(self._post(to, notice), "sending a notice")
             self._sending[seat] = owed, sending
             context.tasks.start(self._await_sent(seat, owed, sending), "a notice")

@@ -1,11 +1,15 @@
 """Players of a game by letters, who look in for a moment and are away for hours or days."""
 
 import asyncio
+import contextlib
 from dataclasses import dataclass, field
 from typing import Final
 
+from client.network.transport import ConnectFailed
+from client.network.waiting import RequestRefused
 from client.tables.table import Closed, TableClosed
 from protocol.absence import letter_seconds
+from protocol.messages import NEW, CallMe, ConfirmCall
 from simulation.people.players import End, Player
 from simulation.people.visitors import is_over, next_update
 
@@ -13,21 +17,40 @@ _HOUR: Final = 3600.0
 _USUAL: Final = 4 * _HOUR  # from one visit to the next, on average
 _MOVES_LATER: Final = 0.2  # of the visits on one's turn
 _FORGETS: Final = 0.06  # the game for longer than a clock allows
+_SELDOM: Final = 240 * _HOUR  # from one visit to the next without a call
+_LOOKS_FOR_LETTERS: Final = 600.0
 _TICK: Final = 5.0
 _TICKS: Final = 3  # of a visit without news
 
 
+def is_called_at(table: str | None) -> bool:
+    """Return whether players leave addresses at a table: at half of them, the others keep all entries."""
+    return table is not None and ord(table[-1]) % 2 == 0
+
+
 @dataclass(slots=True, kw_only=True)
 class Correspondent(Player):
-    """Makes its moves on short visits; `moved` tells when, by the numbers of the events before them."""
+    """Makes its moves on short visits; `moved` tells when, by the numbers of the events before them.
+
+    At half of the tables, they leave an address and come when they are called, all too seldom by themselves.
+    """
 
     moved: dict[int, float] = field(default_factory=dict)
+    visits: list[float] = field(default_factory=list)  # when they ended
+    called_since: float | None = None  # when the address was confirmed
+
+    async def play(self) -> End:
+        """Play as anybody does, and do not wait at the table for days until the others have seen the end."""
+        end = await Player.play(self)
+        await self.disconnect()
+        return end
 
     async def _played_here(self) -> End | None:
         connection, model = self.connection, self.connection.model
+        await self._leave_address()
         for _ in range(_TICKS):
             if is_over(connection):
-                return End.OVER
+                return self._seen_the_end()
             if isinstance(await next_update(connection, _TICK), Closed | TableClosed) or model.table is None:
                 return None
             if self._may_start(connection):
@@ -39,12 +62,47 @@ class Correspondent(Player):
                     self.moved[before] = asyncio.get_running_loop().time()
                 break
         if is_over(connection):
-            return End.OVER
+            return self._seen_the_end()
         started = model.view is not None
         self.counts["visits"] += started
         await self._open.aclose()
+        now = asyncio.get_running_loop().time()
+        self.visits.append(now)
+        if started and self.called_since is not None:
+            await self._wait_for_a_call(now)
+            return None
         hours = self.rng.expovariate(1 / _USUAL)
         if started and self.rng.random() < _FORGETS:
             hours += 1.5 * letter_seconds(self.absence)
         await asyncio.sleep(hours if started else self.rng.uniform(0, _HOUR))
         return None
+
+    def _seen_the_end(self) -> End:
+        self.visits.append(asyncio.get_running_loop().time())
+        return End.OVER
+
+    @property
+    def _address(self) -> str:
+        return f"{self.name}@{self.table}"
+
+    async def _leave_address(self) -> None:
+        postbox, model = self.way.postbox, self.connection.model
+        if postbox is None or self.called_since is not None or not is_called_at(model.table):
+            return
+        with contextlib.suppress(ConnectFailed, RequestRefused):
+            await self.connection.ask(CallMe(NEW, self._address))
+            await asyncio.sleep(_TICK)
+            if (letter := postbox.latest(self._address, "confirm")) is not None:
+                await self.connection.ask(ConfirmCall(NEW, letter.notice.digits))
+                self.called_since = asyncio.get_running_loop().time()
+
+    async def _wait_for_a_call(self, since: float) -> None:
+        assert self.way.postbox is not None
+        until = since + self.rng.expovariate(1 / _SELDOM)
+        while asyncio.get_running_loop().time() < until:
+            letter = self.way.postbox.latest(self._address, "turn", "short", "over")
+            if letter is not None and letter.at > since:
+                self.counts["visits of the called"] += 1
+                await asyncio.sleep(self.rng.expovariate(1 / _USUAL))
+                return
+            await asyncio.sleep(_LOOKS_FOR_LETTERS)

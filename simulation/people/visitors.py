@@ -18,6 +18,7 @@ from engine.pieces import Seat
 from engine.view import View
 from protocol.codes import SENT_AWAY, Code
 from protocol.messages import NEW, ListTables, Say, ServerMessage, Snapshot, TableState, Watch
+from simulation.postbox import Postbox
 
 # Of a client, and of the listener that it came to: a connection's two, for one port can have several.
 Ports: TypeAlias = tuple[int, int]
@@ -132,6 +133,7 @@ class Route:
     talk: float  # of the news, on which a client says something
     private: set[str] = field(default_factory=set)
     once_public: set[str] = field(default_factory=set)
+    postbox: Postbox | None = None  # where players are called
 
 
 async def next_update(connection: Connection, seconds: float) -> Update | None:
