@@ -1,8 +1,8 @@
 """Moves compared by what their player can know: which is better, by how much, and what differs.
 
-Hidden wolves are drawn as the player may think them, and every move is searched in each of these worlds with
-everything open and with the same chance. So a move is advised only if it is worse in few worlds, and not
-because it suits one that is likely.
+Hidden wolves are drawn as the player may think them, in every other world without any belief in motives, and
+every move is searched in each of these worlds with everything open and with the same chance. So a move is
+advised only if it is worse in few worlds, and not because it suits one that is likely.
 
 A search takes everybody for as good as itself, and its simulations follow few lines of play. So the shares
 are drawn apart, or towards each other, by a stretch of their logits (Guo et al., "On Calibration of Modern
@@ -51,7 +51,7 @@ def _parts(wins: Sequence[float]) -> Shares:
 
 
 # The stretch before the first piece is placed, and what it gains until the last one is.
-FITTED: Final = (1.25, -0.45)
+FITTED: Final = (0.75, 0.0)
 
 
 def chances_of(shares: Shares, placed: float, fitted: tuple[float, float] = FITTED) -> Shares:
@@ -140,11 +140,12 @@ def compared(
 
 def _outlooks(own: View, moves: Sequence[Place], simulations: int, seed: str) -> list[_Outlook]:
     """Return what comes of each move in the same worlds."""
-    worlds, rng = Worlds(own, gains(own)), random.Random(f"{seed} worlds")
+    # Every other world is drawn without belief in what the owners of wolves meant by them.
+    worlds, rng = (Worlds(own, gains(own)), Worlds(own)), random.Random(f"{seed} worlds")
     outlooks = [_Outlook(move, [], []) for move in moves]
     simulations = round(simulations * _EACH)
     for number in range(_WORLDS):
-        there = _opened(own, worlds.draw(rng).board)
+        there = _opened(own, worlds[number % len(worlds)].draw(rng).board)
         for outlook in outlooks:  # with the same seed, so that chance helps none of them
             view, ends = after(there, outlook.move), list[list[Occupant]]()
             wins = [1.0 / view.seats] * view.seats
