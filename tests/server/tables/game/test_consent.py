@@ -28,6 +28,7 @@ from protocol.messages import (
 )
 from protocol.settings import AbsenceSetting
 from server.app import Running
+from server.storage.sqlite.data_folder import DataFolder
 from server.tables.context import PAUSE_SECONDS
 from server.tables.game.consent import OTHERS_WAIT_SECONDS, PAUSES
 from tests.server.manual_clock import ManualClock
@@ -337,3 +338,17 @@ async def test_more_time_needs_a_clock_and_for_a_move_the_turn() -> None:
         assert (await peers[0].refused(Ask(1, "more-time", on=True))).code == Code.NO_CLOCK
     async with served() as server, game(server.port, 2, absence=MoveClock(60)) as peers:
         assert (await peers[1].refused(Ask(1, "more-time", on=True))).code == "not-your-turn"
+
+
+async def test_a_local_game_goes_back_to_before_a_move_that_still_counts(tmp_path: Path) -> None:
+    """A move that was taken back by consent is not the last one that the folder's owner forgets."""
+    async with served(tmp_path) as server, game(server.port, 2, programs={1}) as peers:
+        await play_on(peers, random.Random(1), moves=3)
+        await ask(peers[0], "take-back")
+        code = peers[0].code
+    with DataFolder(tmp_path) as folder:
+        assert folder.take_back(code, Seat(0))
+    async with served(tmp_path) as server, resumed(server.port, *peers) as again:
+        view = again[0].view
+        assert view is not None
+        assert (view.placed, view.turn) == ({}, 0)
