@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from server.storage.entries import Entry
+from server.storage.entries import Entry, TookBack
 from simulation.judging.answers import check_answers
 from simulation.judging.history import History
 from simulation.judging.judge import Judge
@@ -88,6 +88,7 @@ class Tables:
         if not judge.began:
             self._verdict.lost.append(f"{table}: no game in the journal")
             return
+        self._counts["moves taken back"] += sum(isinstance(entry, TookBack) for entry in entries)
         certain = taps
         if self._ownership is not None:
             whole = table not in self._servers.long_tables

@@ -41,7 +41,7 @@ _DURING_IT: Final = 0.06
 _ABOUT_SOMEBODY_AWAY: Final = 0.4
 _ENDS_IT: Final = 0.01
 _ENDS_A_PAUSE: Final = 0.3
-_ANSWERS: Final = 0.5
+_ANSWERS: Final = 0.9
 _STARTS: Final = 0.3  # though it could do more before
 
 Deed = tuple[str, Callable[[], Awaitable[object]]]  # what it counts as, and how it is done
@@ -158,7 +158,7 @@ class Deeds:
             wishes.append(
                 ("games paused, or pauses asked for", lambda: connection.ask(AskPause(NEW, on=True)))
             )
-            what = self.rng.choice(state.may_ask)
+            what = self.rng.choice([*state.may_ask, "take-back", "take-back"])
             wishes += [(f"asked for: {what}", partial(connection.ask, Ask(NEW, what, on=True)))] * 3
         if state.host == own:
             wishes += self._settings(connection)
