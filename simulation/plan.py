@@ -5,9 +5,11 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from protocol.admin import EveningPlan
 from simulation.broken.mistakes import MISTAKES
 from simulation.database import LEASE_SECONDS
 from simulation.network import Weather
+from simulation.people.evening import evening_of
 from simulation.people.plan import LETTERS
 from simulation.people.plan import Plan as People
 
@@ -72,6 +74,7 @@ class Plan:
     lease: float  # seconds
     grace: float  # seconds for which the seat of somebody who is away is safe
     broken: str | None
+    evening: EveningPlan | None  # that guests of their own attend
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +224,9 @@ def plan_of(choice: Choice) -> Plan:
         # closed, before the last has come there: who comes opens another one.
         grace=60.0 if people["played_again"] else random.Random(f"grace {choice.seed}").choice(_GRACES),
         broken=None if choice.control else choice.broken,
+        evening=None
+        if nodes > 1 or choice.letters or choice.broken or people.get("most_tables", 500) < people["games"]
+        else evening_of(choice.seed),
     )
 
 

@@ -21,7 +21,7 @@ from protocol.messages import TableState
 from server.config import Config, Limits
 from server.errors import JournalError
 from server.storage import operations
-from server.storage.entries import Entry
+from server.storage.entries import EVENING, Entry
 from server.storage.postgresql.rows import carry_out
 from server.storage.stored_tables import SetAside, Stored
 from simulation import machine
@@ -34,6 +34,7 @@ from simulation.judging.tables import Tables
 from simulation.loop import EPOCH, Clock, Process, Stuck, Trace
 from simulation.network import Connection, Network, Weather
 from simulation.people import games as people_games
+from simulation.people.evening import EveningGuest, hold_evening, judge_evening
 from simulation.people.games import Games
 from simulation.people.plan import games
 from simulation.people.visitors import Route, Stroller
@@ -51,6 +52,7 @@ _LEASE_LOST: Final = re.compile(r"the lease is lost: term=(\d+)")
 # Right before: the database has left a change in doubt for so long that its tables are read again.
 _IN_DOUBT: Final = re.compile(r"database is lost: line=\w+ reason=\"it does not answer in time")
 _STRANGER: Final = "10.0.9.1"
+_EVENING: Final = "10.0.2.2"
 _PLAYERS: Final = tuple(f"10.0.1.{number}" for number in range(1, 5))
 _LIMITS: Final = Limits(
     connections=5000, connections_per_address=5000, tables_per_connection=5000, tables_per_address=5000
@@ -102,6 +104,7 @@ class World:
         self._people = Process(clock, self._network, "people", _PLAYERS[0], rng)
         self._people.hosts = _PLAYERS
         self._browser = Process(clock, self._network, "browser", "10.0.2.1", rng)
+        self._guests = Process(clock, self._network, "evening", _EVENING, rng)
         self._stranger = Process(clock, self._network, "stranger", _STRANGER, rng)
         people_games.Guest = Bots(self._new_bot, begin)  # type: ignore[assignment,attr-defined]
         counts, verdict = self.outcome.counts, self.outcome.verdict
@@ -116,7 +119,12 @@ class World:
             brains={"random": at_random, "greedy": greedy},
             pages=WebPages(),
             postman=self.postbox,
-            limits=replace(_LIMITS, tables=plan.people.most_tables, seat_grace_seconds=plan.grace),
+            evening=plan.evening,
+            limits=replace(
+                _LIMITS,
+                tables=plan.people.most_tables + (0 if plan.evening is None else 4),
+                seat_grace_seconds=plan.grace,
+            ),
         )
         self.database: DatabaseServer | None = None
         configs = [config]
@@ -144,6 +152,7 @@ class World:
         )
         self._strangers_taps: list[Wiretap] = []
         self._games: Games | None = None
+        self._evening: list[EveningGuest] = []
         self._stroller: Stroller | None = None
         logging.basicConfig(handlers=[Log(clock, lambda: self.servers, self._logged)], force=True)
         logging.getLogger().setLevel(logging.WARNING)
@@ -183,7 +192,7 @@ class World:
 
     def _tap(self, connection: Connection) -> None:
         host = connection.client_address[0]
-        if host == self._browser.host:
+        if host in {self._browser.host, _EVENING}:
             return
         (server,) = (each for each in self.servers if each.host == connection.server_address[0])
         tap = self._taps_of[connection.number] = Wiretap(server.life, server.name)
@@ -275,6 +284,10 @@ class World:
         )
         strange = Stranger(self._host, PORT, random.Random(f"{plan.seed} stranger"), counts)
         others = [begin(self._stranger, strange.break_rules()), begin(self._browser, self._browse())]
+        evening = None
+        if plan.evening is not None:
+            attending = hold_evening(way, plan.seed, counts, verdict)
+            evening = begin(self._guests, attending)
         async with asyncio.TaskGroup() as around:
             side = [around.create_task(self._disturbing.run()), around.create_task(self._stroll(way))]
             playing = around.create_task(self._games.play_all())
@@ -283,6 +296,10 @@ class World:
             if not playing.done():  # the verdict lists the games that have not ended
                 playing.cancel()
             watching.cancel()
+            if evening is not None:
+                while not evening.done():  # it is another computer's
+                    await asyncio.sleep(1.0)
+                self._evening = evening.result()
             await self._disturbing.end()
             for task in side:
                 task.cancel()
@@ -291,6 +308,7 @@ class World:
                 each.result()
         self._stranger.end()
         self._browser.end()
+        self._guests.end()
         await self._end()
         await self._judge()
 
@@ -386,6 +404,8 @@ class World:
                 if table not in late
             ]
         parties = [] if self._games is None else self._games.parties
+        if self._evening:
+            judge_evening(self._evening, journal.pop(EVENING, []), verdict)
         ownership = None if self.database is None else self.database.ownership()
         if ownership is not None:
             counts["tables that went to another node"] += ownership.changes

@@ -49,6 +49,13 @@ def test_a_seed_is_the_same_simulation_byte_for_byte_in_every_process(
     assert traces[0].count(b"\n") > 1000
 
 
+def test_an_evening_goes_on_after_a_kill() -> None:
+    """Everybody who has signed up has one result for each round, and nobody sits at two tables."""
+    done = simulate("--first", "300", "--seeds", "1")
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"^moves of the evening +[1-9]", done.stdout, re.MULTILINE)
+
+
 @pytest.mark.slow
 def test_games_over_days_keep_their_clocks_through_restarts() -> None:
     """No move is made for a player too early, nor later than restarts can delay it; all are called once."""

@@ -81,7 +81,7 @@ COMMANDS: Final = (
     ("open 3 random", N_("open a table, tiles at random; starts:2, starts:me")),
     ("open 4 random vote:2m", N_("or wait, move-clock:3d+12h, game-clock:30m, bot:60s")),
     ("join KXQT, watch KXQT", N_("join or watch the table with that code")),
-    ("help, rules, evening", N_("open them; quit: quit Palatinus")),
+    ("help, rules, quit", N_("open help or rules, or quit")),
 )
 
 

@@ -44,8 +44,8 @@ ReplayMeaning: TypeAlias = Go | See | Act | Misread
 
 PAGES: Final = ("help", "rules", "quit")
 _ANSWERS: Final = {"yes": True, "no": False}
-_LOBBY_WORDS: Final = ("join", "watch", "open", "say", "name ", "refresh", "evening", *PAGES)
-_TABLE_WORDS: Final = ("say", "leave", "evening", *PAGES)
+_LOBBY_WORDS: Final = ("join", "watch", "open", "say", "name ", "refresh", *PAGES)
+_TABLE_WORDS: Final = ("say", "leave", *PAGES)
 _REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eyes all", "eyes none")
 
 

@@ -163,7 +163,7 @@ class Evening:
         self.state = EveningState(begun)
         for entry in entries[1:]:
             self.state.fold(entry, timers.time())
-        self._followers: set[Session] = set()
+        self._followers: dict[Session, None] = {}  # in order
         self._persons: dict[Session, int] = {}
         self._due = math.inf  # when the next round is drawn, if there are rounds
         self._round_since = timers.time()
@@ -189,14 +189,14 @@ class Evening:
                     raise Refusal(Code.NOT_SIGNED_UP)
                 async with self._lock:
                     await self._take_part(session, number, how)
-        self._followers.add(session)
+        self._followers[session] = None
         session.send(self.message())
         if not isinstance(message, SignUp):
             session.send(Done(message.id))
 
     def gone(self, session: Session) -> None:
         """Record that a session's connection has ended."""
-        self._followers.discard(session)
+        self._followers.pop(session, None)
         if (number := self._persons.pop(session, None)) is not None:
             self.state.people[number].sessions.discard(session)
             self.look()

@@ -1,0 +1,126 @@
+"""An evening beside the games: guests sign up, go where they are called, play at random, and are judged."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from client.bots.brains import at_random
+from client.network.connection import Connection, connected
+from client.network.transport import ConnectFailed
+from client.network.waiting import RequestRefused
+from protocol.admin import EveningPlan
+from protocol.events import move_message
+from protocol.messages import NEW, Evening, Leave, Resume, SignUp, TakePart
+from server.net.tokens import token_hash
+from server.storage.entries import Entry, PersonEntered, RoundDrawn, TableResult
+from simulation.people.visitors import PAUSE, TIMEOUTS, Route, next_update
+from simulation.verdict import Verdict
+
+_GUESTS: Final = 7
+_ROUNDS: Final = 2
+_LONGEST: Final = 3600.0  # simulated seconds, far more than two rounds take
+_SHARE: Final = 0.25  # of the simulations of one server
+_PAUSES: Final = 0.002  # of the news, at which somebody pauses and comes back
+
+
+def evening_of(seed: int) -> EveningPlan | None:
+    """Return the evening that is held in the simulation with this seed, if there is one."""
+    rng = random.Random(f"evening {seed}")
+    if rng.random() >= _SHARE:
+        return None
+    return EveningPlan("Simulated", _ROUNDS, 5, same_draws=rng.random() < 0.5)
+
+
+@dataclass(eq=False)
+class EveningGuest:
+    """Somebody at the evening, whose connection may be lost, and whose program may be started again."""
+
+    number: int
+    way: Route
+    rng: random.Random
+    counts: Counter[str]
+    evening: Evening | None = None
+    person: int | None = None
+    faults: int = 0  # of draws
+
+    @property
+    def token(self) -> str:
+        return f"{self.number:043d}"
+
+    async def attend(self) -> None:
+        """Take part to the end."""
+        while self.evening is None or not self.evening.over:
+            try:
+                async with connected(self.way.url, timeouts=TIMEOUTS, access=self.way.access) as connection:
+                    await self._take_part(connection)
+            except (ConnectFailed, RequestRefused):
+                await asyncio.sleep(PAUSE)
+
+    async def _take_part(self, connection: Connection) -> None:
+        model = connection.model
+        while connection.closed is None and (self.evening is None or not self.evening.over):
+            if not connection.follows_evening:
+                answer = await connection.ask(SignUp(NEW, f"Evening {self.number}", self.token))
+                assert self.person in {None, answer.person}
+                self.person = answer.person
+            called = [] if self.evening is None else self.evening.tables
+            table = next(
+                (each for each in called if each.stage != "over" and self.person in each.people), None
+            )
+            if table is not None and table.table != model.table:
+                if model.table is not None:
+                    await connection.ask(Leave(NEW))
+                await connection.ask(Resume(NEW, table.table, self.token))
+            elif model.view is not None and model.legal is not None:
+                await connection.ask(move_message(NEW, at_random(model.view, model.legal, self.rng)))
+                self.counts["moves of the evening"] += 1
+            update = await next_update(connection, 1.0)
+            check = model.draws.check()
+            self.faults += check is not None and check.fault is not None
+            if isinstance(update, Evening):
+                self.evening = update
+                if self.rng.random() < _PAUSES:
+                    await connection.ask(TakePart(NEW, "pause"))
+                    await connection.ask(TakePart(NEW, "play"))
+                if any(each.person == self.person and each.takes_part != "play" for each in update.people):
+                    await connection.ask(TakePart(NEW, "play"))  # it came too late for its game
+
+
+async def hold_evening(way: Route, seed: int, counts: Counter[str], verdict: Verdict) -> list[EveningGuest]:
+    """Have guests play the evening to its end, and return them."""
+    guests = [
+        EveningGuest(number, way, random.Random(f"evening {seed} {number}"), counts)
+        for number in range(_GUESTS)
+    ]
+    try:
+        async with asyncio.timeout(_LONGEST), asyncio.TaskGroup() as playing:
+            for guest in guests:
+                playing.create_task(guest.attend())
+    except TimeoutError:
+        verdict.unfinished.append("the evening does not end")
+    return guests
+
+
+def judge_evening(guests: Sequence[EveningGuest], entries: Sequence[Entry], verdict: Verdict) -> None:
+    """See to it that each person is one, sits at one table of a round, and has one result of each."""
+    persons = {(entry.person, entry.token_hash) for entry in entries if isinstance(entry, PersonEntered)}
+    drawn = [entry for entry in entries if isinstance(entry, RoundDrawn)]
+    results = Counter(entry.code for entry in entries if isinstance(entry, TableResult))
+    own = {(guest.person, token_hash(guest.token)) for guest in guests}
+    if not own <= persons or len({held for _number, held in persons}) != len(persons):  # strangers come, too
+        verdict.different.append(f"the evening has people {sorted(number for number, _hash in persons)}")
+    if results != Counter(code for each in drawn for code, _people in each.tables):
+        verdict.lost.append(f"the evening has results of {sorted(results)}")
+    for each in drawn:
+        if any(set(one) & set(other) for (_, one), (_, other) in combinations(each.tables, 2)):
+            verdict.different.append("somebody was to be at two tables of the evening")
+        if any(len(people) < 2 for _code, people in each.tables):
+            verdict.different.append("the evening had a table of one")
+    if len(drawn) != _ROUNDS:
+        verdict.different.append(f"the evening had {len(drawn)} rounds")
+    if any(guest.faults for guest in guests):
+        verdict.different.append("the draws of the evening are wrong")
