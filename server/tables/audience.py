@@ -162,8 +162,9 @@ def catch_up(
     taken_back = any(isinstance(event, TakenBack) for event in news)
     if 0 < after <= len(game.events) and not taken_back:
         substituted = [number for number in stood_in if number > after]
-        maps = list(map(event_map, news))
-        session.send(_events_message(after + 1, maps, game.view.turn, may, clock=clock, stood_in=substituted))
+        maps, legal = list(map(event_map, news)), None if may is None else legal_message(may)
+        message = Events(after + 1, maps, game.view.turn, legal, clock=clock, stood_in=substituted)
+        session.send(message)
     else:
         view = snapshot(game.view, eyes)
         missed = news if taken_back else []
@@ -181,18 +182,3 @@ def _eyes(session: Session) -> Eyes:
 def _legal(game: Game, clock: int | None) -> Legal | None:
     """Return what the seat on turn may do; nothing once its time is up."""
     return None if clock == 0 else game.legal()
-
-
-def _events_message(
-    first: int,
-    events: list[EventMap],
-    turn: Seat | None,
-    legal: Legal | None,
-    *,
-    answers: int | None = None,
-    by: Substitute | None = None,
-    clock: int | None = None,
-    stood_in: Sequence[int] = (),
-) -> Events:
-    may = None if legal is None else legal_message(legal)
-    return Events(first, events, turn, may, answers, by, clock, list(stood_in))
