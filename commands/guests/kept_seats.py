@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from client.player.seats import HeldSeat, Seats
+from client.player.seats import EVENING, HeldSeat, Seats
 from commands.finished_games.records import keep_record
 from server.logs import about
 
@@ -46,8 +46,9 @@ class GuestSeats(Seats):
         found = self._free()
         for held in found:
             held.release()
-        self.has_any = bool(found)
-        return max(found, key=_used, default=None)
+        at_tables = [held for held in found if held.table != EVENING]
+        self.has_any = bool(at_tables)
+        return max(at_tables, key=_used, default=None)
 
     def keep(self, table: str, seat: int, name: str, token: str, cluster: Sequence[str] = ()) -> HeldSeat:
         kept = sorted(self._free(), key=_used)

@@ -16,6 +16,7 @@ from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 
+from client.player.seats import EVENING
 from commands.guests import connection
 from commands.guests.kept_seats import GuestBook
 from commands.guests.limits import CpuBudget, Turns
@@ -85,6 +86,9 @@ def test_the_latest_free_seat_is_found(tmp_path: Path) -> None:
     found = seats.latest()
     assert found is not None
     assert found.table == "ABCD"
+    seats.keep(EVENING, 0, "anna", TOKEN).release()  # is nowhere to go back to
+    assert (again := seats.latest()) is not None
+    assert again.table == "ABCD"
     assert book.seats("two", SERVER).latest() is None
 
 
