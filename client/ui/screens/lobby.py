@@ -52,6 +52,7 @@ _KEYS: Final = (
     Key(("up", "k", "scroll-up"), Way.UP, N_("the table above or below")),
     Key(("down", "j", "scroll-down"), Way.DOWN, N_("the table above or below")),
     Key(("enter",), Act.CONFIRM, N_("join, return to your seat, or watch; last line: open"), N_("join")),
+    EVENING,
     Key(("w",), Act.WATCH, N_("watch the table"), N_("watch")),
     Key(("o",), Act.OPEN, N_("open a new table"), N_("new table")),
     Key(("t",), Act.CHAT, N_("talk in the lobby; read what was said, who is online"), N_("say")),
@@ -69,7 +70,6 @@ _KEYS: Final = (
     Key(("r",), Act.REFRESH, N_("refresh the list"), N_("refresh")),
     Key(("escape",), Act.LEAVE, N_("back to the start screen, or quit")),
     COMMAND,
-    EVENING,
     *ON_EVERY_PAGE,
 )
 
@@ -166,7 +166,7 @@ class Lobby(ServerScreen):
             return ()
         here = _("You are in the lobby. Type tables for the list, join and a table's code, or open 3.")
         new = labelled(_("A new table"), parted(words for _keys, words in _describe_set_up(ui.new_table)))
-        return [*spoken(_how_to_join(ui)), here, new]
+        return [*spoken(_above(ui)), here, new]
 
 
 def _at_line(ui: Ui, lobby: Lobby, number: int) -> Ui:
@@ -271,7 +271,7 @@ def company_column(ui: Ui, company: OnlineList, width: int, height: int) -> list
 def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int) -> Block:
     words = (_("TABLE"), _("HOST"), _("SEATS"))
     heading = "".join(padded(word, cells) for word, cells in zip(words, _COLUMNS, strict=True))
-    others = _how_to_join(ui)
+    others = _above(ui)
     rows: list[Row] = [(EMPTY, None), *((content, None) for content in others)]
     rows.append((line(f"  {heading}", "class:heading"), None))
     details = _details(lobby, width)
@@ -294,7 +294,7 @@ def tables_in_words(ui: Ui, lobby: Lobby) -> list[str]:
     """Return the open tables, each with how it is set up, and how others join the server."""
     tables = [table_in_words(table, lobby.kept_seats) for table in lobby.tables]
     none = _("No tables are open. Open one, and others can join.")
-    return [*spoken(_how_to_join(ui)), *(tables or [none])]
+    return [*spoken(_above(ui)), *(tables or [none])]
 
 
 def table_in_words(table: TableSummary, kept: frozenset[str] = frozenset()) -> str:
@@ -305,8 +305,8 @@ def table_in_words(table: TableSummary, kept: frozenset[str] = frozenset()) -> s
     return labelled(table.table, parted(filter(None, told)))
 
 
-def _how_to_join(ui: Ui) -> list[Line]:
-    """Return how others join the server that this program hosts; nothing at the server of somebody else."""
+def _above(ui: Ui) -> list[Line]:
+    """Return the server's evening, and how others join it if this program hosts it; often neither."""
     lines = [
         beside(line("  " + _("Others join with"), "class:faint"), line(f" palatinus join {address}"))
         for address in ui.capabilities.addresses[:1]
@@ -314,6 +314,9 @@ def _how_to_join(ui: Ui) -> list[Line]:
     lines += [line(f"      {each}") for each in ui.capabilities.other_ways]
     if ui.capabilities.found_as:
         lines.append(line(f"  {describe_found_as(ui.capabilities.found_as)}", "class:faint"))
+    if ui.evening is not None:
+        words = _("Evening: {name}. E: sign up, pause, standings")
+        lines.append(line(f"  {words.format(name=printable(ui.evening.name))}"))
     return [*lines, EMPTY] if lines else []
 
 

@@ -99,3 +99,14 @@ def test_how_to_take_part_can_be_typed_and_pressed() -> None:
     assert letters(opened, model).keys() >= {"p", "x"}
     assert "s" not in letters(opened, model)
     assert updated(opened, letters(opened, model)["p"].action, model)[1] == TakePart(NEW, "pause")
+
+
+def test_the_lobby_says_that_there_is_an_evening() -> None:
+    """Above the tables, among the keys of a window of the usual size, and in lines of text."""
+    model = TableModel()
+    ui = heard(Ui("Ann", page=Lobby()), FRIDAY, model)
+    *above, keys = (plain(each) for each in drawn(ui, model, ASCII, 80, 24).lines)
+    told = "Evening: Friday. E: sign up, pause, standings"
+    assert f"  {told}" in (each.rstrip() for each in above)
+    assert "E evening" in keys
+    assert told in ui.page.words(ui, model)
