@@ -97,6 +97,8 @@ class Week(World):
         journal = await self._journal()
         for party in [] if self._games is None else self._games.parties:
             for table in party.tables:
+                made = sum(isinstance(each, Played) and each.planned for each in journal.get(table, []))
+                self.outcome.counts["planned moves made"] += made
                 judge = self._judge_notices if is_called_at(table) else self._judge_clocks
                 judge(table, party, journal.get(table, []))
         self._judge_repeated()

@@ -22,7 +22,7 @@ def check_answers(table: str, entries: Sequence[Entry], taps: Sequence[Wiretap],
     stored: Counter[_SentMove] = Counter(
         (entry.seat, entry.move)
         for entry in entries
-        if isinstance(entry, Played) and isinstance(entry.move, Lay | PlacePiece)
+        if isinstance(entry, Played) and isinstance(entry.move, Lay | PlacePiece) and not entry.planned
     )
     last_sent: dict[_SentMove, tuple[float, int]] = {}  # when, and on which connection
     asked_by: list[dict[int, _SentMove]] = []  # by the ids, on each connection

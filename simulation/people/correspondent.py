@@ -8,14 +8,19 @@ from typing import Final
 from client.network.transport import ConnectFailed
 from client.network.waiting import RequestRefused
 from client.tables.table import Closed, TableClosed
+from engine.board import FIELDS
+from engine.events import Place
+from engine.view import Phase
 from protocol.absence import letter_seconds
-from protocol.messages import NEW, CallMe, ConfirmCall
-from simulation.people.players import End, Player
+from protocol.messages import NEW, CallMe, ConfirmCall, Plan
+from simulation.people.players import End, Move, Player
 from simulation.people.visitors import is_over, next_update
 
 _HOUR: Final = 3600.0
 _USUAL: Final = 4 * _HOUR  # from one visit to the next, on average
 _MOVES_LATER: Final = 0.2  # of the visits on one's turn
+_TAKES_IT_BACK: Final = 0.1
+_PLANS: Final = 0.3  # of the visits between one's turns
 _FORGETS: Final = 0.06  # the game for longer than a clock allows
 _SELDOM: Final = 240 * _HOUR  # from one visit to the next without a call
 _LOOKS_FOR_LETTERS: Final = 600.0
@@ -63,6 +68,8 @@ class Correspondent(Player):
                 break
         if is_over(connection):
             return self._seen_the_end()
+        if model.legal is None and self.rng.random() < _PLANS:
+            await self._plan()
         started = model.view is not None
         self.counts["visits"] += started
         await self._open.aclose()
@@ -106,3 +113,23 @@ class Correspondent(Player):
                 await asyncio.sleep(self.rng.expovariate(1 / _USUAL))
                 return
             await asyncio.sleep(_LOOKS_FOR_LETTERS)
+
+    async def _plan(self) -> None:
+        """Plan the next move, which may not fit any more when its turn comes; or plan nothing any more."""
+        model, rng = self.connection.model, self.rng
+        if model.view is None or model.seat is None or model.view.phase is not Phase.PLACING:
+            return
+        if not (hand := sorted(model.view.hands[model.seat])):
+            return
+        if rng.random() < _TAKES_IT_BACK:
+            plan = Plan(NEW)
+        else:
+            place = Place(model.seat, rng.choice(hand), rng.choice(FIELDS))
+            plan = Plan(NEW, place.piece, place.field)
+            self.moves.append(Move(self.table, model.seat, place))  # it may be made, or not
+        try:
+            await self.connection.ask(plan)
+        except (ConnectFailed, RequestRefused):
+            self.counts["plans refused or without an answer"] += 1
+        else:
+            self.counts["plans"] += 1
