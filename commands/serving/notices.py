@@ -15,7 +15,7 @@ _HOUR, _MINUTE = 3600, 60
 
 def postman(chosen: ServeOptions) -> Postman | None:
     """Return who sends notices, None if nobody does; raises WrongUse."""
-    if not chosen.notices:
+    if not chosen.notify:
         return None
     from server.postman import NoticePostman, SmtpServer  # noqa: PLC0415 - others need no e-mail
 
@@ -30,9 +30,9 @@ def postman(chosen: ServeOptions) -> Postman | None:
             password_of(chosen.smtp_password_file, SMTP_PASSWORD_VARIABLE) or "" if url.username else "",
             implicit_tls=url.scheme == "smtps",
         )
-    found = NoticePostman(chosen.notices, smtp, wording=wording)
+    found = NoticePostman(chosen.notify, smtp, wording=wording)
     if "mail" in found.kinds and smtp is None:
-        raise WrongUse(_("--notices mail needs --smtp and --smtp-from"))
+        raise WrongUse(_("--notify mail needs --smtp and --smtp-from"))
     return found
 
 

@@ -264,7 +264,7 @@ class ServeOptions:
     lobby_chat: bool = _option(
         True, N_("let people in the lobby see who is online, and talk there (default: yes)")
     )
-    notices: list[str] | None = _option(
+    notify: list[str] | None = _option(
         None,
         N_(
             "call players who are away at addresses that they leave: mail or url, or only mail:DOMAIN or "

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from client.bots.levels import LEVELS
 from client.network.connection import connected
 from commands.parsing import Parser, WrongUse
+from commands.serving.notices import postman
 from commands.serving.options import Option, ServeOptions, options_in, printed, serve_options, settings
 from commands.serving.serve import add_serve
 from palatinus import main
+from server.postman import NoticePostman, SmtpServer
 from tests.server.process import refused_to_start, serving
 
 COMMAND_LINE_ALONE = {"help", "config", "no_config", "print_config"}
@@ -55,7 +57,7 @@ def values(option: Option) -> st.SearchStrategy[Any]:
     text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
     if option.kind is list:
         text = st.sampled_from(["192.0.2.7", "192.0.2.0/24", "::1", "2001:db8::/32"])
-    if option.key == "notices":
+    if option.key == "notify":
         text = st.sampled_from(["mail", "url", "mail:example.org", "url:ntfy.lan:8080"])
     if option.key == "smtp":
         text = st.sampled_from(["smtp://ann@mail.example.org", "smtps://127.0.0.1:4650"])
@@ -247,3 +249,20 @@ def test_a_configuration_that_contradicts_itself_is_not_printed(
     told = capsys.readouterr()
     assert "leave out one" in told.err
     assert told.out == ""
+
+
+def test_players_are_called_as_the_options_say(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Through the whole command line, where clients have an option --notices."""
+    (tmp_path / "password").write_text("secret\n", encoding="utf-8")
+    mail = ["--notify", "mail", "--smtp", "smtps://ann@mail.example.org", "--smtp-from", "ann@example.org"]
+    words = [*mail, "--notify", "url:ntfy.sh", "--smtp-password-file", str(tmp_path / "password")]
+    assert main(["serve", "--no-config", "--print-config", *words]) == 0
+    assert 'notify = ["mail", "url:ntfy.sh"]' in capsys.readouterr().out
+    sender = postman(options_in(settings(serve_command().parse_args(words), None)))
+    assert isinstance(sender, NoticePostman)
+    assert sender.kinds == ["mail", "url"]
+    wanted = SmtpServer("mail.example.org", 465, "ann@example.org", "ann", "secret", implicit_tls=True)
+    assert sender.smtp == wanted
+    assert "secret" not in repr(wanted)
+    with pytest.raises(WrongUse):
+        postman(options_in(settings(serve_command().parse_args(["--notify", "mail"]), None)))
