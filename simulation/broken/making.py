@@ -55,9 +55,12 @@ def start_with(change: Callable[[PersistentState, list[Entry]], PersistentState]
     """Have the server take something else for what a table's entries say when it starts."""
 
     def kept_tables(right: Any) -> Any:
-        async def wrong(journal: Journal, chances: Iterator[RandomChance]) -> dict[str, PersistentState]:
-            states, entries = await right(journal, chances), await journal.tables()
-            return {code: change(state, entries[code]) for code, state in states.items()}
+        async def wrong(
+            journal: Journal, chances: Iterator[RandomChance]
+        ) -> tuple[dict[str, PersistentState], list[Entry]]:
+            states, evening = await right(journal, chances)
+            entries = await journal.tables()
+            return {code: change(state, entries[code]) for code, state in states.items()}, evening
 
         return wrong
 
