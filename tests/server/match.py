@@ -205,7 +205,7 @@ class Match:
         await mover.done(self._next_move(mover))
         await all_caught_up(self.present, mover.seq)
         person = mover.seat not in self._script.programs
-        if person and self.turns % 5 == 3 and self.turns_left and mover.view and mover.view.placed:
+        if person and self.turns % 9 == 3 and self.turns_left and mover.view and mover.view.placed:
             await self._take_back(mover)
             await mover.done(self._next_move(mover))
             await all_caught_up(self.present, mover.seq)
