@@ -48,7 +48,7 @@ def _leave_an_event_out() -> None:
 
         return wrong
 
-    exchange(audience, "_events_message", events_message)
+    exchange(audience, "Events", events_message)
 
 
 @mistake("wolves-shown", "shows everybody what the wolves are")
