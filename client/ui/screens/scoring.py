@@ -80,12 +80,12 @@ RESULT_KEYS: Final = (
     _BACK,
     _FIRST,
     REMATCH,
+    EVENING,
     Key(("v",), Act.REVIEW, N_("replay the game with everything revealed"), N_("review")),
     Key(("y",), Act.ANALYSE, N_("replay it with everybody's chances"), N_("analyse")),
     Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save")),
     Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture")),
     LEAVE,
-    EVENING,
     *AT_TABLE,
     *ON_EVERY_PAGE,
 )
@@ -201,7 +201,9 @@ class Result(_Walk):
 
 def not_again(ui: Ui, model: TableModel) -> frozenset[Act]:
     followed = model.state is not None and model.state.next is not None
-    nothing = (Act.REMATCH, model.seat is None and not followed), (Act.REVIEW, not ui.capabilities.looks_back)
+    drawn = () if ui.evening is None else (each.table for each in ui.evening.tables)  # who plays whom next
+    impossible = model.table in drawn or (model.seat is None and not followed)
+    nothing = (Act.REMATCH, impossible), (Act.REVIEW, not ui.capabilities.looks_back)
     return those(*nothing) | not_here(ui)
 
 

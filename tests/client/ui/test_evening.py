@@ -5,6 +5,8 @@ import contextlib
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from client.player.seats import Seats, kept_seats
 from client.tables.table import TableModel
 from client.ui.frame import plain
@@ -14,6 +16,7 @@ from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.news import called_to, heard
+from client.ui.screens.scoring import Result
 from client.ui.screens.screen import drawn
 from client.ui.state import Ui
 from client.ui.texts.glyphs import ASCII
@@ -23,7 +26,7 @@ from protocol.messages import NEW, Evening, EveningPerson, EveningTable, TakePar
 from server.app import running
 from server.config import Config
 from tests.client.ui.keyboard import Keyboard
-from tests.client.ui.seen import request_after, typed
+from tests.client.ui.seen import over, request_after, typed
 from tests.server.manual_clock import FastClock
 from tests.server.peer import connected
 from tests.server.tables.test_evening import Guest
@@ -110,3 +113,14 @@ def test_the_lobby_says_that_there_is_an_evening() -> None:
     assert f"  {told}" in (each.rstrip() for each in above)
     assert "E evening" in keys
     assert told in ui.page.words(ui, model)
+
+
+def test_the_result_of_a_game_leads_to_the_evening_and_to_no_rematch() -> None:
+    ui, model = over()
+    ui = replace(heard(ui, FRIDAY, model), page=Result())
+    assert "m play again" in plain(drawn(ui, model, ASCII, 80, 24).lines[-1])
+    assert model.table is not None
+    of_evening = structs.replace(FRIDAY, tables=[EveningTable(model.table, 1, "over", [1, 2])])
+    keys = plain(drawn(heard(ui, of_evening, model), model, ASCII, 80, 24).lines[-1])
+    assert "play again" not in keys
+    assert "E evening" in keys
