@@ -44,7 +44,7 @@ class Hand:
 
     `levels` are those of the server's bots. The player looks back if a `moment` of so many is not the last.
     Of the latest events that are shown, counted from 0, the player has `missed` some, and a bot made some for
-    a player.
+    a player. After a game `of_evening` there is no rematch.
     """
 
     seat: Seat
@@ -54,6 +54,7 @@ class Hand:
     moments: int = 0
     missed: frozenset[int] = frozenset()
     by_bot: frozenset[int] = frozenset()
+    of_evening: bool = False
 
     @property
     def moment(self) -> int | None:

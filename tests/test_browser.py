@@ -357,6 +357,8 @@ async def test_phones_are_called_to_one_table_after_the_other(chromium: str) -> 
             await move(pages[table.state.names[game.view.turn]], chooser)
             await eventually(lambda game=game, moves=moves: len(game.events) > moves)  # type: ignore[misc]
         await eventually(lambda: not evening.state.running)
+        await one.until("document.querySelector('#ask .main')")
+        assert await one.text("#ask") == "The evening"  # and no rematch, which there is not
         evening.draw_now()
         assert {await go_to_table(page) for page in pages.values()}.isdisjoint(codes)
 

@@ -311,7 +311,8 @@ class PlayedTable(WatchedTable):
         return Sight(None, None, lambda language: (self.pages.gone(language), None))
 
     def _hand(self, table: Table, seat: Seat) -> Hand:
-        state, hand = table.state, Hand(seat, None, self._session.choice, self._levels)
+        state = table.state
+        hand = Hand(seat, None, self._session.choice, self._levels, of_evening=state.of_evening)
         if state.game is None or state.ended or state.stage != "playing":
             return hand
         hand = replace(hand, moments=len(state.game.events))

@@ -35,7 +35,7 @@ from protocol.messages import (
     StartGame,
     TableState,
 )
-from protocol.pages import Choice, Hand
+from protocol.pages import EVENING, Choice, Hand
 
 
 class Seated:
@@ -43,7 +43,7 @@ class Seated:
 
     def __init__(self, state: TableState, view: View | None, hand: Hand) -> None:
         self.model = TableModel(state.table, hand.seat, state=state, view=view, legal=hand.legal)
-        self._back = hand.moment is not None
+        self._back, self._of_evening = hand.moment is not None, hand.of_evening
         self._state, self._view, self._levels = state, view, hand.levels
         chosen = hand.choice
         fields = {} if view is None else view.layout.fields
@@ -103,6 +103,8 @@ class Seated:
                 return element("button", _("Back to the present"), **_to(0), class_="main")
             case "playing":
                 return joined(*self._asked(), *self._votes(), *self._move())
+            case _ if self._of_evening:
+                return element("a", _("The evening"), href=EVENING, class_="main")
             case _:
                 return button(_(REMATCH.short), Rematch(NEW), main=True)
 
