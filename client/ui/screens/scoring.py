@@ -73,6 +73,7 @@ SCORING_KEYS: Final = (
     Key(("s", "end", "escape"), Act.SKIP, N_("skip to the result"), N_("result")),
     Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     _FIRST,
+    EVENING,
     *AT_TABLE,
     *ON_EVERY_PAGE,
 )

@@ -124,3 +124,10 @@ def test_the_result_of_a_game_leads_to_the_evening_and_to_no_rematch() -> None:
     keys = plain(drawn(heard(ui, of_evening, model), model, ASCII, 80, 24).lines[-1])
     assert "play again" not in keys
     assert "E evening" in keys
+
+
+def test_the_evening_is_one_key_away_from_the_scoring() -> None:
+    ui, model = over()
+    ui = heard(ui, FRIDAY, model)
+    opened, _ = updated(ui, letters(ui, model)["E"].action, model)
+    assert isinstance(opened.overlay, EveningPage)
