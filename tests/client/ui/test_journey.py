@@ -224,7 +224,7 @@ def test_a_record_is_analysed_beside_the_board(environment: dict[str, str]) -> N
         _ended, left = psutil.wait_procs(workers, timeout=TIMEOUT)
         assert not left
         terminal.press("g", "7", "enter")
-        terminal.shows(r"(?m)%  +[-+]\d+$")
+        terminal.shows(r"(?m)\d -> \d+%$")
         terminal.press("escape")
         assert terminal.ended()[0] == 0
 
