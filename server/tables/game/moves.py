@@ -136,10 +136,14 @@ class Moves:
         """Take the seat's last placement back, with all that followed it, and tell everybody."""
         context, game = self._context, self._context.state.game
         assert game is not None  # noqa: S101 - there was something to ask for
+        planned = context.state.plans.keys()
         await context.store(TookBack(seat, [event_map(game.taken_back(seat))]))
         context.policy.turn_began()
         context.broadcast_state(at_once=True)  # first, so that nobody is asked for what has happened
         context.send_turn(events=1)
+        for each in planned - context.state.plans.keys():
+            if (session := context.audience.seated.get(each)) is not None:
+                context.tell_plan(session)
 
     async def accept(
         self,

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from engine.board import Field
 from engine.draws import Bytes32
-from engine.events import Event, GameStarted, Place
+from engine.events import Event, GameStarted, Place, TakenBack
 from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
 from engine.peoples import peoples_by_seat
 from engine.pieces import People, Piece, Seat
@@ -460,12 +460,20 @@ class PersistentState:
                 assert self.game.view.turn is not None  # noqa: S101 - in a running game
                 self.clocks.charge(self.game.view.turn, 0)
                 for event in events_in(entry):
+                    if isinstance(event, TakenBack):
+                        self._forget_plans({self.game.view.owners[field] for field in event.fields})
                     self.game.fold(event)
             case Paused(seat):
                 self.paused = Seat(seat)
                 self.pauses[Seat(seat)] += 1
             case Unpaused():
                 self.paused = None
+
+    def _forget_plans(self, seats: Iterable[Seat]) -> None:
+        """Forget what these seats have planned for after the moves that are taken back."""
+        for seat in seats:
+            if (player := self.players[seat]) is not None:
+                player.plan = None
 
     def _count_vote(self, seat: Seat, by: Seat, *, agree: bool) -> None:
         voters = self.votes.pop(seat, set()) - {by}

@@ -10,7 +10,7 @@ from engine.board import Field
 from engine.game import Game
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, MoveClock
-from protocol.messages import Events, PlacePiece, Places, Plan, Planned
+from protocol.messages import Ask, Events, PlacePiece, Places, Plan, Planned
 from server.app import Running
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_caught_up, fields_in, game, table_of
@@ -103,3 +103,21 @@ async def test_a_plan_can_be_taken_away_and_has_to_be_possible() -> None:
         time.advance(10)
         await peers[1].nothing_but_pong()
         assert running_game(server, peers).view.turn == 1
+
+
+async def test_a_move_taken_back_takes_the_plan_for_after_it_away() -> None:
+    """Otherwise it would be made in place of that move; nobody else's plan is touched."""
+    time = ManualClock()
+    async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
+        hands = running_game(server, peers).view.hands
+        await peers[0].done(place(peers[0], on="A1"))
+        await plan(peers[0], str(next(iter(hands[Seat(0)]))), "D2")
+        await plan(peers[1], str(next(iter(hands[Seat(1)]))), "D4")
+        for peer in peers:
+            await peer.done(Ask(peer.next_id(), "take-back", on=True))
+        assert await peers[0].until(Planned) == Planned()
+        assert table_of(server, peers).state.plans.keys() == {1}
+        time.advance(10)
+        await peers[0].caught_up(peers[1].seq)
+        assert Planned() in peers[0].received
+        assert running_game(server, peers).view.turn == 0
