@@ -42,7 +42,7 @@ class EveningPage(Overlay):
     own_keys = _KEYS
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        part = _own_part(ui)
+        part = None if ui.evening is None or ui.evening.over else _own_part(ui)
         return those(
             (Act.TAKE_SEAT, _called_to(ui, model) is None),
             (Act.SIGN_UP, part == "play" or ui.evening is None or ui.evening.over),

@@ -87,7 +87,12 @@ def call(evening: Evening, person: PersonNumber, at: str | None) -> Markup:
     if at is not None:
         return EMPTY
     part = next((each.takes_part for each in evening.people if each.person == person), "leave")
-    said = _("You are signed up, and will be called here.") if part == "play" else _("You do not play now.")
+    if evening.over:
+        said = _("Thank you for playing.")
+    else:
+        said = (
+            _("You are signed up, and will be called here.") if part == "play" else _("You do not play now.")
+        )
     ways: tuple[tuple[TakesPart, str], ...] = (
         ("play", _("Play again")),
         ("pause", _("Pause")),
@@ -106,7 +111,7 @@ def _table_of(table: EveningTable, names: Mapping[int, str]) -> Markup:
 
 def _person(person: EveningPerson) -> Markup:
     share = f"{person.average / 100:.1f} %" if person.games else ""
-    place = f"{person.place}." if person.games else ""
+    place = f"{'=' if person.tied else ''}{person.place}." if person.games else ""
     name = element("bdi", printable(person.name))
     return element("li", element("span", place, " ", name), element("span", share, class_="amount"))
 
