@@ -170,6 +170,10 @@ class Code(CodeWithText):
     NOT_PAUSED = "not-paused", Template("The game is not paused.")
     NOTHING_ASKED = "nothing-asked", Template("Nobody asks for that now.")
     NO_PAUSES_LEFT = "no-pauses-left", Template("You have used all your pauses in this game ({pauses}).")
+    NO_TAKE_BACKS_LEFT = (
+        "no-take-backs-left",
+        Template("No more moves can be taken back in this game: that has been done {most} times."),
+    )
     PAUSE_GOES_ON = (
         "pause-goes-on",
         Template(

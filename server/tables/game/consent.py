@@ -9,6 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from engine.errors import Fault, IllegalCommand
+from engine.events import TakenBack
 from engine.pieces import Seat
 from protocol.absence import GameClock, MoveClock
 from protocol.codes import Code
@@ -22,6 +23,7 @@ from server.tables.context import PAUSE_SECONDS, RETRY_SECONDS, TableContext
 from server.tables.game.moves import Moves
 
 PAUSES: Final = 3  # that each player gets in a game
+TAKE_BACKS: Final = 40  # in a game: its events stay, and clients take no longer lists of them
 OTHERS_WAIT_SECONDS: Final = 120  # until every player can end a pause, not only who asked for it and the host
 
 
@@ -99,6 +101,8 @@ class Consent:
             raise Refusal(Code.NO_PAUSES_LEFT, pauses=PAUSES)
         if what == "take-back" and state.game is not None:
             state.game.taken_back(own)
+            if sum(isinstance(event, TakenBack) for event in state.game.events) >= TAKE_BACKS:
+                raise Refusal(Code.NO_TAKE_BACKS_LEFT, most=TAKE_BACKS)
         if what == "more-time":
             if not state.clocks.counts:
                 raise Refusal(Code.NO_CLOCK)

@@ -11,6 +11,7 @@ from engine.pieces import Seat
 from engine.record import recorded, replayed
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
+from protocol.limits import ARRAY_LENGTH
 from protocol.messages import (
     Ask,
     Asked,
@@ -30,7 +31,7 @@ from protocol.settings import AbsenceSetting
 from server.app import Running
 from server.storage.sqlite.data_folder import DataFolder
 from server.tables.context import PAUSE_SECONDS
-from server.tables.game.consent import OTHERS_WAIT_SECONDS, PAUSES
+from server.tables.game.consent import OTHERS_WAIT_SECONDS, PAUSES, TAKE_BACKS
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, check_views, connected, game, play_on, table_of
 from tests.server.storage.test_journal import resumed, table_facts
@@ -294,6 +295,22 @@ async def test_who_was_away_gets_what_was_taken_back_in_a_snapshot() -> None:
             assert news.missed[0]["t"] == "taken-back"
             assert news.seq == seq + 2 == len(news.missed) + seq
         check_views(table_of(server, peers), peers)
+
+
+async def test_a_game_has_no_more_events_than_clients_read() -> None:
+    """Somebody alone with a bot could take moves back forever; who comes later gets all that happened."""
+    async with served() as server, game(server.port, 2, programs={1}) as peers:
+        for number in range(TAKE_BACKS):
+            await play_on(peers, random.Random(number), moves=2)
+            await ask(peers[0], "take-back")
+        await play_on(peers, random.Random(1), moves=2)
+        refused = await peers[0].refused(Ask(peers[0].next_id(), "take-back", on=True))
+        assert (refused.code, refused.about) == (Code.NO_TAKE_BACKS_LEFT, {"most": str(TAKE_BACKS)})
+        await play_on(peers, random.Random(1))
+        state = table_of(server, peers).state
+        assert state.game is not None
+        more = 3 * TAKE_BACKS  # pieces that five players could have placed in vain
+        assert len(state.game.events) + more < ARRAY_LENGTH
 
 
 async def test_a_request_is_refused_by_one_and_by_nobody_twice() -> None:
