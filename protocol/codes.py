@@ -76,12 +76,12 @@ class Code(CodeWithText):
         "server-stopping",
         Template("The server stops in {seconds} s, so it opens no more tables. Try again when it is back."),
     )
-    NO_EVENING = "no-evening", Template("There is no evening on this server now. Join or open a table.")
+    NO_EVENING = "no-evening", Template("There is no evening on this server.")
     EVENING_FULL = "evening-full", Template("So many people have signed up that there is no room for more.")
     NOT_SIGNED_UP = "not-signed-up", Template("You have not signed up for the evening. Do that first.")
     EVENING_RUNS = (
         "evening-runs",
-        Template("The evening {name} still has tables that play. Open another one when they are over."),
+        Template("Games of the evening {name} are still running. Open another evening when they are over."),
     )
     EVENING_IN_CLUSTER = (
         "evening-in-cluster",

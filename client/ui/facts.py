@@ -80,12 +80,16 @@ QUESTIONS: Final = (
 )
 
 _WORDS: Final = (
-    ("next, back", N_("one step on or back in the scoring, a record or a lesson; an empty line: on")),
+    (
+        "next, back",
+        N_("one step on or back in the scoring, a record, a lesson or the problems; an empty line: on"),
+    ),
     ("next hill, result", N_("on to the next hill that is scored, or to the result")),
     ("next page, last page", N_("turn the page of a lesson; in a record: a round on or back")),
     ("analyse, decisive", N_("in a record: everybody's chances, the next decisive move")),
     ("hint", N_("suggest a move, where the table allows hints")),
     ("menu", N_("the table's menu; choose by number")),
+    ("evening, evening play, pause, leave", N_("the evening: sign up, pause, standings")),
     ("wait", N_("wait for your turn, before the next line is read")),
 )
 

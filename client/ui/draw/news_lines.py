@@ -95,7 +95,7 @@ def request_question(model: TableModel) -> str:
     if state is None or (asked := open_request(state)) is None:
         return ""
     told = describe_asked(asked, names_of(state, 0), model.view)
-    keys = _("V: take it back") if model.seat in asked.seats else _("v: yes, V: no")
+    keys = _("V: withdraw the request") if model.seat in asked.seats else _("v: yes, V: no")
     return told if model.seat is None else f"{told} {keys}"
 
 

@@ -19,7 +19,8 @@ from engine.view import eyes_of
 from protocol.messages import SeatSummary, TableState
 
 _WITH_OTHERS: Final = frozenset(
-    {Act.MENU, Act.CHAT, Act.TALK, Act.VOTE, Act.PAUSE, Act.UNDO, Act.HINT, Act.PAGE_UP, Act.PAGE_DOWN}
+    {Act.MENU, Act.CHAT, Act.TALK, Act.VOTE, Act.REFUSE, Act.PAUSE, Act.UNDO, Act.HINT}
+    | {Act.PAGE_UP, Act.PAGE_DOWN}
 )
 _ELSEWHERE: Final = {COMMAND, COUNTS, *ON_EVERY_PAGE}
 _KEYS: Final = (

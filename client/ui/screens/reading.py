@@ -119,13 +119,14 @@ class Reading(Overlay):
     """A text that is open over the page, at its page of this number.
 
     In a window too small for a page, `top` is the first line shown. `told` is the notice that there was no
-    room for.
+    room for, and `over` the evening's page that the help is about.
     """
 
     topic: Topic
     number: int = 0
     top: int = 0
     told: str = ""
+    over: EveningPage | None = None
 
     @property
     def pages(self) -> int:
@@ -139,7 +140,7 @@ class Reading(Overlay):
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action is Act.CANCEL:
-            return replace(ui, overlay=None), None
+            return replace(ui, overlay=self.over), None
         if (top := scrolled_to(action, self.top, ui.last_top)) != self.top:
             return replace(ui, overlay=replace(self, top=top)), None
         by = {Act.PAGE_DOWN: 1, Act.PAGE_UP: -1}.get(action, 0) if isinstance(action, Act) else 0
@@ -170,7 +171,8 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
     """Return what opens over any page; None if the action opens nothing."""
     match action:
         case Act.HELP | Act.RULES | Act.COUNTS:
-            return replace(ui, overlay=Reading(Topic[action.name])), None
+            over = ui.overlay if isinstance(ui.overlay, EveningPage) else None
+            return replace(ui, overlay=Reading(Topic[action.name], over=over)), None
         case Act.WHOLE:
             told = "" if ui.notice is None else ui.notice.text
             return replace(ui, overlay=Reading(Topic.WHOLE, told=told), notice=None), None
@@ -255,7 +257,7 @@ def _page(reading: Reading, pane: Pane) -> list[Line]:
         case Topic.RULES:
             lines = rules_page(reading.number, width)
         case Topic.HELP:
-            keys, record = ui.page.shown_keys(model), isinstance(ui.page, Replay)
+            keys, record = (reading.over or ui.page).shown_keys(model), isinstance(ui.page, Replay)
             lines = help_page(reading.number, keys, pane.glyphs, width, record=record)
         case _:
             assert_never(reading.topic)

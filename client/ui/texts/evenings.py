@@ -47,9 +47,9 @@ def describe_part(evening: Evening, person: PersonNumber | None, at: str | None)
         return _("Thank you for playing.")
     match own.takes_part:
         case "play":
-            return _("You play in the next round, and will be called. p: pause, x: leave the evening")
+            return _("You are in the next round, and will be called. p: pause, x: leave the evening")
         case "pause":
-            return _("You pause. s: play again, x: leave the evening")
+            return _("You have paused. s: play again, x: leave the evening")
         case _:
             return _("You have left the evening. s: play again")
 
@@ -77,7 +77,7 @@ def _where(evening: Evening, person: EveningPerson) -> str:
         return table.table
     takes_part: TakesPart = person.takes_part
     if takes_part != "play":
-        return _("pauses") if takes_part == "pause" else _("has left")
+        return _("paused") if takes_part == "pause" else _("has left")
     return "" if person.here or evening.over else _("away")
 
 

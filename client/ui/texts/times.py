@@ -16,7 +16,7 @@ def local_time(seconds: float) -> str:
 
 
 def clock_time(seconds: float) -> str:
-    if seconds > _DAY:
+    if seconds >= _DAY:
         return span(ceil(seconds / _HOUR) * _HOUR)
     minutes, left = divmod(max(ceil(seconds), 0), 60)
     hours, minutes = divmod(minutes, 60)

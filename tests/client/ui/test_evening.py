@@ -11,6 +11,7 @@ from client.player.seats import Seats, kept_seats
 from client.tables.table import TableModel
 from client.ui.frame import plain
 from client.ui.game import run
+from client.ui.keys import Act
 from client.ui.screens.dispatch import letters, updated
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
@@ -75,11 +76,11 @@ def test_what_is_told_of_the_evening() -> None:
     told = EveningPage().words(ui, model)
     assert told[:3] == (
         "Friday", "Round 1 of 3.",
-        "You play in the next round, and will be called. p: pause, x: leave the evening",
+        "You are in the next round, and will be called. p: pause, x: leave the evening",
     )  # fmt: skip
     assert [row.split() for row in told[4:6]] == [
         ["1", "Ann", "75.0", "1", "1", "31"],
-        ["2", "Bob", "25.0", "1", "0", "9", "pauses"],
+        ["2", "Bob", "25.0", "1", "0", "9", "paused"],
     ]
     shown = [
         plain(each).strip() for each in drawn(replace(ui, overlay=EveningPage()), model, ASCII, 80, 24).lines
@@ -131,3 +132,13 @@ def test_the_evening_is_one_key_away_from_the_scoring() -> None:
     ui = heard(ui, FRIDAY, model)
     opened, _ = updated(ui, letters(ui, model)["E"].action, model)
     assert isinstance(opened.overlay, EveningPage)
+
+
+def test_the_help_over_the_evening_is_about_its_keys_and_leads_back() -> None:
+    ui, model = replace(Ui("Ann", page=Lobby(), overlay=EveningPage()), evening=FRIDAY), TableModel()
+    helped, _ = updated(ui, Act.HELP, model)
+    assert any(
+        "sign up, or play again after a pause" in plain(each)
+        for each in drawn(helped, model, ASCII, 80, 24).lines
+    )
+    assert updated(helped, Act.CANCEL, model)[0].overlay == ui.overlay

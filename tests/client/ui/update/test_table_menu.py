@@ -208,7 +208,7 @@ def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
     assert "v: yes, V: no" in asked_question(ui, model)
     model.state = structs.replace(before, pause_asked=[1, 0])
     assert request_after(ui, model, "p") == AskPause(NEW, on=False)
-    assert "V: take it back" in asked_question(ui, model)
+    assert "V: withdraw the request" in asked_question(ui, model)
     asked, model.state = model.state, structs.replace(before, paused=PauseSummary(1, 20, 580))
     ui = heard(ui, TableChanged(model.state, asked), model)
     assert "has paused the game" in ui.log[-1]
@@ -244,7 +244,7 @@ def test_a_move_is_taken_back_among_people() -> None:
     model.state = structs.replace(before, asked=Asked("take-back", [0]))
     assert request_after(ui, model, "V") == request_after(ui, model, "z") == Ask(NEW, "take-back", on=False)
     assert f"take back {', '.join(fields)}: " in asked_question(ui, model)
-    assert "V: take it back" in asked_question(ui, model)
+    assert "V: withdraw the request" in asked_question(ui, model)
     model.seat = Seat(1)
     yes, no = Ask(NEW, "take-back", on=True), Ask(NEW, "take-back", on=False)
     assert "v: yes, V: no" in asked_question(ui, model)
