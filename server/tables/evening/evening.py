@@ -63,7 +63,16 @@ from server.storage.entries import (
 )
 from server.storage.records import EveningRecord, evening_name, write_evening
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS, RETRY_SECONDS
-from server.tables.evening.rounds import LEAST, PATIENCE, Result, draw_tables, meetings, standings, tables_now
+from server.tables.evening.rounds import (
+    LEAST,
+    PATIENCE,
+    Result,
+    Score,
+    draw_tables,
+    meetings,
+    standings,
+    tables_now,
+)
 from server.tables.registry.table_registry import TableRegistry
 from server.tables.seats.names import alike, check_name
 from server.tables.state.live_entries import live_entries
@@ -109,6 +118,8 @@ class EveningState:
         self.seeds = [] if begun.seed is None else [Bytes32(begun.seed)]
         self.closed = False
         self.entry_count = 1
+        self._scores: list[Score] = []
+        self._scores_of = 0, 0  # as many people and tables that are over
 
     def fold(self, entry: Entry, now: float) -> None:
         """Take in the next entry."""
@@ -128,6 +139,14 @@ class EveningState:
                 self.tables[code].result = scores
             case EveningClosed():
                 self.closed = True
+
+    def scores(self) -> list[Score]:
+        """Return the standings, which take long, and which everybody asks for."""
+        based_on = len(self.people), len(self.tables) - len(self.running)
+        if based_on != self._scores_of:
+            results = (table.result for table in self.tables.values() if table.result)
+            self._scores, self._scores_of = standings(self.people, results), based_on
+        return self._scores
 
     @property
     def running(self) -> dict[str, _Table]:
@@ -235,7 +254,7 @@ class Evening:
     def message(self) -> EveningMessage:
         """Return the evening as everybody may see it."""
         state, plan = self.state, self.plan
-        scores = standings(state.people, (table.result for table in state.tables.values() if table.result))
+        scores = state.scores()
         people = [
             EveningPerson(
                 score.person,

@@ -7,6 +7,9 @@ from fractions import Fraction
 
 import pytest
 
+from protocol.admin import EveningPlan
+from server.storage.entries import EveningBegun, PersonEntered, RoundDrawn, TableResult
+from server.tables.evening.evening import EveningState
 from server.tables.evening.rounds import (
     PATIENCE,
     Pair,
@@ -152,3 +155,16 @@ def test_standings() -> None:
     assert [(each.games, each.wins, each.points) for each in scores[:2]] == [(2, 2, 39), (0, 0, 0)]
     assert scores[0].against == {2: (2, 2, 0), 3: (1, 1, 0)}
     assert scores[4].against == {1: (1, 0, 1), 2: (1, 0, 0)}
+
+
+def test_the_standings_are_made_once_for_all_who_ask() -> None:
+    """They take so long that whoever asked often would hold up every table; each result makes new ones."""
+    state = EveningState(EveningBegun(EveningPlan("Friday")))
+    for number in (1, 2):
+        state.fold(PersonEntered(number, f"N{number}", "", "play"), 0.0)
+    state.fold(RoundDrawn([("AAAA", [1, 2])]), 0.0)
+    before = state.scores()
+    assert state.scores() is before
+    state.fold(TableResult("AAAA", [(2, 30, 3), (1, 20, 3)]), 0.0)
+    assert [score.person for score in state.scores()] == [2, 1]
+    assert [score.wins for score in before] == [0, 0]
