@@ -244,7 +244,7 @@ def describe_turn(answer: SeatAnswer | None) -> str:
         case Turn(turn=int()):
             mine = answer.turn == answer.seat
             words = _("your turn") if mine else _("{name}'s turn").format(name=printable(answer.name or ""))
-            words = _("{turn}, move planned").format(turn=words) if answer.planned else words
+            words = _("{turn}, move planned").format(turn=words) if answer.planned and not mine else words
             return words if answer.clock is None else f"{words}, {clock_time(answer.clock / 1000)}"
         case Gone():
             return _("no longer yours")
