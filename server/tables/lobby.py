@@ -280,8 +280,8 @@ class Lobby:
             raise Refusal(Code.EVENING_RUNS, name=earlier.plan.name)
         begun = EveningBegun(plan, new_seed() if plan.same_draws else None, int(time.time()))
         if earlier is not None:
-            earlier.stop()
             await self.journal.append(EVENING, earlier.state.entry_count, [Forgotten()])
+            earlier.stop()
         await self.journal.append(EVENING, 0, [begun])
         self._set_evening([begun])
 

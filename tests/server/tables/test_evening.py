@@ -31,10 +31,12 @@ from protocol.messages import (
 )
 from server.app import Running, running
 from server.config import Config
+from server.errors import JournalError
 from server.net.tokens import token_hash
 from tests.server.manual_clock import FastClock
 from tests.server.match import LIMITS
 from tests.server.peer import Peer, connected, play_on
+from tests.server.storage.test_journal import full_disk
 
 ROUNDS = EveningPlan("Friday", rounds=2, same_draws=True)
 
@@ -225,3 +227,12 @@ async def test_refusals() -> None:
         await peer.done(TakePart(peer.next_id(), "pause"))
         evening = await one.evening(lambda evening: evening.people[0].takes_part == "pause")
         assert [(each.name, each.here) for each in evening.people] == [("Anna", True)]
+
+
+async def test_an_evening_goes_on_if_the_next_one_cannot_be_stored(tmp_path: Path) -> None:
+    guests = [Guest(f"Guest {number}") for number in range(3)]
+    async with running(_config(ROUNDS, tmp_path)) as server, _signed_up(server, guests):
+        with full_disk(server), pytest.raises(JournalError):
+            await server.lobby.begin_evening(EveningPlan("Saturday"))
+        _draw(server)
+        await guests[0].called(1)
