@@ -183,8 +183,10 @@ class LineShell:
         return not self._done.is_set()
 
     def _pending(self) -> bool:
-        ui = self._top().ui
-        return ui.lost is None and (ui.busy or ui.ponders)
+        top = self._top()
+        ui = followed(top.ui, top.model)
+        taking_seat = isinstance(ui.page, Gathering) and top.model.state is None
+        return ui.lost is None and (ui.busy or ui.ponders or taking_seat)
 
     def _has_room(self) -> bool:
         return self._remote is None or self._remote.may_paint()

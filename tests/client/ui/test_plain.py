@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -172,6 +173,9 @@ class Visit:
             text=True,
             encoding="utf-8",
         )
+        self._deadline = threading.Timer(60, self._process.kill)  # what waits for its next line ends as well
+        self._deadline.daemon = True
+        self._deadline.start()
         self.told: list[str] = []
 
     def type(self, *lines: str) -> None:
@@ -190,6 +194,7 @@ class Visit:
 
     def end(self) -> int:
         self.told += self._process.communicate(timeout=30)[0].splitlines()
+        self._deadline.cancel()
         assert not any("\x1b" in line for line in self.told)
         return self._process.returncode
 
