@@ -135,10 +135,12 @@ class AcceptedConnection(asyncio.Protocol):
 
     def _go_on(self, step: "asyncio.Future[bool]") -> None:
         self._step = None
+        # Asked for even if the client has gone: asyncio logs an exception for which nobody asks.
+        error = None if step.cancelled() else step.exception()
         if self._transport.is_closing() or self._tls is None:
             return
         self._tls.send()
-        if (error := step.exception()) is not None:  # it spoke something else
+        if error is not None:  # it spoke something else
             drop_traceback(error)
             self._transport.close()
         elif step.result():
