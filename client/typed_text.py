@@ -133,10 +133,10 @@ def default_name() -> str:
     return _("Player") if unsafe(name) else name
 
 
-def fault_of(name: str) -> str | None:
-    """Return what is wrong with a player's name, None if nothing is."""
-    if len(name) > NAME_LENGTH:
-        return _("The name is too long: at most {most} characters.").format(most=NAME_LENGTH)
+def fault_of(name: str, most: int = NAME_LENGTH) -> str | None:
+    """Return what is wrong with a player's name or another, None if nothing is."""
+    if len(name) > most:
+        return _("The name is too long: at most {most} characters.").format(most=most)
     if _GUEST_WORD.fullmatch(name):
         return _("That is a secret word to come back with over ssh: as a name, everybody would read it.")
     found = unsafe(name)

@@ -15,6 +15,7 @@ from client.levels import FOR_BEGINNERS
 from client.player.terminal import Calling, Notices, prefer_calling
 from client.typed_text import BadText, default_name, same_server, server_url
 from engine.pieces import People
+from protocol.admin import EveningPlan
 from protocol.messages import Name
 
 _SERVERS_KEPT: Final = 5
@@ -52,6 +53,7 @@ class Preferences(Struct, frozen=True, omit_defaults=True):
     title: bool = True
     notices: Notices = Notices.AUTO
     ways_in: WaysIn = WaysIn.NONE
+    evening: EveningPlan | None = None  # held by the games that are hosted
 
     @property
     def calling(self) -> Calling:

@@ -213,6 +213,7 @@ class Asked(enum.Enum):
 
     NAME = enum.auto()
     TITLE = enum.auto()
+    EVENING = enum.auto()
     ADDRESS = enum.auto()
 
 

@@ -12,7 +12,8 @@ from msgspec import structs
 
 from client.bots.runner import BotOptions, run_bots
 from client.language import _, describe_reason, spoken
-from client.player.preferences import WaysIn
+from client.network.refusals import describe_refusal
+from client.player.preferences import Preferences
 from client.player.seats import Seats, seats_folder
 from client.typed_text import DEFAULT_PORT
 from client.ui.game import visit
@@ -30,11 +31,14 @@ from commands.playing.kept_games import KeptGame, continued, new_game, take_back
 from commands.playing.played_on import PlayedOn, fill
 from discovery.interfaces import switched_off
 from discovery.names import default_name
+from protocol.codes import Code
 from server.admin.endpoint import SOCKET_NAME
 from server.app import running
 from server.config import Announce, Config
 from server.errors import JournalError, JournalInUse, StartError
 from server.net.addresses import reachable
+from server.refusal import Refusal
+from server.tables.seats.names import check_name
 
 
 async def against_bots(options: Options, brains: tuple[str, ...], opening: Open, config: Config) -> Visit:
@@ -126,13 +130,19 @@ async def _against_bots(
         return await visit(replace(options, url=f"ws://127.0.0.1:{port}", bots=bots))
 
 
-async def hosted(options: Options, ways_in: WaysIn, *, announced: bool) -> Visit:
+async def hosted(options: Options, preferences: Preferences, *, announced: bool) -> Visit:
     """Serve for the network and play there too; any port will do, because the screen shows it."""
     data, found_as = data_folder(), [""]
+    ways_in, evening = preferences.ways_in, preferences.evening
     announce = Announce(default_name(), found_as.append) if announced and not switched_off() else None
     config = replace(kept_here(), host="0.0.0.0", data=data, announce=announce, admin=data / SOCKET_NAME)  # noqa: S104 - a LAN host
+    config = replace(config, evening=evening)
     try:
+        if evening is not None:
+            check_name(evening.name)
         door, ssh_port = _started_door(data) if ways_in.ssh else (None, None)
+    except Refusal as refusal:
+        return Visit(1, describe_refusal(refusal.message(None)))
     except WrongUse as error:
         return Visit(1, f"{error}.")
     if ways_in.web:
@@ -155,9 +165,14 @@ async def hosted(options: Options, ways_in: WaysIn, *, announced: bool) -> Visit
                     address = f"http://{host}:{server.port}/" if ways_in.web else ""
                     if address:
                         other_ways.append(_("in a browser: {address}").format(address=address))
+                    news = options.news
+                    if evening and (held := server.lobby.evening) and held.plan.name != evening.name:
+                        goes_on = Refusal(Code.EVENING_RUNS, name=held.plan.name)
+                        news = (*news, describe_refusal(goes_on.message(None)))
                     there = replace(
                         options,
                         url=url,
+                        news=news,
                         seats=Seats(seats_folder(), url),
                         capabilities=Capabilities(
                             home=True,

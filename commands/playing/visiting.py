@@ -121,7 +121,7 @@ async def gone_where(
         case requests.Errand.CONTINUE if left is not None:
             game = going_on(options, left, config)
         case requests.Errand.HOST:
-            game = hosted(options, preferences.ways_in, announced=arguments.announced)
+            game = hosted(options, preferences, announced=arguments.announced)
         case requests.GoTo(url, table, watch):
             print(_("Connecting to {url} ...").format(url=url), flush=True)
             there = options_of(url, name, arguments, keep_record)

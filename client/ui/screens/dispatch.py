@@ -109,7 +109,7 @@ def _completed(entry: Entry, lines: tuple[str, ...]) -> Entry:
 
 def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
     text = entry.text.strip()
-    if not text and entry.asks is not Asked.TITLE:
+    if not text and entry.asks not in {Asked.TITLE, Asked.EVENING}:
         return replace(ui, entry=None, retry=None), None
     closed = replace(ui, entry=None)
     if entry.asks is not None:

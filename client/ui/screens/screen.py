@@ -122,6 +122,8 @@ def prompt_of(entry: Entry) -> str:
             return _("your name:")
         case Asked.TITLE:
             return _("name of the table:")
+        case Asked.EVENING:
+            return _("name of the evening:")
         case Asked.ADDRESS:
             return _("the host's address:")
         case None:

@@ -8,7 +8,7 @@ from typing import Final, Self, TypeVar
 from msgspec import Struct, structs
 
 from client.finding.found import named
-from client.language import N_, _, counted, labelled
+from client.language import N_, _, counted, labelled, parted
 from client.levels import describe_level, describe_temper
 from client.player.preferences import Preferences, WaysIn
 from client.player.terminal import Notices
@@ -20,10 +20,11 @@ from client.ui.draw.page import ListScreen, choice, line_chosen, settings
 from client.ui.frame import EMPTY, Block, Line, Row, beside, block_of, line, padded
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
 from client.ui.screens.search import Search
-from client.ui.state import Asked, Entry, Notice, Outcome, Pane, Ui
+from client.ui.state import Asked, Entry, Notice, Outcome, Pane, Ui, those
 from client.ui.texts.pieces import PEOPLES
 from client.ui.texts.tables import describe_layout
 from engine.pieces import People
+from protocol.admin import EveningPlan
 from protocol.limits import TITLE_LENGTH
 from protocol.messages import NEW, ChangeSetting
 from protocol.settings import Title
@@ -40,6 +41,8 @@ _KEYS: Final = (
     Key(("a",), Act.PACE, N_("have the bots move at once, or take their time like people")),
     Key(("s",), Act.BRAIN, N_("change the bots' strength"), N_("strength")),
     Key(("w",), Act.WAYS_IN, N_("open the games you host to browsers and ssh, or not")),
+    Key(("e",), Act.HOLD_EVENING, N_("hold an evening where you host: the server draws who plays with whom")),
+    Key(("r",), Act.ROUNDS, N_("how many rounds the evening has")),
     Key(("n",), Act.NAME, N_("change the name others see"), N_("name")),
     Key(("b",), Act.BELL, N_("ring when it is your turn, or not")),
     Key(("t",), Act.WINDOW_TITLE, N_("show it in the window's title, or not")),
@@ -120,6 +123,12 @@ class Start(ListScreen):
                 return self._set(ui, StartLine.PLAY, human_pace=not now.human_pace)
             case Act.WAYS_IN:
                 return self._set(ui, StartLine.HOST, ways_in=_after(now.ways_in, tuple(WaysIn)))
+            case Act.HOLD_EVENING:
+                name = "" if now.evening is None else now.evening.name
+                return replace(ui, entry=Entry(asks=Asked.EVENING).filled(name)), None
+            case Act.ROUNDS if now.evening is not None:
+                rounds = (now.evening.rounds + 1) % (_MOST_ROUNDS + 1)
+                return self._set(ui, StartLine.HOST, evening=structs.replace(now.evening, rounds=rounds))
             case Act.BELL:
                 return self._set(ui, self.chosen, bell=not now.bell)
             case Act.WINDOW_TITLE:
@@ -141,6 +150,15 @@ class Start(ListScreen):
 
     def at_option(self, number: int) -> Self:
         return replace(self, chosen=self.lines[number])
+
+    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
+        return those((Act.ROUNDS, self.preferences.evening is None))
+
+    def named_evening(self, ui: Ui, name: str) -> Ui:
+        """Return the state with an evening of this name to be held, none if it is empty."""
+        plan = self.preferences.evening or EveningPlan(name, _USUAL_ROUNDS)
+        evening = structs.replace(plan, name=name) if name else None
+        return self._set(ui, StartLine.HOST, evening=evening)[0]
 
     def _set(self, ui: Ui, line: StartLine | str, **changes: object) -> Outcome:
         """Return the state with changed preferences, at the line that they are about."""
@@ -180,7 +198,7 @@ def _after(one: T, every: Sequence[T]) -> T:
 
 
 def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
-    """Accept typed input: a name, a table's title, or the address of a server to join.
+    """Accept typed input: a name, a table's or an evening's, or the address of a server to join.
 
     A server found on the network can also be given by its name.
     """
@@ -189,6 +207,10 @@ def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
             too_long = _("The name is too long: at most {most} characters.").format(most=TITLE_LENGTH)
             return replace(ui, notice=Notice(too_long, refusal=True)), None
         return ui, ChangeSetting(NEW, Title(text))
+    if asked is Asked.EVENING and isinstance(ui.page, Start):
+        if text and (fault := fault_of(text, TITLE_LENGTH)) is not None:
+            return replace(ui, notice=Notice(fault, refusal=True)), None
+        return ui.page.named_evening(ui, text), None
     if asked is Asked.NAME:
         if (fault := fault_of(text)) is not None:
             return replace(ui, notice=Notice(fault, refusal=True)), None
@@ -205,6 +227,8 @@ def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
 
 _WELCOME: Final = N_("Welcome, {name}.")
 _TITLE_WIDTH = 22
+_USUAL_ROUNDS: Final = 4
+_MOST_ROUNDS: Final = 8  # that the key leads to; after them, as many as people like
 
 
 def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
@@ -213,6 +237,8 @@ def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
     title, words = chosen.value
     if chosen is StartLine.CONTINUE and start.left is not None:
         return _(title), _describe_left(start.left)
+    if chosen is StartLine.HOST and start.preferences.evening is not None:
+        return _(title), _describe_evening(start.preferences.evening)
     return _(title), _(words)
 
 
@@ -241,8 +267,8 @@ _WAYS_IN: Final = {
 
 def _set_up_lines(start: Start, width: int, *, temper: bool) -> list[Line]:
     style = "" if start.chosen is StartLine.PLAY else "class:faint"
-    heading = line("  " + _("A game against bots"), "class:heading")
-    return [heading, *settings(_set_up(start, temper=temper), width, style)]
+    heading = [line("  " + _("A game against bots"), "class:heading")] if temper else []
+    return [*heading, *settings(_set_up(start, temper=temper), width, style)]
 
 
 def _set_up(start: Start, *, temper: bool) -> tuple[tuple[str, str], ...]:
@@ -263,5 +289,12 @@ def _set_up(start: Start, *, temper: bool) -> tuple[tuple[str, str], ...]:
         ("p", _("your people: {people}").format(people=people)),
         ("s,a", bots),
         ("b,t,d", _("your turn: {ways}").format(ways=ways)),
-        ("w", _(_WAYS_IN[now.ways_in])),
+        ("w,e,r", parted([_(_WAYS_IN[now.ways_in]), *([] if now.evening else [_("no evening")])])),
     )
+
+
+def _describe_evening(plan: EveningPlan) -> str:
+    if not plan.rounds:
+        return _("the evening {name}, without rounds").format(name=plan.name)
+    form = counted("the evening {name}, {n} round", "the evening {name}, {n} rounds", plan.rounds)
+    return form.format(name=plan.name, n=plan.rounds)

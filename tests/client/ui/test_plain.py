@@ -202,8 +202,9 @@ class Visit:
 def test_an_evening_is_spent_line_by_line(tmp_path: Path) -> None:
     """From the start screen: a game against bots, its scoring, the record, past games, a server elsewhere."""
     visit = Visit(tmp_path, "--plain")
-    visit.type("wait", "n", "Ann", "players 2", "x", "2", "wait", "moves")
+    visit.type("wait", "n", "Ann", "e", "Friday", "players 2", "x", "2", "wait", "moves")
     visit.until("Welcome, Ann")
+    visit.until("Host a game: the evening Friday, 4 rounds")
     visit.until("x: the tiles are laid at random")
     while (move := visit.until(r"You may place (\S+?),? .*on (\w\d)|The scoring begins"))[1] is not None:
         visit.type(f"if {move[1]} {move[2]}", f"{move[1]} {move[2]}", "wait", "moves")

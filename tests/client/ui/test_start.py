@@ -19,6 +19,7 @@ from client.ui.texts.glyphs import UNICODE
 from engine.game import GameOptions
 from engine.pieces import People
 from engine.record import recorded
+from protocol.admin import EveningPlan
 from server.storage.sqlite.journal_file import FILE_NAME, locked
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.seen import after, assert_screen, notice_of, request_after, text_of
@@ -78,6 +79,18 @@ def test_bots_take_their_time_if_they_are_to() -> None:
     many = structs.replace(slow.page.preferences, servers=SERVERS * 2 + SERVERS[:1])
     crowded = replace(slow.page, preferences=many, left=LeftGame(3, "2026-01-01 10:00"))
     assert "your turn: bell" in text_of(drawn(replace(slow, page=crowded), NOWHERE, UNICODE, 80, 24))
+
+
+def test_an_evening_is_set_up_for_the_games_that_are_hosted() -> None:
+    """With a name, which is removed again, and rounds; nobody else has to know of options."""
+    assert preferences_after("r") == Preferences(servers=SERVERS)
+    named = ("e", *"Friday night", "enter")
+    assert preferences_after(*named).evening == EveningPlan("Friday night", 4)
+    told = text_of(drawn(after(UI, NOWHERE, *named, "r"), NOWHERE, UNICODE, 80, 24))
+    assert re.search("Host a game +the evening Friday night, 5 rounds", told)
+    assert preferences_after(*named, *"rrrrr").evening == EveningPlan("Friday night")
+    assert preferences_after(*named, "e", "c-u", *"x" * 41, "enter").evening == EveningPlan("Friday night", 4)
+    assert preferences_after(*named, "e", "c-u", "enter") == Preferences(servers=SERVERS)
 
 
 def test_how_the_player_is_called_is_set() -> None:
@@ -153,10 +166,10 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         terminal.shows("Your turn: place|'s turn to place")
         terminal.press(":", "leave", "enter")
         terminal.shows(r"► Continue .*against 1 bot", "2 players", "at random")
-        terminal.press("w", "w", "w")
-        terminal.shows("► Host a game", "over ssh and in browsers too")
+        terminal.press("w", "w", "w", "e", "Friday", "enter", "r")
+        terminal.shows("► Host a game +the evening Friday, 5 rounds", "over ssh and in browsers too")
         terminal.press("enter")
-        terminal.shows("the lobby")
+        terminal.shows("the lobby", "Evening: Friday")
         terminal.press("o")
         terminal.shows(r"palatinus join ws://\S+ \w{4}", r"ssh -p \d+ \S+", r"in a browser: http://\S+/")
         terminal.press("b")
