@@ -61,6 +61,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield where
 
 
+@pytest.mark.slow
 async def test_a_phone_follows_a_game_move_by_move(chromium: str) -> None:
     """From the list to the table, to the scoring; nothing is wider than the phone, nothing was refused."""
     async with running(Config(pages=WebPages(1000))) as server, game(server.port, 3) as peers:
@@ -312,6 +313,7 @@ async def go_to_table(page: Tab) -> str:
     return str(await page.value("location.pathname")).rpartition("/")[2]
 
 
+@pytest.mark.slow
 async def test_a_phone_signs_up_for_an_evening_pauses_and_is_called(chromium: str) -> None:
     """It comes back as the same person, and sits down with one touch; no address has the token."""
     config = Config(pages=WebPages(), evening=EveningPlan("Friday", rounds=2))
@@ -363,6 +365,7 @@ async def test_phones_are_called_to_one_table_after_the_other(chromium: str) -> 
         assert {await go_to_table(page) for page in pages.values()}.isdisjoint(codes)
 
 
+@pytest.mark.slow
 async def test_a_phone_opens_a_table(chromium: str) -> None:
     """From the front page, with what can be chosen there; the page is that of the seat from then on."""
     async with web_server() as server, tab(chromium) as page:

@@ -33,7 +33,7 @@ def simulate(*options: str, hash_seed: str = "0") -> subprocess.CompletedProcess
     )
 
 
-@pytest.mark.parametrize(("seed", "nodes"), [("901237", "1"), ("3", "3")])
+@pytest.mark.parametrize(("seed", "nodes"), [("3", "3"), pytest.param("901237", "1", marks=pytest.mark.slow)])
 def test_a_seed_is_the_same_simulation_byte_for_byte_in_every_process(
     tmp_path: Path, seed: str, nodes: str
 ) -> None:
@@ -49,6 +49,7 @@ def test_a_seed_is_the_same_simulation_byte_for_byte_in_every_process(
     assert traces[0].count(b"\n") > 1000
 
 
+@pytest.mark.slow
 def test_an_evening_goes_on_after_a_kill() -> None:
     """Everybody who has signed up has one result for each round, and nobody sits at two tables."""
     done = simulate("--first", "300", "--seeds", "1")

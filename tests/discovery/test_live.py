@@ -76,6 +76,7 @@ def sent(error: OSError) -> None:
     pytest.fail(str(error))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("network")
 async def test_servers_come_and_go_and_a_second_one_is_renamed() -> None:
     """Each is heard with its address; a goodbye takes it away immediately."""
@@ -236,6 +237,7 @@ async def test_without_a_network_the_server_starts_and_says_so_once(
     assert told() == ["cannot be found on the network"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("network")
 async def test_where_nothing_can_be_sent_the_server_starts_and_is_called_by_no_name(
     caplog: pytest.LogCaptureFixture,
@@ -268,6 +270,7 @@ def neighbours(network: int) -> Iterator[int]:
             yield there
 
 
+@pytest.mark.slow
 async def test_a_server_is_found_from_another_computer(neighbours: int) -> None:
     """Under its address there, and until it is told to stop, which it does as quickly as ever."""
     options = ("--host", ANYWHERE, "--memory", "--no-config", "--name", "attic")

@@ -278,6 +278,7 @@ async def test_a_player_joins_what_is_found(tmp_path: Path, monkeypatch: pytest.
             assert terminal.ended()[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("network")
 def test_what_is_hosted_on_the_start_screen_is_found_unless_that_is_not_wanted(tmp_path: Path) -> None:
     """Both would have the computer's name: if the first one had been announced, the second were renamed."""

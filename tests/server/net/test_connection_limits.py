@@ -253,6 +253,7 @@ async def test_requests_that_come_together_leave_the_loop_time_for_all_else(head
                 while counts[-1] < 60:
                     await asyncio.sleep(0)
                     counts.append(read())
+            clients.close()
     assert max(after - before for before, after in itertools.pairwise(counts)) <= 8
 
 

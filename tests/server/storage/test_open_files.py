@@ -181,7 +181,7 @@ async def file_and_back(data: Path, meanwhile: Awaitable[None]) -> None:
     elsewhere.replace(data / FILE_NAME)
 
 
-@pytest.mark.parametrize("away", [folder_and_back, file_and_back])
+@pytest.mark.parametrize("away", [folder_and_back, pytest.param(file_and_back, marks=pytest.mark.slow)])
 async def test_games_go_on_when_the_same_file_is_put_back(
     tmp_path: Path, away: Callable[[Path, Awaitable[None]], Awaitable[None]]
 ) -> None:

@@ -153,8 +153,9 @@ async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert not any(text in record.read_text() for text in secrets_of)
 
 
-async def test_an_evening_in_free_order() -> None:
+async def test_an_evening_in_free_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four people get a table immediately; a bot plays for the one who does not come, until they do."""
+    monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 4.0)
     guests = [Guest(f"Guest {number}") for number in range(4)]
     async with running(_config(EveningPlan("Friday", minutes=5))) as server, _signed_up(server, guests):
         table = await guests[0].called(1)

@@ -20,7 +20,8 @@ from server.tables.evening.rounds import (
     tables_now,
 )
 
-_EVENINGS = 500  # of each kind
+_EVENINGS = 500  # of each kind, in parts
+_PARTS = [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 5))]
 
 
 def test_table_sizes() -> None:
@@ -56,7 +57,7 @@ def _check_draw(tables: list[list[int]], free: set[int], met: Mapping[Pair, int]
             assert _repeats(changed, met) >= before
 
 
-@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("part", _PARTS)
 def test_evenings_in_rounds(part: int) -> None:
     """Over 500 evenings of 4 to 40 people who come and go: everybody who is there plays in every round."""
     for seed in range(part, _EVENINGS, 5):
@@ -75,7 +76,7 @@ def test_evenings_in_rounds(part: int) -> None:
             here |= {next(ids) for _ in range(rng.choice((0, 0, 1, 2)))}
 
 
-@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("part", _PARTS)
 def test_evenings_in_free_order(part: int) -> None:
     """Over 500 evenings: nobody waits past the end of two tables and a while, and all games end."""
     for seed in range(part, _EVENINGS, 5):

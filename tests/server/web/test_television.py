@@ -14,7 +14,7 @@ from protocol.messages import ChangeSetting, OpenTable, SignUp, StartGame
 from protocol.settings import Spectators
 from server.app import running
 from server.config import Config, Limits
-from server.web import live_page, subjects
+from server.web import subjects
 from tests.server.peer import connected, full_table, game, play_on
 from tests.server.web.viewer import asked, viewer
 
@@ -26,8 +26,6 @@ CONFIG = Config(pages=PAGES, limits=Limits(pages_cpu=1.0))
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an hour pass in some seconds."""
-    monkeypatch.setattr(live_page, "_SECONDS_BETWEEN_DRAWINGS", 0.001)
-    monkeypatch.setattr(subjects, "_SECONDS_BETWEEN_LOOKS", 0.001)
     monkeypatch.setattr(subjects, "_SECONDS_AT_A_TABLE", 2)
     monkeypatch.setattr(subjects, "_SECONDS_FOR_A_RESULT", 2)
     monkeypatch.setattr(subjects, "_SECONDS_FOR_STANDINGS", 2)
