@@ -29,7 +29,7 @@ class Fault(CodeWithText):
     ALL_TILES_LAID = "all-tiles-laid", Template("All tiles are laid. Place a piece on an empty field.")
     TILES_NOT_LAID = (
         "tiles-not-laid",
-        Template("The tiles are still being laid. Lay the tile that was drawn."),
+        Template("The tiles are still being laid. Pieces come after the last tile."),
     )
     NOT_AN_OUTER_POSITION = (
         "not-an-outer-position",

@@ -64,6 +64,7 @@ _READING: Final = (
 )
 
 
+_KEY: Final = "class:key"
 _KEYS_WIDTH: Final = 22
 _LABEL_WIDTH: Final = 32
 
@@ -119,14 +120,14 @@ class Reading(Overlay):
     """A text that is open over the page, at its page of this number.
 
     In a window too small for a page, `top` is the first line shown. `told` is the notice that there was no
-    room for, and `over` the evening's page that the help is about.
+    room for, and `over` the menu or page below it, to return to.
     """
 
     topic: Topic
     number: int = 0
     top: int = 0
     told: str = ""
-    over: EveningPage | None = None
+    over: Overlay | None = None
 
     @property
     def pages(self) -> int:
@@ -160,8 +161,10 @@ class Reading(Overlay):
         else:
             page = _page(self, pane.sized(WIDE, WIDE))
         for content in page:
-            key_and_use = re.split(" {4,}", plain(content).strip(), maxsplit=1)
-            words = labelled(*key_and_use) if len(key_and_use) > 1 else key_and_use[0]
+            apart = re.split(" {4,}", plain(content).strip(), maxsplit=1)
+            if content and content[0][0] == _KEY:
+                apart = [text.strip() for _style, text in content]
+            words = labelled(*apart) if len(apart) > 1 else apart[0]
             style = next((style for style, text in content if text.strip()), "")
             rows += [line(f" {row}", style) for row in wrapped(words, width - 2)] or [EMPTY]
         return scrolled(rows, self.top, width, height)
@@ -171,7 +174,7 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
     """Return what opens over any page; None if the action opens nothing."""
     match action:
         case Act.HELP | Act.RULES | Act.COUNTS:
-            over = ui.overlay if isinstance(ui.overlay, EveningPage) else None
+            over = ui.overlay.over if isinstance(ui.overlay, Reading) else ui.overlay
             return replace(ui, overlay=Reading(Topic[action.name], over=over)), None
         case Act.WHOLE:
             told = "" if ui.notice is None else ui.notice.text
@@ -351,7 +354,7 @@ def _few(names: str) -> str:
 
 
 def _row(names: str, words: str) -> Line:
-    return beside(line(f"{padded(names, _KEYS_WIDTH)} ", "class:key"), line(words))
+    return beside(line(f"{padded(names, _KEYS_WIDTH)} ", _KEY), line(words))
 
 
 def _rows(table: Iterable[tuple[str, str]], width: int) -> list[Line]:

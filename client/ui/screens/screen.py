@@ -17,6 +17,7 @@ from client.ui.frame import (
     Line,
     Target,
     beside,
+    cut,
     fitted,
     framed,
     in_ascii,
@@ -105,7 +106,7 @@ def _hint(key: Key, ui: Ui, glyphs: GlyphSet) -> Line:
 
 
 def typed_line(ui: Ui, entry: Entry, model: TableModel, width: int) -> Line:
-    prompt = line(f" {prompt_of(entry)} ", "class:key")
+    prompt = line(cut(f" {prompt_of(entry)}", width - _LEAST_TYPED) + " ", "class:key")
     before, at, after = entry.text[: entry.at], entry.text[entry.at :][:1], entry.text[entry.at + 1 :]
     while before and width_of(line(prompt[0][1] + before)) > width - 2:
         before = before[1:]
@@ -132,6 +133,7 @@ def prompt_of(entry: Entry) -> str:
             return _("say:") if entry.chat else ":"
 
 
+_LEAST_TYPED: Final = 10  # cells of a line being typed that its question leaves, and one between them
 LEAST_WIDTH: Final = 80
 LEAST_HEIGHT: Final = 24
 SMALLEST_WIDTH, SMALLEST_HEIGHT = 20, 8  # of a window that shows anything

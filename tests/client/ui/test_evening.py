@@ -16,6 +16,7 @@ from client.ui.screens.dispatch import letters, updated
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import Lobby
+from client.ui.screens.menu import TableMenu
 from client.ui.screens.news import called_to, heard
 from client.ui.screens.scoring import Result
 from client.ui.screens.screen import drawn
@@ -134,11 +135,14 @@ def test_the_evening_is_one_key_away_from_the_scoring() -> None:
     assert isinstance(opened.overlay, EveningPage)
 
 
-def test_the_help_over_the_evening_is_about_its_keys_and_leads_back() -> None:
+def test_the_help_over_the_evening_is_about_its_keys_and_leads_back_as_over_a_menu() -> None:
     ui, model = replace(Ui("Ann", page=Lobby(), overlay=EveningPage()), evening=FRIDAY), TableModel()
     helped, _ = updated(ui, Act.HELP, model)
     assert any(
         "sign up, or play again after a pause" in plain(each)
         for each in drawn(helped, model, ASCII, 80, 24).lines
     )
-    assert updated(helped, Act.CANCEL, model)[0].overlay == ui.overlay
+    for opened in ui.overlay, TableMenu():
+        helped, _ = updated(replace(ui, overlay=opened), Act.HELP, model)
+        ruled, _ = updated(helped, Act.RULES, model)
+        assert updated(ruled, Act.CANCEL, model)[0].overlay == opened

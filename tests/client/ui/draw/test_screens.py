@@ -27,7 +27,7 @@ from client.ui.screens.overlays import Announcements, Quitting, TalkPage
 from client.ui.screens.reading import Reading, Topic, hands_table
 from client.ui.screens.scoring import last_step, result_lines
 from client.ui.screens.screen import drawn, offered
-from client.ui.state import Capabilities, Notice, Outage, Ui
+from client.ui.state import Asked, Capabilities, Entry, Notice, Outage, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE
 from engine.board import Field
 from engine.components import DEALS, Laurel
@@ -426,6 +426,25 @@ def test_every_line_of_the_menu_can_be_read_and_clicked(size: tuple[int, int]) -
         rows = [row for row in range(size[1]) if frame.action_at(5, row) == ChooseLine(at)]
         shown = " ".join(plain(frame.lines[row]).strip("\u25ba ") for row in rows)
         assert shown == words
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_typed_is_seen_however_long_its_question_is(language: str) -> None:
+    ui, model = placing()
+    speak(language)
+    try:
+        for asks in Asked:
+            entry = Entry(asks=asks).filled("the end")
+            assert "the end" in plain(drawn(replace(ui, entry=entry), model, UNICODE, 20, 8).lines[-1])
+    finally:
+        speak("en")
+
+
+def test_the_help_of_a_small_window_sets_keys_and_words_apart() -> None:
+    """Even many keys, which fill their column in a larger one."""
+    ui, model = PAGES["scoring-piece"]()
+    shown = text_of(drawn(replace(ui, overlay=Reading(Topic.HELP)), model, UNICODE, 60, 20))
+    assert "l: the next step" in shown
 
 
 @pytest.mark.parametrize(("width", "height"), [(19, 10), (20, 7), (9, 3), (1, 1), (0, 0)])
