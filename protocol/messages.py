@@ -361,8 +361,8 @@ class Evening(FromServer, frozen=True, tag="evening"):
 
     `round` is the one drawn last, of so many `rounds`; without `rounds`, a table begins whenever enough
     people wait. A player has an equal part of `minutes` in each game. The next round is drawn in `seconds`,
-    if that is known. If each table of a round has the `same_draws`, `commitments` are those of the rounds so
-    far and of the next one.
+    if that is known. If it is `closed`, no more tables are drawn. If each table of a round has the
+    `same_draws`, `commitments` are those of the rounds so far and of the next one.
     """
 
     name: str
@@ -375,6 +375,7 @@ class Evening(FromServer, frozen=True, tag="evening"):
     people: Annotated[list[EveningPerson], Meta(max_length=EVENING_PEOPLE)] = []
     tables: list[EveningTable] = []
     commitments: list[Hex32] = []
+    closed: bool = False
 
 
 # How clients come to a table, as players or spectators, and leave it.

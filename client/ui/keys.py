@@ -98,6 +98,7 @@ ON_EVERY_PAGE: Final = (
 COUNTS: Final = Key(("c",), Act.COUNTS, N_("what others may hold, and influence on the hills"), N_("count"))
 EVENING: Final = Key(("E",), Act.EVENING, N_("the evening: sign up, pause, standings"), N_("evening"))
 AT_TABLE: Final = (
+    EVENING,
     COMMAND,
     Key(("o",), Act.MENU, N_("the table: what its host can do"), N_("table")),
     Key(("t",), Act.CHAT, N_("say something to the table; read what was said"), N_("say")),

@@ -55,8 +55,7 @@ class Solving(Choosing):
             case requests.Errand.HINT:
                 self._ponder(self._show(here, self._tried or here.other, right=False))
             case Place(piece=piece, field=field):
-                if piece not in here.legal.pieces or field not in here.legal.fields:
-                    text = _("The rules do not allow that move here.")
+                if (text := page.describe_forbidden(here, self.model, request)) is not None:
                     self.show(replace(self.ui, notice=Notice(text, refusal=True)))
                 elif (piece.kind, field) == (here.best.piece.kind, here.best.field):
                     self._problems.solved(here)

@@ -92,6 +92,10 @@ def _evening_standings(arguments: argparse.Namespace) -> int:
     if arguments.json:
         _print_json(people)
         return 0
+    if not evenings:
+        none = _("No evenings are recorded here. {command} holds one.")
+        print(none.format(command="palatinus serve --evening NAME"))
+        return 0
     told = counted("{n} evening", "{n} evenings", len(evenings)).format(n=len(evenings))
     heading, _round, *lines = evening_lines(Evening(told, over=True, people=people))
     print(heading, *lines, sep="\n")

@@ -42,10 +42,11 @@ class EveningPage(Overlay):
     own_keys = _KEYS
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        part = None if ui.evening is None or ui.evening.over else _own_part(ui)
+        goes_on = ui.evening is not None and not (ui.evening.closed or ui.evening.over)
+        part = _own_part(ui) if goes_on else None
         return those(
             (Act.TAKE_SEAT, _called_to(ui, model) is None),
-            (Act.SIGN_UP, part == "play" or ui.evening is None or ui.evening.over),
+            (Act.SIGN_UP, part == "play" or not goes_on),
             (Act.SIT_OUT, part != "play"),
             (Act.WITHDRAW, part in {None, "leave"}),
             (Act.PAGE_UP, self.top == 0),

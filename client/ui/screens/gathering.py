@@ -24,7 +24,7 @@ from client.ui.frame import (
     spoken,
     width_of,
 )
-from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, Act, Action, Key
+from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.screens.menu import MenuPage, TableMenu, free_seats, line_of_own_people
 from client.ui.screens.overlays import Quitting
 from client.ui.state import Notice, Outcome, Pane, Ui, closed_for_good, those
@@ -49,7 +49,6 @@ _KEYS: Final = (
     Key(("p",), Act.PEOPLE, N_("choose the people that you play"), N_("people")),
     Key(("b",), Act.SEAT_BOT, N_("let a bot take a free seat"), N_("bot")),
     Key(("escape",), Act.LEAVE, N_("leave the table"), N_("leave")),
-    EVENING,
     *AT_TABLE,
     *ON_EVERY_PAGE,
 )

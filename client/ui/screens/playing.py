@@ -19,9 +19,11 @@ from client.ui.state import Notice, Outcome, Pane, Screen, Ui, hints_allowed, th
 from client.ui.texts.games import describe_rematch, describe_turn
 from client.ui.texts.tables import describe_ended, names_at
 from engine.board import HILLS
+from engine.errors import Fault
 from engine.events import LayTile, Place
 from engine.legal import LegalLays
 from engine.view import Phase
+from protocol.codes import sentence
 from protocol.messages import NEW, Leave
 
 _ANSWER: Final = N_("yes or no to what is asked, or to a bot; v: look back")
@@ -239,21 +241,29 @@ def _placing(ui: Ui, playing: Playing, action: Action, model: TableModel) -> Out
             return with_game(ui, replace(playing, piece=piece)), None
         case Pick(number):
             pieces = at_table.hand(model)
-            return (_picked(ui, playing, pieces[number - 1]) if number <= len(pieces) else ui), None
+            return (_picked(ui, playing, pieces[number - 1], model) if number <= len(pieces) else ui), None
         case Hold(piece):
             chosen = next(each for each in at_table.hand(model) if each.piece == piece)
-            return _picked(ui, playing, chosen), None
+            return _picked(ui, playing, chosen, model), None
         case Act.CANCEL:
             return with_game(ui, replace(playing, piece=None)), None
         case _:
             return ui, None
 
 
-def _picked(ui: Ui, playing: Playing, chosen: at_table.HandPiece) -> Ui:
+def _picked(ui: Ui, playing: Playing, chosen: at_table.HandPiece, model: TableModel) -> Ui:
     if chosen.count:
-        return with_game(ui, replace(playing, piece=chosen.piece))
+        picked = with_game(ui, replace(playing, piece=chosen.piece))
+        return picked if chosen.legal else replace(picked, notice=Notice(soldier_due(model)))
     text = _("There is no {piece} left in your hand.").format(piece=chosen.piece)
     return replace(ui, notice=Notice(text))
+
+
+def soldier_due(model: TableModel) -> str:
+    """Return why only a soldier may be placed now (R4.3)."""
+    soldiers = ", ".join(each.piece for each in at_table.hand(model) if each.legal)
+    limit = 0 if model.view is None else model.view.start.soldierless_at
+    return sentence(_(Fault.SOLDIER_DUE.text), {"limit": str(limit), "soldiers": soldiers})
 
 
 def _placed(ui: Ui, playing: Playing, model: TableModel) -> Outcome:

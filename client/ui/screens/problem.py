@@ -11,11 +11,13 @@ from client.ui import requests
 from client.ui.draw.page import table_block
 from client.ui.frame import Block, Line, ends, line
 from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key
-from client.ui.screens.playing import PLACING_KEYS, Playing
+from client.ui.screens.playing import PLACING_KEYS, Playing, soldier_due
 from client.ui.state import Capabilities, Notice, Outcome, Pane, Screen, Ui
 from client.ui.texts.advice import describe_placement, describe_reasons, in_100
+from engine.errors import Fault
 from engine.events import Place
 from engine.view import eyes_of
+from protocol.codes import sentence
 from protocol.messages import SeatSummary, TableState
 
 _WITH_OTHERS: Final = frozenset(
@@ -107,6 +109,19 @@ def open_problem(problem: Problem, number: int, count: int) -> Ui:
     last = None if view is None else next(reversed(view.placed), None)
     page = ProblemPage(problem, number, count, Playing(last=last))
     return Ui(name, page=page, capabilities=Capabilities(hints=True), log=(task,))
+
+
+def describe_forbidden(problem: Problem, model: TableModel, move: Place) -> str | None:
+    """Return why the rules forbid a move, None if they allow it (R4.1, R4.3)."""
+    view, seat = model.view, problem.legal.seat
+    if view is None or (move.piece in problem.legal.pieces and move.field in problem.legal.fields):
+        return None
+    if move.piece in problem.legal.pieces:
+        return sentence(_(Fault.FIELD_TAKEN.text), {"field": move.field})
+    if move.piece in view.hands[seat]:
+        return soldier_due(model)
+    about = {"piece": move.piece, "hand": ", ".join(sorted(view.hands[seat]))}
+    return sentence(_(Fault.NOT_IN_HAND.text), about)
 
 
 def judged(ui: Ui, given: Place, found: Better | None) -> Ui:

@@ -261,6 +261,8 @@ def _page(reading: Reading, pane: Pane) -> list[Line]:
             lines = rules_page(reading.number, width)
         case Topic.HELP:
             keys, record = (reading.over or ui.page).shown_keys(model), isinstance(ui.page, Replay)
+            if ui.evening is None:
+                keys = tuple(key for key in keys if key.action is not Act.EVENING)
             lines = help_page(reading.number, keys, pane.glyphs, width, record=record)
         case _:
             assert_never(reading.topic)

@@ -32,7 +32,7 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, Act, Action, Key, PointAt
+from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key, PointAt
 from client.ui.screens.history import not_here
 from client.ui.state import Notice, Outcome, Pane, Screen, Ui, those
 from client.ui.texts import games
@@ -73,7 +73,6 @@ SCORING_KEYS: Final = (
     Key(("s", "end", "escape"), Act.SKIP, N_("skip to the result"), N_("result")),
     Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     _FIRST,
-    EVENING,
     *AT_TABLE,
     *ON_EVERY_PAGE,
 )
@@ -81,7 +80,6 @@ RESULT_KEYS: Final = (
     _BACK,
     _FIRST,
     REMATCH,
-    EVENING,
     Key(("v",), Act.REVIEW, N_("replay the game with everything revealed"), N_("review")),
     Key(("y",), Act.ANALYSE, N_("replay it with everybody's chances"), N_("analyse")),
     Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save")),

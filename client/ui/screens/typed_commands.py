@@ -99,6 +99,8 @@ def meaning(text: str, model: TableModel) -> Meaning:
         case ["plan", piece, field]:
             meant = _place(piece, field, text, model)
             return Plan(NEW, meant.piece, meant.field) if isinstance(meant, Place) else meant
+        case ["plan", *_]:
+            return Misread(_("Type it like this: {example}").format(example="plan m* C4, plan off"))
         case ["place", piece, field] | [piece, field]:
             return _place(piece, field, text, model)
         case [piece] if _PIECE.fullmatch(piece):
@@ -231,8 +233,12 @@ def _lay(numbers: list[str], model: TableModel) -> Meaning:
 def _place(piece: str, field: str, line: str, model: TableModel) -> Meaning:
     matched = _PIECE.fullmatch(piece)
     name = Field(field.upper())
-    if matched is None or model.seat is None or model.view is None:
+    if matched is None:
         return _no_piece(line, model)
+    if model.view is None:
+        return Misread(_("Pieces are placed during a game, and none is running here."), mistyped=False)
+    if model.seat is None:
+        return Misread(_("You are watching: only the players place pieces."), mistyped=False)
     if name not in FIELDS:
         text = _("There is no field {field}. Choose an empty field, A1 to G6.")
         return Misread(text.format(field=name))

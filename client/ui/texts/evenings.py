@@ -11,6 +11,10 @@ def describe_round(evening: Evening) -> str:
     """Return how far the evening is."""
     if evening.over:
         return _("The evening is over.")
+    if evening.closed and evening.round and evening.rounds:
+        return _("Round {n} is the last one: the evening ends with its games.").format(n=evening.round)
+    if evening.closed:
+        return _("No more tables are drawn: the evening ends with these games.")
     if not evening.rounds:
         told = _("A table begins as soon as enough people wait.")
     elif evening.round:
@@ -38,12 +42,12 @@ def describe_part(evening: Evening, person: PersonNumber | None, at: str | None)
     """Return how somebody takes part who is at the table `at`, and what they can do."""
     own = next((each for each in evening.people if each.person == person), None)
     if own is None:
-        return "" if evening.over else _("You have not signed up. s: sign up")
+        return "" if evening.closed or evening.over else _("You have not signed up. s: sign up")
     if (table := table_of(evening, person)) is not None and table.table != at:
         return _("Your table {code} is ready. Enter: go there").format(code=table.table)
     if table is not None:
         return _("You are playing at table {code}.").format(code=table.table)
-    if evening.over:
+    if evening.closed or evening.over:
         return _("Thank you for playing.")
     match own.takes_part:
         case "play":

@@ -8,10 +8,9 @@ from markupsafe import Markup
 from client.language import _, counted
 from client.ui.draw.board import Marks
 from client.ui.export.picture import BOARD_VIEW, board_parts
-from client.ui.texts.evenings import table_of
+from client.ui.texts.evenings import describe_round, table_of
 from client.ui.texts.games import describe_standings
 from client.ui.texts.tables import names_of
-from client.ui.texts.times import span
 from client.ui.web.html import EMPTY, element, joined
 from client.ui.web.seat_parts import button
 from client.ui.web.table_parts import with_safe_names
@@ -59,14 +58,7 @@ def between_games(waiting: Sequence[TableState], evening: Evening | None) -> Mar
             return element("h2", _("No game is being played."))
         return joined(element("h2", _("Next games")), element("ul", *map(_waiting, waiting)))
     names = {each.person: printable(each.name) for each in evening.people}
-    heading = printable(evening.name)
-    if evening.round:
-        heading = _("{evening}: round {round}").format(evening=heading, round=evening.round)
-    if evening.seconds:
-        soon = _("The next round is drawn in {time}.").format(time=span(evening.seconds))
-    else:
-        soon = _("The evening is over.") if evening.over else ""
-    content = [element("h2", heading), element("p", soon)]
+    content = [element("h2", printable(evening.name)), element("p", describe_round(evening))]
     for stage, words in (("gathering", _("Next games")), ("playing", _("Playing now"))):
         tables = [each for each in evening.tables if each.stage == stage]
         if tables:
@@ -87,7 +79,8 @@ def call(evening: Evening, person: PersonNumber, at: str | None) -> Markup:
     if at is not None:
         return EMPTY
     part = next((each.takes_part for each in evening.people if each.person == person), "leave")
-    if evening.over:
+    no_more = evening.closed or evening.over
+    if no_more:
         said = _("Thank you for playing.")
     else:
         said = (
@@ -101,7 +94,7 @@ def call(evening: Evening, person: PersonNumber, at: str | None) -> Markup:
     buttons = [
         button(words, TakePart(NEW, how)) for how, words in ways if (how == "play") != (part == "play")
     ]
-    return joined(element("p", said), *([] if evening.over else buttons), between_games([], evening))
+    return joined(element("p", said), *([] if no_more else buttons), between_games([], evening))
 
 
 def _table_of(table: EveningTable, names: Mapping[int, str]) -> Markup:

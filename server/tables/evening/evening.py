@@ -154,10 +154,14 @@ class EveningState:
         return {code: table for code, table in self.tables.items() if table.result is None}
 
     @property
+    def draws_no_more(self) -> bool:
+        """Return whether no more tables are drawn: this is the last round, or the evening is closed."""
+        return self.closed or 0 < self.plan.rounds <= self.round
+
+    @property
     def over(self) -> bool:
         """Return whether nothing more happens in the evening."""
-        last = self.plan.rounds and self.round >= self.plan.rounds
-        return (self.closed or bool(last)) and not self.running
+        return self.draws_no_more and not self.running
 
 
 class Evening:
@@ -233,7 +237,7 @@ class Evening:
 
     def draw_now(self) -> None:
         """Draw the next round as soon as possible; raises Refusal if none is to be drawn."""
-        if self.state.over or self.state.closed or not self.plan.rounds or self._in_round():
+        if self.state.draws_no_more or not self.plan.rounds or self._in_round():
             raise Refusal(Code.NO_ROUND_DUE)
         self._due = self._timers.time()
         self.look()
@@ -288,6 +292,7 @@ class Evening:
             people,
             tables,
             [commitment_to(seed) for seed in state.seeds],
+            state.draws_no_more,
         )
 
     def person_of(self, session: Session) -> int | None:
@@ -469,7 +474,7 @@ class Evening:
         """Open tables for those who wait, if it is time; return the seconds until it may be."""
         state, now = self.state, self._timers.time()
         free = self._free()
-        if state.closed or (state.plan.rounds and state.round >= state.plan.rounds):
+        if state.draws_no_more:
             self._due = math.inf
             return math.inf
         met = meetings(table.people for table in state.tables.values())

@@ -23,12 +23,13 @@ from client.ui.screens.screen import drawn
 from client.ui.state import Ui
 from client.ui.texts.glyphs import ASCII
 from client.ui.visit import Options
+from client.ui.web.tv_parts import between_games
 from protocol.admin import EveningPlan
 from protocol.messages import NEW, Evening, EveningPerson, EveningTable, TakePart
 from server.app import running
 from server.config import Config
 from tests.client.ui.keyboard import Keyboard
-from tests.client.ui.seen import over, request_after, typed
+from tests.client.ui.seen import after, over, placing, request_after, text_of, typed
 from tests.server.manual_clock import FastClock
 from tests.server.peer import connected
 from tests.server.tables.test_evening import Guest
@@ -93,6 +94,30 @@ def test_what_is_told_of_the_evening() -> None:
     assert isinstance(ui.overlay, EveningPage)
     assert ui.log[-1] == called_to(ui, model) == "Your table KXQT is ready. Enter: go there"
     assert heard(ui, CALLED, model).log == ui.log
+
+
+def test_an_evening_that_ends_says_so() -> None:
+    """In its last round, or once it is closed: nobody is told to wait for another table."""
+    model = TableModel()
+    last, closed = structs.replace(FRIDAY, closed=True), structs.replace(FRIDAY, rounds=0, closed=True)
+    for evening, told in (
+        (last, "Round 1 is the last one: the evening ends with its games."),
+        (closed, "No more tables are drawn: the evening ends with these games."),
+    ):
+        ui = heard(Ui("Ann", page=Lobby(), person=1, overlay=EveningPage()), evening, model)
+        assert EveningPage().words(ui, model)[1:3] == (told, "Thank you for playing.")
+        assert letters(ui, model).keys().isdisjoint("spx")
+        assert told in between_games([], evening)
+
+
+def test_the_evening_is_one_key_away_from_a_game() -> None:
+    """The help of the game says so, if there is an evening."""
+    ui, model = placing()
+    told = "the evening: sign up, pause, standings"
+    assert told not in text_of(drawn(after(ui, model, "?"), model, ASCII, 80, 24))
+    ui = heard(ui, FRIDAY, model)
+    assert told in text_of(drawn(after(ui, model, "?"), model, ASCII, 80, 24))
+    assert isinstance(after(ui, model, "E").overlay, EveningPage)
 
 
 def test_how_to_take_part_can_be_typed_and_pressed() -> None:

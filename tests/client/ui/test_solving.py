@@ -13,6 +13,7 @@ from engine.board import Tile
 from engine.events import Place
 from engine.game import GameOptions
 from engine.legal import LegalPlaces
+from engine.pieces import Piece
 from engine.view import View
 from tests.client.ui.analysed import NAMES
 from tests.client.ui.seen import assert_screen, notice_of, text_of, typed
@@ -107,11 +108,18 @@ async def test_a_try_does_not_give_the_solution_away() -> None:
 
 
 async def test_a_move_that_the_rules_forbid_is_none() -> None:
+    """It is refused with the reason, as a game would (R4.1, R4.3); only soldiers may be placed here."""
     one = problem("one")
-    taken = next(iter(solver_view(one).placed))
+    seat, best, view = one.legal.seat, one.best, solver_view(one)
+    taken = next(iter(view.placed))
     solver = Solver(one)
     solver.start()
-    assert "rules do not allow" in await solver.place(Place(one.legal.seat, one.best.piece, taken))
+    assert f"{taken} is taken" in await solver.place(Place(seat, best.piece, taken))
+    assert "There is no Sm in your hand" in await solver.place(Place(seat, Piece("Sm"), best.field))
+    due = f"Place a soldier now: {best.piece}"
+    assert due in await solver.place(Place(seat, Piece("Sf*"), best.field))
+    await solver.press("4")
+    assert due in notice_of(solver.session.ui)
     solver.end()
 
 

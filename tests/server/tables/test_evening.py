@@ -149,6 +149,8 @@ async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixtur
     shown = [(each["name"], each["place"], each["games"]) for each in json.loads(capsys.readouterr().out)]
     assert shown == [(each.name, each.place, each.games) for each in over.people]
     (record,) = (tmp_path / "records").glob("evening-*.json")
+    assert main(["history", "--records", str(tmp_path), "standings", "--evening"]) == 0
+    assert "No evenings are recorded here." in capsys.readouterr().out
     secrets_of = [text for guest in guests for text in (guest.token, token_hash(guest.token))]
     assert not any(text in record.read_text() for text in secrets_of)
 

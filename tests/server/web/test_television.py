@@ -103,7 +103,7 @@ async def test_between_the_games_an_evening_shows_who_plays_next_and_the_standin
         server.lobby.evening.draw_now()
         await page.until("waiting", "Next games")
         told = page.parts["waiting"]
-    assert "round 1" in told
+    assert "Round 1 of " in told
     assert "<b>" not in told
     assert "<i>" not in told
     seated = told[told.index("Next games") : told.index("Standings")]

@@ -419,6 +419,7 @@ def test_typed_commands(text: str, request_: requests.Request) -> None:
         ("watch 1234", "'1234' is not a table code: "),
         ("m*", "'m*' is not a command. Type a piece and a field, "),
         ("foo", "'foo' is not a command. Press ? "),
+        ("plan", "Type it like this: plan m* C4, plan off"),
         *((text, "") for text in ("s* C4", "m H9", "lay 7 0", "lay 1 6", "lay", "lay 1 2 3", "say")),
     ],
 )
@@ -437,6 +438,15 @@ def test_before_the_game_no_line_is_taken_for_a_move(text: str) -> None:
     notice = after(followed(Ui("Ann"), model), model, *typed(text)).notice
     assert notice is not None
     assert notice.text == f"'{text}' is not a command. Press ? for the list."
+
+
+def test_moves_where_none_can_be_made_are_refused_with_the_reason() -> None:
+    """Before the game, in the lobby and by spectators; a plan is a move."""
+    for model in TableModel("KXQT", Seat(0), state=state_of(2)), TableModel():
+        for text in "plan m* C4", "m* C4":
+            assert "none is running" in notice_of(after(followed(Ui("Ann"), model), model, *typed(text)))
+    ui, model = placing()
+    assert "only the players" in notice_of(after(ui, replace(model, seat=None), *typed("plan m* C4")))
 
 
 def test_a_line_is_edited() -> None:
