@@ -54,7 +54,7 @@ async def _suggested(view: View, legal: Legal) -> Suggestion:
 async def compare(view: View, move: Place, other: Place) -> Better | None:
     """Return how much better a move is than another, None if they are equal, as the event loop goes on."""
     limiter = CapacityLimiter(1)
-    on_average = partial(compared, behind=1.0)  # a problem has a best move for sure
+    on_average = partial(compared, surely=False)  # a problem has a best move for sure
     return await in_process(on_average, view, move, other, SIMULATIONS, "problem", limiter=limiter)
 
 

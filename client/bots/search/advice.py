@@ -1,8 +1,9 @@
 """Moves compared by what their player can know: which is better, by how much, and what differs.
 
-Hidden wolves are drawn as the player may think them, in every other world without any belief in motives, and
-every move is searched in each of these worlds with everything open and with the same chance. So a move is
-advised only if it is worse in few worlds, and not because it suits one that is likely.
+Hidden wolves are drawn as the player may think them: as many of the worlds come from each of the things that
+one may believe about their owners. Every move is searched in each of these worlds with everything open and
+with the same chance. A move is advised only if it gains whatever the player believes, and is worse in few
+worlds: so advice holds against those who place wolves to mislead as well.
 
 A search takes everybody for as good as itself, and its simulations follow few lines of play. So the shares
 are drawn apart, or towards each other, by a stretch of their logits (Guo et al., "On Calibration of Modern
@@ -19,7 +20,7 @@ from typing import Final, TypeAlias
 
 from client.bots.search.brain import SearchBrain
 from client.bots.search.tree import Search
-from client.bots.search.worlds import Worlds, gains
+from client.bots.search.worlds import MOTIVES, Worlds, gains
 from client.records import Better, Captives, Chances, Contest, Reason
 from engine.board import FIELDS, TILES, Field, Tile
 from engine.components import LAUREL_WORTH, PEOPLES
@@ -79,18 +80,27 @@ def after(own: View, move: Place) -> View:
 
 
 # Measured, not derived: `python -m bench.bots.advice` shows how good the advice is with other values.
-_WORLDS: Final = 16
-_EACH: Final = 0.3  # of the simulations of a judgement: for each move in each world
+_EACH: Final = 0.6  # of the simulations of a judgement: for each move in each world
+_WORLDS: Final = 4  # for each of the beliefs
+_PROMISING: Final = 2  # after so many of them, a move that gains too little is given up
 _WORTH_SAYING: Final = 0.05  # a move that improves the player's chance by less is as good as another one
-_BEHIND: Final = 0.125  # of the worlds, in which a move that is advised may be worse than the other
-_ENDS_BETWEEN: Final = 6  # simulations, of the second half, of which one is counted for the reasons
+_LEAST_GAIN: Final = 0.03  # for a move that is advised, whichever of the beliefs is right
+_SAFE_GAIN: Final = 0.25  # ... or for one that is worse in no world: it may be no better in the true one
+_BEHIND: Final = 0.2  # of the worlds, in which a move that is advised may be worse than the other
+# What one may believe about the owners of hidden wolves: nothing, or one of these opposite motives.
+_BELIEVED: Final = (MOTIVES[0], MOTIVES[3])
+BELIEFS: Final = 1 + len(_BELIEVED)
+_ENDS_BETWEEN: Final = 10  # simulations, of the second half, of which one is counted for the reasons
 _KINDS: Final = tuple(Kind)  # in the order of occupants
 _NO_HURRY: Final = float("inf")  # seconds: the simulations alone decide how long a search takes
 
 
 @dataclass(frozen=True, slots=True)
 class _Outlook:
-    """What came of a move: its player's chance in each world, and boards at the end of the game."""
+    """What came of a move: its player's chance in each world, and boards at the end of the game.
+
+    The worlds of the beliefs take turns.
+    """
 
     move: Place
     chances: list[float]
@@ -125,33 +135,52 @@ def candidates(own: View, seat: Seat, simulations: int, seed: str) -> list[Place
 
 
 def compared(
-    own: View, move: Place, other: Place, simulations: int, seed: str, *, behind: float = _BEHIND
+    own: View, move: Place, other: Place, simulations: int, seed: str, *, surely: bool = True
 ) -> Better | None:
     """Return how much better the move is than the other; None if they are about equal.
 
-    `behind` is the part of the worlds in which it may be worse.
+    Unless it has to be so surely, it is enough if the move is better on average.
     """
     one, two = _outlooks(own, (move, other), simulations, seed)
-    worse = sum(each < instead for each, instead in zip(one.chances, two.chances, strict=True))
-    if one.chance - two.chance < _WORTH_SAYING or worse > behind * _WORLDS:
+    gained = [each - instead for each, instead in zip(one.chances, two.chances, strict=True)]
+    if not (holds(gained) if surely else _mean(gained) >= _WORTH_SAYING):
         return None
     return Better(move, one.chance, two.chance, tuple(_reasons(own, one, two)))
 
 
-def _outlooks(own: View, moves: Sequence[Place], simulations: int, seed: str) -> list[_Outlook]:
-    """Return what comes of each move in the same worlds."""
-    # Every other world is drawn without belief in what the owners of wolves meant by them.
-    worlds, rng = (Worlds(own, gains(own)), Worlds(own)), random.Random(f"{seed} worlds")
+def holds(gained: Sequence[float]) -> bool:
+    """Tell whether a move that gained so much in the worlds is advised, whatever one believes."""
+    of_each = [gained[belief::BELIEFS] for belief in range(BELIEFS)]
+    if min(gained) >= 0.0 and _mean(gained) >= _SAFE_GAIN:
+        return True
+    return (
+        _mean(gained) >= _WORTH_SAYING
+        and min(_mean(each) for each in of_each) >= _LEAST_GAIN
+        and sum(gain < 0.0 for gain in gained) <= _BEHIND * len(gained)
+    )
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)
+
+
+def _outlooks(own: View, moves: tuple[Place, Place], simulations: int, seed: str) -> list[_Outlook]:
+    """Return what comes of each move in the same worlds; in fewer if the first one promises nothing."""
+    promised, rng = gains(own), random.Random(f"{seed} worlds")
+    sure = [tuple(float(each is motive) for each in MOTIVES) for motive in _BELIEVED]
+    worlds = [Worlds(own), *(Worlds(own, promised, [belief] * own.seats) for belief in sure)]
     outlooks = [_Outlook(move, [], []) for move in moves]
     simulations = round(simulations * _EACH)
-    for number in range(_WORLDS):
-        there = _opened(own, worlds[number % len(worlds)].draw(rng).board)
+    for number in range(_WORLDS * BELIEFS):
+        there = _opened(own, worlds[number % BELIEFS].draw(rng).board)
         for outlook in outlooks:  # with the same seed, so that chance helps none of them
             view, ends = after(there, outlook.move), list[list[Occupant]]()
             wins = [1.0 / view.seats] * view.seats
             Search(view, random.Random(f"{seed} {number}"), wins, ends=ends).run(simulations)
             outlook.chances.append(chances_in(view, _parts(wins))[outlook.move.seat])
             outlook.ends.extend(ends[len(ends) // 2 :: _ENDS_BETWEEN])
+        if number + 1 == _PROMISING * BELIEFS and outlooks[0].chance - outlooks[1].chance < _LEAST_GAIN:
+            break  # the rest would hardly change that
     return outlooks
 
 

@@ -11,7 +11,7 @@ from client.bots.analysis import Effort, NothingToAnalyse, analysed, judged, mom
 from client.bots.greedy import greedy
 from client.bots.hints import reason_for, suggested
 from client.bots.processes import ProcessesLost
-from client.bots.search.advice import chances_of
+from client.bots.search.advice import BELIEFS, chances_of, holds
 from client.bots.search.tree import utilities, win_shares
 from client.records import Analysis, Recording
 from engine.events import Command, LayTile, Place, Placed
@@ -133,6 +133,29 @@ def test_there_is_a_moment_for_every_placement(players: int) -> None:
         assert each.move is not None
         assert each.own.eyes == {each.move.seat}
     assert moves[-1].came_to == result
+
+
+@pytest.mark.parametrize(
+    ("gains", "advised"),
+    [
+        ((0.1, 0.1, 0.1), True),
+        ((0.3, 0.3, 0.0), False),  # nothing if the others mislead
+        ((0.06, 0.06, -0.1), False),
+        ((0.9, 0.9, 0.0), True),  # much, and never worse
+        ((0.9, 0.9, -0.01), False),
+        ((0.04, 0.04, 0.04), False),  # about equal
+    ],
+)
+def test_advice_holds_whatever_one_believes(gains: tuple[float, ...], *, advised: bool) -> None:
+    """A gain that rests on one belief about hidden wolves is no advice; one that can only help is."""
+    assert len(gains) == BELIEFS
+    assert holds(gains * 4) is advised
+
+
+def test_advice_is_worse_in_few_worlds() -> None:
+    """However much it gains in the others."""
+    assert holds([0.5] * 10 + [-0.1] * 2)
+    assert not holds([0.5] * 8 + [-0.1] * 4)
 
 
 shares = st.lists(st.floats(0.001, 1.0), min_size=2, max_size=5).map(
