@@ -92,6 +92,7 @@ Substitute: TypeAlias = Literal["bot", "clock"]  # why the stand-in moved: it ho
 Hex32: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]  # 32 bytes
 FieldSet: TypeAlias = Annotated[int, Meta(ge=0, lt=2**42)]  # bit i: field i of A1..A6, B1..B6, ... G6
 Stage: TypeAlias = Literal["gathering", "playing", "over"]  # of a table
+StepNumber: TypeAlias = Annotated[int, Meta(ge=0, le=255)]  # of a finished game, counted as in `Show`
 Whereabouts: TypeAlias = Literal["lobby", "playing", "watching"]
 NoticeKind: TypeAlias = Literal["mail", "url"]  # where notices go
 
@@ -567,6 +568,16 @@ class Planned(FromServer, frozen=True, tag="planned"):
     field: FieldName | None = None
 
 
+class Show(ClientRequest, frozen=True, tag="show"):
+    """Lead through the finished game: those who follow go to this step too. Answered by Done.
+
+    Step n is the game after n moves: tiles laid and pieces placed. Then come the steps of the scoring: one
+    for each event, and before a hill is scored one for each of its pieces. With None, stop leading.
+    """
+
+    step: StepNumber | None = None
+
+
 PlayerRequest: TypeAlias = SayReady | ChangeSeat | ChoosePeople
 
 
@@ -676,6 +687,14 @@ class Asked(Struct, frozen=True, omit_defaults=True):
         return self.refused is None and not self.granted
 
 
+class Shown(Struct, frozen=True, omit_defaults=True):
+    """The step of the finished game at which somebody leads the others: a player, or a spectator."""
+
+    step: StepNumber
+    seat: SeatNumber | None = None
+    spectator: SpectatorNumber | None = None
+
+
 class TableState(FromServer, frozen=True, tag="table"):
     """Who sits where, sent whenever it changes; `host` is the host's seat.
 
@@ -685,7 +704,7 @@ class TableState(FromServer, frozen=True, tag="table"):
     the seats that want a pause, the one that asked first; `asked` is another request, until its player moves,
     and `may_ask` lists what players can Ask for. `turn_limit` is the maximum length of a turn until a clock
     starts with the next round. A `long_clock` is the policy in force; `absence` is then what comes closest to
-    it.
+    it. `shown` is where somebody leads through the finished game.
     """
 
     table: TableCode
@@ -710,6 +729,7 @@ class TableState(FromServer, frozen=True, tag="table"):
     long_clock: LongClock | None = None
     asked: Asked | None = None
     may_ask: list[Wish] = []
+    shown: Shown | None = None
 
     @property
     def policy(self) -> Absence:
@@ -950,6 +970,7 @@ AtTable: TypeAlias = (
     | Ask
     | CallMe
     | ConfirmCall
+    | Show
     | PlayerRequest
     | HostRequest
     | Leave

@@ -83,6 +83,8 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
         Seated,
         SeatSummary,
         ServerMessage,
+        Show,
+        Shown,
         SpectatorSummary,
         Standing,
         Stopping,
@@ -256,7 +258,7 @@ def from_clients() -> Iterator[ClientMessage]:
     yield EndGame(26)
     yield Vote(27, 1, agree=True)
     yield Watch(28, "KRTV", 4, "Zoë")
-    yield from (Rematch(29), GetRecord(30), Sync(31, 4), Leave(32))
+    yield from (Show(29, 17), Rematch(29), GetRecord(30), Sync(31, 4), Leave(32))
 
 
 def from_servers() -> Iterator[ServerMessage]:
@@ -270,7 +272,8 @@ def from_servers() -> Iterator[ServerMessage]:
     yield Tables(1, [TableSummary("KRTV", "Anna", 4, 2, "gathering")])
     yield TableState("KRTV", "playing", [SeatSummary("Anna", here=True), SeatSummary()], 0)
     watching = [SpectatorSummary(1, "Zoë"), SpectatorSummary(2)]
-    yield TableState("KRTV", "over", [SeatSummary(vacant=True)] * 2, 1, watching=watching, title="Friday")
+    vacant, shown = [SeatSummary(vacant=True)] * 2, Shown(7, spectator=2)
+    yield TableState("KRTV", "over", vacant, 1, watching=watching, title="Friday", shown=shown)
     seats = [SeatSummary("Anna", here=True), SeatSummary("Bruno", here=True)]
     yield TableState("KRTV", "playing", seats, 0, paused=PauseSummary(1, 20, 580), pause_asked=[1, 0])
     asked = Asked("take-back", [1], refused=0)

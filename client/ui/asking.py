@@ -28,6 +28,7 @@ from client.ui.screens import news
 from client.ui.session import Session
 from client.ui.state import Notice, OnlineList, Ui, hints_allowed
 from client.ui.texts.tables import names_at
+from client.ui.together import Together
 from client.ui.visit import LookingBack, Options, Visit
 from engine.errors import DamagedRecord
 from engine.events import LayTile, Place
@@ -163,6 +164,7 @@ class ServerSession(Session):
         self._name = options.name
         self._token = secrets.token_urlsafe()  # after a lost connection it proves whose the name is
         self._listed = False  # at any time
+        self._together: Together | None = None  # the record of the table's game, once it has been opened
         self._end = Visit()
 
     def go_home(self) -> None:
@@ -365,9 +367,11 @@ class ServerSession(Session):
         recording = looking_back.read_record(text)
         everything = recording.all_eyes
         match request:
-            case requests.Review(analysed):
-                replay = Replaying(recording, 0, everything, looking_back.analyse, analysed=analysed)
-                self._program.open(replay)
+            case requests.Review(analysed, together):
+                connection = None if self.ui.capabilities.private else self._connection
+                analyse = looking_back.analyse
+                self._together = Together(recording, connection, analyse, analysed=analysed, joins=together)
+                self._program.open(self._together)
             case requests.Errand.SAVE_RECORD:
                 self._save(looking_back, f"palatinus-{table}.txt", text)
             case requests.Errand.SAVE_PICTURE:

@@ -172,6 +172,8 @@ class Client(ServerSession):
             else:
                 self.show(ui)
             self._call_player()
+            if self._together is not None:
+                self._together.look()
             if isinstance(update, TableChanged) and self._options.bots and self._fills(update):
                 self._program.begin(self.ask(StartGame(NEW)))
 

@@ -20,7 +20,7 @@ Act = enum.Enum(
     BELL WINDOW_TITLE NOTICES WAYS_IN MORE LESS SEAT_BOT REMATCH REVIEW PLAY_ON ANALYSE DECIDING SAVE_RECORD
     SAVE_PICTURE REMOVE VOTE REFUSE PAUSE HINT UNDO LEAVE GO NEXT_EYES LAST_EYES ALL_EYES NO_EYES MENU COMMAND
     CHAT TALK HELP RULES COUNTS WHOLE QUIT PAGE_UP PAGE_DOWN ERASE DELETE CLEAR COMPLETE TO_START
-    TO_END EVENING HOLD_EVENING ROUNDS TAKE_SEAT SIGN_UP SIT_OUT WITHDRAW
+    TO_END EVENING HOLD_EVENING ROUNDS TOGETHER TAKE_SEAT SIGN_UP SIT_OUT WITHDRAW
     """,
 )
 
@@ -97,6 +97,9 @@ ON_EVERY_PAGE: Final = (
 )
 COUNTS: Final = Key(("c",), Act.COUNTS, N_("what others may hold, and influence on the hills"), N_("count"))
 EVENING: Final = Key(("E",), Act.EVENING, N_("the evening: sign up, pause, standings"), N_("evening"))
+TOGETHER: Final = Key(
+    ("f",), Act.TOGETHER, N_("look together: lead, or follow who leads; again: stop"), N_("together")
+)
 AT_TABLE: Final = (
     EVENING,
     COMMAND,

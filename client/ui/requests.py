@@ -69,9 +69,13 @@ class TakeSeat(_Request, frozen=True):
 
 
 class Review(_Request, frozen=True):
-    """Look through the finished game; have it analysed, too, if that is wanted."""
+    """Look through the finished game; have it analysed, too, if that is wanted.
+
+    With `together`, follow who leads the others there, or lead them.
+    """
 
     analysed: bool = False
+    together: bool = False
 
 
 class Rename(_Request, frozen=True):

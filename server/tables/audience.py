@@ -15,7 +15,16 @@ from engine.redaction import redacted, redacted_legal, snapshot
 from engine.view import SPECTATOR, Eyes, eyes_of
 from protocol.events import event_map, legal_message
 from protocol.limits import LARGEST_ID, REMARKS_REPEATED
-from protocol.messages import EventMap, Events, Said, ServerMessage, SpectatorSummary, Substitute, TableRemark
+from protocol.messages import (
+    EventMap,
+    Events,
+    Said,
+    ServerMessage,
+    Shown,
+    SpectatorSummary,
+    Substitute,
+    TableRemark,
+)
 from protocol.snapshot import snapshot_message
 from server.net.session import Session, framed
 
@@ -75,6 +84,7 @@ class Audience:
         self.spectators: dict[Session, SpectatorSummary] = {}
         self._last_number = 0
         self.gone_on: set[Seat] = set()  # whose players sit at the next table
+        self.leading: tuple[Session, int] | None = None  # through the finished game, and at which step
 
     def __len__(self) -> int:
         return len(self.seated) + len(self.spectators)
@@ -94,6 +104,17 @@ class Audience:
         elif self.seated.get(session.seat) is session:
             del self.seated[session.seat]
         session.sit(None, None)
+
+    @property
+    def shown(self) -> Shown | None:
+        """Return where somebody leads through the finished game, unless they have gone."""
+        if self.leading is None:
+            return None
+        session, step = self.leading
+        if (spectator := self.spectators.get(session)) is not None:
+            return Shown(step, spectator=spectator.number)
+        seat = session.seat
+        return Shown(step, seat) if seat is not None and self.seated.get(seat) is session else None
 
     def broadcast(self, message: ServerMessage) -> None:
         """Send everyone the same message."""

@@ -164,6 +164,7 @@ class TableContext:
             paused=pause,
             pause_asked=asked.seats if asked is not None and asked.what == "pause" and asked.open else [],
             asked=asked,
+            shown=self.audience.shown,
         )
 
     def _seat_now(self, seat: Seat, stored: SeatSummary) -> SeatSummary:

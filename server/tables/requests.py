@@ -4,6 +4,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Final, assert_never
 
 from engine.errors import IllegalCommand
+from engine.game import Game
 from engine.pieces import People, Seat
 from engine.record import recorded
 from protocol.codes import Code
@@ -36,6 +37,7 @@ from protocol.messages import (
     Say,
     SayReady,
     SeatBot,
+    Show,
     StartGame,
     Sync,
     Vote,
@@ -139,16 +141,21 @@ class Requests:
     async def send_record(self, session: Session, message: GetRecord) -> None:
         """Send the session the record of the finished game."""
         self._check_here(session)
-        state = self.context.state
-        if state.game is None or not state.game.over:  # it would reveal the hidden pieces
-            raise Refusal(Code.NOT_OVER)
+        game = self._finished_game()
         if self._record is None:
-            self._record = recorded(state.game.events, state.names).splitlines()
+            self._record = recorded(game.events, self.context.state.names).splitlines()
         session.send(Record(message.id, self._record))
 
     def forget_record(self) -> None:
         """Give up the record's memory: nobody is here who could ask for it."""
         self._record = None
+
+    def _finished_game(self) -> Game:
+        """Return the game once it is over; until then, looking back would reveal the hidden pieces."""
+        game = self.context.state.game
+        if game is None or not game.over:
+            raise Refusal(Code.NOT_OVER)
+        return game
 
     def _check_evening(self, message: AtTable | Rematch) -> None:
         """Raise Refusal for what the evening decides, if the table is one of its own."""
@@ -171,6 +178,7 @@ class Requests:
         | ConfirmCall
         | Plan
         | Leave
+        | Show
         | Sync
         | Say
         | Vote,
@@ -198,10 +206,21 @@ class Requests:
                 await self.notices.ask(session, message)
             case ConfirmCall():
                 await self.notices.confirm(session, message)
+            case Show():
+                self._show(session, message.step)
             case SayReady() | ChangeSeat() | ChoosePeople():
                 await self._prepare(session.player_seat(), message)
             case _:
                 await self._host_powers.use(session, message)
+
+    def _show(self, session: Session, step: int | None) -> None:
+        """Have the session lead through the finished game, or lead no more."""
+        self._finished_game()
+        audience = self.context.audience
+        if audience.leading is not None and audience.shown is not None and audience.leading[0] is not session:
+            raise Refusal(Code.LED_ALREADY)
+        audience.leading = None if step is None else (session, step)
+        self.context.broadcast_state(session)
 
     def _say(self, session: Session, text: str) -> None:
         """Send what the session says to everybody, or a spectator's tips to no player."""

@@ -20,7 +20,18 @@ from protocol.absence import Absence, ByVote, MoveClock, Wait
 from protocol.codec import encode
 from protocol.codes import Code
 from protocol.events import move_message
-from protocol.messages import NEW, GetRecord, JoinTable, Leave, OpenTable, Rematch, Resume, StartGame, Vote
+from protocol.messages import (
+    NEW,
+    GetRecord,
+    JoinTable,
+    Leave,
+    OpenTable,
+    Rematch,
+    Resume,
+    Show,
+    StartGame,
+    Vote,
+)
 from simulation.people.deeds import Deeds
 from simulation.people.visitors import (
     NO_TABLE,
@@ -45,6 +56,7 @@ _REMEMBERS: Final = 0.5  # of the terminals that take the seat: what the old one
 _FORGES: Final = 0.1  # ... try another token first
 _LEAVES: Final = 0.5  # of those who are away: they have said so
 _ASKS_FOR_THE_RECORD: Final = 0.3  # of those who have seen the end
+_LEADS: Final = 0.2  # and of the same, through the game
 _LATE_ID: Final = 2_000_000_000  # far from the client's own ids, which begin below 2**30
 _TICK: Final = 0.25  # seconds without news, after which a player looks around
 _TO_BE_STARTED_LATER: Final = {
@@ -139,6 +151,8 @@ class Player(Visitor):
             self.deeds.company.people.discard(str(self.name))
         if end is End.OVER and self.rng.random() < _ASKS_FOR_THE_RECORD:
             await self._ask_for_the_record()
+        if end is End.OVER and self.rng.random() < _LEADS:
+            await self._lead()
         return end
 
     async def play_again(self) -> None:
@@ -193,6 +207,13 @@ class Player(Visitor):
         with contextlib.suppress(ConnectFailed, RequestRefused):
             self.records.append((self.table, (await self.connection.ask(GetRecord(NEW))).text))
             self.counts["records asked for"] += 1
+
+    async def _lead(self) -> None:
+        """Lead the others through the finished game, unless somebody else does, and perhaps stop again."""
+        with contextlib.suppress(ConnectFailed, RequestRefused):
+            for step in (self.rng.randrange(60), self.rng.randrange(60), self.rng.choice([0, None])):
+                await self.connection.ask(Show(NEW, step))
+                self.counts["steps shown to the others"] += 1
 
     async def _come_anew(self) -> End | None:
         """Take the seat from a new terminal, which may remember what the old one knew of the game.

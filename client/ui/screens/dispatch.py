@@ -130,7 +130,7 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
         case EndGame() if may_end(model):
             return replace(closed, overlay=TableMenu(MenuPage.END)), None
         case Act():
-            return open_overlay(closed, read, model) or (closed, None)
+            return open_overlay(closed, read, model) or closed.page.act(closed, read, model)
         case request:
             return closed, request
 

@@ -57,6 +57,7 @@ from client.ui.texts.tables import (
     by_stand_in,
     describe_asked,
     describe_changes,
+    describe_lead_changes,
     describe_notices,
     names_at,
     server_stops,
@@ -132,9 +133,10 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             return _refreshed(replace(ui, clock_at=ui.now, log=(*earlier, *ui.log)[-LOG_KEPT:]), model)
         case TableChanged(state, before):
             ui = replace(ui, told_at=ui.now)
-            # After the end, nobody waits for players who leave.
             over = model.view is not None and model.view.phase is Phase.OVER
-            return ui if over else _come_or_gone(ui, describe_changes(state, before))
+            if over:  # nobody waits for players who leave
+                return logged(ui, describe_lead_changes(state, before))
+            return _come_or_gone(ui, describe_changes(state, before))
         case Heard():
             reads = isinstance(ui.overlay, TalkPage)
             return replace(ui, talk=with_remark(ui.talk, update, model, ui.name, read=reads))

@@ -29,7 +29,7 @@ from client.ui.frame import (
     people_style,
     wrapped,
 )
-from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key, Pick, PointAt
+from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, TOGETHER, Act, Action, Key, Pick, PointAt
 from client.ui.screens import news, scoring
 from client.ui.screens.playing import Playing
 from client.ui.state import Entry, Notice, Outcome, Pane, Screen, Ui, those, with_game
@@ -41,7 +41,7 @@ from engine.board import HILLS, Hex
 from engine.events import Placed, SeenEvent, TileLaid, WolfPlaced
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of
-from protocol.messages import SeatSummary, TableState
+from protocol.messages import NEW, SeatSummary, Show, TableState
 
 _KEYS: Final = (
     Key(
@@ -58,14 +58,15 @@ _KEYS: Final = (
     Key(("end",), Act.SKIP, N_("to the end, or the result if there is one")),
     Key(("g",), Act.GO, N_("go to the move whose number you type"), N_("go to")),
     Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
-    Key(("tab",), Act.NEXT_EYES, N_("the next view: everything, each seat, spectators"), N_("view")),
-    Key(("s-tab",), Act.LAST_EYES, N_("the previous view")),
+    Key(("tab",), Act.NEXT_EYES, N_("another view: everything, each seat, spectators"), N_("view")),
+    Key(("s-tab",), Act.LAST_EYES, N_("another view: everything, each seat, spectators")),
     *(Key((str(n),), Pick(n), N_("what the seat with that number saw")) for n in range(1, 6)),
     Key(("y",), Act.ANALYSE, N_("everybody's chances of winning, move by move"), N_("analyse")),
     Key(("d",), Act.DECIDING, N_("the next decisive move"), N_("decisive")),
     Key(("b",), Act.PLAY_ON, N_("play on from here, against bots"), N_("play on")),
     Key(("a",), Act.ALL_EYES, N_("everything: all hands and all wolves")),
     Key(("w",), Act.NO_EYES, N_("as spectators saw it")),
+    TOGETHER,
     COMMAND,
     COUNTS,
     Key(("m",), Act.WHOLE, N_("read in full what ends in dots")),
@@ -74,11 +75,24 @@ _KEYS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
+class Company:
+    """Those who look at the same record at a table, as far as somebody leads them: the name, and the step.
+
+    The player `leads`, or `follows` who does.
+    """
+
+    leader: str = ""
+    step: int = 0
+    leads: bool = False
+    follows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Replay(Screen):
     """A record at one of its stops, as `eyes` see it; `table` is the part of the page about the game.
 
     It `can_analyse` if this program analyses games; `analysis` is what there is of that, and it is `judging`
-    as long as there is more to come.
+    as long as there is more to come. There is `company` at the table where the game was played.
     """
 
     recording: Recording
@@ -88,6 +102,14 @@ class Replay(Screen):
     can_analyse: bool = False
     analysis: Analysis | None = None
     judging: bool = False
+    company: Company | None = None
+
+    @property
+    def step(self) -> int:
+        """Return the number of the stop, or after the last one of the step of the scoring."""
+        if isinstance(self.table, Playing):
+            return self.stop
+        return self.stop + scoring.step_of(self.table, self.recording.view(self.stop, self.eyes))
 
     @property
     def wants_analysis(self) -> bool:
@@ -104,6 +126,7 @@ class Replay(Screen):
             (Act.ANALYSE, not self.wants_analysis),
             (Act.DECIDING, self.analysis is None or not self.analysis.deciding),
             (Act.PLAY_ON, not ui.capabilities.plays_on or self.stop > self.recording.last_turn),
+            (Act.TOGETHER, self.company is None),
         )
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
@@ -121,6 +144,8 @@ class Replay(Screen):
             case Act.PLAY_ON:
                 seat = model.view.turn if model.seat is None else model.seat
                 return ui, None if seat is None else requests.PlayOn(self.stop, seat)
+            case Act.TOGETHER:
+                return _together(ui, self)
             case Act.LEAVE:
                 return ui, requests.Errand.STOP_ANALYSIS if self.judging else requests.Errand.QUIT
             case _:
@@ -132,13 +157,19 @@ class Replay(Screen):
         return self.table.stage(model)
 
     def place(self, pane: Pane) -> str:
-        return f"{describe_stop(self.recording, self.stop)}, {self.stage(pane.model)}"
+        told = (
+            describe_stop(self.recording, self.stop),
+            self.stage(pane.model),
+            describe_company(self.company),
+        )
+        return ", ".join(filter(None, told))
 
     def title(self, pane: Pane) -> Line:
         parts = _("Replay"), describe_stop(self.recording, self.stop), self.stage(pane.model)
         left = " " + f" {pane.glyphs.dot} ".join(parts)
-        eyes = f"  {describe_eyes(self.recording, self.eyes)} "
-        return ends(line(left, "class:title"), line(eyes, "class:title"), pane.width, "class:title")
+        seen = describe_company(self.company), describe_eyes(self.recording, self.eyes)
+        right = f"  {f' {pane.glyphs.dot} '.join(filter(None, seen))} "
+        return ends(line(left, "class:title"), line(right, "class:title"), pane.width, "class:title")
 
     def body(self, pane: Pane) -> Block:
         if not isinstance(table := self.table, Playing):
@@ -166,7 +197,8 @@ class Replay(Screen):
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         where = describe_stop(self.recording, self.stop), describe_eyes(self.recording, self.eyes)
         scored = () if isinstance(self.table, Playing) else self.table.words(ui, model)
-        return (*(scored or ui.log[-1:]), ", ".join(where))
+        company = describe_company(self.company)
+        return (*(scored or ui.log[-1:]), ", ".join(where), *([f"{company}."] if company else ()))
 
     @property
     def game(self) -> Screen:
@@ -190,6 +222,41 @@ def analysed(ui: Ui, analysis: Analysis) -> Ui:
     if not isinstance(ui.page, Replay):
         return ui
     return replace(ui, page=replace(ui.page, analysis=analysis, judging=True))
+
+
+def _together(ui: Ui, replay: Replay) -> Outcome:
+    """Return the state after the key to look together: it leads, follows who leads, or ends either."""
+    company = replay.company
+    if company is None:
+        told = _("Games can be looked at together at the table where they were played.")
+        return replace(ui, notice=Notice(told)), None
+    if company.leads or not company.leader:
+        return ui, Show(NEW, None if company.leads else replay.step)
+    return in_company(ui, replace(company, follows=not company.follows)), None
+
+
+def in_company(ui: Ui, company: Company) -> Ui:
+    """Return the UI state with this company; who follows goes where they are led."""
+    if not isinstance(ui.page, Replay):
+        return ui
+    page = replace(ui.page, company=company)
+    if not company.follows or page.step == company.step:
+        return replace(ui, page=page)
+    there = gone(ui, page, company.step)
+    if page.recording.over and company.step > page.recording.end:
+        view = page.recording.view(page.recording.end, page.eyes)
+        there = with_game(there, scoring.at_step(view, company.step - page.recording.end))
+    return there
+
+
+def on_own_way(ui: Ui) -> Ui:
+    """Return the UI state, following nobody who is at another step."""
+    page = ui.page
+    if not isinstance(page, Replay) or page.company is None or not page.company.follows:
+        return ui
+    if page.step == page.company.step:
+        return ui
+    return replace(ui, page=replace(page, company=replace(page.company, follows=False)))
 
 
 def stopped(ui: Ui) -> Ui:
@@ -347,6 +414,14 @@ def describe_eyes(recording: Recording, eyes: Eyes) -> str:
     if len(eyes) > 1:
         return _("everything shown")
     return _("seen by {name}").format(name=recording.names[next(iter(eyes))])
+
+
+def describe_company(company: Company | None) -> str:
+    if company is None or not company.leader:
+        return ""
+    if company.leads:
+        return _("you lead")
+    return (_("you follow {name}") if company.follows else _("{name} leads")).format(name=company.leader)
 
 
 _EIGHTHS: Final = " ▁▂▃▄▅▆▇█"

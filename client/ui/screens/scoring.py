@@ -32,7 +32,7 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key, PointAt
+from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, TOGETHER, Act, Action, Key, PointAt
 from client.ui.screens.history import not_here
 from client.ui.state import Notice, Outcome, Pane, Screen, Ui, those
 from client.ui.texts import games
@@ -73,6 +73,7 @@ SCORING_KEYS: Final = (
     Key(("s", "end", "escape"), Act.SKIP, N_("skip to the result"), N_("result")),
     Key(("r",), Act.RUN, N_("play automatically; again: faster; other keys stop"), N_("run")),
     _FIRST,
+    TOGETHER,
     *AT_TABLE,
     *ON_EVERY_PAGE,
 )
@@ -84,6 +85,7 @@ RESULT_KEYS: Final = (
     Key(("y",), Act.ANALYSE, N_("replay it with everybody's chances"), N_("analyse")),
     Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save")),
     Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture")),
+    TOGETHER,
     LEAVE,
     *AT_TABLE,
     *ON_EVERY_PAGE,
@@ -94,6 +96,9 @@ class _Walk(ServerScreen):
     """The walk through the scoring; the result is drawn so as long as it is not known."""
 
     __slots__ = ()
+
+    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
+        return not_again(ui, model)
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if (view := model.view) is None:
@@ -159,9 +164,6 @@ class Result(_Walk):
 
     own_keys = RESULT_KEYS
 
-    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        return not_again(ui, model)
-
     def stage(self, model: TableModel) -> str:
         return _("the result")
 
@@ -202,7 +204,12 @@ def not_again(ui: Ui, model: TableModel) -> frozenset[Act]:
     followed = model.state is not None and model.state.next is not None
     drawn = () if ui.evening is None else (each.table for each in ui.evening.tables)  # who plays whom next
     impossible = model.table in drawn or (model.seat is None and not followed)
-    nothing = (Act.REMATCH, impossible), (Act.REVIEW, not ui.capabilities.looks_back)
+    looks_back = ui.capabilities.looks_back
+    nothing = (
+        (Act.REMATCH, impossible),
+        (Act.REVIEW, not looks_back),
+        (Act.TOGETHER, not looks_back or ui.capabilities.private),
+    )
     return those(*nothing) | not_here(ui)
 
 
@@ -343,6 +350,8 @@ def left_or_again(ui: Ui, action: Action, model: TableModel) -> Outcome:
             return ui, requests.Review()
         case Act.ANALYSE if ui.capabilities.analyses:
             return ui, requests.Review(analysed=True)
+        case Act.TOGETHER if ui.capabilities.looks_back:
+            return ui, requests.Review(together=True)
         case Act.SAVE_RECORD if ui.capabilities.saves:
             return ui, requests.Errand.SAVE_RECORD
         case Act.SAVE_PICTURE if ui.capabilities.saves:

@@ -46,7 +46,16 @@ PAGES: Final = ("help", "rules", "quit")
 _ANSWERS: Final = {"yes": True, "no": False}
 _LOBBY_WORDS: Final = ("join", "watch", "open", "say", "name ", "refresh", *PAGES)
 _TABLE_WORDS: Final = ("say", "leave", *PAGES)
-_REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eyes all", "eyes none")
+_REPLAY_WORDS: Final = (
+    "go ",
+    "eyes ",
+    "go start",
+    "go scoring",
+    "go end",
+    "eyes all",
+    "eyes none",
+    "together",
+)
 
 
 def meaning(text: str, model: TableModel) -> Meaning:
@@ -79,6 +88,8 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return Rematch(NEW)
         case ["review"]:
             return requests.Review()
+        case ["together"]:
+            return requests.Review(together=True)
         case ["save"]:
             return requests.Errand.SAVE_RECORD
         case ["picture"]:
@@ -185,8 +196,8 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
     words = text.split()
     seats = (str(seat + 1) for seat in recording.seats)
     match [word.lower() for word in words]:
-        case [page] if page in PAGES:
-            return Act[page.upper()]
+        case [word] if word in {*PAGES, "together"}:
+            return Act[word.upper()]
         case ["go", "start"]:
             return Go(0)
         case ["go", "end"]:
@@ -292,7 +303,7 @@ def _lines(model: TableModel, text: str, online: Iterable[str]) -> Iterator[str]
         yield from (*table_commands.lines(model), *_TABLE_WORDS, *table_commands.mute_lines(model))
     else:
         if model.view.phase is Phase.OVER:
-            yield from ("again", "review", "save", "picture")
+            yield from ("again", "review", "together", "save", "picture")
         voted_on = [] if model.state is None else [each for each in model.state.seats if each.votes_needed]
         yield from (f"vote {answer} {each.name}" for each in voted_on for answer in _ANSWERS)
         yield from (*_TABLE_WORDS, "undo", *table_commands.lines(model), *table_commands.mute_lines(model))

@@ -213,6 +213,24 @@ def describe_changes(state: TableState, before: TableState | None) -> list[str]:
     ] + list(_set_by_host(state, before, names))
 
 
+def describe_lead_changes(state: TableState, before: TableState | None) -> list[str]:
+    """Return a sentence if somebody has begun to lead through the finished game, or leads no more."""
+    was, now = "" if before is None else who_leads(before), who_leads(state)
+    if now and now != was:
+        return [_("{name} leads through the game. f: look together").format(name=now)]
+    return [_("{name} no longer leads through the game.").format(name=was)] if was and not now else []
+
+
+def who_leads(state: TableState) -> str:
+    """Return the name of who leads through the finished game; empty if nobody does."""
+    if (shown := state.shown) is None:
+        return ""
+    if shown.seat is not None:
+        return names_of(state, len(state.seats))[shown.seat]
+    name = next((each.name for each in state.watching if each.number == shown.spectator), None)
+    return spectator_name(shown.spectator, name)
+
+
 def _same_people_elsewhere(state: TableState, before: TableState) -> bool:
     was, now = ([seat.name for seat in each.seats] for each in (before, state))
     return was != now and sorted(filter(None, was)) == sorted(filter(None, now))

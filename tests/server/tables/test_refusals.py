@@ -33,6 +33,7 @@ from protocol.messages import (
     Say,
     SayReady,
     SeatBot,
+    Show,
     StartGame,
     SubstituteNow,
     Sync,
@@ -178,12 +179,14 @@ async def test_during_and_after_the_game() -> None:
             *(ChangeSetting(0, Starting(1)), SayReady(0, on=True), ChangeSeat(0, 1), ChoosePeople(0, "A")),
         ]
         await check_refused(peers, 0, *((each, Code.ALREADY_STARTED) for each in started))
-        not_over: list[ClientMessage] = [Rematch(0), GetRecord(0)]
+        not_over: list[ClientMessage] = [Rematch(0), GetRecord(0), Show(0, 3)]
         await check_refused(peers, 0, *((each, Code.NOT_OVER) for each in not_over))
         await check_refused(
             peers, 0, (SubstituteNow(0, 2), Code.BOT_PLAYS_ALREADY), (HandOver(0, 2), Code.NOT_A_PERSON)
         )
-        await check_refused(peers, 2, (GetRecord(0), Code.NOT_OVER), (Rematch(0), Code.NOT_A_PLAYER))
+        await check_refused(
+            peers, 2, (GetRecord(0), Code.NOT_OVER), (Show(0), Code.NOT_OVER), (Rematch(0), Code.NOT_A_PLAYER)
+        )
         assert table_facts(table_of(server, peers).state) == before
         await peers[1].nothing_but_pong()
         await play_to_the_end(peers)

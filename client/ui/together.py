@@ -1,0 +1,96 @@
+"""The record of a table's finished game, through which somebody there may lead the others."""
+
+from dataclasses import replace
+
+from client.network.connection import Connection
+from client.network.transport import ConnectFailed
+from client.network.waiting import RequestRefused
+from client.records import Analyse, Recording
+from client.ui.keys import Act
+from client.ui.program import Replaying
+from client.ui.requests import Errand, Request
+from client.ui.screens.replay import Company, Replay, in_company, on_own_way
+from client.ui.session import Services
+from client.ui.state import Notice, Ui
+from client.ui.texts.tables import who_leads
+from protocol.messages import NEW, Show, Shown
+
+
+class Together(Replaying):
+    """The record at a table; with a `connection`, others may look at it together, which a player `joins`."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        connection: Connection | None,
+        analyse: Analyse | None,
+        *,
+        analysed: bool,
+        joins: bool,
+    ) -> None:
+        super().__init__(recording, 0, recording.all_eyes, analyse, analysed=analysed)
+        self._connection, self._joins = connection, joins
+        self._led_as: Shown | None = None  # what the table showed when this client had begun to lead
+        self._at: int | None = None  # the step that the others were told last
+        self._telling = False
+
+    def start(self, program: Services) -> None:
+        super().start(program)
+        self.look()
+        if self._joins and self._connection is not None:
+            self.act(Act.TOGETHER)
+
+    def look(self) -> None:
+        """Look who leads now, and where."""
+        if self._connection is None or self.over or not isinstance(page := self.ui.page, Replay):
+            return
+        state = self._connection.model.state
+        company = Company() if page.company is None else page.company
+        if state is None or (shown := state.shown) is None:
+            company = Company()
+        else:
+            own, leader = self._led_as, who_leads(state)
+            leads = own is not None and (own.seat, own.spectator) == (shown.seat, shown.spectator)
+            follows = company.follows and not leads and leader == company.leader
+            company = Company(leader, shown.step, leads, follows)
+        if company != page.company:
+            self.show(in_company(self.ui, company))
+
+    def show(self, ui: Ui) -> None:
+        ui = on_own_way(ui)
+        super().show(ui)
+        if self._leads and not self._telling:
+            self._telling = True
+            self._program.begin(self._tell())
+
+    def carry_out(self, request: Request) -> None:
+        if isinstance(request, Show):
+            self._program.begin(self._ask(request))
+            return
+        if request is Errand.QUIT and self._leads:
+            self._program.begin(self._ask(Show(NEW)))
+        super().carry_out(request)
+
+    @property
+    def _leads(self) -> bool:
+        page = self.ui.page
+        return isinstance(page, Replay) and page.company is not None and page.company.leads
+
+    async def _tell(self) -> None:
+        """Tell the others where this player is, until they know."""
+        while isinstance(page := self.ui.page, Replay) and self._leads and page.step != self._at:
+            await self._ask(Show(NEW, page.step))
+        self._telling = False
+
+    async def _ask(self, request: Show) -> None:
+        assert self._connection is not None  # noqa: S101 - without one, nobody has company
+        self._at = request.step
+        try:
+            await self._connection.ask(request)
+        except (RequestRefused, ConnectFailed) as failure:
+            self._led_as = None
+            self.show(replace(self.ui, notice=Notice(str(failure), refusal=True)))
+        else:
+            state = self._connection.model.state
+            self._led_as = None if state is None else state.shown
+        self.look()

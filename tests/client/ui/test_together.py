@@ -1,0 +1,123 @@
+"""Looking at a finished game together: one leads, and the others follow or look for themselves."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Callable, Coroutine
+
+from client.network.connection import connected
+from client.ui import requests
+from client.ui.game import Client
+from client.ui.screens.replay import Replay
+from client.ui.screens.scoring import Result
+from client.ui.session import Services, Session
+from client.ui.state import Ui
+from client.ui.visit import LookingBack, Options
+from commands.finished_games.records import recording_of
+from tests.client.scripted import TIMEOUT
+from tests.server.peer import game, memory_server, play_on
+
+
+class Watcher:
+    """A client at a table, without a screen: keys are pressed in the session on top."""
+
+    def __init__(self, client: Client, group: asyncio.TaskGroup) -> None:
+        self.tasks: list[asyncio.Task[None]] = []
+        self._group = group
+        self._stack: list[Session] = [client]
+        self._changed = asyncio.Event()
+        changed = self._changed.set
+        self._services = Services(changed, changed, self._begin, self._open, lambda *_: None)
+        client.start(self._services)
+
+    def _begin(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        self.tasks.append(self._group.create_task(work))
+        return self.tasks[-1]
+
+    def _open(self, session: Session) -> None:
+        self._stack.append(session)
+        session.start(self._services)
+
+    @property
+    def top(self) -> Session:
+        while self._stack[-1].over:
+            self._stack.pop()
+        return self._stack[-1]
+
+    async def until(self, seen: Callable[[Ui], bool]) -> None:
+        async with asyncio.timeout(TIMEOUT):
+            while not seen(self.top.ui):
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def record(
+        self, step: int, *, leads: bool = False, follows: bool = False, leader: str = ""
+    ) -> None:
+        """Wait until the record is at a step, and led so."""
+
+        def seen(ui: Ui) -> bool:
+            page = ui.page
+            if not isinstance(page, Replay) or page.company is None:
+                return False
+            company = page.company
+            now = page.step, company.leads, company.follows, company.leader
+            return now == (step, leads, follows, leader)
+
+        await self.until(seen)
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.top.press(key)
+
+
+@contextlib.asynccontextmanager
+async def watching(*names: str) -> AsyncIterator[list[Watcher]]:
+    """Show the result of a game to spectators with these names."""
+    async with memory_server() as server, game(server.port, 2) as peers, contextlib.AsyncExitStack() as stack:
+        await play_on(peers, random.Random(1))
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        url, first = f"ws://127.0.0.1:{server.port}", requests.Watch(peers[0].code)
+        watchers = []
+        for name in names:
+            connection = await stack.enter_async_context(connected(url))
+            looking_back = LookingBack(recording_of, None)
+            options = Options(url, name, first, looking_back=looking_back)
+            watcher = Watcher(Client(options, connection), group)
+            await watcher.until(lambda ui: isinstance(ui.page, Result) and not ui.busy)
+            watchers.append(watcher)
+        yield watchers
+        for watcher in watchers:
+            for task in watcher.tasks:
+                task.cancel()
+
+
+async def test_one_leads_and_the_others_follow_or_look_for_themselves() -> None:
+    async with watching("Ann", "Bob") as (ann, bob):
+        ann.press("f")
+        await ann.record(0, leads=True, leader="Ann")
+        await bob.until(lambda ui: any("Ann leads" in line for line in ui.log))
+        ann.press("n", "n", "down")
+        bob.press("f")
+        await bob.record(4, follows=True, leader="Ann")
+        bob.press("left")
+        await bob.record(3, leader="Ann")
+        ann.press("end", "p", "p")
+        bob.press("f")
+        page = ann.top.ui.page
+        assert isinstance(page, Replay)
+        assert page.stop == page.recording.end
+        await bob.record(page.step, follows=True, leader="Ann")
+        ann.press("end")
+        await bob.until(lambda ui: isinstance(ui.page, Replay) and isinstance(ui.page.table, Result))
+        ann.press("home")
+        await bob.record(0, follows=True, leader="Ann")
+        ann.press("escape")
+        await ann.until(lambda ui: isinstance(ui.page, Result))
+        await bob.record(0)
+        bob.press("n", "f")
+        await bob.record(1, leads=True, leader="Bob")
+        ann.press("f")
+        await ann.record(1, follows=True, leader="Bob")
+        bob.press("f")
+        await bob.record(1)
+        await ann.record(1)
