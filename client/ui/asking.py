@@ -208,7 +208,7 @@ class ServerSession(Session):
                 self.show(news.name_refused(ui, str(failure), again))
             else:
                 code = failure.code if isinstance(failure, RequestRefused) else ""
-                self.show(news.refused(self.ui, str(failure), code))
+                self.show(news.refused(self.ui, str(failure), code, request))
         except DamagedRecord as error:
             text = _("The server sent a record that cannot be read: {reason}.")
             said = text.format(reason=_(error.text).format(**error.about))

@@ -25,7 +25,8 @@ from client.tables.table import (
     open_request,
 )
 from client.ui.at_table import next_vote
-from client.ui.requests import Join, Open, Watch
+from client.ui.draw.page import on_turn
+from client.ui.requests import Join, Open, Request, Watch
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import Lobby
@@ -69,6 +70,7 @@ from engine.events import (
     GameEnded,
     HillScored,
     LayTile,
+    Place,
     Placed,
     SeenEvent,
     SoldierFled,
@@ -184,13 +186,16 @@ def logged(ui: Ui, sentences: Sequence[str]) -> Ui:
     return replace(ui, log=(*ui.log, *sentences)[-LOG_KEPT:], scroll=min(scroll, LOG_KEPT - 1))
 
 
-def refused(ui: Ui, text: str, code: str = "") -> Ui:
+def refused(ui: Ui, text: str, code: str = "", request: Request | None = None) -> Ui:
     """Return `ui` with the server's refusal in view, and with the line that was refused if it can be mended.
 
     The line of a command that was typed well, but cannot be carried out now, is closed: the next key would
     be typed into it.
     """
     sent = ui.sent if ui.sent is not None and (code in _MISTYPED or not ui.sent.command) else None
+    if code == Fault.NOT_YOUR_TURN and isinstance(request, Place):
+        form = _("It is not your turn. To have this move made when it is, type plan {piece} {field}.")
+        text = form.format(piece=request.piece, field=request.field)
     return replace(ui, notice=Notice(text, refusal=True), busy=False, entry=ui.entry or sent, sent=None)
 
 
@@ -377,6 +382,8 @@ def _happened(ui: Ui, happened: Happened, model: TableModel) -> Ui:
                 ui = with_game(replace(ui, overlay=overlay, entry=None), Scoring())
             case _:
                 pass
+    if on_turn(model) and ui.entry is None and ui.notice is not None and ui.notice.refusal:
+        ui = replace(ui, notice=None)  # it was of what was too early
     return ui
 
 

@@ -496,7 +496,9 @@ def test_a_refused_line_can_be_corrected() -> None:
     waiting, request = pressed(after(ui, model, *typed("m A1")[:-1]), "enter", model)
     assert request is not None
     assert waiting.entry is None
-    assert refused(waiting, "It is not your turn.", Fault.NOT_YOUR_TURN).entry is None
+    early = refused(waiting, "It is not your turn.", Fault.NOT_YOUR_TURN, request)
+    assert early.entry is None
+    assert "type plan Em A1." in notice_of(early)
     corrected = refused(waiting, "A1 is taken.", Fault.FIELD_TAKEN)
     assert line_of(corrected) == "m A1"
     assert refused(replace(waiting, sent=None), "A1 is taken.", Fault.FIELD_TAKEN).entry is None

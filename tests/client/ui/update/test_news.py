@@ -22,7 +22,7 @@ from client.tables.table import (
 from client.ui.screens.dispatch import counting, pressed
 from client.ui.screens.gathering import Gathering
 from client.ui.screens.lobby import Lobby
-from client.ui.screens.news import at_next_table, followed, gone_on, heard, listed, occasions
+from client.ui.screens.news import at_next_table, followed, gone_on, heard, listed, occasions, refused
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
@@ -33,6 +33,7 @@ from client.ui.state import LOG_KEPT, REMARKS_KEPT, Mute, Outage, Talk, Ui
 from client.ui.texts.games import describe_rematch
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import announcement
+from engine.errors import Fault
 from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
 from engine.game import Game, GameOptions
 from engine.pieces import Piece, Seat
@@ -475,3 +476,13 @@ def test_votes_and_another_game() -> None:
     assert called_for(over)[0] == "Bob plays again. Press m to play too."
     over = with_seat(over, 0, SeatSummary("Ann", here=True, again=True))
     assert called_for(over)[0] == "All pieces are placed: the scoring begins."
+
+
+def test_a_refusal_of_what_was_too_early_goes_when_the_turn_comes() -> None:
+    game = played(GameOptions(3, random_layout=True), 1, 6)
+    for seat in map(Seat, range(3)):
+        model = model_of(game, seat)
+        assert model.view is not None
+        told = refused(Ui("Ann"), "It is not your turn.", Fault.NOT_YOUR_TURN)
+        ui = heard(told, Happened((redacted(game.events[-1], frozenset({seat})),), 9), model)
+        assert (ui.notice is None) == (seat == model.view.turn)
