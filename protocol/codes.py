@@ -174,6 +174,10 @@ class Code(CodeWithText):
         "no-take-backs-left",
         Template("No more moves can be taken back in this game: that has been done {most} times."),
     )
+    BAD_MOMENT = (
+        "bad-moment",
+        Template("A pause must end in the future, and within {most} days."),
+    )
     PAUSE_GOES_ON = (
         "pause-goes-on",
         Template(

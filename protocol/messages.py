@@ -87,6 +87,7 @@ PersonNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]  # in an eve
 SpectatorNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]
 Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
 Milliseconds: TypeAlias = Annotated[int, Meta(ge=0)]
+UnixTime: TypeAlias = Annotated[int, Meta(ge=0, lt=2**32)]  # seconds since 1970
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Substitute: TypeAlias = Literal["bot", "clock"]  # why the stand-in moved: it holds the seat, or time was up
 Hex32: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]  # 32 bytes
@@ -473,8 +474,8 @@ class Turn(ServerAnswer, frozen=True, tag="turn"):
     """The state of the game at a table where you have the seat `seat`.
 
     During a game, `turn` is the seat whose turn it is, `name` its player, and `clock` the player's remaining
-    milliseconds if there is a clock. `planned` says whether you have a plan. If the table is `archived`, only
-    the stage is known.
+    milliseconds if there is a clock. `planned` says whether you have a plan, `paused_until` when an agreed
+    pause ends. If the table is `archived`, only the stage is known.
     """
 
     stage: Stage
@@ -484,6 +485,7 @@ class Turn(ServerAnswer, frozen=True, tag="turn"):
     clock: Milliseconds | None = None
     archived: bool = False
     planned: bool = False
+    paused_until: UnixTime | None = None
 
 
 class Reseated(FromServer, frozen=True, tag="reseated"):
@@ -536,9 +538,13 @@ class ChoosePeople(ClientRequest, frozen=True, tag="people"):
 
 
 class AskPause(ClientRequest, frozen=True, tag="pause"):
-    """Ask for a pause or agree to one; or end it, or withdraw or refuse the request. Answered by Done."""
+    """Ask for a pause or agree to one; or end it, or withdraw or refuse the request. Answered by Done.
+
+    With `until`, all other people must agree, and the pause ends at that moment.
+    """
 
     on: bool
+    until: UnixTime | None = None
 
 
 Wish: TypeAlias = Literal["pause", "take-back", "more-time"]
@@ -663,24 +669,30 @@ class SpectatorSummary(Struct, frozen=True, omit_defaults=True):
     name: str | None = None
 
 
-class PauseSummary(Struct, frozen=True):
-    """Who paused the game, how many seconds ago, and how many are left until it resumes automatically."""
+class PauseSummary(Struct, frozen=True, omit_defaults=True):
+    """Who paused the game, how many seconds ago, and how many are left until it resumes automatically.
+
+    `until` is the moment when it does, if the players have agreed on one.
+    """
 
     seat: SeatNumber
     seconds: Seconds
     seconds_left: Seconds
+    until: UnixTime | None = None
 
 
 class Asked(Struct, frozen=True, omit_defaults=True):
     """What the first of `seats` asks for, and the seats that agree; if `refused`, the seat that said no.
 
     If that is the first seat itself, the request was withdrawn. `granted` marks a request that was agreed to.
+    With `until`, a pause is to last until that moment.
     """
 
     what: Wish
     seats: list[SeatNumber]
     refused: SeatNumber | None = None
     granted: bool = False
+    until: UnixTime | None = None
 
     @property
     def open(self) -> bool:

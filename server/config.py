@@ -131,11 +131,11 @@ class Notice(NamedTuple):
     """What a player who is away is told: nothing that is hidden, nor any text that people have written.
 
     `kind` says that the address is to be confirmed with `digits`, that it is the player's `turn`, that time
-    is `short`, or that the game is `over`; `seconds` is the time left in a turn with a clock. `key` is the
-    same if the same notice is sent again.
+    is `short`, that the game has `resumed` after a pause or is `over`; `seconds` is the time left in a turn
+    with a clock. `key` is the same if the same notice is sent again.
     """
 
-    kind: Literal["confirm", "turn", "short", "over"]
+    kind: Literal["confirm", "turn", "short", "resumed", "over"]
     table: str
     key: str
     digits: str = ""

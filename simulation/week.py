@@ -9,7 +9,7 @@ from typing import Final
 from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
-from server.storage.entries import Entry, Played, StoodIn, events_in
+from server.storage.entries import Entry, Paused, Played, StoodIn, TookBack, events_in
 from server.storage.sqlite import journal as sqlite_journal
 from server.tables.notices import notice_key
 from server.tables.state.persistent_state import PersistentState
@@ -123,9 +123,16 @@ class Week(World):
             if isinstance(other, Correspondent):
                 moved |= other.moved
         due: dict[str, str] = {"": ""}
+        paused = _turns_with_a_pause(entries)
+        counts["pauses until a moment"] += len(paused)
         state = PersistentState([], RandomChance(random.Random(0)))
         for entry in entries:
             state.fold(entry)
+            if isinstance(entry, Paused):
+                tokens = [each.token_hash for each in state.players if each is not None]
+                goes_on = [notice_key(table, each, "resumed", state.agreed_pause) for each in tokens]
+                due |= dict.fromkeys(goes_on, "resumed")
+                counts["notices after a pause"] += len(came.keys() & goes_on)
             if not isinstance(entry, Played | StoodIn) or state.game is None:
                 continue
             seat, seq = state.game.view.turn, len(state.game.events)
@@ -139,7 +146,11 @@ class Week(World):
             if away is None or began is None or ended is None or ended - began < _LONG_ENOUGH:
                 continue
             since = away.called_since or 0.0
-            if since < began and not any(began <= visit <= began + _A_WHILE for visit in away.visits):
+            if (
+                since < began
+                and seq not in paused
+                and not any(began <= visit <= began + _A_WHILE for visit in away.visits)
+            ):
                 counts["turns with a notice"] += 1
                 if notice_key(table, held.token_hash, "turn", seq) not in came:
                     verdict.lost.append(f"{table}: {held.name} was not called after event {seq}")
@@ -169,6 +180,8 @@ class Week(World):
         if len(when) != len(by_clock):
             return  # a server was killed between the move and its line in the log
         at: dict[int, float] = {}
+        paused = _turns_with_a_pause(entries)
+        counts["pauses until a moment"] += len(paused)
         for player in party.players:
             if isinstance(player, Correspondent):
                 at |= player.moved
@@ -183,7 +196,7 @@ class Week(World):
                 allowed = letter_seconds(state.absence) + reserve
                 # A journal that was shortened no longer has what was used of it.
                 least = allowed - (reserve if table in self.long_tables else 0.0)
-                if seq in ends:
+                if seq in ends and seq not in paused:
                     took = moved - ends[seq]
                     lost = sum(ends[seq] - _A_RESTART <= down <= moved for down in self._down)
                     counts["turns timed"] += 1
@@ -196,3 +209,14 @@ class Week(World):
             state.fold(entry)
             if isinstance(entry, Played | StoodIn) and state.game is not None and moved is not None:
                 ends[len(state.game.events)] = moved
+
+
+def _turns_with_a_pause(entries: list[Entry]) -> set[int]:
+    """Return the turns, by the events before them, in which the game was paused until a moment."""
+    turns, events = set(), 0
+    for entry in entries:
+        if isinstance(entry, Played | StoodIn | TookBack):
+            events += len(entry.events)
+        elif isinstance(entry, Paused):
+            turns.add(events)
+    return turns

@@ -14,7 +14,7 @@ from client.ui.web.pages import WebPages
 from engine.events import GameStarted
 from protocol.absence import MoveClock
 from protocol.admin import EveningPlan
-from protocol.messages import ChangeSetting, Said, Say, SignUp, StartGame
+from protocol.messages import AskPause, ChangeSetting, Said, Say, SignUp, StartGame, TableState
 from protocol.settings import Title
 from server.app import running
 from server.config import Config
@@ -292,6 +292,29 @@ async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) ->
         await page.value("document.dispatchEvent(new Event('visibilitychange'))")
         await page.until("socket !== dead")
         await move(page, random.Random(3))
+        assert page.complaints == []
+
+
+async def test_a_phone_asks_for_a_pause_until_a_moment(chromium: str) -> None:
+    """Typed and shown in the phone's own time zone."""
+    async with web_server() as server, connected(server.port) as host, tab(chromium) as page:
+        code = (await host.open(2, "Anna", random_layout=True)).table
+        await join(page, server.port, code, "Bruno")
+        await host.send(StartGame(host.next_id()))
+        await page.until("document.querySelector('#menu input')")
+        await page.value("window.when = document.querySelector('#menu input')")
+        await page.value("when.value = new Date(Date.now() + 864e5).toISOString().slice(0, 16)")
+        await page.value("when.nextElementSibling.click()")
+        state = await host.until(TableState)
+        while state.asked is None:
+            state = await host.until(TableState)
+        assert state.asked.until == await page.value("Date.parse(when.value) / 1000")
+        await host.done(AskPause(host.next_id(), on=True))
+        await page.until(
+            "document.querySelector('#now').innerText === `The game is paused until ${"
+            "local(when.value)}: Bruno has asked for it.`"
+        )
+        await host.done(AskPause(host.next_id(), on=False))
         assert page.complaints == []
 
 

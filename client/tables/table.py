@@ -416,9 +416,9 @@ def _safe(state: messages.TableState) -> messages.TableState:
 
 def open_request(state: messages.TableState) -> messages.Asked | None:
     """Return what a player asks the others for now; older servers know of pauses alone."""
-    if state.pause_asked:
-        return messages.Asked("pause", state.pause_asked)
-    return state.asked if state.asked is not None and state.asked.open else None
+    if state.asked is not None and state.asked.open:
+        return state.asked
+    return messages.Asked("pause", state.pause_asked) if state.pause_asked else None
 
 
 class Lost(Struct, frozen=True):

@@ -69,7 +69,9 @@ async def _answers(seats: tuple[KeptSeat, ...], access: Access) -> list[SeatAnsw
 
 
 def _is_turn(answer: SeatAnswer | None) -> bool:
-    return isinstance(answer, Turn) and answer.turn is not None and answer.turn == answer.seat
+    if not isinstance(answer, Turn) or answer.paused_until is not None:
+        return False
+    return answer.turn is not None and answer.turn == answer.seat
 
 
 def _as_map(seat: KeptSeat, answer: SeatAnswer | None) -> dict[str, object]:
@@ -81,6 +83,7 @@ def _as_map(seat: KeptSeat, answer: SeatAnswer | None) -> dict[str, object]:
                 "turn": answer.name,
                 "milliseconds": answer.clock,
                 "planned": answer.planned,
+                "paused_until": answer.paused_until,
             }
         case Silent(reason):
             return told | {"error": reason}

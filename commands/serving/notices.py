@@ -51,6 +51,8 @@ def wording(language: str, server: str, notice: Notice) -> tuple[str, str]:
                 subject = _("Palatinus: your turn at table {table}").format(table=notice.table)
             case "short":
                 subject = _("Palatinus: your time at table {table} runs out").format(table=notice.table)
+            case "resumed":
+                subject = _("Palatinus: the game at table {table} goes on").format(table=notice.table)
             case "over":
                 subject = _("Palatinus: the game at table {table} is over").format(table=notice.table)
         lines = [f"{subject}."]

@@ -172,12 +172,16 @@ class NoticesTo(Struct, frozen=True, tag_field="t", tag="notices-to"):
         return f"NoticesTo(seat={self.seat}, ...)"  # the address is the player's secret
 
 
-class Noticed(Struct, frozen=True, tag_field="t", tag="noticed"):
-    """The seat's player knows of the turn after so many events, or also that its time is `short`."""
+class Noticed(Struct, frozen=True, tag_field="t", tag="noticed", omit_defaults=True):
+    """The seat's player knows of the turn after so many events, or also that its time is `short`.
+
+    They also know that the game goes on after so many `pauses`.
+    """
 
     seat: int
     events: int
     short: bool
+    pauses: int = 0
 
 
 class Changed(Struct, frozen=True, tag_field="t", tag="changed"):
@@ -210,10 +214,11 @@ class TookBack(Struct, frozen=True, tag_field="t", tag="took-back"):
     events: list[EventMap]
 
 
-class Paused(Struct, frozen=True, tag_field="t", tag="paused"):
-    """The game was paused for the player of the seat."""
+class Paused(Struct, frozen=True, tag_field="t", tag="paused", omit_defaults=True):
+    """The game was paused for the player of the seat; `until` a moment, if all have agreed on one."""
 
     seat: int
+    until: int | None = None
 
 
 class Unpaused(Struct, frozen=True, tag_field="t", tag="unpaused"):

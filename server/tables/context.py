@@ -1,6 +1,7 @@
 """What a table's parts share: its persistent state, who is here, and how both are stored and sent."""
 
 import math
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import partial
@@ -155,7 +156,7 @@ class TableContext:
         pause, asked = state.paused, self.asked
         if pause is not None:
             seconds = int(self.deadlines.time() - self.paused_at)
-            pause = PauseSummary(pause.seat, seconds, max(0, PAUSE_SECONDS - seconds))
+            pause = PauseSummary(pause.seat, seconds, math.ceil(self.pause_left), pause.until)
         return replace(
             state,
             seats=[self._seat_now(Seat(seat), each) for seat, each in enumerate(state.seats)],
@@ -179,9 +180,12 @@ class TableContext:
     def removable_in(self, seat: Seat) -> int:
         """Return in how many seconds the host may remove a player who is away from a running game.
 
-        They count from when the table first sees this, because anyone who takes the seat over sees its hand.
+        They count from when the table first sees this, because anyone who takes the seat over sees its hand,
+        and from the end of a pause until a moment, for which everybody may go away.
         """
         now = self.deadlines.time()
+        if self.state.paused_until is not None:
+            self.away_since[seat] = now + self.pause_left
         since = self.away_since.setdefault(seat, now)
         return max(0, math.ceil(self.patience(self.limits.seat_grace_seconds) - (now - since)))
 
@@ -190,15 +194,22 @@ class TableContext:
         return max(seconds, letter_seconds(self.state.absence))
 
     @property
+    def pause_left(self) -> float:
+        """Return in how many seconds the pause ends automatically."""
+        if (until := self.state.paused_until) is not None:
+            return max(0.0, until - time.time())
+        return max(0.0, PAUSE_SECONDS - (self.deadlines.time() - self.paused_at))
+
+    @property
     def people_here(self) -> set[Seat]:
         """Return the seats of the players who are here, without programs."""
         return self.audience.seated.keys() - self.state.programs
 
     @property
     def asked(self) -> Asked | None:
-        """Return what a player asks the others for, a pause only while that player is here."""
+        """Return what a player asks the others for, a brief pause only while that player is here."""
         asked = self.state.asked
-        if asked is None or asked.what != "pause":
+        if asked is None or asked.what != "pause" or asked.until is not None:
             return asked
         here = [seat for seat in asked.seats if seat in self.people_here]
         return replace(asked, seats=here) if here[:1] == asked.seats[:1] else None

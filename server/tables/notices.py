@@ -38,13 +38,13 @@ _SHORT: Final = 86_400_000  # or a quarter of the turn, if that is less
 
 
 class _Owed(NamedTuple):
-    kind: Literal["turn", "short", "over"]
-    events: int  # so far in the game
+    kind: Literal["turn", "short", "resumed", "over"]
+    number: int  # of events so far in the game, or of the pause that has ended
 
 
-def notice_key(code: str, token_hash: str, kind: str, events: int) -> str:
+def notice_key(code: str, token_hash: str, kind: str, number: int) -> str:
     """Return what a notice is known by, so that its receiver can drop it if it comes twice."""
-    return hashlib.sha256(f"{code} {token_hash} {kind} {events}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{code} {token_hash} {kind} {number}".encode()).hexdigest()[:32]
 
 
 @dataclass(slots=True)
@@ -167,7 +167,11 @@ class Notices:
         if state.stage == "over":
             return _Owed("over", 0)
         game = state.game
-        if not self.context.may_move or game is None or game.view.turn != seat or seat in state.bot_seats:
+        if not self.context.may_move or game is None or seat in state.bot_seats:
+            return None
+        if player.resumed < state.agreed_pause:
+            return _Owed("resumed", state.agreed_pause)
+        if game.view.turn != seat:
             return None
         events = len(game.events)
         if player.noticed < (events, False):
@@ -196,7 +200,7 @@ class Notices:
         elif seat in context.audience.seated or self._known.get(seat) == owed:
             await self._know(seat, owed)
         else:
-            seconds = context.policy.time_left() if owed.kind != "over" else None
+            seconds = context.policy.time_left() if owed.kind in {"turn", "short"} else None
             key = notice_key(context.code, self._player(seat).token_hash, *owed)
             seconds = None if seconds is None else seconds // 1000
             notice = Notice(owed.kind, context.code, key, seconds=seconds)
@@ -237,7 +241,11 @@ class Notices:
             if owed.kind == "over":
                 await self._store_without_trace(NoticesTo(seat, "", ""))
             else:
-                await self.context.store(Noticed(seat, owed.events, owed.kind == "short"))
+                state, known = self.context.state, (owed.number, owed.kind == "short")
+                if owed.kind == "resumed":  # and so whose turn it is
+                    known = (0 if state.game is None else len(state.game.events)), False
+                known = max(known, self._player(seat).noticed)
+                await self.context.store(Noticed(seat, *known, state.agreed_pause))
         except JournalError as error:
             self.context.counts.journal_failed(error)
 

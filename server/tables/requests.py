@@ -199,7 +199,7 @@ class Requests:
             case AddShare():
                 self.game_start.add_share(session, message)
             case AskPause():
-                await self.consent.ask(session, "pause", on=message.on)
+                await self.consent.ask(session, "pause", on=message.on, until=message.until)
             case Ask():
                 await self.consent.ask(session, message.what, on=message.on)
             case CallMe():

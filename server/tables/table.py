@@ -197,7 +197,8 @@ class Table:
         if state.stage != "playing" or state.game is None or (on_turn := state.game.view.turn) is None:
             return Turn(id, state.stage, seat)
         left, planned = self._context.policy.time_left(), seat in state.plans
-        return Turn(id, "playing", seat, on_turn, state.names[on_turn], left, planned=planned)
+        name, until = state.names[on_turn], state.paused_until
+        return Turn(id, "playing", seat, on_turn, name, left, planned=planned, paused_until=until)
 
     def seconds_unattended(self) -> int | None:
         """Return how many seconds nobody has been here, None if somebody is."""
@@ -349,8 +350,13 @@ class Table:
 
     @property
     def is_awaited(self) -> bool:
-        """Return whether people play by letters here, until the stand-in plays a whole round for them."""
+        """Return whether people play by letters here, until the stand-in plays a whole round for them.
+
+        Or they have agreed when they play on.
+        """
         state = self.state
+        if state.paused_until is not None and state.people:
+            return True
         if not letter_seconds(state.absence) or not state.people or state.stage == "over":
             return False
         round_ago = 0 if state.game is None else len(state.game.events) - len(state.players)

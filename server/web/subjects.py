@@ -124,7 +124,7 @@ def shown(state: TableState, tables: PublicTables) -> TableState:
         SeatSummary(seat.name, here=seat.here, bot=seat.bot, vacant=seat.vacant, level=seat.level)
         for seat in state.seats
     ]
-    paused = None if state.paused is None else PauseSummary(state.paused.seat, 0, 0)
+    paused = None if state.paused is None else PauseSummary(state.paused.seat, 0, 0, state.paused.until)
     followed = state.next is not None and tables.open_to_all(state.next) is not None
     return TableState(
         state.table,

@@ -2,17 +2,19 @@
 
 import asyncio
 import contextlib
+import time
 from dataclasses import dataclass, field
 from typing import Final
 
 from client.network.transport import ConnectFailed
 from client.network.waiting import RequestRefused
-from client.tables.table import Closed, TableClosed
+from client.tables.table import Closed, TableClosed, open_request
+from client.ui import at_table
 from engine.board import FIELDS
 from engine.events import Place
 from engine.view import Phase
 from protocol.absence import letter_seconds
-from protocol.messages import NEW, CallMe, ConfirmCall, Plan
+from protocol.messages import NEW, AskPause, CallMe, ConfirmCall, Plan
 from simulation.people.players import End, Move, Player
 from simulation.people.visitors import is_over, next_update
 
@@ -21,6 +23,9 @@ _USUAL: Final = 4 * _HOUR  # from one visit to the next, on average
 _MOVES_LATER: Final = 0.2  # of the visits on one's turn
 _TAKES_IT_BACK: Final = 0.1
 _PLANS: Final = 0.3  # of the visits between one's turns
+_PAUSES: Final = 0.06  # of the visits end with asking for a pause of some days
+_AGREES: Final = 0.9  # to one
+_LONGEST_PAUSE: Final = 96 * _HOUR
 _FORGETS: Final = 0.06  # the game for longer than a clock allows
 _SELDOM: Final = 240 * _HOUR  # from one visit to the next without a call
 _LOOKS_FOR_LETTERS: Final = 600.0
@@ -70,6 +75,7 @@ class Correspondent(Player):
             return self._seen_the_end()
         if model.legal is None and self.rng.random() < _PLANS:
             await self._plan()
+        await self._agree_on_a_pause()
         started = model.view is not None
         self.counts["visits"] += started
         await self._open.aclose()
@@ -107,12 +113,28 @@ class Correspondent(Player):
         assert self.way.postbox is not None
         until = since + self.rng.expovariate(1 / _SELDOM)
         while asyncio.get_running_loop().time() < until:
-            letter = self.way.postbox.latest(self._address, "turn", "short", "over")
+            letter = self.way.postbox.latest(self._address, "turn", "short", "resumed", "over")
             if letter is not None and letter.at > since:
                 self.counts["visits of the called"] += 1
                 await asyncio.sleep(self.rng.expovariate(1 / _USUAL))
                 return
             await asyncio.sleep(_LOOKS_FOR_LETTERS)
+
+    async def _agree_on_a_pause(self) -> None:
+        """Answer to whoever asks for a pause until a moment, or ask for one now and then."""
+        model, rng = self.connection.model, self.rng
+        if (state := model.state) is None or state.stage != "playing" or state.paused is not None:
+            return
+        request = None
+        if open_request(state) is not None:
+            request = at_table.request_to_answer(model, on=rng.random() < _AGREES)
+        elif rng.random() < _PAUSES:
+            until = int(time.time() + rng.uniform(_HOUR, _LONGEST_PAUSE))
+            request = AskPause(NEW, on=True, until=until)
+        if request is not None:
+            with contextlib.suppress(ConnectFailed, RequestRefused):
+                await self.connection.ask(request)
+                self.counts["pauses asked for or answered"] += 1
 
     async def _plan(self) -> None:
         """Plan the next move, which may not fit any more when its turn comes; or plan nothing any more."""

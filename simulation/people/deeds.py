@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ _ABOUT_SOMEBODY_AWAY: Final = 0.4
 _ENDS_IT: Final = 0.01
 _ENDS_A_PAUSE: Final = 0.3
 _ANSWERS: Final = 0.9
+_PAUSE_SECONDS: Final = 30  # from now to the moment until which a game is paused
 _STARTS: Final = 0.3  # though it could do more before
 
 Deed = tuple[str, Callable[[], Awaitable[object]]]  # what it counts as, and how it is done
@@ -155,9 +157,9 @@ class Deeds:
             return []
         wishes: list[Deed] = []
         if not self.program:
-            wishes.append(
-                ("games paused, or pauses asked for", lambda: connection.ask(AskPause(NEW, on=True)))
-            )
+            until = self.rng.choice([None, int(time.time()) + _PAUSE_SECONDS])
+            pause = partial(connection.ask, AskPause(NEW, on=True, until=until))
+            wishes.append(("games paused, or pauses asked for", pause))
             what = self.rng.choice([*state.may_ask, "take-back", "take-back"])
             wishes += [(f"asked for: {what}", partial(connection.ask, Ask(NEW, what, on=True)))] * 3
         if state.host == own:

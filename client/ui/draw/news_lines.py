@@ -23,7 +23,7 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.state import Outage, Pane, Remark, Ui
-from client.ui.texts.tables import describe_asked, names_of
+from client.ui.texts.tables import describe_asked, describe_pause, names_of
 from client.ui.texts.times import clock_time
 from engine.legal import LegalPlaces
 from engine.pieces import Seat
@@ -84,6 +84,8 @@ def asked_question(ui: Ui, model: TableModel) -> str:
         form = _("{name} has paused the game. It resumes automatically in {time}.")
         left = clock_time(pause.seconds_left - (ui.now - ui.told_at))
         told = form.format(name=names[pause.seat], time=left)
+        if pause.until is not None:
+            told = describe_pause(pause, names)
         play_on = _("p: play on")
         return told if model.seat is None else f"{told} {play_on}"
     return request_question(model)

@@ -280,6 +280,12 @@ def _main(
     for what in _WISHES:
         if (request := request_for(model, what)) is not None:
             yield Choice(_describe_request(state, what, on=request.on), request)
+            if what == "pause" and state.paused is None and open_request(state) is None:
+                yield Choice(
+                    _("ask for a pause until a day and hour"),
+                    PAUSE_UNTIL,
+                    about=_("Type it like this: {example}").format(example="pause until friday 20:00"),
+                )
     if (no := request_to_answer(model, on=False)) is not None and request_to_answer(
         model, on=True
     ) is not None:
@@ -308,6 +314,7 @@ def _main(
         yield Choice(_(END), MenuPage.END)
 
 
+PAUSE_UNTIL: Final = Entry().filled("pause until ")
 # What can be asked for: to ask for it, to agree, to take either back.
 _WISHES: Final[Mapping[messages.Wish, tuple[str, str, str]]] = {
     "pause": (N_("ask for a pause"), N_("agree to a pause"), N_("pause no longer needed")),

@@ -16,7 +16,7 @@ from client.ui.screens.lobby import table_in_words
 from client.ui.state import Asked, Entry, Notice, Outcome, Pane, Ui
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import describe_seats
-from client.ui.texts.times import clock_time
+from client.ui.texts.times import brief_day_and_time, clock_time
 from protocol.messages import TableSummary, Turn
 from protocol.text import printable
 
@@ -155,7 +155,7 @@ def _asking(ui: Ui) -> Ui:
 
 _OTHERS = 11  # lines that are not of the list in a window of any size
 _NAME = 26  # columns
-_SEAT = (10, 22, 22)  # a table's code, how the game stands, the player's name
+_SEAT = (10, 28, 20)  # a table's code, how the game stands, the player's name
 _COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
 
 
@@ -245,6 +245,8 @@ def describe_turn(answer: SeatAnswer | None) -> str:
             mine = answer.turn == answer.seat
             words = _("your turn") if mine else _("{name}'s turn").format(name=printable(answer.name or ""))
             words = _("{turn}, move planned").format(turn=words) if answer.planned and not mine else words
+            if answer.paused_until is not None:
+                return _("paused until {moment}").format(moment=brief_day_and_time(answer.paused_until))
             return words if answer.clock is None else f"{words}, {clock_time(answer.clock / 1000)}"
         case Gone():
             return _("no longer yours")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
@@ -13,6 +14,7 @@ from client.ui.screens.menu import END, HAND_OVER, SUBSTITUTE, choosers, free_se
 from client.ui.state import Mute
 from client.ui.texts.pieces import PEOPLES, people_named
 from client.ui.texts.tables import SWITCHES, Switch, spectator_name
+from client.ui.texts.times import moment_named
 from engine.pieces import People
 from protocol.limits import ADDRESS_LENGTH, LEVEL_LENGTH, NOTICE_CODE_LENGTH, TITLE_LENGTH
 from protocol.messages import (
@@ -96,6 +98,16 @@ def _people(text: str, _state: TableState) -> Request | None:
     return ChoosePeople(NEW, None) if text == "any" else _made(ChoosePeople, people_named(text))
 
 
+def _pause(text: str, state: TableState) -> Request | Misread | None:
+    verb, _space, moment = text.partition(" ")
+    if verb != "until":
+        return _said(AskPause)(text, state)
+    try:
+        return AskPause(NEW, on=True, until=moment_named(moment, datetime.now()))  # noqa: DTZ005 - local time
+    except BadText as error:
+        return Misread(str(error))
+
+
 def _notify(text: str, _state: TableState) -> Request | None:
     if re.fullmatch(rf"\d{{{NOTICE_CODE_LENGTH}}}", text, re.ASCII):
         return ConfirmCall(NEW, text)
@@ -157,7 +169,7 @@ def _switch(switch: Switch) -> TableCommand:
     return TableCommand(f"{switch.verb} on, off", switch.help, read, _ON_OR_OFF)
 
 
-_CONSENT: Final = N_("ask for a pause or more time, or agree; off: end it")
+_CONSENT: Final = N_("a pause (until fri 20:00) or more time; off: end it")
 _SEAT_OR_PEOPLE: Final = N_("before the game: take a free seat, choose a people")
 _SEATS: Final = N_("swap two seats, shuffle all; before the game")
 _BEFORE: Final = "gathering"
@@ -187,15 +199,15 @@ TABLE_COMMANDS: Final = (
         host=False,
     ),
     TableCommand(
-        "pause, pause off",
+        "pause",
         _CONSENT,
-        _said(AskPause),
-        ("", "off"),
+        _pause,
+        ("", "off", "until ..."),
         "playing",
         host=False,
     ),
     TableCommand(
-        "time",
+        "time, off",
         _CONSENT,
         _said(lambda _id, on: Ask(NEW, "more-time", on)),
         ("", "off"),

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, Self
 
 from client.language import N_, _, counted, listed
 from client.tables.table import TableModel, open_request
-from client.ui.texts.times import clock_time, span
+from client.ui.texts.times import clock_time, local_day_and_time, span
 from engine.pieces import Seat
 from engine.view import View
 from protocol.absence import Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, Wait
@@ -14,6 +14,7 @@ from protocol.messages import (
     Asked,
     NoticeKind,
     Notices,
+    PauseSummary,
     PersonOnline,
     SeatSummary,
     Stage,
@@ -271,7 +272,7 @@ def _paused(state: TableState, before: TableState, names: Sequence[str]) -> Iter
         yield describe_asked(asked, names)
     yield from _settled(state, before, names)
     if state.paused is not None and before.paused is None:
-        yield _("{name} has paused the game.").format(name=names[state.paused.seat])
+        yield describe_pause(state.paused, names)
     if state.paused is None and before.paused is not None and not state.ended:
         yield _("The game goes on.")
 
@@ -288,10 +289,28 @@ def _settled(state: TableState, before: TableState, names: Sequence[str]) -> Ite
         yield form.format(name=names[asked.refused])
 
 
-def describe_asked(asked: Asked, names: Sequence[str], view: View | None = None) -> str:
+def describe_pause(
+    pause: PauseSummary, names: Sequence[str], moment: Callable[[float], str] = local_day_and_time
+) -> str:
+    name = names[pause.seat]
+    if pause.until is None:
+        return _("{name} has paused the game.").format(name=name)
+    form = _("The game is paused until {moment}: {name} has asked for it.")
+    return form.format(name=name, moment=moment(pause.until))
+
+
+def describe_asked(
+    asked: Asked,
+    names: Sequence[str],
+    view: View | None = None,
+    moment: Callable[[float], str] = local_day_and_time,
+) -> str:
     """Return what a player asks the others for, and which pieces would go back if `view` is known."""
     name = names[asked.seats[0]]
     match asked.what:
+        case "pause" if asked.until is not None:
+            form = _("{name} asks for a pause until {moment}: everybody must agree.")
+            return form.format(name=name, moment=moment(asked.until))
         case "pause":
             return _("{name} asks for a pause: the host can agree, or everybody.").format(name=name)
         case "more-time":

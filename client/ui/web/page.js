@@ -6,13 +6,17 @@ const patience = 60000; // milliseconds for which a table that was there may be 
 let pause = 500;
 let seen = -patience; // when something was shown last
 
+function local(moment) { // in the reader's own time zone
+  return new Date(moment).toLocaleString(document.documentElement.lang, { dateStyle: "full", timeStyle: "short" });
+}
+
 function show(parts) {
   const focused = document.activeElement;
   const name = ["href", "data-choose", "data-do"].find((each) => focused.hasAttribute(each));
   const value = name && focused.getAttribute(name);
   for (const [id, inside] of Object.entries(parts)) {
     const element = document.getElementById(id);
-    if (element) element.innerHTML = inside;
+    if (element) element.innerHTML = inside.replace(/\d{4}-\d\d-\d\dT\d\d:\d\dZ/g, local);
   }
   // What had the focus may be another element now.
   if (name && !focused.isConnected) {

@@ -309,8 +309,12 @@ document.onclick = ({ target }) => {
     return;
   }
   if (touched?.dataset.do) {
+    const message = JSON.parse(touched.dataset.do);
+    const when = touched.previousElementSibling;
+    if (when?.type === "datetime-local") message.until = Math.max(0, Date.parse(when.value) / 1000);
+    if (Number.isNaN(message.until)) return;
     touched.disabled = true;
-    ask(JSON.parse(touched.dataset.do));
+    ask(message);
   } else if (touched && socket?.readyState === WebSocket.OPEN) socket.send(touched.dataset.choose);
 };
 document.onkeydown = ({ key, target }) => {

@@ -12,12 +12,13 @@ from client.tables.table import TableModel, open_request
 from client.ui import at_table
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import Marks
-from client.ui.screens.menu import MenuPage, choices, free_seats
+from client.ui.screens.menu import PAUSE_UNTIL, MenuPage, choices, free_seats
 from client.ui.screens.scoring import LEAVE, REMATCH
 from client.ui.state import Entry, Talk
 from client.ui.texts.games import describe_forecast, turned
 from client.ui.texts.pieces import kind_words
 from client.ui.texts.tables import describe_asked, names_at
+from client.ui.texts.times import universal_time
 from client.ui.web.html import EMPTY, element, joined
 from engine.board import Hex
 from engine.legal import LegalLays, LegalPlaces
@@ -25,6 +26,7 @@ from engine.pieces import Piece
 from engine.view import Phase, View
 from protocol.messages import (
     NEW,
+    AskPause,
     FromClient,
     Lay,
     Leave,
@@ -120,7 +122,7 @@ class Seated:
     def _asked(self) -> Iterator[Markup]:
         asked = open_request(self._state)
         if asked is not None:
-            told = element("p", describe_asked(asked, names_at(self.model), self._view))
+            told = element("p", describe_asked(asked, names_at(self.model), self._view, universal_time))
             answers = ((_("Yes"), True), (_("No"), False))
             requests = ((words, at_table.request_to_answer(self.model, on=on)) for words, on in answers)
             yield joined(told, *(button(words, each) for words, each in requests if each is not None))
@@ -166,6 +168,10 @@ class Seated:
             effect = choice.effect
             if isinstance(effect, FromClient):
                 lines.append(button(choice.text, effect))
+            elif effect == PAUSE_UNTIL:
+                when = element("input", type="datetime-local", aria_label=choice.text)
+                asking = button(_("ask for it"), AskPause(NEW, on=True))
+                lines.append(element("details", element("summary", choice.text), when, asking))
             elif effect is None or isinstance(effect, Entry):
                 lines.append(element("p", choice.text))
             elif isinstance(effect, MenuPage) and effect not in {MenuPage.MAIN, MenuPage.MUTE}:

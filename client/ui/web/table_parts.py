@@ -13,7 +13,15 @@ from client.ui.export.picture import BOARD_VIEW, NOTHING, board_parts
 from client.ui.screens.scoring import COLUMNS, Scene, amounts_of, in_order, last_step, scene
 from client.ui.texts.games import describe_event, describe_influence, describe_turn
 from client.ui.texts.pieces import PEOPLES, piece_words
-from client.ui.texts.tables import by_stand_in, describe_ended, describe_stage, names_of, while_away
+from client.ui.texts.tables import (
+    by_stand_in,
+    describe_ended,
+    describe_pause,
+    describe_stage,
+    names_of,
+    while_away,
+)
+from client.ui.texts.times import universal_time
 from client.ui.web.html import EMPTY, element, joined
 from client.ui.web.seat_parts import Seated, navigation
 from engine.board import Field, Hex, Tile, has_spring
@@ -147,7 +155,7 @@ def _now(state: TableState, model: TableModel, names: Sequence[str]) -> str:
             return describe_stage("gathering", full=True)
         return counted("{n} seat is free.", "{n} seats are free.", free).format(n=free)
     if state.paused is not None:
-        return _("{name} has paused the game.").format(name=names[state.paused.seat])
+        return describe_pause(state.paused, names, universal_time)
     return describe_turn(model, names)
 
 

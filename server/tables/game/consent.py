@@ -3,6 +3,7 @@
 During a pause, nobody may move, and all clocks stop.
 """
 
+import time
 from functools import partial
 from typing import Final
 
@@ -19,20 +20,22 @@ from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Paused, Unpaused, Wished
 from server.tables.absence.deadlines import Due
-from server.tables.context import PAUSE_SECONDS, RETRY_SECONDS, TableContext
+from server.tables.context import RETRY_SECONDS, TableContext
 from server.tables.game.moves import Moves
 
 PAUSES: Final = 3  # that each player gets in a game
+LONGEST_PAUSE_DAYS: Final = 30  # until a moment that all have agreed on
 TAKE_BACKS: Final = 40  # in a game: its events stay, and clients take no longer lists of them
 OTHERS_WAIT_SECONDS: Final = 120  # until every player can end a pause, not only who asked for it and the host
+_LOOK_SECONDS: Final = 3600.0  # at most until it is checked whether a pause is over: clocks are set
 
 
 class Consent:
     """Grants what players ask for once the others agree; raises Refusal, IllegalCommand or JournalError.
 
     A request is open until somebody refuses it or the player who asked moves. All other people must agree,
-    here or not, because a game may take days. But a pause needs only the host or everybody who is here, and
-    nobody without a clock: it gives no time to think then. A pause that a restart interrupts starts again.
+    here or not, because a game may take days. But a brief pause needs only the host or everybody who is here,
+    and nobody without a clock: it gives no time to think then. If a restart interrupts it, it starts again.
     """
 
     def __init__(self, context: TableContext, moves: Moves) -> None:
@@ -41,8 +44,11 @@ class Consent:
         if context.state.paused is not None:
             self._begin()
 
-    async def ask(self, session: Session, what: Wish, *, on: bool) -> None:
-        """Ask for something, or agree to it; or withdraw or refuse it, or end a pause."""
+    async def ask(self, session: Session, what: Wish, *, on: bool, until: int | None = None) -> None:
+        """Ask for something, or agree to it; or withdraw or refuse it, or end a pause.
+
+        A pause may be asked for `until` a moment.
+        """
         own, state = session.player_seat(), self._context.state
         if state.game is None:
             raise Refusal(Code.NOT_STARTED)
@@ -51,7 +57,7 @@ class Consent:
         if own in state.programs:
             raise Refusal(Code.PROGRAMS_DO_NOT_VOTE)
         if on:
-            await self._agree(own, what)
+            await self._agree(own, what, until)
         elif what == "pause" and state.paused is not None:
             self._check_may_end(own, state.paused)
             await self._end()
@@ -72,22 +78,27 @@ class Consent:
         state = self._context.state
         if state.paused is None or state.pauses.total() != number:
             return
+        if self._context.pause_left >= 1:
+            self._await_end(number)
+            return
         try:
             await self._end()
         except JournalError as error:
             self._context.counts.journal_failed(error)
             self._end_in(RETRY_SECONDS, number)
 
-    async def _agree(self, own: Seat, what: Wish) -> None:
+    async def _agree(self, own: Seat, what: Wish, until: int | None) -> None:
         context = self._context
         if context.state.paused is not None:
             raise Refusal(Code.PAUSED)
         asked = context.asked
         if asked is None or not asked.open:
             self._check_may_ask(own, what)
-            asked = Asked(what, [])
-        elif asked.what != what:
+            asked = Asked(what, [], until=until)
+        elif asked.what != what or until not in {None, asked.until}:
             raise Refusal(Code.OTHERS_ASKED)
+        if asked.until is not None:
+            self._check_until(asked.until)
         if own not in asked.seats:
             asked = replace(asked, seats=[*asked.seats, own])
         if self._is_agreed(asked):
@@ -109,10 +120,16 @@ class Consent:
             if state.game is not None and isinstance(state.clocks.policy, MoveClock):
                 state.game.check_turn(own)
 
+    def _check_until(self, until: int) -> None:
+        if self._context.state.of_evening:
+            raise Refusal(Code.OF_THE_EVENING)
+        if not 0 < until - time.time() <= LONGEST_PAUSE_DAYS * 86_400:
+            raise Refusal(Code.BAD_MOMENT, most=LONGEST_PAUSE_DAYS)
+
     def _is_agreed(self, asked: Asked) -> bool:
         """Return whether it is enough that these players agree."""
         state, agree = self._context.state, {Seat(seat) for seat in asked.seats}
-        if asked.what != "pause":
+        if asked.what != "pause" or asked.until is not None:
             return state.people <= agree
         has_clock = isinstance(state.absence, MoveClock | GameClock)
         return not has_clock or state.host in agree or self._context.people_here <= agree
@@ -135,7 +152,7 @@ class Consent:
         seat = Seat(asked.seats[0])
         match asked.what:
             case "pause":
-                await self._pause(seat)
+                await self._pause(seat, asked.until)
             case "take-back":
                 await self._moves.take_back(seat)
             case "more-time":
@@ -155,9 +172,9 @@ class Consent:
         if own not in {paused, self._context.state.host} and left > 0:
             raise Refusal(Code.PAUSE_GOES_ON, seconds=left)
 
-    async def _pause(self, seat: Seat) -> None:
+    async def _pause(self, seat: Seat, until: int | None) -> None:
         context = self._context
-        await context.store(context.stopped_clock(context.turn), Paused(seat))
+        await context.store(context.stopped_clock(context.turn), Paused(seat, until))
         self._begin()
         self._tell()
 
@@ -169,7 +186,10 @@ class Consent:
     def _begin(self) -> None:
         context = self._context
         context.paused_at = context.deadlines.time()
-        self._end_in(PAUSE_SECONDS, context.state.pauses.total())
+        self._await_end(context.state.pauses.total())
+
+    def _await_end(self, number: int) -> None:
+        self._end_in(min(self._context.pause_left, _LOOK_SECONDS), number)
 
     def _end_in(self, seconds: float, number: int) -> None:
         work = partial(self._end_by_itself, number)

@@ -120,7 +120,8 @@ class Player:
     has no token hash, and the name of the player whom the host of the table removed. A bot of the server has
     a `level` and no token hash, and counts as a program that never comes: it moves as the stand-in does.
     `people` is the one that the player has chosen. `notices` says where they are called, if they are, and
-    `noticed` which turn they know of, and whether that its time is short.
+    `noticed` which turn they know of, and whether that its time is short; `resumed` after how many pauses
+    they know that the game goes on.
     """
 
     name: str
@@ -133,6 +134,7 @@ class Player:
     people: People | None = None
     notices: NoticesTo | None = None
     noticed: tuple[int, bool] = (0, False)
+    resumed: int = 0
     plan: Place | None = None  # a secret
     answers: Answers = field(default_factory=Answers)
 
@@ -176,6 +178,8 @@ class PersistentState:
         self._packed: bytes | None = None  # the events of a finished game in place of `_game`
         self.asked: Asked | None = None  # what a player asks the others for, and their answers
         self.paused: Seat | None = None  # the seat for whose player the game is paused
+        self.paused_until: int | None = None  # in seconds since 1970, if the players have agreed on that
+        self.agreed_pause = 0  # the number of the last pause until such a moment
         self.pauses: Counter[Seat] = Counter()  # so far, by the players who asked for them
         self.ended = False  # by the host, without a result
         self.next_table: str | None = None  # where they play again
@@ -367,7 +371,11 @@ class PersistentState:
             starting=self.options.starting,
             ended=self.ended,
             hints=self.hints,
-            paused=PauseSummary(self.paused, 0, 0) if playing and self.paused is not None else None,
+            paused=(
+                PauseSummary(self.paused, 0, 0, self.paused_until)
+                if playing and self.paused is not None
+                else None
+            ),
             quiet=self.quiet,
             turn_limit=self.clocks.limit if playing else None,
             long_clock=self.absence if isinstance(self.absence, LongClock) else None,
@@ -415,7 +423,7 @@ class PersistentState:
             case Wished() | TookBack() | Paused() | Unpaused():
                 self._fold_consent(entry)
             case Ended():
-                self.ended, self.paused, self.asked = True, None, None
+                self.ended, self.paused, self.paused_until, self.asked = True, None, None, None
             case Continued(code):
                 self.next_table = code
             case Voted() | GivenToBot() | Returned():
@@ -463,11 +471,13 @@ class PersistentState:
                     if isinstance(event, TakenBack):
                         self._forget_plans({self.game.view.owners[field] for field in event.fields})
                     self.game.fold(event)
-            case Paused(seat):
-                self.paused = Seat(seat)
+            case Paused(seat, until):
+                self.paused, self.paused_until = Seat(seat), until
                 self.pauses[Seat(seat)] += 1
+                if until is not None:
+                    self.agreed_pause = self.pauses.total()
             case Unpaused():
-                self.paused = None
+                self.paused = self.paused_until = None
 
     def _forget_plans(self, seats: Iterable[Seat]) -> None:
         """Forget what these seats have planned for after the moves that are taken back."""
@@ -524,8 +534,8 @@ def _fold_player(player: Player, entry: PeopleChosen | NoticesTo | Noticed | Tok
             player.people = people
         case NoticesTo(_, address):
             player.notices = entry if address else None
-        case Noticed(_, events, short):
-            player.noticed = events, short
+        case Noticed(_, events, short, pauses):
+            player.noticed, player.resumed = (events, short), pauses
         case TokenRevoked():
             player.token_hash, player.program, player.notices, player.plan = "", True, None, None
 

@@ -4,6 +4,7 @@ import contextlib
 import logging
 import random
 import re
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,18 @@ from commands.serving.notices import wording
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, MoveClock
 from protocol.codes import Code
-from protocol.messages import CallMe, ChangeSeat, ConfirmCall, EndGame, Leave, Notices, Ping, Pong, Welcome
+from protocol.messages import (
+    AskPause,
+    CallMe,
+    ChangeSeat,
+    ConfirmCall,
+    EndGame,
+    Leave,
+    Notices,
+    Ping,
+    Pong,
+    Welcome,
+)
 from server.app import Running, running
 from server.config import Config, Limits
 from server.postman import NoticePostman, SmtpServer
@@ -126,6 +138,42 @@ async def test_a_player_who_is_here_is_not_called() -> None:
         await eventually(lambda: player(server, first).noticed > (0, False))
         await disconnect(first, other)
         await nobody_is_called(called, other, 10 * GRACE)
+
+
+async def test_everybody_who_is_away_is_called_once_when_the_game_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a pause until a moment: even who was called for this turn before, and who is not on turn."""
+    async with called_by_url(tmp_path) as called:
+        clock = called.clock
+        monkeypatch.setattr(time, "time", lambda: 1_800_000_000 + clock.time())
+        async with (
+            running(called.config) as server,
+            away_on_turn(server, called, MoveClock(12 * HOUR)) as (
+                away,
+                here,
+            ),
+        ):
+            clock.advance(GRACE)
+            assert "your turn" in await called.receiver.next()
+            await eventually(lambda: player(server, away).noticed > (0, False))
+            await leave_address(here, called)
+            until = int(time.time()) + 10 * HOUR
+            await here.done(AskPause(here.next_id(), on=True, until=until))
+            async with resumed(server.port, away) as (back,):
+                await back.done(AskPause(back.next_id(), on=True))
+            await disconnect(back, here)
+        async with running(called.config) as server, resumed(server.port, here) as (here,):
+            await nobody_is_called(called, here, 10 * HOUR - 1)
+        async with running(called.config) as server:
+            clock.advance(1)
+            await eventually(lambda: server.lobby.tables[here.code].state.paused is None)
+            clock.advance(GRACE)
+            for _ in range(2):
+                assert f"the game at table {here.code} goes on" in await called.receiver.next()
+            await eventually(lambda: all(player(server, each).resumed == 1 for each in (away, here)))
+        async with running(called.config) as server, resumed(server.port, here) as (here,):
+            await nobody_is_called(called, here, 2 * HOUR)
 
 
 async def test_a_player_is_called_before_the_time_runs_out() -> None:

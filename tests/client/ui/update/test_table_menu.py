@@ -2,20 +2,23 @@
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Literal
 
 import pytest
 from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
+from client.language import speaking
 from client.tables.table import Happened, Heard, TableChanged, TableModel, Update
+from client.typed_text import BadText
 from client.ui import requests
 from client.ui.at_table import next_vote
 from client.ui.draw.news_lines import asked_question, describe_outage, seat_note, vote_question
 from client.ui.requests import Misread
 from client.ui.screens.dispatch import counting, pressed
 from client.ui.screens.lobby import Lobby
-from client.ui.screens.menu import MenuPage, TableMenu, choices
+from client.ui.screens.menu import PAUSE_UNTIL, MenuPage, TableMenu, choices
 from client.ui.screens.news import followed, gone_on, heard, name_refused, occasions
 from client.ui.screens.playing import Ended
 from client.ui.screens.reading import COMMANDS, HOST_COMMANDS
@@ -25,6 +28,7 @@ from client.ui.screens.typed_commands import completions, meaning
 from client.ui.state import Mute, Outage, Talk, Ui
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import describe_policy
+from client.ui.texts.times import moment_named
 from engine.events import TakenBack
 from engine.game import GameOptions
 from engine.pieces import People, Seat
@@ -222,6 +226,56 @@ def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
     notice = after(ui, model, "p").notice
     assert notice is not None
     assert "Only the players" in notice.text
+
+
+def test_a_pause_until_a_moment_is_asked_for_in_words_and_told_in_local_time() -> None:
+    ui, model = running()
+    before = model.state
+    assert before is not None
+    moment = int(datetime(2026, 11, 27, 20, 0, tzinfo=UTC).timestamp())
+    assert request_after(ui, model, *typed("pause until 2026-11-27 20:00")) == AskPause(
+        NEW, on=True, until=moment
+    )
+    unclear = after(ui, model, *typed("pause until easter")).notice
+    assert unclear is not None
+    assert "friday 20:00" in unclear.text
+    opened = effects(MenuPage.MAIN, model)
+    assert PAUSE_UNTIL in opened
+    model.state = structs.replace(before, pause_asked=[1], asked=Asked("pause", [1], until=moment))
+    ui = heard(ui, TableChanged(model.state, before), model)
+    told = "Bob asks for a pause until Friday 2026-11-27 20:00: everybody must agree."
+    assert ui.log[-1] == told
+    assert asked_question(ui, model) == f"{told} v: yes, V: no"
+    assert request_after(ui, model, "v") == AskPause(NEW, on=True)
+    assert PAUSE_UNTIL not in effects(MenuPage.MAIN, model)
+    asked, model.state = model.state, structs.replace(before, paused=PauseSummary(1, 20, 580, moment))
+    told = "The game is paused until Friday 2026-11-27 20:00: Bob has asked for it."
+    assert heard(ui, TableChanged(model.state, asked), model).log[-1] == told
+    assert asked_question(ui, model) == f"{told} p: play on"
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("20:00", datetime(2026, 11, 25, 20, tzinfo=UTC)),
+        ("18:30", datetime(2026, 11, 26, 18, 30, tzinfo=UTC)),
+        ("friday 20:00", datetime(2026, 11, 27, 20, tzinfo=UTC)),
+        ("Fri 9:05", datetime(2026, 11, 27, 9, 5, tzinfo=UTC)),
+        ("venerdì 20:00", datetime(2026, 11, 27, 20, tzinfo=UTC)),
+        ("wednesday 20:00", datetime(2026, 11, 25, 20, tzinfo=UTC)),
+        ("wednesday 18:30", datetime(2026, 12, 2, 18, 30, tzinfo=UTC)),
+        ("2026-12-24 20:00", datetime(2026, 12, 24, 20, tzinfo=UTC)),
+        *((text, None) for text in ("", "friday", "fr 20:00", "24:00", "2026-02-30 20:00", "soon 20:00")),
+    ],
+)
+def test_a_moment_is_the_next_one_that_the_words_fit(text: str, moment: datetime | None) -> None:
+    now = datetime(2026, 11, 25, 18, 30, 10, tzinfo=UTC)  # a Wednesday
+    with speaking("it"):
+        if moment is None:
+            with pytest.raises(BadText):
+                moment_named(text, now)
+        else:
+            assert moment_named(text, now) == int(moment.timestamp())
 
 
 def test_a_move_is_taken_back_among_people() -> None:

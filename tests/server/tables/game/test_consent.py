@@ -1,6 +1,7 @@
 """What needs consent: pauses, and what stands still in them; moves taken back; more time."""
 
 import random
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -31,9 +32,9 @@ from protocol.settings import AbsenceSetting
 from server.app import Running
 from server.storage.sqlite.data_folder import DataFolder
 from server.tables.context import PAUSE_SECONDS
-from server.tables.game.consent import OTHERS_WAIT_SECONDS, PAUSES, TAKE_BACKS
+from server.tables.game.consent import LONGEST_PAUSE_DAYS, OTHERS_WAIT_SECONDS, PAUSES, TAKE_BACKS
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import Peer, check_views, connected, game, play_on, table_of
+from tests.server.peer import Peer, check_views, connected, eventually, game, play_on, table_of
 from tests.server.storage.test_journal import resumed, table_facts
 from tests.server.tables.hosted import served, state_where
 
@@ -242,6 +243,80 @@ async def test_a_paused_game_is_ended_by_its_host(tmp_path: Path) -> None:
         assert state.paused is None
         refused = await peers[1].refused(AskPause(peers[1].next_id(), on=True))
         assert refused.code == "game-over"
+
+
+BEGUN = 1_800_000_000
+DAY = 86_400
+
+
+def clock_of_day(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
+    """Return a clock that the time of day follows."""
+    clock = ManualClock()
+    monkeypatch.setattr(time, "time", lambda: BEGUN + clock.time())
+    return clock
+
+
+async def pause_until(peer: Peer, moment: int) -> None:
+    await peer.done(AskPause(peer.next_id(), on=True, until=moment))
+
+
+@pytest.mark.parametrize("policy", [WAIT, MoveClock(60)])
+async def test_a_pause_until_a_moment_ends_then_whoever_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: Absence
+) -> None:
+    """All people must agree, here or not; nobody stays, the server restarts, and clocks lose nothing."""
+    clock, friday = clock_of_day(monkeypatch), BEGUN + 4 * DAY
+    async with served(tmp_path, clock) as server, game(server.port, 3, absence=policy) as peers:
+        clock.advance(20)
+        await pause_until(peers[0], friday)
+        other = AskPause(peers[1].next_id(), on=True, until=friday + 60)
+        assert (await peers[1].refused(other)).code == Code.OTHERS_ASKED
+        await pause(peers[1])
+        await peers[0].done(Leave(peers[0].next_id()))
+        await asked_in(peers[2], Asked("pause", [0, 1], until=friday))
+        await pause(peers[2])
+        state = await paused_by(peers[1], 0)
+        assert state.paused is not None
+        assert (state.paused.until, state.paused.seconds_left) == (friday, 4 * DAY - 20)
+        assert state.seats[0].removable_in == 4 * DAY - 20 + 60
+        table = table_of(server, peers)
+        for peer in peers[1:]:
+            await peer.done(Leave(peer.next_id()))
+        clock.advance(DAY)
+        assert not table.archived
+        facts = table_facts(table.state)
+    async with served(tmp_path, clock) as server:
+        table = server.lobby.tables[peers[0].code]
+        assert table_facts(table.state) == facts
+        clock.advance(3 * DAY - 21)
+        assert table.state.paused == 0
+        clock.advance(1)
+        await eventually(lambda: table.state.paused is None)
+        async with resumed(server.port, *peers) as again:
+            assert again[0].legal is not None
+            news = next(each for each in reversed(again[0].received) if isinstance(each, Events | Snapshot))
+            assert news.clock == (None if policy == WAIT else 40_000)
+
+
+async def test_a_pause_ends_when_the_clock_of_the_computer_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within an hour, if that was set forward: it was slow."""
+    clock = clock_of_day(monkeypatch)
+    async with served(time=clock) as server, game(server.port, 2, programs={1}) as peers:
+        await pause_until(peers[0], BEGUN + DAY)
+        await paused_by(peers[0], 0)
+        clock.advance(7200)
+        await paused_by(peers[0], 0)
+        monkeypatch.setattr(time, "time", lambda: BEGUN + DAY)
+        clock.advance(3600)
+        await goes_on(peers[0])
+
+
+async def test_a_pause_ends_at_a_moment_that_is_not_over_nor_too_far_away() -> None:
+    async with served() as server, game(server.port, 2) as peers:
+        for seconds in (-60, LONGEST_PAUSE_DAYS * DAY + 60):
+            until = int(time.time()) + seconds
+            refused = await peers[0].refused(AskPause(peers[0].next_id(), on=True, until=until))
+            assert (refused.code, refused.about) == (Code.BAD_MOMENT, {"most": str(LONGEST_PAUSE_DAYS)})
 
 
 async def ask(peer: Peer, what: Wish, *, on: bool = True) -> None:

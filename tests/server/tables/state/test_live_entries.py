@@ -75,7 +75,7 @@ seat_entries = st.one_of(
     st.builds(Changed, settings_made),
     st.builds(Clocked, st.lists(st.integers(0, 10**6), min_size=5, max_size=5), st.integers(0, 10**6)),
     st.builds(Ended),
-    st.builds(Paused, seats),
+    st.builds(Paused, seats, st.none() | st.just(2_000_000_000)),
     st.builds(Unpaused),
     st.builds(Continued, st.sampled_from(["BBBB", "CCCC"])),
 )
