@@ -13,7 +13,6 @@ import pytest
 
 from engine.game import GameOptions
 from engine.pieces import Seat
-from engine.view import View
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import Done, EventMap, JoinTable, Leave, OpenTable, Resume, Say, StartGame, TableState
@@ -41,11 +40,9 @@ from tests.server.peer import (
     connected,
     full_table,
     game,
-    peer_on_turn,
     play_on,
     table_of,
 )
-from tests.server.process import serving
 
 
 def journal_of(server: Running) -> SqliteJournal:
@@ -338,46 +335,6 @@ async def test_nobody_waits_for_a_store_that_was_cancelled() -> None:
     for waiting in (appended, done):
         with pytest.raises(TableLost):
             await asyncio.wait_for(waiting, 5)
-
-
-@pytest.mark.slow
-async def test_a_killed_server_loses_no_move_that_anyone_saw(tmp_path: Path) -> None:
-    """However often it is killed right after a move was seen, nothing is lost or doubled.
-
-    Both durabilities take turns: neither may publish a move before its commit.
-    """
-    chooser = random.Random(9)
-    kills = 6
-    peers: list[Peer] = []
-    final_view: View | None = None
-    for kill in range(kills + 1):
-        durable = ("normal", "full")[kill // 2 % 2]
-        async with (
-            serving("--data", str(tmp_path), "--durable", durable) as server,
-            contextlib.AsyncExitStack() as stack,
-        ):
-            if not peers:
-                peers = await stack.enter_async_context(game(server.port, 2, watched=True))
-            else:
-                peers = await stack.enter_async_context(resumed(server.port, *peers))
-                await all_caught_up(peers, max(peer.seq for peer in peers))
-            await play_on(peers, chooser, moves=chooser.randrange(4))
-            if kill == kills:
-                await play_on(peers, chooser)
-                final_view = peers[-1].view
-                break
-            mover = peer_on_turn(peers)
-            assert mover is not None
-            move = mover.random_move(chooser)
-            await mover.send(move)
-            first_to_see = peers[-1] if kill % 2 else mover
-            await first_to_see.caught_up(first_to_see.seq + 1)
-            server.process.kill()
-            for peer in peers:
-                await peer.closed()
-    assert final_view is not None
-    assert final_view.result is not None
-    assert [len(peer.seen) for peer in peers] == [3 + 32 + len(final_view.scoring)] * 3
 
 
 async def test_the_journal_is_readable_by_its_owner_alone(tmp_path: Path) -> None:

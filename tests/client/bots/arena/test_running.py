@@ -50,25 +50,6 @@ async def all_played(
     return outcomes
 
 
-@pytest.mark.slow
-async def test_a_game_is_the_same_wherever_it_is_played() -> None:
-    """In this process or in others, in any order; a search decides by its chance too."""
-    schedule = Schedule(("greedy", "search:100"), 2, 1, seed=5, random_layout=True)
-    pairings = schedule.pairings()
-    here = [outcome for pairing in pairings for outcome in play(schedule, pairing, "en", records=True)]
-    there = await all_played(schedule, 2, records=True)
-    there.sort(key=lambda outcome: outcome.number)
-    assert [without_times(outcome) for outcome in there] == [without_times(outcome) for outcome in here]
-    layouts = set()
-    for outcome in there:
-        assert outcome.record is not None
-        game = replayed(outcome.record)
-        assert game.view.result is not None
-        assert [tally.points for tally in game.view.result.tallies] == [s.points for s in outcome.seats]
-        layouts.add((tuple(game.view.tiles), tuple(game.view.laurels.items())))
-    assert len(layouts) == 1
-
-
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
     """Return what writes a module `brainy`, which processes import too; its folder has a place for marks."""
