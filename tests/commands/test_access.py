@@ -92,7 +92,7 @@ async def test_a_password_lets_in_who_knows_it(tmp_path: Path) -> None:
     assert PASSWORD not in repr(Config(password=PASSWORD)) + repr(Hello(list(VERSIONS), "test", PASSWORD))
 
 
-@pytest.mark.parametrize("lines", [False, True])
+@pytest.mark.parametrize("lines", [False, pytest.param(True, marks=pytest.mark.slow)])
 async def test_a_terminal_is_asked_for_the_password(tmp_path: Path, *, lines: bool) -> None:
     """Again after a wrong one; what is typed is not shown."""
     file = tmp_path / "password"

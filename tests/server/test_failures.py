@@ -95,6 +95,7 @@ async def test_what_fails_in_one_task_ends_nothing_else(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log names the task; the next round of the lobby is told, and games go on."""
+    monkeypatch.setattr("server.failures._SECONDS_BEFORE_RESTART", 0)
 
     def failing(*_: object) -> None:
         raise RuntimeError("a mistake of ours")

@@ -249,6 +249,7 @@ async def test_an_unusable_certificate_is_reported_in_one_line(certificate: Path
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="takes files away from another process")
+@pytest.mark.slow
 @ON_BOTH_LOOPS
 async def test_running_out_of_open_files_is_logged_once(uvloop: bool) -> None:
     """A thousand lines a second would fill the disk."""

@@ -181,7 +181,7 @@ def test_each_way_to_come_in_sets_anew_who_comes() -> None:
 
 
 async def test_a_guest_who_is_gone_without_a_word_is_noticed(tmp_path: Path) -> None:
-    limits = replace(LIMITS, keepalive_seconds=0.4, keepalives=2)
+    limits = replace(LIMITS, keepalive_seconds=0.1, keepalives=2)
     async with house(tmp_path, limits) as here, visiting(here.port, key=new_key()) as guest:
         await begin_game(guest)
         assert here.server is not None

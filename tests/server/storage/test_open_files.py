@@ -157,9 +157,10 @@ async def test_a_journal_that_is_gone_is_noticed_before_anything_is_told(
 
 
 async def test_a_journal_that_is_gone_is_noticed_while_nobody_plays(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody moves, and nobody asks for the health page."""
+    monkeypatch.setattr("server.storage.sqlite.journal._SECONDS_BETWEEN_LOOKS", 0.01)
     async with running(Config(data=tmp_path)) as server, game(server.port, 2):
         delete_log(tmp_path)
         await eventually(lambda: bool(told(caplog)))
@@ -202,8 +203,9 @@ async def test_games_go_on_when_the_same_file_is_put_back(
         await play_on(back, random.Random(3), moves=2)
 
 
-async def test_a_deleted_log_costs_no_move(tmp_path: Path) -> None:
+async def test_a_deleted_log_costs_no_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that was told reaches the main file, for a server that is killed before it stops."""
+    monkeypatch.setattr("server.storage.sqlite.journal._SECONDS_BETWEEN_LOOKS", 0.01)
     data, killed = tmp_path / "data", tmp_path / "killed"
     async with running(Config(data=data)) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1), moves=4)

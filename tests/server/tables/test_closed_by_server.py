@@ -144,7 +144,8 @@ async def test_an_absent_player_can_be_removed() -> None:
 async def test_a_removed_player_stays_removed_after_a_restart(tmp_path: Path) -> None:
     """Even if the table was archived in the meantime: the token brings nothing back from there."""
     config = Config(data=tmp_path, limits=Limits(stand_in_seconds=0, unattended_seconds=0.01))
-    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
+    keeping = Config(data=tmp_path, limits=Limits(stand_in_seconds=0))
+    async with running(keeping) as server, game(server.port, 2) as peers:
         await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
         await peers[1].until(Events)
     async with running(config) as server, connected(server.port) as peer:
