@@ -9,10 +9,12 @@ from typing import Final
 from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
+from server.cluster import channel
 from server.storage.entries import Entry, Paused, Played, StoodIn, TookBack, events_in
 from server.storage.sqlite import journal as sqlite_journal
 from server.tables.notices import notice_key
 from server.tables.state.persistent_state import PersistentState
+from simulation.database import LEASE_SECONDS
 from simulation.people.correspondent import Correspondent, is_called_at
 from simulation.people.games import Games, Party
 from simulation.people.plan import games
@@ -43,8 +45,12 @@ class Week(World):
     async def _live(self) -> None:
         self._stood_in, self._down = {}, []
         vars(sqlite_journal)["_SECONDS_BETWEEN_LOOKS"] = _HOUR  # nobody else touches the files
+        # Nodes that hear nothing look less often, as their lease is longer: else it is most of the work.
+        vars(channel)["_SECONDS_BETWEEN_BEATS"] *= self._plan.lease / LEASE_SECONDS
         logging.getLogger("server").setLevel(logging.INFO)  # which says when the stand-in moves
         plan, counts, verdict = self._plan, self.outcome.counts, self.outcome.verdict
+        for absent in (self._browser, self._guests, self._stranger):
+            absent.end()
         async with asyncio.TaskGroup() as starting:
             for server in self.servers:
                 starting.create_task(server.start())

@@ -24,6 +24,7 @@ _SECONDS_TO_TAKE_UP: Final = 60.0
 _SECONDS_BETWEEN_TRIALS: Final = 0.25
 _TAKEN_AT_ONCE: Final = 20  # tables that are nobody's; others take the next ones, or this server a bit later
 _SECONDS_TO_WAIT: Final = 3.0  # for a table that somebody asks for
+_SECONDS_TO_LEAVE: Final = 6.0  # however long the lease is: a stop is not held up by a silent database
 _SECONDS_TO_RENEW: Final = 0.5  # after the end, as when the server has slept, before players are sent on
 _A_MOMENT: Final = 0.02  # seconds after which a lease that was to end has ended
 
@@ -210,7 +211,7 @@ class HeldLease(NodeState):
         if not self.held:
             return
         try:
-            async with self._database.connection() as connection, asyncio.timeout(self._seconds):
+            async with self._database.connection() as connection, asyncio.timeout(_SECONDS_TO_LEAVE):
                 await lease.give_up(connection, self.term)
         except FAILED as error:
             log.warning("the lease is left to expire", extra=about(reason=reason_of(error)))
