@@ -82,7 +82,16 @@ from engine.events import (
 )
 from engine.view import Phase
 from protocol.codes import Code
-from protocol.messages import Announced, Evening, LobbyRemark, Online, SaidInLobby, Stopping, TableSummary
+from protocol.messages import (
+    Announced,
+    Evening,
+    LobbyRemark,
+    Online,
+    SaidInLobby,
+    Stopping,
+    TableState,
+    TableSummary,
+)
 
 _MISTYPED: Final = frozenset(
     {
@@ -138,6 +147,8 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             over = model.view is not None and model.view.phase is Phase.OVER
             if over:  # nobody waits for players who leave
                 return logged(ui, describe_lead_changes(state, before))
+            if ui.entry is None and _asks_more(state, before):
+                ui = replace(ui, notice=None)  # it would hide what is asked, and the keys that answer
             return _come_or_gone(ui, describe_changes(state, before))
         case Heard():
             reads = isinstance(ui.overlay, TalkPage)
@@ -169,6 +180,17 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             return logged(replace(ui, stops_at=ui.now + seconds), [server_stops(seconds)])
         case _:
             assert_never(update)
+
+
+def _asks_more(state: TableState, before: TableState | None) -> bool:
+    """Return whether a pause, a request or a vote has begun."""
+    if before is None:
+        return False
+    began = (open_request(state), open_request(before)), (state.paused, before.paused)
+    voted = zip(state.seats, before.seats, strict=False)
+    return any(now and not then for now, then in began) or any(
+        now.votes_needed and not then.votes_needed for now, then in voted
+    )
 
 
 def _heard_in_lobby(ui: Ui, remarks: Sequence[LobbyRemark]) -> Ui:

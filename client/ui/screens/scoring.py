@@ -32,7 +32,7 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, TOGETHER, Act, Action, Key, PointAt
+from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, TOGETHER, Act, Action, Key, PointAt
 from client.ui.screens.history import not_here
 from client.ui.state import Notice, Outcome, Pane, Screen, Ui, those
 from client.ui.texts import games
@@ -78,6 +78,7 @@ SCORING_KEYS: Final = (
     *ON_EVERY_PAGE,
 )
 RESULT_KEYS: Final = (
+    EVENING,  # where the next game is, if there is one
     _BACK,
     _FIRST,
     REMATCH,
@@ -87,7 +88,7 @@ RESULT_KEYS: Final = (
     Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture")),
     TOGETHER,
     LEAVE,
-    *AT_TABLE,
+    *(key for key in AT_TABLE if key is not EVENING),
     *ON_EVERY_PAGE,
 )
 

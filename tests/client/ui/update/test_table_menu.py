@@ -25,7 +25,7 @@ from client.ui.screens.reading import COMMANDS, HOST_COMMANDS
 from client.ui.screens.screen import drawn
 from client.ui.screens.table_commands import TABLE_COMMANDS, TableCommand
 from client.ui.screens.typed_commands import completions, meaning
-from client.ui.state import Mute, Outage, Talk, Ui
+from client.ui.state import Mute, Notice, Outage, Talk, Ui
 from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import describe_policy
 from client.ui.texts.times import moment_named
@@ -207,14 +207,16 @@ def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
     assert before is not None
     model.state = structs.replace(before, pause_asked=[1])
     assert request_after(ui, model, "p") == AskPause(NEW, on=True)
-    ui = heard(ui, TableChanged(model.state, before), model)
+    ui = heard(replace(ui, notice=Notice("Too early.")), TableChanged(model.state, before), model)
+    assert ui.notice is None  # which would hide the question
     assert "asks for a pause" in ui.log[-1]
     assert "v: yes, V: no" in asked_question(ui, model)
     model.state = structs.replace(before, pause_asked=[1, 0])
     assert request_after(ui, model, "p") == AskPause(NEW, on=False)
     assert "V: withdraw the request" in asked_question(ui, model)
     asked, model.state = model.state, structs.replace(before, paused=PauseSummary(1, 20, 580))
-    ui = heard(ui, TableChanged(model.state, asked), model)
+    ui = heard(replace(ui, notice=Notice("Too early.")), TableChanged(model.state, asked), model)
+    assert ui.notice is None
     assert "has paused the game" in ui.log[-1]
     assert "9:40" in asked_question(ui, model)
     assert AskPause(NEW, on=False) in effects(MenuPage.MAIN, model)
