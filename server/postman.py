@@ -124,7 +124,7 @@ class NoticePostman:
         """Send a notice of a table at `server`; return why it was not delivered, None if it was."""
         subject, text = self.wording(language, server, notice)
         try:
-            async with self._at_once, asyncio.timeout(_SECONDS):
+            async with asyncio.timeout(_SECONDS), self._at_once:
                 if self.kind_of(address) == "mail":
                     await self._mail(address, subject, text, notice.key)
                 else:

@@ -41,7 +41,7 @@ from server.net.session import Session
 from server.net.tokens import hash_fits, new_token, token_hash
 from server.networks import Networks
 from server.refusal import Refusal
-from server.storage.entries import EVENING, Changed, Entry, EveningBegun, Forgotten, Hosted, Opened, Taken
+from server.storage.entries import EVENING, Changed, Entry, EveningBegun, Hosted, Opened, Taken
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
 from server.tables.context import TableContext
@@ -275,14 +275,11 @@ class Lobby:
             raise Refusal(Code.NO_SUCH_LEVEL, level=plan.bots, levels=", ".join(self._stand_in.levels))
         if self.config.database is not None:
             raise Refusal(Code.EVENING_IN_CLUSTER)
-        earlier = self.evening
-        if earlier is not None and earlier.state.running:
-            raise Refusal(Code.EVENING_RUNS, name=earlier.plan.name)
         begun = EveningBegun(plan, new_seed() if plan.same_draws else None, int(time.time()))
-        if earlier is not None:
-            await self.journal.append(EVENING, earlier.state.entry_count, [Forgotten()])
-            earlier.stop()
-        await self.journal.append(EVENING, 0, [begun])
+        if self.evening is not None:
+            await self.evening.give_way(begun)
+        else:
+            await self.journal.append(EVENING, 0, [begun])
         self._set_evening([begun])
 
     def _set_evening(self, entries: Sequence[Entry]) -> None:

@@ -57,7 +57,7 @@ class _Unconfirmed:
 
 @dataclass(eq=False, repr=False)
 class Notices:
-    """Calls the players of a table; all but the sending is done while the table's lock is held."""
+    """Calls the players of a table; all is done under the table's lock, but `finish` and the sending."""
 
     context: TableContext
 
@@ -66,7 +66,7 @@ class Notices:
         self._owed: dict[Seat, _Owed] = {}
         self._known: dict[Seat, _Owed] = {}  # which the players know of, whether it is stored or not
         self._failures: Counter[Seat] = Counter()
-        self._sending: dict[Seat, tuple[_Owed, asyncio.Task[str | None]]] = {}
+        self._sending: dict[Seat, asyncio.Task[None]] = {}
 
     # -- addresses ----------------------------------------------------------------------------------
 
@@ -152,13 +152,17 @@ class Notices:
 
     @property
     def owes(self) -> bool:
-        """Return whether anybody is to be called who cannot be later, once the table is archived."""
-        return any(owed.kind != "short" for owed in self._owed.values())
+        """Return whether anybody is being called, or is to be who cannot be once the table is archived."""
+        return self.sending or any(owed.kind != "short" for owed in self._owed.values())
+
+    @property
+    def sending(self) -> bool:
+        return bool(self._sending)
 
     async def finish(self) -> None:
-        """Wait until all that is being sent has been, and store that: the table is about to move."""
-        for seat, (owed, sending) in list(self._sending.items()):
-            await self._sent(seat, owed, await sending)
+        """Wait until all that is being sent has been, and that is stored: the table is about to move."""
+        if self._sending:
+            await asyncio.wait(self._sending.values())
 
     def _owed_to(self, seat: Seat, player: Player) -> _Owed | None:
         state = self.context.state
@@ -204,20 +208,19 @@ class Notices:
             key = notice_key(context.code, self._player(seat).token_hash, *owed)
             seconds = None if seconds is None else seconds // 1000
             notice = Notice(owed.kind, context.code, key, seconds=seconds)
-            sending = context.tasks.start(self._post(to, notice), "sending a notice")
-            self._sending[seat] = owed, sending
-            context.tasks.start(self._await_sent(seat, owed, sending), "a notice")
+            self._sending[seat] = context.tasks.start(self._send(seat, owed, to, notice), "a notice")
 
     async def _post(self, to: NoticesTo, notice: Notice) -> str | None:
         assert self.context.postman is not None  # noqa: S101 - else there are no notices
         return await self.context.postman.send(to.address, to.language, self.context.address, notice)
 
-    async def _await_sent(self, seat: Seat, owed: _Owed, sending: asyncio.Task[str | None]) -> None:
-        fault = await sending
+    async def _send(self, seat: Seat, owed: _Owed, to: NoticesTo, notice: Notice) -> None:
+        fault = await self._post(to, notice)
         await self.context.deadlines.carry_out(lambda: self._sent(seat, owed, fault))
 
     async def _sent(self, seat: Seat, owed: _Owed, fault: str | None) -> None:
-        if self._sending.pop(seat, None) is None or self._owed.get(seat) != owed:
+        del self._sending[seat]
+        if self._owed.get(seat) != owed:
             return
         if fault is None:
             await self._know(seat, owed)

@@ -236,7 +236,7 @@ class Table:
     async def archive(self, *, attended: bool) -> bool:
         """Archive or forget the table, `attended` or only if nobody is here; return whether it has ended."""
         with contextlib.suppress(Refusal, TableLost):  # it has ended already
-            await self._do(lambda: self._archive(attended=attended), urgent=True)
+            await self._do_after_notices(lambda: self._archive(attended=attended))
         return self._ended
 
     async def shorten_if_long(self) -> None:
@@ -247,7 +247,20 @@ class Table:
     async def hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
         """Hand the table to another server with `give`, and send everybody there, if that succeeds."""
         with contextlib.suppress(Refusal, TableLost):  # it ended in the meantime, or nobody knows where it is
-            await self._do(lambda: self._hand_over(give), urgent=True)
+            await self._do_after_notices(lambda: self._hand_over(give))
+
+    async def _do_after_notices(self, work: Work) -> None:
+        """Do `work` when nobody is being called, which takes as long as a slow server: without the lock."""
+
+        async def unless_sending() -> bool:
+            if not (sending := self._notices.sending):
+                await work()
+            return not sending
+
+        while not self._ended:
+            await self._notices.finish()
+            if await self._do(unless_sending, urgent=True):
+                return
 
     def give_up(self) -> None:
         """End without telling anybody anything, in the middle of whatever is being done: it was lost."""
@@ -368,7 +381,6 @@ class Table:
         Do nothing if somebody is here, unless `attended`.
         """
         context, state = self._context, self.state
-        await self._notices.finish()
         if self._audience and not attended:
             return
         if self._notices.owes and not attended:
@@ -387,7 +399,6 @@ class Table:
             self._left_at = None, False  # try again
 
     async def _hand_over(self, give: Callable[[str], Awaitable[str | None]]) -> None:
-        await self._notices.finish()
         await self._context.stop_clock()
         try:
             self._moved_to = await give(self.code)

@@ -12,12 +12,19 @@ from tests.server.peer import TIMEOUT
 
 @dataclass
 class Receiver:
-    """What has arrived, head and text; `answers` are those to the next requests, then all is well."""
+    """What has arrived, head and text; `answers` are those to the next requests, then all is well.
+
+    They are sent when it `may_answer`.
+    """
 
     port: int = 0
     heads: list[str] = field(default_factory=list)
     arrived: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
     answers: list[bytes] = field(default_factory=list)
+    may_answer: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.may_answer.set()
 
     async def next(self) -> str:
         async with asyncio.timeout(TIMEOUT):
@@ -47,6 +54,7 @@ async def http_receiver(tls: ssl.SSLContext | None = None) -> AsyncIterator[Rece
             receiver.take(head, text)
         else:
             receiver.take(head, "refused")
+        await receiver.may_answer.wait()
         writer.write(answer)
         with contextlib.suppress(ConnectionError):
             await writer.drain()

@@ -54,6 +54,7 @@ from server.storage.entries import (
     EveningBegun,
     EveningClosed,
     EveningEntry,
+    Forgotten,
     Kept,
     OfEvening,
     Opened,
@@ -86,6 +87,7 @@ SECONDS_BEFORE_FIRST: Final = 300.0  # after the third person has signed up; the
 _SECONDS_TO_BEGIN: Final = 5.0  # for the clients to show their shares, before another attempt
 _SECONDS_SHOWN: Final = 12 * 3600  # since it was opened; then a restart begins another one of that name
 _LEAST_PAUSE: Final = 0.5  # seconds between two steps
+_PRESENCE_PAUSE: Final = 10.0  # seconds before it is told again only who is here
 
 
 @dataclass(slots=True)
@@ -194,7 +196,8 @@ class Evening:
         self._rng = SystemRandom()
         self._lock = asyncio.Lock()  # held while something is stored
         self._changed = asyncio.Event()
-        self._told = b""
+        self._told, self._told_here, self._tell_here_at = b"", frozenset[int](), 0.0
+        self._given_way = False
         self._work = tasks.keep(self._run, "the evening")
 
     # -- what sessions ask --------------------------------------------------------------------------
@@ -243,14 +246,28 @@ class Evening:
         self.look()
 
     async def close(self) -> None:
-        """Draw no more rounds; raises JournalError."""
+        """Draw no more rounds; raises Refusal or JournalError."""
         async with self._lock:
             if not self.state.closed:
                 await self._store(EveningClosed())
         self.look()
 
+    async def give_way(self, begun: EveningBegun) -> None:
+        """Store the next evening in place of this one, whose tables must be over.
+
+        Raises Refusal or JournalError and changes nothing.
+        """
+        async with self._lock:
+            self._check_goes_on()
+            if self.state.running:
+                raise Refusal(Code.EVENING_RUNS, name=self.plan.name)
+            end = EVENING, self.state.entry_count, [Forgotten()]
+            await self._registry.journal.append_together([end, (EVENING, 0, [begun])])
+            self._given_way = True
+        self.stop()
+
     def stop(self) -> None:
-        """Do nothing more: the server stops."""
+        """Do nothing more: the server stops, or another evening has begun."""
         self._work.cancel()
 
     # -- what everybody sees ------------------------------------------------------------------------
@@ -307,14 +324,23 @@ class Evening:
         seats = None if (found := self._registry.tables.get(code)) is None else found.state.players
         return [*table.people, *([] if seats is None else [None] * (len(seats) - len(table.people)))]
 
-    def _tell(self) -> None:
-        """Send everybody who follows the evening how it stands, if that has changed."""
-        message = self.message()
-        frame = framed(replace(message, seconds=None if message.seconds is None else 0))
-        if frame != self._told:  # the seconds alone are no news
-            self._told, frame = frame, framed(message)
-            for session in self._followers:
-                session.post(frame)
+    def _tell(self) -> float:
+        """Send everybody who follows the evening how it stands, if that has changed.
+
+        The seconds alone are no news, and who is here is little: a connection that comes and goes would have
+        everything sent to everybody each time. Return the seconds until that is told.
+        """
+        message, now = self.message(), self._timers.time()
+        here = frozenset(each.person for each in message.people if each.here)
+        people = [replace(each, here=False) for each in message.people]
+        news = framed(replace(message, seconds=None if message.seconds is None else 0, people=people))
+        if news == self._told and (here == self._told_here or now < self._tell_here_at):
+            return math.inf if here == self._told_here else self._tell_here_at - now
+        self._told, self._told_here, self._tell_here_at = news, here, now + _PRESENCE_PAUSE
+        frame = framed(message)
+        for session in self._followers:
+            session.post(frame)
+        return math.inf
 
     # -- people -------------------------------------------------------------------------------------
 
@@ -346,11 +372,10 @@ class Evening:
         self.state.people[number].sessions.add(session)
         self.look()
 
-    async def _take_part(self, session: Session | None, number: int, how: TakesPart) -> None:
+    async def _take_part(self, session: Session, number: int, how: TakesPart) -> None:
         person = self.state.people[number]
         if person.takes_part != how:
-            if session is not None:
-                self._registry.rates.count_name(session)
+            self._registry.rates.count_name(session)
             await self._store(PersonEntered(number, person.name, person.token_hash, how))
             self.look()
 
@@ -368,7 +393,7 @@ class Evening:
             except Refusal as refusal:  # no room for tables now, or the server is about to stop
                 log.warning("the evening waits", extra=about(reason=refusal.code))
                 wait = SECONDS_BETWEEN_ROUNDS
-            self._tell()
+            wait = min(wait, self._tell())
             timer = None if wait == math.inf else self._timers.call_later(wait, self._changed.set)
             await self._changed.wait()
             if timer is not None:
@@ -442,12 +467,18 @@ class Evening:
     async def _begin_game(self, table: Table, drawn: _Table) -> None:
         seed = self.state.seeds[drawn.round - 1] if self.plan.same_draws else None
         absent = [number for seat, number in enumerate(drawn.people) if not table.is_here(Seat(seat))]
+        people = self.state.people
+        pauses = [
+            PersonEntered(number, people[number].name, people[number].token_hash, "pause")
+            for number in absent
+            if people[number].takes_part == "play"
+        ]
+        if pauses:  # first: if it cannot be stored, both are tried again
+            await self._store(*pauses)
         if len(absent) == len(drawn.people):
             await table.close(None)
         else:
             await table.begin_of_evening(seed)
-        for number in absent:
-            await self._take_part(None, number, "pause")
 
     def _in_round(self) -> bool:
         """Return whether a round is under way: some of its tables play, and its time is not up."""
@@ -541,14 +572,21 @@ class Evening:
             entries.append(Changed(Spectators(allowed=False)))
         return entries
 
-    async def _store(self, entry: EveningEntry) -> None:
-        """Store and fold an entry; raises JournalError and changes nothing."""
+    def _check_goes_on(self) -> None:
+        """Raise Refusal if another evening has begun in place of this one."""
+        if self._given_way:
+            raise Refusal(Code.NO_EVENING)
+
+    async def _store(self, *entries: EveningEntry) -> None:
+        """Store and fold entries; raises Refusal or JournalError and changes nothing."""
+        self._check_goes_on()
         journal, state = self._registry.journal, self.state
         if state.entry_count >= self._shorten_at:
             state.entry_count = await journal.shorten(EVENING, live_entries)
             self._shorten_at = state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
-        await journal.append(EVENING, state.entry_count, [entry])
-        state.fold(entry, self._timers.time())
+        await journal.append(EVENING, state.entry_count, entries)
+        for entry in entries:
+            state.fold(entry, self._timers.time())
 
 
 def new_seed() -> Bytes32:

@@ -1,10 +1,12 @@
 """Evenings over sockets: from signing up to the standings, with a restart, absent people, and secrets."""
 
+import asyncio
 import contextlib
 import json
 import random
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from protocol.messages import (
     EveningTable,
     JoinTable,
     Leave,
+    Ping,
     Refused,
     Rematch,
     SignedUp,
@@ -33,7 +36,8 @@ from server.app import Running, running
 from server.config import Config
 from server.errors import JournalError
 from server.net.tokens import token_hash
-from tests.server.manual_clock import FastClock
+from server.refusal import Refusal
+from tests.server.manual_clock import FastClock, ManualClock
 from tests.server.match import LIMITS
 from tests.server.peer import Peer, connected, play_on
 from tests.server.storage.test_journal import full_disk
@@ -171,6 +175,68 @@ async def test_an_evening_in_free_order(monkeypatch: pytest.MonkeyPatch) -> None
         assert [p.person for p in evening.people if p.takes_part == "pause"] == [guests[0].person]
         await guests[0].go(table)
         assert server.lobby.tables[table.table].state.bot_seats == set()
+
+
+async def test_who_leaves_before_the_table_is_ready_is_not_said_to_pause() -> None:
+    guests = [Guest(f"Guest {number}") for number in range(4)]
+    async with running(_config(EveningPlan("Friday", minutes=5))) as server, _signed_up(server, guests):
+        table = await guests[0].called(1)
+        left, *here = guests
+        await left.peer.done(TakePart(left.peer.next_id(), "leave"))
+        for guest in here:
+            await guest.go(table)
+        for guest in here:
+            while guest.peer.view is None:
+                await guest.peer.receive()
+        evening = await here[0].evening(lambda evening: evening.tables[0].stage == "playing")
+        assert {p.takes_part for p in evening.people if p.person == left.person} == {"leave"}
+
+
+async def test_connections_that_come_and_go_are_no_news() -> None:
+    """Everybody would be sent everything each time; who is here is told with the next change, or later."""
+    guests = [Guest(f"Guest {number}") for number in range(2)]
+    clock = ManualClock()
+    config = replace(_config(ROUNDS), timers=lambda: clock)
+    async with running(config) as server, _signed_up(server, guests):
+        reader = guests[0]
+
+        async def told(seconds: float) -> list[list[bool]]:
+            """Return who is said to be here in all that is told within so many seconds."""
+            before = len(reader.peer.received)
+            for _ in range(round(seconds * 2)):
+                clock.advance(0.5)
+                await reader.peer.ask(Ping(reader.peer.next_id()))
+            new = [each for each in reader.peer.received[before:] if isinstance(each, Evening)]
+            return [[person.here for person in each.people] for each in new]
+
+        await told(20)
+        await guests[1].peer.socket.close()
+        seen = []
+        for _ in range(3):
+            async with connected(server.port) as other:
+                await guests[1].sign_up(other)
+                seen += await told(1)
+            seen += await told(1)
+        assert len(seen) <= 1
+        assert [*seen, *await told(20)][-1] == [True, False]
+
+
+async def test_an_evening_gives_way_in_one_step(tmp_path: Path) -> None:
+    """Nothing is lost between the two; what is being stored comes first, and the first stores no more."""
+    async with running(_config(ROUNDS, tmp_path)) as server, connected(server.port) as peer:
+        guest, first = Guest("Anna"), server.lobby.evening
+        assert first is not None
+        await guest.sign_up(peer)
+        before = sum(server.lobby.journal.commits.counts)
+        await asyncio.gather(first.close(), server.lobby.begin_evening(EveningPlan("Saturday")))
+        second = server.lobby.evening
+        assert second is not None
+        sunday = server.lobby.begin_evening(EveningPlan("Sunday"))
+        _, refusal = await asyncio.gather(sunday, second.close(), return_exceptions=True)
+        assert isinstance(refusal, Refusal)
+        assert sum(server.lobby.journal.commits.counts) == before + 3
+        refused = await peer.refused(SignUp(peer.next_id(), "Anna", guest.token, back=True))
+        assert refused.code == Code.NOT_SIGNED_UP
 
 
 async def test_who_may_not_know_or_do_what() -> None:

@@ -1,5 +1,6 @@
 """Notices: who is called when, exactly once, and that nobody else learns the address."""
 
+import asyncio
 import contextlib
 import logging
 import random
@@ -25,6 +26,7 @@ from protocol.messages import (
     Notices,
     Ping,
     Pong,
+    Say,
     Welcome,
 )
 from server.app import Running, running
@@ -236,6 +238,22 @@ async def test_a_notice_that_cannot_be_delivered_is_given_up() -> None:
             called.clock.advance(6 * HOUR)
         assert player(server, away).noticed > (0, False)
         assert called.receiver.arrived.empty()
+
+
+async def test_a_table_goes_on_while_a_slow_receiver_is_called() -> None:
+    """Even if it is about to be archived or moved, which waits until the notice has been sent."""
+    async with (
+        called_by_url() as called,
+        running(called.config) as server,
+        away_on_turn(server, called) as (away, here),
+    ):
+        called.receiver.may_answer.clear()
+        called.clock.advance(GRACE)
+        await called.receiver.next()
+        archiving = asyncio.create_task(server.lobby.tables[away.code].archive(attended=True))
+        await here.done(Say(here.next_id(), "still here"))
+        called.receiver.may_answer.set()
+        assert await archiving
 
 
 def _is_sending(server: Running, peer: Peer) -> bool:
