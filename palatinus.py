@@ -51,7 +51,7 @@ _COMMANDS = (
     ("join", "playing.join", N_("play on a server, or watch")),
     ("games", "playing.games", N_("list your games on servers, and whose turn it is")),
     ("bot", "playing.bot", N_("run bots on a server")),
-    ("problems", "finished_games.own_games", N_("find the best move, in your games and in others")),
+    ("problems", "playing.play", N_("find the best move, in your games and in others")),
     ("arena", "playing.arena", N_("have brains play each other, to see how strong they are")),
     ("league", "playing.league", N_("have bots in any language play each other on a server")),
     ("show", "finished_games.boards", N_("print a game's result and final board")),

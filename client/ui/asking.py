@@ -171,6 +171,10 @@ class ServerSession(Session):
         self._end = replace(self._end, home=True)
         self.end()
 
+    def _play_on(self, request: requests.PlayOn) -> None:
+        self._end = replace(self._end, plays_on=request)
+        self.end()
+
     async def keep_listed(self) -> None:
         """Enter the server's lobby under the player's name, once the player has been there.
 
@@ -369,8 +373,14 @@ class ServerSession(Session):
         match request:
             case requests.Review(analysed, together):
                 connection = None if self.ui.capabilities.private else self._connection
-                analyse = looking_back.analyse
-                self._together = Together(recording, connection, analyse, analysed=analysed, joins=together)
+                self._together = Together(
+                    recording,
+                    connection,
+                    looking_back,
+                    analysed=analysed,
+                    joins=together,
+                    play_on=self._play_on,
+                )
                 self._program.open(self._together)
             case requests.Errand.SAVE_RECORD:
                 self._save(looking_back, f"palatinus-{table}.txt", text)

@@ -87,6 +87,7 @@ _WORDS: Final = (
     ("next hill, result", N_("on to the next hill that is scored, or to the result")),
     ("next page, last page", N_("turn the page of a lesson; in a record: a round on or back")),
     ("analyse, decisive", N_("in a record: everybody's chances, the next decisive move")),
+    ("play on", N_("in a record or a problem: play on from there, against bots")),
     ("hint", N_("suggest a move, where the table allows hints")),
     ("menu", N_("the table's menu; choose by number")),
     ("evening, evening play, pause, leave", N_("the evening: sign up, pause, standings")),

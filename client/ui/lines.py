@@ -45,6 +45,7 @@ _WORDS: Final[Mapping[str, frozenset[Action]]] = {
     "last page": frozenset({Act.PAGE_UP}),
     "analyse": frozenset({Act.ANALYSE}),
     "decisive": frozenset({Act.DECIDING}),
+    "play on": frozenset({Act.PLAY_ON}),
 }
 _ANYWHERE: Final[Mapping[str, Act]] = {
     "hint": Act.HINT,

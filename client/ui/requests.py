@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from client.records import Recording
 from engine.events import Command
 from engine.pieces import People, Seat
 from protocol.absence import WAIT, Absence
@@ -101,11 +102,11 @@ class ShowGame(_Request, frozen=True):
 
 
 class PlayOn(_Request, frozen=True):
-    """Play the past game in `file` on in this seat, from the moment after this move."""
+    """Play a past game on in this seat, from the moment after this move."""
 
+    recording: Recording
     move: int
     seat: Seat
-    file: str = ""
 
 
 class SaveGame(_Request, frozen=True):

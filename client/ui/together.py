@@ -1,18 +1,21 @@
 """The record of a table's finished game, through which somebody there may lead the others."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
+from client.language import _
 from client.network.connection import Connection
 from client.network.transport import ConnectFailed
 from client.network.waiting import RequestRefused
-from client.records import Analyse, Recording
+from client.records import Recording
 from client.ui.keys import Act
 from client.ui.program import Replaying
-from client.ui.requests import Errand, Request
+from client.ui.requests import Errand, PlayOn, Request
 from client.ui.screens.replay import Company, Replay, in_company, on_own_way
 from client.ui.session import Services
 from client.ui.state import Notice, Ui
 from client.ui.texts.tables import who_leads
+from client.ui.visit import LookingBack
 from protocol.messages import NEW, Show, Shown
 
 
@@ -23,13 +26,16 @@ class Together(Replaying):
         self,
         recording: Recording,
         connection: Connection | None,
-        analyse: Analyse | None,
+        looking_back: LookingBack,
         *,
         analysed: bool,
         joins: bool,
+        play_on: Callable[[PlayOn], None],
     ) -> None:
-        super().__init__(recording, 0, recording.all_eyes, analyse, analysed=analysed)
-        self._connection, self._joins = connection, joins
+        analyse, plays_on = looking_back.analyse, looking_back.plays_on
+        super().__init__(recording, 0, recording.all_eyes, analyse, analysed=analysed, plays_on=plays_on)
+        self._connection, self._joins, self._play_on = connection, joins, play_on
+        self._leaves_for: PlayOn | None = None
         self._led_as: Shown | None = None  # what the table showed when this client had begun to lead
         self._at: int | None = None  # the step that the others were told last
         self._telling = False
@@ -69,6 +75,14 @@ class Together(Replaying):
             return
         if request is Errand.QUIT and self._leads:
             self._program.begin(self._ask(Show(NEW)))
+        if isinstance(request, PlayOn):
+            if self._connection is None or request == self._leaves_for:
+                self._play_on(request)
+            else:
+                self._leaves_for = request
+                told = _("To play on, you leave this table. Once more: leave it and play on from here.")
+                self.show(replace(self.ui, notice=Notice(told)))
+            return
         super().carry_out(request)
 
     @property

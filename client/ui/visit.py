@@ -26,7 +26,8 @@ class LookingBack:
     `read_record` makes a recording of a record's text; it raises DamagedRecord. Files are saved in `folder`;
     without one, none are. `analyse` judges a game; without it, none is judged. With `keep` the record of each
     game that the player has played is kept: it is given the table and the text, and may raise OSError.
-    With `lists` a key of the lobby ends the visit for the list of these.
+    With `lists` a key of the lobby ends the visit for the list of these, and with `plays_on` one of a record
+    ends it to play on from there.
     """
 
     read_record: Callable[[str], Recording]
@@ -34,6 +35,7 @@ class LookingBack:
     analyse: Analyse | None = None
     keep: Callable[[str, str], None] | None = None
     lists: bool = False
+    plays_on: bool = False
 
 
 class Bots(NamedTuple):
@@ -88,7 +90,8 @@ class Visit:
     """How a visit to a server ended: exit code, what there is to say, whether another screen follows.
 
     With `home` that is the start screen, with `looks_back` the list of past games. With `takes_back` the game
-    against bots goes on from before the last move of the player in this seat.
+    against bots goes on from before the last move of the player in this seat, with `plays_on` a past game is
+    played on against bots.
 
     `name` is the one that the player had last, empty if that is not known; `hosts` are to be confirmed or not
     before the next visit.
@@ -99,6 +102,7 @@ class Visit:
     home: bool = False
     looks_back: bool = False
     takes_back: Seat | None = None
+    plays_on: requests.PlayOn | None = None
     password_wanted: bool = False
     name: str = ""
     hosts: tuple[str, ...] = ()

@@ -3,8 +3,6 @@
 import asyncio
 from pathlib import Path
 
-from msgspec import structs
-
 from client.language import _
 from client.ui import requests
 from client.ui.export.moment import as_svg, not_saved, saved, saved_as
@@ -59,7 +57,7 @@ async def look_back(
                         device=device,
                     )
                     if isinstance(wanted, requests.PlayOn):
-                        return structs.replace(wanted, file=file)
+                        return wanted
                 case requests.SaveGame(file, picture) if looking_back.folder is not None:
                     text, path = _text_of(folder / file), looking_back.folder / f"palatinus-{file}"
                     if picture:

@@ -4,7 +4,6 @@ A file keeps what was found in which game, so that no game is looked through twi
 solved.
 """
 
-import argparse
 import asyncio
 import random
 from collections.abc import AsyncIterator, Iterator
@@ -18,14 +17,12 @@ import client.ui.lessons
 from client.bots.analysis import faults_of
 from client.bots.hints import compare
 from client.bots.processes import ProcessesLost
-from client.player.preferences import name_of_player, prefer_as_remembered, remember
+from client.player.preferences import remember
 from client.records import Looked, Problem, Recording, StoredProblem
 from client.ui.requests import Request
 from client.ui.solving import Problems, run
 from commands.arguments import data_folder
-from commands.display_options import add_display_options
-from commands.finished_games.records import add_folder, folder_of, past_games
-from commands.parsing import need_terminal
+from commands.finished_games.records import past_games
 from engine.board import Field
 from engine.errors import DamagedRecord
 from engine.events import Place, Placed
@@ -39,19 +36,6 @@ _PROBLEM: Final = 0.1  # a move that costs at least so much of the chances makes
 _MOST_OF_A_GAME: Final = 3  # problems
 _MOST_LOOKED_THROUGH: Final = 20  # games at a time
 _LARGEST_FILE: Final = 10_000_000  # bytes
-
-
-def add_problems(command: argparse.ArgumentParser) -> None:
-    add_display_options(command)
-    add_folder(command, default=None)
-    command.set_defaults(run=_problems)
-
-
-def _problems(arguments: argparse.Namespace) -> int:
-    need_terminal()
-    prefer_as_remembered()
-    asyncio.run(solve(folder_of(arguments), name_of_player(arguments.name)))
-    return 0
 
 
 async def solve(folder: Path, name: str) -> Request:

@@ -17,7 +17,7 @@ from client.player.preferences import Preferences
 from client.player.seats import Seats, seats_folder
 from client.typed_text import DEFAULT_PORT
 from client.ui.game import visit
-from client.ui.requests import Join, Open
+from client.ui.requests import Join, Open, PlayOn
 from client.ui.state import Capabilities
 from client.ui.visit import Bots, Options, Visit, at_table
 from commands.arguments import data_folder
@@ -28,7 +28,7 @@ from commands.guests.process import DoorProcess
 from commands.levels import with_bots
 from commands.parsing import WrongUse, describe_host_error
 from commands.playing.kept_games import KeptGame, continued, new_game, take_back
-from commands.playing.played_on import PlayedOn, fill
+from commands.playing.played_on import fill
 from discovery.interfaces import switched_off
 from discovery.names import default_name
 from protocol.codes import Code
@@ -59,7 +59,7 @@ async def against_bots(options: Options, brains: tuple[str, ...], opening: Open,
 
 
 async def playing_on(
-    options: Options, played: PlayedOn, brains: tuple[str, ...], config: Config, *, redraw: bool = True
+    options: Options, played: PlayOn, brains: tuple[str, ...], config: Config, *, redraw: bool = True
 ) -> Visit:
     """Play a recorded game on against bots; with `redraw` the others' wolves are what they may be."""
     try:

@@ -12,14 +12,15 @@ from client.player.seats import Seats, seats_folder
 from client.typed_text import BadText
 from client.ui.game import report
 from client.ui.requests import GoTo
-from client.ui.visit import at_table
+from client.ui.visit import Options, Visit, at_table
 from commands.access import access_of, add_access
 from commands.arguments import table_code
 from commands.display_options import add_display_options
-from commands.finished_games.records import keep_record
+from commands.finished_games.records import keep_record, kept_here
 from commands.parsing import need_terminal, wrong_use
 from commands.playing.finding import chosen_server, goal_of
-from commands.playing.visiting import options_of, visit_asking
+from commands.playing.start_screen import log_for_later
+from commands.playing.visiting import and_played_on, options_of, visit_asking
 
 
 def add_join(join: argparse.ArgumentParser) -> None:
@@ -66,9 +67,16 @@ def _join(arguments: argparse.Namespace) -> int:
         seats=Seats(seats_folder(), goal.url, new=arguments.new),
         access=access,
     )
-    visited = asyncio.run(visit_asking(options))
+    known = preferences.remembered(preferences.preferences_file()) or preferences.Preferences()
+    with log_for_later():
+        visited = asyncio.run(_visited(options, known.brain, arguments))
     if not visited.code:
-        known = preferences.remembered(preferences.preferences_file()) or preferences.Preferences()
         known = structs.replace(known, name=visited.name or options.name)
         preferences.remember(preferences.preferences_file(), known.joined(goal.url))
     return report(visited)
+
+
+async def _visited(options: Options, brain: str, arguments: argparse.Namespace) -> Visit:
+    """Visit the server, and play on what the player chose to there."""
+    here = options_of("", options.name, arguments)
+    return await and_played_on(await visit_asking(options), here, (brain,), kept_here())

@@ -1,4 +1,4 @@
-"""`palatinus play`: a game against bots, with server and player in one process."""
+"""`palatinus play`: a game against bots, with server and player in one process; `palatinus problems`."""
 
 import argparse
 import asyncio
@@ -15,19 +15,19 @@ from client.levels import FOR_BEGINNERS, LEVELS
 from client.player import preferences
 from client.typed_text import BadText, seat_to_start
 from client.ui.game import report
-from client.ui.requests import Open
+from client.ui.requests import Open, PlayOn
 from client.ui.screens.start import StartLine
 from client.ui.texts.pieces import people_named
 from client.ui.visit import Options, Visit
 from commands.arguments import positive, whole_number
 from commands.display_options import add_display_options
-from commands.finished_games.records import file_of, kept_here, recording_in
+from commands.finished_games.own_games import solve
+from commands.finished_games.records import add_folder, file_of, folder_of, kept_here, recording_in
 from commands.parsing import WrongUse, describe_host_error, need_terminal, wrong_use
 from commands.playing.hosting import against_bots, going_on, playing_on
 from commands.playing.kept_games import kept_games
-from commands.playing.played_on import PlayedOn
 from commands.playing.start_screen import at_home, log_for_later
-from commands.playing.visiting import options_of
+from commands.playing.visiting import and_played_on, options_of
 from engine.pieces import People, Seat
 from server.config import Config
 from server.errors import StartError
@@ -91,7 +91,7 @@ async def _played(
 ) -> int:
     """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
     try:
-        visited = await game
+        visited = await and_played_on(await game, _options(arguments), (chosen["brain"],), _config(arguments))
     except StartError as error:
         return wrong_use(describe_host_error(error))
     if not visited.home:
@@ -139,7 +139,7 @@ def _played_on(arguments: argparse.Namespace) -> _Game:
             hint = _("nobody is called {name} there: {names}")
             raise WrongUse(hint.format(name=arguments.seat, names=listed(recording.names)))
     assert seat is not None  # noqa: S101 - a game that is not over is somebody's turn
-    played = PlayedOn(recording, stop, seat)
+    played = PlayOn(recording, stop, seat)
     redraw = not arguments.as_recorded
     game = playing_on(_options(arguments), played, brains, _config(arguments), redraw=redraw)
     return game, {"players": len(recording.names), "brain": brains[0]}
@@ -168,3 +168,23 @@ def _options(arguments: argparse.Namespace) -> Options:
 def _config(arguments: argparse.Namespace) -> Config:
     config = Config() if arguments.no_history else kept_here(arguments.records)
     return replace(config, seed=arguments.seed, human_pace=arguments.pace == "human")
+
+
+def add_problems(command: argparse.ArgumentParser) -> None:
+    add_display_options(command)
+    add_folder(command, default=None)
+    command.set_defaults(run=_problems)
+
+
+def _problems(arguments: argparse.Namespace) -> int:
+    need_terminal()
+    preferences.prefer_as_remembered()
+    name = preferences.name_of_player(arguments.name)
+    request = asyncio.run(solve(folder_of(arguments), name))
+    if not isinstance(request, PlayOn):
+        return 0
+    known = preferences.remembered(preferences.preferences_file()) or preferences.Preferences()
+    visit = Visit(plays_on=request)
+    game = and_played_on(visit, options_of("", name, arguments), (known.brain,), kept_here())
+    with log_for_later():
+        return report(asyncio.run(game))

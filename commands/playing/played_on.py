@@ -5,10 +5,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
 
 from client.bots.search.worlds import Worlds, gains
-from client.records import Recording
+from client.ui.requests import PlayOn
 from commands.playing.kept_games import KeptGame
 from engine.board import FIELDS
 from engine.events import GameStarted, LayoutDrawn, LayTile, Place, Placed, SeenEvent, TileLaid
@@ -24,21 +23,13 @@ from server.storage.sqlite.data_folder import make_folder
 from server.storage.stored_tables import Everything, Stored, relinked
 
 
-class PlayedOn(NamedTuple):
-    """A recorded game, the stop to play on from, and the player's seat."""
-
-    recording: Recording
-    stop: int
-    seat: Seat
-
-
-def fill(game: KeptGame, played: PlayedOn, name: str, *, redraw: bool) -> KeptGame:
+def fill(game: KeptGame, played: PlayOn, name: str, *, redraw: bool) -> KeptGame:
     """Return the new kept game with what has been played, to go on with for the player `name`.
 
     With `redraw` the others' wolves are what a search in that seat may think them. Raises JournalError or
     OSError.
     """
-    recording, stop, seat = played
+    recording, stop, seat = played.recording, played.move, played.seat
     events: Sequence[SeenEvent] = recording.events[: recording.counts[stop]]
     if redraw:
         events = _with_wolves_redrawn(events, recording.view(stop, eyes_of(seat)), seat)

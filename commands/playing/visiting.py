@@ -25,11 +25,11 @@ from client.ui.terminal.line_terminal import own_lines
 from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.own_games import known_games, solve
-from commands.finished_games.records import keep_record, kept_here, recording_in, recording_of, records_folder
+from commands.finished_games.records import keep_record, kept_here, recording_of, records_folder
 from commands.parsing import confirmed
 from commands.playing.hosting import against_bots, going_on, hosted, playing_on
 from commands.playing.kept_games import KeptGame
-from commands.playing.played_on import PlayedOn
+from server.config import Config
 
 
 def options_of(
@@ -46,7 +46,7 @@ def options_of(
 
 
 def _looking_back(keep: Callable[[str, str], None] | None = None) -> LookingBack:
-    return LookingBack(recording_of, Path.cwd(), analyse, keep)
+    return LookingBack(recording_of, Path.cwd(), analyse, keep, plays_on=True)
 
 
 async def visit_asking(options: Options) -> Visit:
@@ -95,6 +95,13 @@ async def _password() -> str | None:
         return None
 
 
+async def and_played_on(visited: Visit, options: Options, brains: tuple[str, ...], config: Config) -> Visit:
+    """Play on what the player chose to in the visit, and in later ones; return how the last one ended."""
+    while visited.plays_on is not None:
+        visited = await playing_on(options, visited.plays_on, brains, config)
+    return visited
+
+
 async def gone_where(
     request: requests.Request, preferences: Preferences, left: KeptGame | None, arguments: argparse.Namespace
 ) -> Visit:
@@ -102,11 +109,9 @@ async def gone_where(
     if request is requests.Errand.LOOK_BACK:
         own = describe_losses(list(known_games().looked.values()))
         request = await look_back(records_folder(), _looking_back(), own=own)
-        if not isinstance(request, requests.PlayOn):
-            return Visit(home=request is requests.Errand.GO_HOME)
     name = preferences.name or default_name()
     if request is requests.Errand.SOLVE:
-        return Visit(home=await solve(records_folder(), name) is requests.Errand.GO_HOME)
+        request = await solve(records_folder(), name)
     options = options_of("", name, arguments)
     config = replace(kept_here(), human_pace=preferences.human_pace)
     match request:
@@ -115,9 +120,8 @@ async def gone_where(
         case requests.Errand.PLAY:
             opening = requests.Open(preferences.players, preferences.random_layout, people=preferences.people)
             game = against_bots(options, (preferences.brain,), opening, config)
-        case requests.PlayOn(move, seat, file):
-            recording = recording_in(str(records_folder() / file))
-            game = playing_on(options, PlayedOn(recording, move, seat), (preferences.brain,), config)
+        case requests.PlayOn():
+            game = playing_on(options, request, (preferences.brain,), config)
         case requests.Errand.CONTINUE if left is not None:
             game = going_on(options, left, config)
         case requests.Errand.HOST:
@@ -129,5 +133,5 @@ async def gone_where(
             home = Capabilities(home=True)
             game = visit_asking(replace(there, first=first, seats=seats, capabilities=home))
         case _:
-            return Visit()
-    return await game
+            return Visit(home=request is requests.Errand.GO_HOME)
+    return await and_played_on(await game, options, (preferences.brain,), config)

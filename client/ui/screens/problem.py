@@ -30,6 +30,7 @@ _KEYS: Final = (
     Key(("s",), Act.HINT, N_("show the solution"), N_("solution")),
     Key(("pagedown",), Act.NEXT, N_("the next problem"), N_("next problem")),
     Key(("pageup",), Act.BACK, N_("the previous problem")),
+    Key(("p",), Act.PLAY_ON, N_("play on from here, against bots"), N_("play on")),
     COMMAND,
     COUNTS,
     *ON_EVERY_PAGE,
@@ -52,6 +53,9 @@ class ProblemPage(Screen):
         match action:
             case Act.NEXT | Act.BACK:
                 return ui, requests.TurnPage(1 if action is Act.NEXT else -1)
+            case Act.PLAY_ON:
+                here = self.problem
+                return ui, requests.PlayOn(here.recording, here.stop, here.legal.seat)
             case Act.CANCEL if isinstance(self.table, Playing) and self.table.piece is None:
                 return ui, requests.Errand.GO_HOME
             case _:

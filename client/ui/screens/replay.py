@@ -143,7 +143,7 @@ class Replay(Screen):
                 return replace(ui, notice=Notice(told)), None
             case Act.PLAY_ON:
                 seat = model.view.turn if model.seat is None else model.seat
-                return ui, None if seat is None else requests.PlayOn(self.stop, seat)
+                return ui, None if seat is None else requests.PlayOn(self.recording, self.stop, seat)
             case Act.TOGETHER:
                 return _together(ui, self)
             case Act.LEAVE:

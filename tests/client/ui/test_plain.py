@@ -329,3 +329,25 @@ def test_what_was_typed_ahead_reaches_the_next_program() -> None:
         assert asyncio.run(lines.line()) == "wait"
         typed.close()
         assert asyncio.run(lines.line()) is None  # what reads has ended
+
+
+def test_any_moment_of_a_record_or_problem_is_played_on(tmp_path: Path) -> None:
+    """From the record of the game that has just ended, and from a problem."""
+    record = tmp_path / "record.txt"
+    game = played(GameOptions(2, random_layout=True), 1)
+    record.write_text(recorded(game.events, ["Bob", "Cosima"]), encoding="utf-8")
+    last = len(game.view.placed) - 1
+    visit = Visit(tmp_path, "play", "--plain", "--from", str(record), "--at", str(last), "--name", "Ann")
+    visit.type("moves")
+    move = visit.until(r"You may place (\S+?),? .*on (\w\d)")
+    visit.type(f"{move[1]} {move[2]}", "wait", "result", "review", "go 3", "play on", "wait", "players")
+    visit.until("move 3 of")
+    visit.until("You are back in your seat, as Ann")
+    visit.until("to place")
+    visit.type("quit", "yes")
+    assert visit.end() == 0
+    visit = Visit(tmp_path, "problems", "--plain", "--name", "Ann")
+    visit.type("play on", "moves", "quit", "yes")
+    visit.until("You are back in your seat, as Ann")
+    visit.until("You may place")
+    assert visit.end() == 0

@@ -145,17 +145,19 @@ async def test_problems_are_turned_and_more_come() -> None:
 
 
 async def test_ways_out_of_the_problems() -> None:
-    """Esc puts a piece back first, and then goes home; quitting asks nothing."""
+    """Esc puts a piece back first, and then goes home; quitting asks nothing; the game can be played on."""
+    one = problem("one")
     for keys, wanted in (
         (("2", "escape", "escape"), requests.Errand.GO_HOME),
         (("q",), requests.Errand.QUIT),
+        (("p",), requests.PlayOn(one.recording, one.stop, one.legal.seat)),
     ):
-        solver = Solver(problem("one"))
+        solver = Solver(one)
         solver.start()
         await solver.press(*keys[:-1])
         assert not solver.session.over
         await solver.press(keys[-1])
         session: Session = solver.session
         assert session.over
-        assert solver.session.request is wanted
+        assert solver.session.request == wanted
         solver.end()

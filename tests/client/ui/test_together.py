@@ -15,6 +15,7 @@ from client.ui.state import Ui
 from client.ui.visit import LookingBack, Options
 from commands.finished_games.records import recording_of
 from tests.client.scripted import TIMEOUT
+from tests.client.ui.seen import notice_of
 from tests.server.peer import game, memory_server, play_on
 
 
@@ -65,6 +66,12 @@ class Watcher:
 
         await self.until(seen)
 
+    @property
+    def plays_on(self) -> requests.PlayOn | None:
+        client = self._stack[0]
+        assert isinstance(client, Client)
+        return client.visited().plays_on if client.over else None
+
     def press(self, *keys: str) -> None:
         for key in keys:
             self.top.press(key)
@@ -80,7 +87,7 @@ async def watching(*names: str) -> AsyncIterator[list[Watcher]]:
         watchers = []
         for name in names:
             connection = await stack.enter_async_context(connected(url))
-            looking_back = LookingBack(recording_of, None)
+            looking_back = LookingBack(recording_of, None, plays_on=True)
             options = Options(url, name, first, looking_back=looking_back)
             watcher = Watcher(Client(options, connection), group)
             await watcher.until(lambda ui: isinstance(ui.page, Result) and not ui.busy)
@@ -121,3 +128,16 @@ async def test_one_leads_and_the_others_follow_or_look_for_themselves() -> None:
         bob.press("f")
         await bob.record(1)
         await ann.record(1)
+
+
+async def test_who_plays_on_from_a_moment_leaves_the_table_knowingly() -> None:
+    async with watching("Ann", "Bob") as (ann, _bob):
+        ann.press("f")
+        await ann.record(0, leader="Ann", leads=True)
+        ann.press("n", "n", "2", "b")
+        assert "leave this table" in notice_of(ann.top.ui)
+        ann.press("n", "b")
+        assert ann.plays_on is None
+        ann.press("b")
+        assert ann.plays_on is not None
+        assert (ann.plays_on.move, ann.plays_on.seat) == (3, 1)

@@ -10,8 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from client.records import Recording
+from client.ui.requests import PlayOn
 from commands.playing.kept_games import kept_games, new_game
-from commands.playing.played_on import PlayedOn, fill
+from commands.playing.played_on import fill
 from engine.events import Event, GameStarted, SeenEvent
 from engine.game import Game, GameOptions, RandomChance
 from engine.pieces import Seat
@@ -35,7 +36,7 @@ def test_a_game_is_played_on_as_its_player_saw_it(
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         with new_game(("greedy",), len(recording.names)) as new:
-            kept = fill(new, PlayedOn(recording, stop, seat), "Cosima", redraw=True)
+            kept = fill(new, PlayOn(recording, stop, seat), "Cosima", redraw=True)
         assert [each.table for each in kept_games().games] == [kept.table]
         with DataFolder(kept.folder) as tables:
             events = tables.game(str(kept.table))
@@ -78,7 +79,7 @@ def test_the_others_wolves_are_drawn_anew_unless_wanted_as_recorded(
 
     def placed(*, redraw: bool) -> tuple[Event, ...]:
         with new_game(("greedy",), 2) as new:
-            kept = fill(new, PlayedOn(recording, recording.last_turn, Seat(0)), "Ann", redraw=redraw)
+            kept = fill(new, PlayOn(recording, recording.last_turn, Seat(0)), "Ann", redraw=redraw)
         with DataFolder(kept.folder) as tables:
             return tables.game(str(kept.table))
 

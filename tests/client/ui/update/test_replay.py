@@ -183,9 +183,9 @@ def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
     there = replace(there, capabilities=Capabilities(plays_on=True))
     turn = recording.view(9, recording.all_eyes).turn
     assert turn is not None
-    assert pressed(there, "b", seen_in(there))[1] == requests.PlayOn(9, turn)
+    assert pressed(there, "b", seen_in(there))[1] == requests.PlayOn(recording, 9, turn)
     first = after(there, "1")
-    assert pressed(first, "b", seen_in(first))[1] == requests.PlayOn(9, Seat(0))
+    assert pressed(first, "b", seen_in(first))[1] == requests.PlayOn(recording, 9, Seat(0))
     for keys in (("end",), ("end", "1")):
         assert "over here" in notice_of(after(there, *keys, "b"))
 
