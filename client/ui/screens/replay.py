@@ -134,7 +134,8 @@ class Replay(Screen):
             case _ if model.view is None:
                 return ui, None
             case Act.ANALYSE if self.wants_analysis:
-                return ui, requests.Errand.ANALYSE
+                scored = not isinstance(self.table, Playing)  # where no chances are shown
+                return gone(ui, self, self.recording.moves) if scored else ui, requests.Errand.ANALYSE
             case Act.PLAY_ON if not ui.capabilities.plays_on:
                 told = _("Games can be played on from the list of past games, on the start screen.")
                 return replace(ui, notice=Notice(told)), None
@@ -482,7 +483,8 @@ _HIGHEST: Final = 4  # lines of a curve
 def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> Block:
     """Return the chances at the stop that is shown, and before and after it."""
     view, glyphs, width, height = pane.view, pane.glyphs, pane.width, pane.height
-    rows: list[Row] = [heading(_("CHANCES"), width, describe_progress(analysis) if replay.judging else "")]
+    progress = f"{len(analysis.moves)}/{analysis.wanted}" if replay.judging else ""
+    rows: list[Row] = [heading(_("CHANCES"), width, progress)]
     spare = height - 2 - _TEXT_ROWS - view.seats
     each = 1 if glyphs.ascii else max(1, min(_HIGHEST, spare // view.seats))
     here = _here(replay, analysis)

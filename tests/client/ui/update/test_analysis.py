@@ -13,6 +13,7 @@ from client.ui.frame import Frame, plain, width_of
 from client.ui.keys import Act
 from client.ui.requests import Request
 from client.ui.screens.dispatch import pressed
+from client.ui.screens.playing import Playing
 from client.ui.screens.replay import (
     Replay,
     analysed,
@@ -57,6 +58,9 @@ def test_the_key_begins_the_analysis_once() -> None:
     recording = replay_of(ui).recording
     assert is_offered(ui, Act.ANALYSE)
     assert after(ui, "y")[1] == requests.Errand.ANALYSE
+    at_board, request = after(after(ui, "end")[0], "y")
+    assert request == requests.Errand.ANALYSE
+    assert isinstance(replay_of(at_board).table, Playing)  # the scoring shows no chances
     judging = analysed(ui, analysis_of(recording, 5))
     assert after(judging, "y")[1] is None
     assert not is_offered(judging, Act.ANALYSE)
