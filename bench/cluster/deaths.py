@@ -103,7 +103,7 @@ async def _after_death(
             line.refuses = True
             line.cut()
         else:
-            await victim.kill()
+            await victim.end()
         async with asyncio.timeout(_PATIENCE):
             while any(table.moved_at < died for table in mine):  # noqa: ASYNC110 - nor this
                 await asyncio.sleep(0.02)

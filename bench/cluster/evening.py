@@ -99,8 +99,8 @@ async def evening(screens: Path) -> None:
                 await asyncio.to_thread(scene.shot, "database-gone")
                 await asyncio.to_thread(cluster.start)
 
-            faults: list[tuple[str, Callable[[], Awaitable[None]]]] = [
-                *((f"{node.name}-killed", node.kill) for node in nodes),
+            faults: list[tuple[str, Callable[[], Awaitable[object]]]] = [
+                *((f"{node.name}-killed", node.end) for node in nodes),
                 ("database-restarted", restart),
             ]
             turns = 0

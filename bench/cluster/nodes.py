@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import random
 import re
+import signal
 import sys
+import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Final
 
 _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
 _START_SECONDS: Final = 60.0
+_OPTIONS: Final = ("--no-config", "--no-history", "--no-admin")
 
 
 class NodeProcess:
@@ -20,7 +23,7 @@ class NodeProcess:
     def __init__(self, name: str, database: str, *options: str) -> None:
         self.name = name
         self.port = 0
-        self._options = ("--database", database, "--node", name, "--no-history", "--no-admin", *options)
+        self._options = ("--database", database, "--node", name, *_OPTIONS, *options)
         self._process: Process | None = None
 
     @property
@@ -41,12 +44,14 @@ class NodeProcess:
                     return
         raise RuntimeError(f"{self.name} did not start")
 
-    async def kill(self) -> None:
-        """End it with SIGKILL."""
+    async def end(self, how: signal.Signals = signal.SIGKILL) -> float:
+        """End it if it runs; return the seconds that takes."""
+        began = time.monotonic()
         if self.runs:
             assert self._process is not None
-            self._process.kill()
+            self._process.send_signal(how)
             await self._process.communicate()
+        return time.monotonic() - began
 
 
 @contextlib.asynccontextmanager
@@ -96,4 +101,4 @@ async def running(nodes: Sequence[NodeProcess]) -> AsyncIterator[None]:
         yield
     finally:
         for node in nodes:
-            await node.kill()
+            await node.end()

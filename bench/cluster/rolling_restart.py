@@ -13,18 +13,15 @@ import asyncio
 import contextlib
 import random
 import signal
-import socket
 import statistics
-import sys
 import time
 import uuid
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from bench.cluster.database import database
+from bench.cluster.nodes import NodeProcess, running
 from client.bots.brains import brain_named
 from client.network.connection import Connection, connected
 from client.network.transport import ConnectFailed
@@ -35,46 +32,8 @@ from protocol.events import move_message
 from protocol.limits import NAME_LENGTH
 from protocol.messages import NEW, JoinTable, Leave, OpenTable, StartGame
 
-_PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
 _NODES: Final = ("first", "second", "third")
-_START_SECONDS: Final = 60.0
 _SETTLING_SECONDS: Final = 2.0  # between two restarts
-
-
-class Node:
-    """A server in a process of its own, on the same port whenever it is started."""
-
-    def __init__(self, name: str, url: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        self._options = ("--node", name, "--database", url, "--port", str(self.port))
-        self._process: Process | None = None
-
-    async def start(self) -> None:
-        """Start the server, and wait until it says where it is."""
-        words = ("serve", "--host", "127.0.0.1", "--no-config", "--no-history", "--no-admin", *self._options)
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable, _PROGRAM, *words, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
-        )
-        assert self._process.stdout is not None
-        async with asyncio.timeout(_START_SECONDS):
-            while b"ws://" not in (line := await self._process.stdout.readline()):
-                if not line:
-                    raise RuntimeError("a server did not start")
-
-    async def stop(self) -> float:
-        """Send it SIGTERM, and return after how many seconds it has ended."""
-        assert self._process is not None
-        began = time.monotonic()
-        self._process.send_signal(signal.SIGTERM)
-        await self._process.wait()
-        return time.monotonic() - began
-
-    async def end(self) -> None:
-        """End it if it runs."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
-            await self._process.wait()
 
 
 @dataclass
@@ -159,29 +118,25 @@ def _ms(seconds: float) -> str:
 
 async def measure(url: str, tables: int, seats: int, pace: float) -> None:
     """Play without restarts and with them, and print the waits."""
-    nodes = [Node(name, url) for name in _NODES]
-    try:
+    nodes = [NodeProcess(name, url) for name in _NODES]
+    async with running(nodes), playing(nodes, tables, seats, pace) as players:
+        began = time.monotonic()
+        restarts = []
+        await asyncio.sleep(3 * _SETTLING_SECONDS)
+        print(shown("without restarts", players), flush=True)
         for node in nodes:
+            took = await node.end(signal.SIGTERM)
             await node.start()
-        async with playing(nodes, tables, seats, pace) as players:
-            began = time.monotonic()
-            restarts = []
-            await asyncio.sleep(3 * _SETTLING_SECONDS)
-            print(shown("without restarts", players), flush=True)
-            for node in nodes:
-                took = await node.stop()
-                await node.start()
-                restarts.append(f"{took:.2f}")
-                await asyncio.sleep(_SETTLING_SECONDS)
-            print(f"stopping took {', '.join(restarts)} s; {time.monotonic() - began:.0f} s in all")
-        print(shown("with restarts", players))
-    finally:
-        for node in nodes:
-            await node.end()
+            restarts.append(f"{took:.2f}")
+            await asyncio.sleep(_SETTLING_SECONDS)
+        print(f"stopping took {', '.join(restarts)} s; {time.monotonic() - began:.0f} s in all")
+    print(shown("with restarts", players))
 
 
 @contextlib.asynccontextmanager
-async def playing(nodes: list[Node], tables: int, seats: int, pace: float) -> AsyncIterator[list[Player]]:
+async def playing(
+    nodes: list[NodeProcess], tables: int, seats: int, pace: float
+) -> AsyncIterator[list[Player]]:
     """Have bots play while the context lasts, and then to the end of their games."""
     over = asyncio.Event()
     async with contextlib.AsyncExitStack() as stack, asyncio.TaskGroup() as tasks:
