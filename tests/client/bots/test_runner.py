@@ -19,7 +19,6 @@ from client.bots.brains import at_random
 from client.bots.results import result_line
 from client.bots.runner import BotOptions, run_bots
 from client.network.connection import Connection, connected
-from client.network.transport import Timeouts
 from engine.components import Laurel
 from engine.events import Command, DecidedBy, GameEnded, LayTile, Tally
 from engine.legal import Legal
@@ -214,20 +213,6 @@ async def test_without_a_server_or_a_table_the_error_is_one_sentence() -> None:
     assert errors.startswith("There is no table ABCD.")
     told = f"Nothing answers at {chosen.url}. Is the server running?\n"
     assert await run_to_the_end(chosen) == (1, "", told)
-
-
-async def test_the_server_goes_away_for_good() -> None:
-    """Bots give up with one sentence after their time-out."""
-    out, errors = AwaitableOutput(), io.StringIO()
-    async with running(Config()) as server:
-        timeouts = Timeouts(keep_trying=0.05, first_pause=0.001)
-        chosen = BotOptions(f"ws://127.0.0.1:{server.port}", timeouts=timeouts)
-        bots = asyncio.create_task(run_bots(chosen, out, errors))
-        await out.flushed.wait()
-    async with asyncio.timeout(TIMEOUT):
-        assert await bots == 1
-    assert "Gave up after 0.05 s." in errors.getvalue()
-    assert errors.getvalue().count("\n") == 1
 
 
 async def test_a_brain_that_breaks_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:

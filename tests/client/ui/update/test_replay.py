@@ -22,7 +22,7 @@ from client.ui.state import Capabilities, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.board import HILLS
 from engine.game import Game, GameOptions
-from engine.pieces import Seat, Wolf
+from engine.pieces import Seat
 from engine.record import names_in, replayed
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
@@ -188,23 +188,6 @@ def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
     assert pressed(first, "b", seen_in(first))[1] == requests.PlayOn(recording, 9, Seat(0))
     for keys in (("end",), ("end", "1")):
         assert "over here" in notice_of(after(there, *keys, "b"))
-
-
-def test_hidden_kinds_are_nowhere_on_the_screen() -> None:
-    """R4.2: before the scoring, neither board, log nor hand shows the kind of another's wolf."""
-    ui = after(start(), *typed("42"), "1")
-    view = seen_in(ui).view
-    assert view is not None
-    assert list(view.hands) == [0]
-    wolves = [field for field, piece in view.placed.items() if isinstance(piece, Wolf)]
-    assert wolves
-    for field in wolves:
-        for text in (*ui.log, screen_of(updated(ui, PointAt(view.layout.hexes[field]), seen_in(ui))[0])):
-            for kind in "mf":
-                assert f"{view.placed[field].people}{kind}*" not in text
-    assert not any(
-        isinstance(piece, Wolf) for piece in (seen_in(after(ui, "a")).view or view).placed.values()
-    )
 
 
 def test_the_hand_shown_is_that_of_the_eyes_or_of_the_player_on_turn() -> None:
