@@ -54,6 +54,7 @@ _SYSTEM_ERRORS: Final = {
         (errno.EIO, N_("the disk reports an error")),
         (errno.EMFILE, N_("too many files are open")),
         (errno.ENAMETOOLONG, N_("the name is too long")),
+        (errno.EAGAIN, N_("it is in use in another window")),  # a lock
         (errno.EADDRINUSE, N_("another program is using this address")),
         (errno.EADDRNOTAVAIL, N_("this computer does not have this address")),
         (errno.ECONNREFUSED, N_("nothing answers there")),

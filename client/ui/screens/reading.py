@@ -26,7 +26,6 @@ from client.ui.frame import (
     paragraphs,
     people_style,
     plain,
-    stacked,
     wrapped,
 )
 from client.ui.keys import Act, Action, Key, key_name
@@ -155,7 +154,7 @@ class Reading(Overlay):
         width, height = pane.width, pane.height
         if not small:
             page = _page(self, pane.sized(width - 4, height))
-            return Block(tuple(stacked([beside(line("  "), each) for each in page], width, height))), 0
+            return scrolled([beside(line("  "), each) for each in page], self.top, width, height)
         rows: list[Line] = []
         if self.topic is Topic.COUNTS and pane.model.view is not None:
             page = short_counts(pane.view, names_at(pane.model), WIDE)

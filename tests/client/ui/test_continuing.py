@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from client.language import describe_reason
 from commands.playing.kept_games import continued, games_folder, kept_games, new_game
 from tests.client.ui.pty_terminal import Terminal
 
@@ -118,8 +119,9 @@ def test_only_games_with_a_seat_are_kept() -> None:
     assert found[0].table == "KXQT"
     with continued(found[-1]) as game:
         assert [each.folder for each in kept_games().games] == [each.folder for each in found[:-1]]
-        with pytest.raises(OSError, match="unavailable"), continued(found[-1]):
+        with pytest.raises(BlockingIOError) as failure, continued(found[-1]):
             pass
+        assert describe_reason(failure.value) == "it is in use in another window"
         seat = game.seat
         held = seat.take("KXQT", "Ann")
         assert held is not None

@@ -1,16 +1,19 @@
 """The start screen: as pure functions, and as a new user's first minutes in a real terminal."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from msgspec import structs
 
+from client.language import LANGUAGES, _
 from client.player.preferences import Preferences, remember, remembered
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.keys import ChooseLine
 from client.ui.screens.dispatch import updated
+from client.ui.screens.reading import Reading
 from client.ui.screens.screen import drawn
 from client.ui.screens.search import Search
 from client.ui.screens.start import LeftGame, Start, StartLine
@@ -49,6 +52,19 @@ def test_every_line_can_be_chosen() -> None:
     assert request_after(UI, NOWHERE, "q") == requests.Errand.QUIT
     assert request_after(UI, NOWHERE, "escape") is None
     assert request_after(UI, NOWHERE, "escape", "y") == requests.Errand.QUIT
+
+
+def test_the_help_has_every_key_in_every_language(in_language: Callable[[str], None]) -> None:
+    """Where there is no room for all of them on a page, it is scrolled before it is turned."""
+    for language in LANGUAGES:
+        in_language(language)
+        ui, shown = after(UI, NOWHERE, "?"), ""
+        while isinstance(help_page := ui.overlay, Reading) and not help_page.number:
+            frame = drawn(ui, NOWHERE, UNICODE, 80, 24)
+            shown += " ".join(text_of(frame).split())
+            ui = after(replace(ui, last_top=frame.last_top), NOWHERE, "pagedown")
+        assert all(_(key.help).split()[-1] in shown for key in UI.page.keys(NOWHERE))
+        assert _("quit") in shown.partition(_("the rules in short"))[2]
 
 
 def preferences_after(*keys: str) -> Preferences:
