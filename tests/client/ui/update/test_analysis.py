@@ -147,8 +147,7 @@ def test_a_record_with_chances(players: int, size: str) -> None:
     assert_screen("chances-ascii", text_of(drawn(ui, seen_in(ui), ASCII, 80, 24)))
 
 
-@pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
-@pytest.mark.parametrize("players", [2, 5])  # the fewest lines, and the most
+@pytest.mark.parametrize(("players", "glyphs"), [(2, ASCII), (5, UNICODE)])  # the fewest lines, and the most
 @pytest.mark.parametrize("size", [(80, 24), (100, 30), (60, 18), (20, 8), (160, 50)])
 def test_they_fit_at_every_stop(size: tuple[int, int], players: int, glyphs: GlyphSet) -> None:
     """Judged or not, before the first piece and after the last."""
