@@ -147,17 +147,6 @@ def test_a_whole_game_by_keyboard(environment: dict[str, str], tmp_path: Path) -
         assert terminal.ended()[0] == 0
 
 
-def test_the_player_chooses_who_starts_against_bots(environment: dict[str, str]) -> None:
-    """R3.1: the log shows it, in a window tall enough for all lines."""
-    arguments = ("play", "--players", "2", "--starts", "2", "--name", "Ann")
-    with Terminal(*arguments, environment=environment) as terminal:
-        terminal.shows("Your turn: lay")
-        terminal.resize(140, 50)
-        terminal.shows("Ann draws tile", r"plebeian-1 begins\.")
-        terminal.press("q", "y")
-        assert terminal.ended()[0] == 0
-
-
 def test_the_player_chooses_a_people_against_bots(environment: dict[str, str]) -> None:
     """By letter or name; the bots get others, and one that does not exist is refused."""
     with Terminal("play", "--people", "sabines", "--name", "Ann", environment=environment) as terminal:
@@ -168,43 +157,6 @@ def test_the_player_chooses_a_people_against_bots(environment: dict[str, str]) -
         code, rest = terminal.ended()
     assert code == 2
     assert "there is no people 'Volsci'. Write one of E, S, L, M, A" in " ".join(rest.split())
-
-
-def test_refusals_typing_mouse_and_resizing(environment: dict[str, str]) -> None:
-    """Refusals are shown in words, clicks place pieces, and the window may shrink and grow."""
-    arguments = ("play", "--players", "2", "--random-layout", "--seed", "3", "--name", "Ann")
-    with Terminal(*arguments, environment=environment) as terminal:
-        terminal.shows(r"Your turn: place")
-        goal = empty_hexes(terminal)[5]
-        name = re.findall(r"[A-G][1-6]", text_on(terminal, goal))[0]
-        column, line = SMALL.body_of(goal)
-        terminal.click(column + 2, TOP + line)
-        terminal.until(lambda _: cursor(terminal) == goal, "cursor where the mouse was clicked")
-        terminal.press("2")
-        terminal.shows(r"► 2 ")
-        terminal.click(column + 2, TOP + line)
-        terminal.shows(rf"Ann places Em\* on {name}")
-        terminal.shows(r"Your turn: place")
-        terminal.press(":", f"m {name}", "enter")
-        terminal.shows(rf"{name} is taken", rf"(?m)^ : m {name}")
-        terminal.press("escape")
-        terminal.resize(20, 10)
-        terminal.shows(r"(?m)^ \? help  q quit$", "▐.{5}▌")
-        terminal.press("q")
-        terminal.shows(r"Quit\?")
-        terminal.press("n")
-        terminal.resize(120, 40)
-        terminal.shows("YOUR HAND", r"━━━┓     ┏━━━")
-        terminal.resize(80, 24)
-        terminal.shows("YOUR HAND")
-        terminal.press("?")
-        terminal.shows("KEYS")
-        terminal.press("escape")
-        terminal.shows("YOUR HAND")
-        terminal.press("ctrl-c")
-        terminal.shows(r"Quit\?")
-        terminal.press("y")
-        assert terminal.ended()[0] == 0
 
 
 @pytest.mark.slow
