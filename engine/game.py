@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Protocol, Self, assert_never
+from typing import Final, Protocol, Self
 
 from engine.board import (
     CENTRE,
@@ -224,13 +224,12 @@ class Game:
         if isinstance(event, GameStarted):
             self.view.eyes = frozenset(Seat(seat) for seat in range(len(event.peoples)))
         self.view.fold(event)
-        match event:
-            case Placed():
-                self._free.pop(event.field, None)
-            case TakenBack():
-                self._free = dict.fromkeys(free_fields(self.view))
-            case LaurelsDealt():
-                self._layout = self.view.layout  # now, and not when the game's last move needs it
+        if isinstance(event, Placed):
+            self._free.pop(event.field, None)
+        elif isinstance(event, TakenBack):
+            self._free = dict.fromkeys(free_fields(self.view))
+        elif isinstance(event, LaurelsDealt):
+            self._layout = self.view.layout  # now, and not when the game's last move needs it
         self.events.append(event)
 
     def check_turn(self, seat: Seat) -> None:
@@ -245,15 +244,11 @@ class Game:
     def _outcome(self, command: Command) -> Iterator[Event]:
         view = self.view
         self.check_turn(command.seat)
-        match command:
-            case Place():
-                _check_place(view, command)
-                return _place_events(view, command, self._layout or view.layout, self._chance)
-            case LayTile():
-                _check_lay(view, command)
-                return _lay_events(view, command, self._chance)
-            case _:
-                assert_never(command)
+        if isinstance(command, Place):
+            _check_place(view, command)
+            return _place_events(view, command, self._layout or view.layout, self._chance)
+        _check_lay(view, command)
+        return _lay_events(view, command, self._chance)
 
 
 def _sorted(pieces: Iterable[Piece]) -> tuple[Piece, ...]:

@@ -37,11 +37,11 @@ def hidden_from(piece: Piece | Wolf, seat: Seat, eyes: Eyes) -> bool:
 
 def redacted(event: Event, eyes: Eyes) -> SeenEvent:
     """Return what `eyes` may know of `event`."""
+    if isinstance(event, Placed):
+        if hidden_from(event.piece, event.seat, eyes):
+            return WolfPlaced(event.seat, event.piece.people, event.field)
+        return event
     match event:
-        case Placed():
-            if hidden_from(event.piece, event.seat, eyes):
-                return WolfPlaced(event.seat, event.piece.people, event.field)
-            return event
         case HillScored() | Captured() | SoldierFled() | WolvesRevealed() | GameEnded():
             return event
         case GameStarted() | CentreTurned() | TileDrawn() | TileLaid() | LayoutDrawn() | LaurelsDealt():

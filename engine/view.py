@@ -114,14 +114,15 @@ class View:
 
     def fold(self, event: SeenEvent) -> None:
         """Fold in the next event."""
+        if isinstance(event, Placed):  # first, because most events are placements, and `match` takes longer
+            self._place(event.seat, event.piece, event.field)
+            if event.seat in self.hands:
+                hand = self.hands[event.seat]
+                hand[event.piece] -= 1
+                if hand[event.piece] == 0:
+                    del hand[event.piece]
+            return
         match event:
-            case Placed(seat, piece, name):  # first, because most events are placements
-                self._place(seat, piece, name)
-                if seat in self.hands:
-                    hand = self.hands[seat]
-                    hand[piece] -= 1
-                    if hand[piece] == 0:
-                        del hand[piece]
             case WolfPlaced(seat, people, name):
                 self._place(seat, Wolf.of(people), name)
             case GameStarted():

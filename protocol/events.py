@@ -152,11 +152,9 @@ def _hook(kind: type, content: object) -> Piece:
 
 def legal_message(legal: Legal) -> LegalMoves:
     """Return the legal moves as messages carry them."""
-    match legal:
-        case LegalPlaces():
-            return Places(list(map(str, legal.pieces)), sum([_BIT[field] for field in legal.fields]))
-        case LegalLays():
-            return Lays(list(legal.positions), list(legal.orientations))
+    if isinstance(legal, LegalPlaces):
+        return Places(list(map(str, legal.pieces)), sum(map(_BIT.__getitem__, legal.fields)))
+    return Lays(list(legal.positions), list(legal.orientations))
 
 
 def legal_of(message: LegalMoves, seat: Seat) -> Legal:
@@ -182,10 +180,6 @@ def move_message(id: int, command: Command) -> MoveMessage:  # noqa: A002 - the 
 
 def command_of(seat: Seat, message: MoveMessage) -> Command:
     """Return the command that `message` contains."""
-    match message:
-        case PlacePiece(_, piece, field):
-            return Place(seat, Piece(piece), Field(field))
-        case Lay(_, position, orientation):
-            return LayTile(seat, position, orientation)
-        case _:
-            assert_never(message)
+    if isinstance(message, PlacePiece):
+        return Place(seat, Piece(message.piece), Field(message.field))
+    return LayTile(seat, message.position, message.orientation)

@@ -969,6 +969,11 @@ class Record(ServerAnswer, frozen=True, tag="record"):
 
 # Who sends what.
 
+MOVES: Final = (
+    PlacePiece,
+    Lay,
+)  # most messages: for isinstance, as Python's `match` makes a set each time
+
 AtTable: TypeAlias = (
     StartGame
     | AddShare

@@ -13,17 +13,16 @@ from protocol.codec import BadMessage, decode_client, tables_frame
 from protocol.codes import REFUSAL_TEXTS, CloseCode, CloseReason, Code, sentence
 from protocol.limits import VERSIONS
 from protocol.messages import (
+    MOVES,
     AskEvening,
     AskTurn,
     ClientMessage,
     EnterLobby,
     Hello,
     JoinTable,
-    Lay,
     ListTables,
     OpenTable,
     Ping,
-    PlacePiece,
     Pong,
     Refused,
     Rematch,
@@ -159,11 +158,10 @@ class Conversation:
             session.counts.messages += 1
             session.answering = True
             try:
-                match message:
-                    case PlacePiece() | Lay():  # first, because most messages are moves
-                        await self._table().handle(session, message)
-                    case _:
-                        await self._answer(message)
+                if isinstance(message, MOVES):  # first, because most messages are
+                    await self._table().handle(session, message)
+                else:
+                    await self._answer(message)
             except Refusal as refusal:
                 self._refuse(refusal, getattr(message, "id", None))
                 if refusal.code is Code.BAD_TOKEN:

@@ -23,10 +23,11 @@ class RateLimiter:
     def wait(self, now: float, amount: float = 1.0) -> float:
         """Count one, or another `amount`, at time `now` in seconds; return how many seconds to wait."""
         if self._last is not None:
-            self._left = min(self._burst, self._left + (now - self._last) * self._rate)
+            left = self._left + (now - self._last) * self._rate
+            self._left = self._burst if left > self._burst else left  # noqa: FURB136 - min is a slow call
         self._last = now
         self._left -= amount
-        return max(0.0, -self._left / self._rate)
+        return 0.0 if self._left >= 0 else -self._left / self._rate
 
     def take(self, now: float) -> bool:
         """Return whether one more may pass at time `now`; what is refused does not count."""

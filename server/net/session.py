@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 _BINARY_FRAME: Final = 0x80 | Opcode.BINARY  # whole, not a fragment (RFC 6455, 5.2)
 _SHORT: Final = 125
+_SHORT_HEADS: Final = [bytes((_BINARY_FRAME, size)) for size in range(_SHORT + 1)]
 _IDS: Final = itertools.count()
 
 
@@ -30,7 +31,7 @@ def framed(message: ServerMessage) -> bytes:
     """Return the message as one websocket frame, the same bytes for all its readers: none is masked."""
     payload = encode(message)
     if len(payload) <= _SHORT:  # most are; their header is two bytes
-        return bytes((_BINARY_FRAME, len(payload))) + payload
+        return _SHORT_HEADS[len(payload)] + payload
     return in_frame(payload)
 
 

@@ -193,7 +193,7 @@ def catch_up(
 
 
 def _sees_all(eyes: Eyes, happened: tuple[Event, ...]) -> bool:
-    return all(redacted(event, eyes) is event for event in happened)
+    return all([redacted(event, eyes) is event for event in happened])  # noqa: C419 - takes less
 
 
 def _eyes(session: Session) -> Eyes:

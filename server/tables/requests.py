@@ -9,6 +9,7 @@ from engine.pieces import People, Seat
 from engine.record import recorded
 from protocol.codes import Code
 from protocol.messages import (
+    MOVES,
     AddShare,
     Arrange,
     Ask,
@@ -24,9 +25,7 @@ from protocol.messages import (
     GetRecord,
     HandOver,
     HostRequest,
-    Lay,
     Leave,
-    PlacePiece,
     Plan,
     PlayerRequest,
     Record,
@@ -99,15 +98,13 @@ class Requests:
         self.context.check_lease()
         try:
             self._check_evening(message)
-            match message:
-                case PlacePiece() | Lay():
-                    await self.moves.play(session, message)  # whose fold remembers the answer
-                    return
-                case StartGame():
-                    await self.game_start.start(session, message)  # which answers when the game begins
-                    return
-                case _:
-                    await self._do(session, message)
+            if isinstance(message, MOVES):
+                await self.moves.play(session, message)  # whose fold remembers the answer
+                return
+            if isinstance(message, StartGame):
+                await self.game_start.start(session, message)  # which answers when the game begins
+                return
+            await self._do(session, message)
             answer: Answer = Done(message.id)
         except Refusal as refusal:
             answer = refusal.message(message.id)

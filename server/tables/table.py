@@ -14,12 +14,11 @@ from engine.pieces import Seat
 from protocol.absence import LongClock, for_older_clients, letter_seconds
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.messages import (
+    MOVES,
     Announced,
     AtTable,
     GetRecord,
     JoinTable,
-    Lay,
-    PlacePiece,
     Rematch,
     Resume,
     Seated,
@@ -107,10 +106,10 @@ class Table:
 
     def handle(self, session: Session, message: AtTable | Rematch | GetRecord) -> Coroutine[Any, Any, None]:
         """Carry out a request from a session at this table, and answer it; raises Refusal or JournalError."""
+        if isinstance(message, MOVES):
+            done = self._do(lambda: self._requests.answer(session, message))
+            return traced_move(done, type(message).__name__, None if self.state.private else self.code)
         match message:
-            case PlacePiece() | Lay():
-                done = self._do(lambda: self._requests.answer(session, message))
-                return traced_move(done, type(message).__name__, None if self.state.private else self.code)
             case Rematch():
                 return self._do(lambda: self._requests.play_again(session, message), leased=True)
             case GetRecord():

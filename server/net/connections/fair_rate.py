@@ -68,11 +68,12 @@ class FairRate:
 
     def take(self, connection: Sharing) -> bool:
         """Return True if `connection` may read a frame now; otherwise call its `read_in_turn` later."""
-        place = max(connection.place, self._present - _CREDIT)
+        place, earliest = connection.place, self._present - _CREDIT
+        place = earliest if place < earliest else place  # noqa: FURB136 - max is a slow call, once for each frame
         cost = _COST_WITH_SEAT if connection.seated else _COST
         connection.place = place + cost
         if not self._queue and self._take_one():
-            self._present = max(self._present, place)
+            self._present = place if place > self._present else self._present  # noqa: FURB136 - as above
             return True
         heapq.heappush(self._queue, (place, cost, next(self._numbers), connection))
         if self._timer is None and not self._in_line:
@@ -86,7 +87,8 @@ class FairRate:
 
     def _take_one(self) -> bool:
         now = self._loop.time()
-        self._left = min(self._burst, self._left + (now - self._counted_at) * self._rate)
+        left = self._left + (now - self._counted_at) * self._rate
+        self._left = self._burst if left > self._burst else left  # noqa: FURB136 - as above
         self._counted_at = now
         if self._left < 1.0:
             return False

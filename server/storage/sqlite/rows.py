@@ -150,7 +150,8 @@ class Ledger:
                 self._count()
             self._database.executemany(
                 "INSERT INTO entry (code, number, body, time, chain, added) VALUES (?, ?, ?, ?, ?, ?)",
-                [(*row, commit) for row in batch.rows],
+                # Python asks bytes, but no bytearray, how to adapt them, which takes longer than to insert.
+                [(*row, bytearray(link), commit) for *row, link in batch.rows],
             )
             if batch.ended:
                 self._database.executemany(

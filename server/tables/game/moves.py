@@ -38,14 +38,14 @@ class Moves:
         state, policy = self._context.state, self._context.policy
         seat = session.player_seat()
         policy.check_time(seat)
-        if state.game is None:
+        if (game := state.game) is None:
             raise Refusal(Code.NOT_STARTED)
         if state.ended:
             raise IllegalCommand(Fault.GAME_OVER, "R4.4")
         if state.paused is not None:
             raise Refusal(Code.PAUSED)
         with span("decide"):
-            happened = state.game.decided(command_of(seat, move))
+            happened = game.decided(command_of(seat, move))
             events = [event_map(event) for event in happened]
         await self.accept(Played(seat, move, events, policy.time_taken()), happened, mover=session)
 
@@ -158,7 +158,7 @@ class Moves:
         To the session `mover` the broadcast is the answer.
         """
         context = self._context
-        state = context.state
+        state, seat = context.state, Seat(entry.seat)
         begins = state.game is None
         ended = int(time.time()) if isinstance(happened[-1], GameEnded) else None
         with span("store"):
@@ -167,7 +167,7 @@ class Moves:
             else:
                 await context.journal.append(context.code, state.entry_count, [entry])
         asked = state.asked
-        had_time, clock = not state.clocks.used_up(Seat(entry.seat)), state.clocks.policy
+        had_time, clock = not state.clocks.used_up(seat), state.clocks.policy
         state.fold_move(entry, happened)
         game = state.game
         assert game is not None  # noqa: S101 - the move has begun one if there was none
@@ -183,7 +183,7 @@ class Moves:
         if ended is not None:
             log.info("game over", extra=about(table=context.code))
             context.owner.game_over(context.code, game, state.names, ended)
-        clock_ran_out = had_time and state.clocks.used_up(Seat(entry.seat))  # the stand-in plays on
+        clock_ran_out = had_time and state.clocks.used_up(seat)  # the stand-in plays on
         if (
             begins
             or ended is not None
