@@ -9,7 +9,16 @@ from msgspec import Meta, Struct
 
 from engine.legal import Legal
 from engine.pieces import Seat
-from protocol.messages import Evening, FieldName, OrientationNumber, PieceName, PositionNumber, TableState
+from protocol.messages import (
+    Evening,
+    FieldName,
+    NoticeKind,
+    Notices,
+    OrientationNumber,
+    PieceName,
+    PositionNumber,
+    TableState,
+)
 
 MOST_MOMENTS: Final = 1000  # more than a game and its scoring have
 EVENING: Final = "EVENING"  # the page of the evening, in place of a table's code: none has vowels
@@ -42,7 +51,8 @@ class Choice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 class Hand:
     """What a page shows a player beyond what it shows everybody: the seat, and what it may do now.
 
-    `levels` are those of the server's bots. The player looks back if a `moment` of so many is not the last.
+    `levels` are those of the server's bots. The `notices` while the player is away can go to addresses of
+    these `kinds`. The player looks back if a `moment` of so many is not the last.
     Of the latest events that are shown, counted from 0, the player has `missed` some, and a bot made some for
     a player. After a game `of_evening` there is no rematch.
     """
@@ -55,6 +65,8 @@ class Hand:
     missed: frozenset[int] = frozenset()
     by_bot: frozenset[int] = frozenset()
     of_evening: bool = False
+    notices: Notices = Notices("none")  # noqa: RUF009 - it is frozen
+    kinds: Sequence[NoticeKind] = ()
 
     @property
     def moment(self) -> int | None:

@@ -22,6 +22,7 @@ from server.web import subjects
 from tests.browser import PHONE, Tab, browser, tab
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.peer import Peer, connected, eventually, full_table, game, play_on, rematch, table_of
+from tests.server.tables.test_notices import called_by_url
 from tests.server.web.viewer import web_server
 
 PIECES = "document.querySelectorAll('.board .piece').length"
@@ -316,6 +317,31 @@ async def test_a_phone_asks_for_a_pause_until_a_moment(chromium: str) -> None:
         )
         await host.done(AskPause(host.next_id(), on=False))
         assert page.complaints == []
+
+
+async def test_a_phone_leaves_an_address_to_be_called_at(chromium: str) -> None:
+    """With the code that comes there; what cannot be right is not sent."""
+    async with called_by_url() as called:
+        config = replace(called.config, pages=WebPages())
+        async with running(config) as server, connected(server.port) as host, tab(chromium) as page:
+            code = (await host.open(2, "Anna")).table
+            await join(page, server.port, code, "Bruno")
+            await page.value("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+            await page.value("window.field = (name) => document.querySelector(`#menu input[name=${name}]`)")
+            await page.value("field('to').nextElementSibling.click()")
+            assert await page.value("unanswered.size") == 0
+            await page.value(f"field('to').value = {json.dumps(called.url)}")
+            await page.value("field('to').nextElementSibling.click()")
+            await page.until("field('digits')")
+            await page.value(f"field('digits').value = '{await called.receiver.code()}'")
+            await page.value("field('digits').nextElementSibling.click()")
+            await page.until("!field('digits') && !field('to')")
+            bruno = server.lobby.tables[code].state.players[1]
+            assert bruno is not None
+            assert bruno.notices is not None
+            await page.value("document.querySelector('#menu [data-do*=call-me]').click()")
+            await page.until("field('to')")
+            assert page.complaints == []
 
 
 async def sign_up(page: Tab, port: int, name: str) -> None:

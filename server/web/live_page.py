@@ -14,7 +14,7 @@ from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import State
 
 from protocol import codes
-from protocol.messages import Moved, Refused, ServerMessage
+from protocol.messages import Moved, Notices, Refused, ServerMessage
 from protocol.pages import Choice
 from server.counts import Counts
 from server.failures import Tasks
@@ -93,15 +93,19 @@ class PageSession(Session):
 class PlayerSession(PageSession):
     """A player in a browser: a client like any other, whose page is also shown what its seat may see.
 
-    `choice` is what the player has chosen for the next move, which the server draws and does not carry out.
+    `choice` is what the player has chosen for the next move, which the server draws and does not carry out,
+    and `notices` is where the player is called while away.
     """
 
     def __init__(self, *args: Any, refusal: Callable[[Refused], str], **options: Any) -> None:
         super().__init__(*args, **options, page_at=str)
         self._refusal = refusal
         self.choice = Choice()
+        self.notices = Notices("none")
 
     def send(self, message: ServerMessage) -> None:
+        if isinstance(message, Notices):
+            self.notices = message
         Session.send(self, message)
         if isinstance(message, Refused) and message.code is not codes.Code.NOT_SIGNED_UP:  # the page tries
             self.post(page_frame({"refusal": self._refusal(message)}))

@@ -231,7 +231,15 @@ class Site:
             changed=lambda: page.changed(),  # noqa: PLW0108 - there is no page yet
             refusal=partial(self.pages.refusal, language),
         )
-        subject = PlayedTable(session, self.levels, self.lobby.public, self.pages, self._part_in_evening)
+        lobby = self.lobby
+        subject = PlayedTable(
+            session,
+            self.levels,
+            lobby.public,
+            self.pages,
+            self._part_in_evening,
+            kinds=lobby.notice_kinds,
+        )
         page = LivePage(PLAY, subject, partial(self._draw, asker=remote.counted_as), self.pages.gone)
         task = self.tasks.keep(page.run, "drawing a page")
         page.add(session, language)

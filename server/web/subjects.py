@@ -10,7 +10,15 @@ from engine.knowledge import hill_influence
 from engine.pieces import Seat
 from engine.redaction import redacted, redacted_legal, snapshot
 from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
-from protocol.messages import Evening, PauseSummary, PersonNumber, SeatSummary, TableState
+from protocol.messages import (
+    Evening,
+    NoticeKind,
+    Notices,
+    PauseSummary,
+    PersonNumber,
+    SeatSummary,
+    TableState,
+)
 from protocol.pages import SMALL_TABLES, Choice, Hand, OnTelevision
 from server.config import Pages
 from server.net.session import Session
@@ -280,9 +288,11 @@ class PlayedTable(WatchedTable):
         tables: PublicTables,
         pages: Pages,
         evening: Callable[[Session], tuple[Evening, PersonNumber] | None],
+        *,
+        kinds: Sequence[NoticeKind],
     ) -> None:
         super().__init__("", tables, pages)
-        self._session, self._levels, self._evening = session, levels, evening
+        self._session, self._levels, self._kinds, self._evening = session, levels, kinds, evening
 
     def sight(self) -> Sight:
         sight, part, at = self._at_table(), self._evening(self._session), self._session.table
@@ -304,6 +314,7 @@ class PlayedTable(WatchedTable):
                 state = table.as_seen()
                 if self.code and table.code != self.code:  # the next game
                     self._playing, self._step, self._session.choice = False, None, Choice()
+                    self._session.notices = Notices("none")
                 elif self._playing and state.stage == "over":
                     self._session.choice = Choice()
                 self.code = table.code
@@ -312,7 +323,15 @@ class PlayedTable(WatchedTable):
 
     def _hand(self, table: Table, seat: Seat) -> Hand:
         state = table.state
-        hand = Hand(seat, None, self._session.choice, self._levels, of_evening=state.of_evening)
+        hand = Hand(
+            seat,
+            None,
+            self._session.choice,
+            self._levels,
+            of_evening=state.of_evening,
+            notices=self._session.notices,
+            kinds=self._kinds,
+        )
         if state.game is None or state.ended or state.stage != "playing":
             return hand
         hand = replace(hand, moments=len(state.game.events))

@@ -314,6 +314,7 @@ def _main(
         yield Choice(_(END), MenuPage.END)
 
 
+NOTIFY: Final = Entry().filled("notify ")
 PAUSE_UNTIL: Final = Entry().filled("pause until ")
 # What can be asked for: to ask for it, to agree, to take either back.
 _WISHES: Final[Mapping[messages.Wish, tuple[str, str, str]]] = {
@@ -345,12 +346,18 @@ def _of_notices(notices: messages.Notices, kinds: Sequence[messages.NoticeKind])
             else _("no more notices to your URL while you are away")
         )
         return Choice(words, messages.CallMe(NEW))
-    typed = Entry().filled("notify ")
     if notices.state == "unconfirmed":
-        return Choice(_("type the code that was sent to your address"), typed)
-    what = " / ".join(_(NOTICES_GO_TO[kind]) for kind in kinds)
-    about = _("Type {what} after notify. A code comes there, to confirm it.").format(what=what)
-    return Choice(_("be called when it is your turn and you are away"), typed, about=about)
+        return Choice(_("type the code that was sent to your address"), NOTIFY)
+    about = _("Type {what} after notify. A code comes there, to confirm it.")
+    return Choice(_(CALLED), NOTIFY, about=about.format(what=describe_addresses(kinds)))
+
+
+CALLED: Final = N_("be called when it is your turn and you are away")
+
+
+def describe_addresses(kinds: Sequence[messages.NoticeKind]) -> str:
+    """Return what a player can leave to be called."""
+    return " / ".join(_(NOTICES_GO_TO[kind]) for kind in kinds)
 
 
 def free_seats(state: messages.TableState) -> list[int]:

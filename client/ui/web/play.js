@@ -310,9 +310,11 @@ document.onclick = ({ target }) => {
   }
   if (touched?.dataset.do) {
     const message = JSON.parse(touched.dataset.do);
-    const when = touched.previousElementSibling;
-    if (when?.type === "datetime-local") message.until = Math.max(0, Date.parse(when.value) / 1000);
-    if (Number.isNaN(message.until)) return;
+    const typed = touched.previousElementSibling;
+    if (typed?.tagName === "INPUT") {
+      if (!typed.reportValidity()) return;
+      message[typed.name] = typed.type === "datetime-local" ? Math.max(0, Date.parse(typed.value) / 1000) : typed.value.trim();
+    }
     touched.disabled = true;
     ask(message);
   } else if (touched && socket?.readyState === WebSocket.OPEN) socket.send(touched.dataset.choose);

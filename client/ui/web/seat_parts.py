@@ -6,27 +6,38 @@ from dataclasses import replace
 import msgspec
 from markupsafe import Markup
 
-from client.language import _
+from client.language import _, spoken
 from client.levels import usual_level
 from client.tables.table import TableModel, open_request
 from client.ui import at_table
 from client.ui.at_table import HEX_POSITIONS
 from client.ui.draw.board import Marks
-from client.ui.screens.menu import PAUSE_UNTIL, MenuPage, choices, free_seats
+from client.ui.screens.menu import (
+    CALLED,
+    NOTIFY,
+    PAUSE_UNTIL,
+    MenuPage,
+    choices,
+    describe_addresses,
+    free_seats,
+)
 from client.ui.screens.scoring import LEAVE, REMATCH
 from client.ui.state import Entry, Talk
 from client.ui.texts.games import describe_forecast, turned
 from client.ui.texts.pieces import kind_words
-from client.ui.texts.tables import describe_asked, names_at
+from client.ui.texts.tables import describe_asked, describe_notices, names_at
 from client.ui.texts.times import universal_time
 from client.ui.web.html import EMPTY, element, joined
 from engine.board import Hex
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
 from engine.view import Phase, View
+from protocol.limits import ADDRESS_LENGTH, NOTICE_CODE_LENGTH
 from protocol.messages import (
     NEW,
     AskPause,
+    CallMe,
+    ConfirmCall,
     FromClient,
     Lay,
     Leave,
@@ -45,6 +56,7 @@ class Seated:
 
     def __init__(self, state: TableState, view: View | None, hand: Hand) -> None:
         self.model = TableModel(state.table, hand.seat, state=state, view=view, legal=hand.legal)
+        self.model.notices, self._kinds = hand.notices, hand.kinds
         self._back, self._of_evening = hand.moment is not None, hand.of_evening
         self._state, self._view, self._levels = state, view, hand.levels
         chosen = hand.choice
@@ -164,20 +176,40 @@ class Seated:
 
     def _menu_page(self, page: MenuPage) -> Markup:
         lines = []
-        for choice in choices(page, self.model, self._levels, Talk()):
+        for choice in choices(page, self.model, self._levels, Talk(), self._kinds):
             effect = choice.effect
             if isinstance(effect, FromClient):
                 lines.append(button(choice.text, effect))
             elif effect == PAUSE_UNTIL:
-                when = element("input", type="datetime-local", aria_label=choice.text)
                 asking = button(_("ask for it"), AskPause(NEW, on=True))
-                lines.append(element("details", element("summary", choice.text), when, asking))
+                lines.append(_typed(choice.text, "until", asking, type="datetime-local"))
+            elif effect == NOTIFY:
+                lines += self._notices(choice.text)
             elif effect is None or isinstance(effect, Entry):
                 lines.append(element("p", choice.text))
             elif isinstance(effect, MenuPage) and effect not in {MenuPage.MAIN, MenuPage.MUTE}:
                 inside = self._menu_page(effect)
                 lines.append(element("details", element("summary", choice.text), inside))
         return EMPTY.join(lines)
+
+    def _notices(self, words: str) -> Iterator[Markup]:
+        """Yield the way to be called while away: a code if one is on its way, and an address."""
+        notices = self.model.notices
+        if notices.state == "unconfirmed":
+            confirming = button(_("confirm"), ConfirmCall(NEW, "0" * NOTICE_CODE_LENGTH))
+            digits = rf"\d{{{NOTICE_CODE_LENGTH}}}"
+            yield _typed(words, "digits", confirming, pattern=digits, inputmode="numeric", autocomplete="off")
+        elif notices.state == "unreachable":
+            yield element("p", describe_notices(notices))
+        leaving = button(_("send me a code"), CallMe(NEW, "-", spoken()))
+        which = describe_addresses(self._kinds)
+        yield _typed(_(CALLED), "to", leaving, maxlength=str(ADDRESS_LENGTH), placeholder=which)
+
+
+def _typed(words: str, name: str, sends: Markup, **attributes: str) -> Markup:
+    """Return a field that opens; its button sends what is typed there as this field of its message."""
+    field = element("input", name=name, required="", aria_label=words, **attributes)
+    return element("details", element("summary", words), field, sends)
 
 
 def button(words: str, message: FromClient, *, main: bool = False) -> Markup:

@@ -1,6 +1,7 @@
 """Playing in a browser: a client like any other, whose page shows what its own messages tell, and no more."""
 
 import contextlib
+import html
 import json
 import random
 import re
@@ -13,11 +14,12 @@ from client.language import LANGUAGES
 from client.ui.web.pages import WebPages
 from engine.view import eyes_of, folded
 from protocol.events import legal_of
-from protocol.messages import PlacePiece, Resume, StartGame, TableState
+from protocol.messages import CallMe, ConfirmCall, PlacePiece, Resume, StartGame, TableState
 from protocol.pages import Choice, Hand
 from server.app import running
 from server.config import Config
 from tests.server.peer import connected, play_on
+from tests.server.tables.test_notices import called_by_url
 from tests.server.web.viewer import PagePeer, asked, player_page, viewer, web_server
 
 PAGES = WebPages()
@@ -164,6 +166,33 @@ async def test_a_refusal_is_told_in_the_readers_language() -> None:
             refused = await page.refused(PlacePiece(page.next_id(), "Em", "A1"))
             assert refused.code == "not-your-turn"
             await page.until_shown(lambda parts: "Non è il tuo turno" in parts.get("refusal", ""))
+
+
+async def test_a_player_in_a_browser_leaves_an_address_confirms_it_and_removes_it() -> None:
+    """The menu offers it if the server calls anybody; what is typed goes into the button's message."""
+    async with called_by_url() as called:
+        config = replace(called.config, pages=WebPages())
+        async with running(config) as server, connected(server.port) as host:
+            code = (await host.open(2, "Host")).table
+            async with player_page(server.port, code, language="it") as page:
+                await page.join(code, "Anna")
+                await page.until_shown(lambda parts: 'name="to"' in parts.get("menu", ""))
+                assert "un URL" in page.parts["menu"]
+                called.receiver.answers.append(b"HTTP/1.1 404 No\r\n\r\n")
+                await page.done(CallMe(page.next_id(), called.url, "it"))
+                await page.until_shown(lambda parts: "non ha potuto essere consegnato" in parts["menu"])
+                await called.receiver.next()
+                await page.done(CallMe(page.next_id(), called.url, "it"))
+                await page.until_shown(lambda parts: 'name="digits"' in parts["menu"])
+                await page.done(ConfirmCall(page.next_id(), await called.receiver.code()))
+                await page.until_shown(lambda parts: 'name="' not in parts["menu"])
+                assert "secret-topic" not in "".join(page.shown)
+                off = next(
+                    each for each in re.findall('data-do="([^"]*)', page.parts["menu"]) if "call-me" in each
+                )
+                assert json.loads(html.unescape(off)) == {"t": "call-me", "id": 0}
+                await page.done(CallMe(page.next_id()))
+                await page.until_shown(lambda parts: 'name="to"' in parts["menu"])
 
 
 async def test_the_page_of_a_seat_is_small_and_the_same_for_all_codes() -> None:
