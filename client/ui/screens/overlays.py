@@ -33,6 +33,12 @@ _TALK: Final = (
 )
 
 
+def hosts_others(ui: Ui) -> bool:
+    """Return whether this program hosts the server, and others are there."""
+    company = ui.company
+    return bool(ui.capabilities.addresses) and company is not None and len(company.people) > 1
+
+
 @dataclass(frozen=True, slots=True)
 class Quitting(Overlay):
     """The question whether to quit a running game, or to leave a table before its game."""
@@ -45,7 +51,9 @@ class Quitting(Overlay):
         return replace(ui, overlay=None), self.request if action is Act.CONFIRM else None
 
     def question(self, ui: Ui) -> str:
-        if isinstance(self.request, Leave):
+        if hosts_others(ui) and not isinstance(self.request, Leave):
+            asks = _("The others have to wait until you host again. Quit? {yes}: quit, n: stay")
+        elif isinstance(self.request, Leave):
             asks = _("Leave the table, and give up your seat? {yes}: leave, n: stay")
         elif ui.page.game is not None:
             asks = _("The game is still running. Quit? {yes}: quit, n: stay")

@@ -32,7 +32,7 @@ from client.ui.keys import Act, Action, Key, key_name
 from client.ui.screens.evening import EveningPage
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.menu import TableMenu
-from client.ui.screens.overlays import Quitting, TalkPage
+from client.ui.screens.overlays import Quitting, TalkPage, hosts_others
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.table_commands import help_rows
@@ -219,10 +219,12 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             if (asked := request_for(model, "take-back")) is None:
                 return replace(ui, notice=Notice(_("There is no move to take back."))), None
             return ui, asked
+        case Act.LEAVE if isinstance(ui.page, Lobby) and hosts_others(ui):
+            return replace(ui, overlay=Quitting(requests.Errand.GO_HOME)), None
         case Act.LEAVE if not ui.capabilities.home and ui.page.asks_to_quit:
             return replace(ui, overlay=Quitting()), None  # one Esc too many must not end the program
         case Act.QUIT:
-            if isinstance(ui.page, Playing) and model.seat is not None:
+            if (isinstance(ui.page, Playing) and model.seat is not None) or hosts_others(ui):
                 return replace(ui, overlay=Quitting()), None
             return ui, requests.Errand.QUIT
         case _:

@@ -355,6 +355,18 @@ def test_keys_and_typed_lines_say_things_in_the_lobby() -> None:
     assert request_after(typing, NOWHERE, "enter") == Say(NEW, "between us")
 
 
+def test_who_hosts_others_is_asked_before_the_server_stops() -> None:
+    hosting = Capabilities(home=True, addresses=("ws://192.0.2.7:7733",))
+    ui = replace(in_lobby(), capabilities=hosting)
+    assert ui.company is not None
+    for key, errand in (("q", requests.Errand.QUIT), ("escape", requests.Errand.GO_HOME)):
+        asked = after(ui, NOWHERE, key)
+        assert "have to wait" in shown(asked)
+        assert request_after(asked, NOWHERE, "y") == errand
+        alone = replace(ui, company=replace(ui.company, people=ui.company.people[:1]))
+        assert request_after(alone, NOWHERE, key) == errand
+
+
 def test_people_online_are_muted_by_name() -> None:
     """Completion knows the names; what the muted say is not kept, until they are heard again."""
     ui = after(in_lobby(), NOWHERE, ":", *"mute B")
