@@ -13,12 +13,11 @@ from engine.events import (
     Command,
     GameStarted,
     Place,
-    Placed,
     SeenEvent,
-    TileLaid,
     WolfPlaced,
     WolvesRevealed,
     lasting,
+    stops,
 )
 from engine.legal import LegalPlaces
 from engine.pieces import Seat
@@ -49,12 +48,10 @@ class Recording:
         """Return the recording of `events`; a seat without a name that can be shown is `Seat 1` and so on."""
         events = lasting(events)
         seats = next(len(event.peoples) for event in events if isinstance(event, GameStarted))
-        moves = TileLaid | Placed | WolfPlaced | WolvesRevealed
-        cuts = [at for at, event in enumerate(events) if isinstance(event, moves)]
         return cls(
             tuple(events),
             tuple(shown_name(names.get(seat), seat) for seat in range(seats)),
-            (*cuts, len(events)),
+            stops(events),
             eyes,
         )
 

@@ -4,7 +4,7 @@ A game is its events. Those marked *secret* reach other seats in another form: s
 """
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, TypeVar, dataclass_transform
 
@@ -271,3 +271,12 @@ def lasting(events: Iterable[E]) -> list[E]:
         else:
             found.append(event)
     return found
+
+
+def stops(events: Sequence[SeenEvent]) -> tuple[int, ...]:
+    """Return after how many of these events, which are lasting, so many moves have been made; at last, all.
+
+    A move is a tile laid or a piece placed. In a finished game, the scoring follows the last one.
+    """
+    moves = TileLaid | Placed | WolfPlaced | WolvesRevealed
+    return (*(at for at, event in enumerate(events) if isinstance(event, moves)), len(events))

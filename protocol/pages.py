@@ -37,7 +37,8 @@ class Choice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     """What a player has chosen for the next move so far, as JSON in a page's text frame.
 
     It is no message, and asks for nothing: the page is shown what would come of it. `moment` is what the
-    player looks at instead of the present (0): the game after so many events, then a step of the scoring.
+    player looks at instead of the present (0): a running game after so many events; of a finished one a step,
+    the first is 1. Who wants to `follow` sees the step of whoever leads.
     """
 
     piece: PieceName | None = None
@@ -45,6 +46,7 @@ class Choice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     position: PositionNumber | None = None
     orientation: OrientationNumber | None = None
     moment: Annotated[int, Meta(ge=0, le=MOST_MOMENTS)] | None = None
+    follow: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

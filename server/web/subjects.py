@@ -5,7 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from msgspec.structs import replace as with_fields
+
 from engine.board import Tile
+from engine.events import Event, HillScored, lasting, stops
+from engine.game import Game
 from engine.knowledge import hill_influence
 from engine.pieces import Seat
 from engine.redaction import redacted, redacted_legal, snapshot
@@ -93,7 +97,9 @@ class WatchedTable:
         latest = [] if game is None else [redacted(event, eyes) for event in game.events[-_EVENTS:]]
         step, goes_on = self._step, hand is None and self._goes_on(state.next)
 
-        back = None if game is None or hand is None or hand.moment is None else game.events[: hand.moment]
+        back: Sequence[Event] | None = None
+        if game is not None and hand is not None:
+            hand, back, eyes = _looking_back(state, game, hand, eyes)
 
         def draw(language: str) -> Drawn:
             then, last = view, latest
@@ -124,6 +130,26 @@ class WatchedTable:
         if self._stays is None:
             self._stays = begun
         return begun and not self._stays
+
+
+def _looking_back(
+    state: TableState, game: Game, hand: Hand, eyes: Eyes
+) -> tuple[Hand, Sequence[Event] | None, Eyes]:
+    """Return the hand of a player who may look back, the events until there if they do, and the eyes.
+
+    Of a finished game everybody may see everything.
+    """
+    if not game.over:
+        return hand, None if hand.moment is None else game.events[: hand.moment], eyes
+    events = lasting(game.events)
+    *moves, _end = stops(events)
+    scored = (len(each.pieces) + 1 if isinstance(each, HillScored) else 1 for each in game.view.scoring)
+    if hand.choice.follow and state.shown is not None:
+        hand = replace(hand, choice=with_fields(hand.choice, moment=state.shown.step + 1))
+    hand = replace(hand, moments=len(moves) + sum(scored))
+    if not hand.choice.moment or hand.choice.moment > len(moves):
+        return hand, None, eyes
+    return hand, events[: moves[hand.choice.moment - 1]], frozenset(map(Seat, range(game.view.seats)))
 
 
 def shown(state: TableState, tables: PublicTables) -> TableState:

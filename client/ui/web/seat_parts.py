@@ -25,7 +25,7 @@ from client.ui.screens.scoring import LEAVE, REMATCH
 from client.ui.state import Entry, Talk
 from client.ui.texts.games import describe_forecast, turned
 from client.ui.texts.pieces import kind_words
-from client.ui.texts.tables import describe_asked, describe_notices, names_at
+from client.ui.texts.tables import describe_asked, describe_notices, names_at, who_leads
 from client.ui.texts.times import universal_time
 from client.ui.web.html import EMPTY, element, joined
 from engine.board import Hex
@@ -218,6 +218,17 @@ def button(words: str, message: FromClient, *, main: bool = False) -> Markup:
     return element("button", words, type="button", data_do=msgspec.json.encode(message).decode(), **looks)
 
 
+def company(state: TableState, hand: Hand) -> Markup:
+    """Return who leads through the finished game, if anybody does, and the button to follow, or no longer."""
+    if not (leader := who_leads(state)):
+        return EMPTY
+    follows = bool(hand.choice.follow)
+    words = _("look for yourself") if follows else _("follow")
+    told = (_("you follow {name}") if follows else _("{name} leads")).format(name=leader)
+    choice = _chosen(follow=not follows, moment=hand.choice.moment)
+    return joined(element("bdi", told), element("button", words, type="button", data_choose=choice))
+
+
 def navigation(at: int, last: int, end: int) -> Markup:
     """Return the way through the moments of a game or its scoring; `end` leads to the last one."""
     ways = (
@@ -240,7 +251,7 @@ def navigation(at: int, last: int, end: int) -> Markup:
 
 
 def _to(moment: int) -> dict[str, str]:
-    return {"type": "button", "data_choose": _chosen(moment=moment)}
+    return {"type": "button", "data_choose": _chosen(moment=moment, follow=False)}
 
 
 def _chosen(**what: object) -> str:

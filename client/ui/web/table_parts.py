@@ -23,7 +23,7 @@ from client.ui.texts.tables import (
 )
 from client.ui.texts.times import universal_time
 from client.ui.web.html import EMPTY, element, joined
-from client.ui.web.seat_parts import Seated, navigation
+from client.ui.web.seat_parts import Seated, company, navigation
 from engine.board import Field, Hex, Tile, has_spring
 from engine.components import LAUREL_WORTH
 from engine.events import SeenEvent
@@ -92,17 +92,19 @@ def table_parts(
     look = EMPTY
     if view is not None and view.result is not None:
         last = last_step(view)
-        chosen = None if hand is None else hand.choice.moment
-        at = min(chosen - 1, last) if chosen else last if step is None else min(step, last)
-        if seated is not None and not state.ended:
-            look = navigation(at + 1, last + 1, last + 1)
+        at = last if step is None else min(step, last)
+        if hand is not None:
+            before = hand.moments - last  # steps
+            at = min(hand.choice.moment - before, last) if hand.choice.moment else at
+            look = joined(navigation(before + at, hand.moments, hand.moments), company(state, hand))
         current = scene(view, at, names)
         shown, marks, now = current.board, current.marks, current.sentence
         walking = current if at < last else None
     elif view is not None:
         marks = Marks(last=next(reversed(view.placed), None))
         if hand is not None and not state.ended and hand.moments > 1:
-            look = navigation(hand.moment or hand.moments, hand.moments, 0)
+            end = 0 if state.stage == "playing" else hand.moments
+            look = joined(navigation(hand.moment or hand.moments, hand.moments, end), company(state, hand))
         if hand is not None and hand.moment is not None:
             now = labelled(_("Looking back"), describe_event(events[-1], names))
         elif seated is not None and not state.ended:

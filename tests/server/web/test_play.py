@@ -14,7 +14,7 @@ from client.language import LANGUAGES
 from client.ui.web.pages import WebPages
 from engine.view import eyes_of, folded
 from protocol.events import legal_of
-from protocol.messages import CallMe, ConfirmCall, PlacePiece, Resume, StartGame, TableState
+from protocol.messages import CallMe, ConfirmCall, PlacePiece, Resume, Show, StartGame, TableState
 from protocol.pages import Choice, Hand
 from server.app import running
 from server.config import Config
@@ -83,7 +83,10 @@ async def test_a_page_shows_what_its_seats_messages_tell_and_nothing_else() -> N
 
 
 async def test_a_player_looks_back_move_by_move_and_steps_through_the_scoring() -> None:
-    """As a terminal does: nothing can be touched in the past, and the present is one step away."""
+    """As a terminal does: nothing can be touched in the past, and the present is one step away.
+
+    After the game, the steps are those of the whole record, through which somebody may lead.
+    """
     async with web_server(pages_cpu=1.0) as server, connected(server.port) as host:
         code = (await host.open(2, "Host", starting=1)).table
         async with player_page(server.port, code) as page:
@@ -110,6 +113,20 @@ async def test_a_player_looks_back_move_by_move_and_steps_through_the_scoring() 
             assert page.parts["result"] == ""
             await page.socket.send('{"moment": 999}')
             await page.until_shown(lambda parts: "<table>" in parts["result"])
+            await host.done(Show(host.next_id(), 5))
+            await page.until_shown(lambda parts: "Host leads" in parts["look"])
+            assert "<table>" in page.parts["result"]
+            await page.socket.send('{"follow": true}')
+            await page.until_shown(lambda parts: ">6/" in parts["look"] and "Looking back" in parts["now"])
+            await host.done(Show(host.next_id(), 255))
+            await page.until_shown(lambda parts: "<table>" in parts["result"])
+            await host.done(Show(host.next_id(), 36))
+            await page.until_shown(lambda parts: ">37/" in parts["look"])
+            assert not re.search(r"\?\*", "".join(page.parts[f"hex{each}"] for each in range(50)))
+            await page.socket.send('{"follow": false, "moment": 3}')
+            await page.until_shown(lambda parts: ">3/" in parts["look"])
+            await host.done(Show(host.next_id()))
+            await page.until_shown(lambda parts: "leads" not in parts["look"])
 
 
 async def test_a_page_without_its_seats_token_shows_nothing_of_it() -> None:
