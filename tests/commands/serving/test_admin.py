@@ -42,6 +42,7 @@ async def test_the_host_sees_the_server_its_tables_and_clients(tmp_path: Path) -
         assert re.search(rf"^port +{server.port}$", status, re.MULTILINE)
         stages = "waiting for players 0, playing 1, over 0, archived 0"
         assert re.search(rf"^tables +{stages}$", status, re.MULTILINE)
+        assert re.search(r"^connections +3\nplayers here +2\nspectators +1$", status, re.MULTILINE)
         assert re.search(r"^stopping +no$", status, re.MULTILINE)
         heading, row = (await told(data, "tables")).splitlines()
         assert re.split("  +", heading) == ["TABLE", "STAGE", "MOVES", "WATCHING", "EMPTY FOR", "SEATS"]
@@ -76,6 +77,7 @@ async def test_what_the_host_does_reaches_players(tmp_path: Path) -> None:
         assert "will stop in 10:00" in await told(data, "drain")
         assert (await peers[0].until(Stopping)).seconds == 600
         assert await told(data, "drain", "off") == "The server keeps running.\n"
+        assert (await peers[0].until(Stopping)).seconds is None
         assert "control characters" in await complaint(data, "announce", "a\x1b[31m")
         assert "1 to 400" in await complaint(data, "announce", " ")
         assert "nobody at table" in await complaint(data, "remove", code, "Nobody")

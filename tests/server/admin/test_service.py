@@ -8,7 +8,7 @@ import re
 import sqlite3
 from pathlib import Path
 
-from protocol.messages import Announced, Refused, Stopping
+from protocol.messages import Announced
 from server.admin.endpoint import SOCKET_NAME
 from server.admin.service import BACKUP_NAME
 from server.app import running
@@ -19,43 +19,6 @@ from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.admin.admin_peer import answer, failure_of, raw_answer
 from tests.server.admin.test_listener import administered
 from tests.server.peer import connected, eventually, full_table, game, play_on
-
-
-async def test_status_tells_how_the_server_is(tmp_path: Path) -> None:
-    async with (
-        administered(tmp_path) as server,
-        game(server.port, 2, watched=True),
-        full_table(server.port, 3),
-        connected(server.port),
-    ):
-        status = await answer(tmp_path, "status")
-        assert status["tables"] == {"gathering": 1, "playing": 1, "over": 0}
-        assert (status["connections"], status["players"], status["spectators"]) == (7, 5, 1)
-        assert (status["port"], status["data"]) == (server.port, str(tmp_path))
-        assert status["journal_bytes"] + status["log_bytes"] > 0
-        assert not status["journal_failing"]
-        assert status["stops_in"] is None
-
-
-async def test_tables_and_clients_are_shown_with_names_and_addresses(tmp_path: Path) -> None:
-    async with administered(tmp_path) as server, game(server.port, 2, watched=True) as peers:
-        (table,) = await answer(tmp_path, "tables")
-        assert table["table"] == peers[0].code
-        assert (table["stage"], table["spectators"], table["left"]) == ("playing", 1, None)
-        assert [(seat["name"], seat["here"]) for seat in table["seats"]] == [
-            ("Player 0", True),
-            ("Player 1", True),
-        ]
-        async with connected(server.port):
-            clients = await answer(tmp_path, "who")
-        assert [(each["table"], each["seat"], each["name"]) for each in clients] == [
-            (peers[0].code, 0, "Player 0"),
-            (peers[0].code, 1, "Player 1"),
-            (peers[0].code, None, None),
-            (None, None, None),
-        ]
-        assert all(re.fullmatch(r"127\.0\.0\.1:\d+", each["address"]) for each in clients)
-        assert {each["program"] for each in clients} == {"peer"}
 
 
 async def test_what_is_shown_of_tables_holds_no_secrets(tmp_path: Path) -> None:
@@ -82,33 +45,6 @@ async def test_an_announcement_reaches_everybody(tmp_path: Path) -> None:
             assert (await failure_of(tmp_path, "announce", text=text))["code"] == code
         assert (await failure_of(tmp_path, "announce", text="a" * 401))["code"] == "bad-request"
         await visitor.nothing_but_pong()
-
-
-async def test_a_table_is_closed_and_a_player_removed(tmp_path: Path) -> None:
-    async with administered(tmp_path) as server, game(server.port, 2) as peers:
-        code = peers[0].code
-        await answer(tmp_path, "remove", table=code, seat=1)
-        assert (await peers[1].until(Refused)).code == "removed-by-server"
-        await answer(tmp_path, "close", tables=[code], reason="Enough.")
-        assert (await peers[0].until(Announced)).text == "Enough."
-        assert (await peers[0].until(Refused)).code == "closed-by-server"
-        assert (await failure_of(tmp_path, "close", tables=[code]))["code"] == "no-such-table"
-        assert (await failure_of(tmp_path, "remove", table=code, seat=0))["code"] == "no-such-table"
-        async with full_table(server.port, 2) as others:
-            refused = await failure_of(tmp_path, "remove", table=others[0].code, seat=4)
-            assert refused["code"] == "no-such-seat"
-            await answer(tmp_path, "remove", table=others[0].code, seat=1)
-            refused = await failure_of(tmp_path, "remove", table=others[0].code, seat=1)
-            assert refused["code"] == "seat-free"
-
-
-async def test_a_drain_is_begun_and_taken_back(tmp_path: Path) -> None:
-    async with administered(tmp_path) as server, game(server.port, 2) as peers:
-        assert await answer(tmp_path, "drain", seconds=600) == {"stops_in": 600}
-        assert (await peers[0].until(Stopping)).seconds == 600
-        assert (await answer(tmp_path, "status"))["stops_in"] in {599, 600}
-        assert await answer(tmp_path, "drain", seconds=None) == {"stops_in": None}
-        assert (await peers[0].until(Stopping)).seconds is None
 
 
 async def test_the_level_of_the_log_can_be_changed(tmp_path: Path) -> None:
