@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from protocol.messages import Lay, OpenTable, Ping, Watch
+from protocol.messages import Lay, Ping, Watch
 from server.app import running
 from server.config import Config
 from tests.server.peer import TIMEOUT, connected, game, http_get, play_on
 from tests.server.storage.conformance.stores import PostgresStore
-from tests.server.storage.test_journal import full_disk
 
 
 async def samples(port: int) -> dict[str, float]:
@@ -69,19 +68,6 @@ async def test_without_the_option_there_are_no_metrics() -> None:
             status, text = await http_get(server.port, path)
             assert status == 426
             assert "palatinus join" in text
-
-
-async def test_health_follows_the_journal(tmp_path: Path) -> None:
-    """The server is unhealthy while it cannot store moves."""
-    async with running(Config(data=tmp_path, watched=True)) as server, connected(server.port) as peer:
-        assert await http_get(server.port, "/healthz") == (200, "ok\n")
-        with full_disk(server):
-            await peer.refused(OpenTable(1, 2, "Ann"))
-            status, text = await http_get(server.port, "/healthz?from=probe")
-            assert status == 503
-            assert "cannot be written" in text
-        await peer.open(2)
-        assert await http_get(server.port, "/healthz") == (200, "ok\n")
 
 
 async def test_a_server_that_stops_soon_is_not_ready() -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 import trustme
-from websockets.asyncio.client import connect
 
 from palatinus import main
 from protocol.codes import CloseReason
@@ -21,7 +20,7 @@ from server.config import Config, Limits
 from server.event_loop import new_loop
 from server.net.addresses import reachable
 from server.version import install_command, installed_version
-from tests.server.peer import TIMEOUT, Peer, connected, game, memory_server
+from tests.server.peer import TIMEOUT, connected, game, memory_server
 from tests.server.process import refused_to_start, serving
 
 ON_BOTH_LOOPS = pytest.mark.parametrize(
@@ -191,27 +190,6 @@ def files_here(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     password.chmod(0o600)
 
 
-async def test_a_server_with_a_certificate_speaks_tls(certificate: Path) -> None:
-    """The address starts with wss; plain and silent connections end without harm."""
-    key = certificate.with_name("key.pem")
-    async with serving("--memory", "--tls-cert", str(certificate), "--tls-key", str(key)) as server:
-        assert server.announced[-1] == f"  palatinus join wss://127.0.0.1:{server.port}"
-        trusting = ssl.create_default_context(cafile=certificate.with_name("ca.pem"))
-        async with connect(f"wss://127.0.0.1:{server.port}", ssl=trusting, proxy=None) as client:
-            peer = Peer(client)
-            await peer.hello()
-            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-            writer.write(b"GET / HTTP/1.1\r\n\r\n")
-            with contextlib.suppress(ConnectionError):
-                await reader.read()
-            writer.close()
-            await peer.nothing_but_pong()
-            server.process.send_signal(signal.SIGTERM)
-            assert (await peer.closed())[0] == 1001
-        code, _, err = await server.ended()
-        assert (code, err) == (0, "")
-
-
 @ON_BOTH_LOOPS
 async def test_a_client_may_begin_its_tls_handshake_at_once(certificate: Path, uvloop: bool) -> None:
     """Though what it sends may be there before the server has begun to speak TLS, as with uvloop."""
@@ -230,22 +208,6 @@ async def test_a_client_may_begin_its_tls_handshake_at_once(certificate: Path, u
     async with serving("--memory", *tls, uvloop=uvloop) as server:
         for _ in range(20):
             await asyncio.to_thread(connect_at_once, server.port)
-
-
-async def test_an_unusable_certificate_is_reported_in_one_line(certificate: Path) -> None:
-    """It is missing, malformed or without its key; the server never starts without TLS instead."""
-    key = str(certificate.with_name("key.pem"))
-    missing = str(certificate.with_name("missing.pem"))
-    wrong = (
-        ["--tls-cert", missing],
-        ["--tls-cert", str(certificate)],
-        ["--tls-cert", key],
-        ["--tls-cert", str(certificate), "--tls-key", missing],
-        ["--tls-key", key],
-    )
-    starts = [refused_to_start("--memory", "--port", "0", *options) for options in wrong]
-    for code, err in await asyncio.gather(*starts):
-        check_one_line(code, err, "cert")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="takes files away from another process")

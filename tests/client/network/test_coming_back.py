@@ -35,7 +35,6 @@ from protocol.messages import (
     Pong,
     Refused,
     Resume,
-    Said,
     Say,
     Seated,
     StartGame,
@@ -236,21 +235,6 @@ async def test_a_player_who_was_leaving_does_not_resume() -> None:
         await connection.ask(Leave(NEW))
         assert connection.model.table is None
         await next_update(connection, Back)
-
-
-async def test_leaving_clears_the_table() -> None:
-    """After Done the model is empty, and further messages from the table are ignored."""
-
-    async def act(peer: Peer) -> None:
-        await seat_joiner(peer)
-        await peer.send(Done((await peer.receive(Leave)).id), Said("bye", 1))
-        await answer_ping(peer)
-
-    async with joined(act) as connection:
-        await connection.ask(Leave(NEW))
-        assert connection.model.table is None
-        await connection.ask(Ping(NEW))
-        assert queued_updates(connection) == []
 
 
 async def test_a_seat_that_comes_too_late_is_still_the_clients() -> None:
