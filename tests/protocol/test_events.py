@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.board import Field
-from engine.events import Placed, WolfPlaced
 from engine.game import Game, GameOptions, RandomChance
-from engine.pieces import People, Piece, Seat
+from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of, folded
 from protocol.codec import BadMessage, decode_server, encode
@@ -78,23 +76,6 @@ def test_a_game_taken_up_from_the_wire_goes_on(game: Game, seed: int) -> None:
 
 def _chance(seed: int) -> RandomChance:
     return RandomChance(random.Random(seed))
-
-
-@pytest.mark.parametrize("people", People)
-def test_a_hidden_wolf_has_no_kind_on_the_wire(people: People) -> None:
-    """R4.2: both kinds give others the same bytes, which hold only seat, people and field."""
-    frames = set()
-    for kind in "mf":
-        placed = Placed(Seat(2), Piece(f"{people}{kind}*"), Field("C4"))
-        for eyes in (SPECTATOR, eyes_of(Seat(0))):
-            content = event_map(redacted(placed, eyes))
-            assert content == {"t": "wolf", "seat": 2, "people": people.value, "field": "C4"}
-            frames.add(encode(Events(9, [content])))
-        assert event_map(redacted(placed, eyes_of(Seat(2))))["piece"] == f"{people}{kind}*"
-    assert len(frames) == 1
-    assert event_of({"t": "wolf", "seat": 2, "people": people.value, "field": "C4"}) == WolfPlaced(
-        Seat(2), people, Field("C4")
-    )
 
 
 @given(games())

@@ -328,15 +328,6 @@ async def test_a_new_lease_is_the_servers_own_even_if_the_answer_is_lost(
         await journal.close()
 
 
-@pytest.mark.slow
-async def test_a_server_whose_name_is_taken_stops(database: str) -> None:
-    """Two of one name would end each other's leases for ever."""
-    async with node(database, "attic") as first, node(database, "attic"):
-        code, _, told = await first.ended()
-        assert code == 0
-        assert "another server is using this one's name: node=attic" in told
-
-
 async def test_a_server_tells_where_a_table_of_another_one_is(database: str) -> None:
     """Whoever joins, watches or comes back there; wrong codes are no table's anywhere."""
     async with (
