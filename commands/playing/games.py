@@ -2,7 +2,7 @@
 
 import argparse
 import asyncio
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -45,27 +45,21 @@ def _list_games(arguments: argparse.Namespace) -> int:
 
 async def _answers(seats: tuple[KeptSeat, ...], access: Access) -> list[SeatAnswer | None]:
     """Return what the servers say of the seats, None for those that do not say it in time."""
-    told: dict[KeptSeat, SeatAnswer] = {}
 
-    async def ask(seat: KeptSeat) -> None:
-        answered = asyncio.Event()
+    async def ask(seat: KeptSeat) -> SeatAnswer | None:
+        first: asyncio.Future[SeatAnswer] = asyncio.get_running_loop().create_future()
 
         def show(answer: SeatAnswer) -> None:
-            told[seat] = answer
-            answered.set()
+            if not first.done():
+                first.set_result(answer)
 
         asking = asyncio.create_task(follow_seat(seat.server, seat.table, seat.proof, access, show))
-        waiting = asyncio.create_task(answered.wait())
-        try:
-            await asyncio.wait({asking, waiting}, timeout=_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (asking, waiting):
-                task.cancel()
+        either: tuple[asyncio.Future[Any], ...] = asking, first
+        await asyncio.wait(either, timeout=_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        asking.cancel()
+        return first.result() if first.done() else None
 
-    async with asyncio.TaskGroup() as tasks:
-        for seat in seats:
-            tasks.create_task(ask(seat))
-    return [told.get(seat) for seat in seats]
+    return await asyncio.gather(*map(ask, seats))
 
 
 def _is_turn(answer: SeatAnswer | None) -> bool:
