@@ -1,7 +1,7 @@
 """The start screen: where to go, and how a game against bots would be."""
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self, TypeVar
 
@@ -16,8 +16,8 @@ from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of, server_url
 from client.ui import requests
 from client.ui.draw.news_lines import LOG_LINES
-from client.ui.draw.page import ListScreen, choice, line_chosen, settings
-from client.ui.frame import EMPTY, Block, Line, Row, beside, block_of, line, padded
+from client.ui.draw.page import ListScreen, choice, line_chosen, settings, short_list
+from client.ui.frame import EMPTY, Block, Line, Row, beside, block_of, line, padded, paragraphs
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
 from client.ui.screens.search import Search
 from client.ui.state import Asked, Entry, Notice, Outcome, Pane, Ui, those
@@ -190,6 +190,24 @@ class Start(ListScreen):
         if len(rows) + len(set_up) > room:
             set_up = _set_up_lines(self, width, temper=False)
         return block_of([*rows, *((row, None) for row in set_up)], width)
+
+    def small_body(self, pane: Pane) -> Block:
+        """Return the titles, and below the chosen one what it means and how it is set up."""
+        width, welcome = pane.width, _(_WELCOME).format(name=pane.ui.name)
+        rows: list[Row] = [(line(f"  {welcome}", "class:heading"), None)]
+        *of_bots, calls, of_host = _set_up(self, temper=False)
+        set_up: Mapping[StartLine | str, Sequence[tuple[str, str]]]
+        set_up = {StartLine.PLAY: of_bots, StartLine.HOST: [of_host]}
+        for at, each in enumerate(self.lines):
+            title, words = _describe(each, self)
+            text, more = (title, words) if isinstance(each, StartLine) else (words, title)
+            rows.append((choice(text, pane.glyphs, width, chosen=each == self.chosen), ChooseLine(at)))
+            if each == self.chosen:
+                told = paragraphs([more], width - 4, "class:faint")
+                rows += [(beside(line("    "), row), ChooseLine(at)) for row in told]
+                rows += [(row, None) for row in settings(set_up.get(each, ()), width)]
+        rows += [(row, None) for row in settings([calls], width)]
+        return short_list(pane, block_of(rows, width))
 
 
 def _after(one: T, every: Sequence[T]) -> T:

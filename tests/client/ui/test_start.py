@@ -67,6 +67,17 @@ def test_the_help_has_every_key_in_every_language(in_language: Callable[[str], N
         assert _("quit") in shown.partition(_("the rules in short"))[2]
 
 
+def test_a_small_window_shows_what_a_line_means_and_what_a_key_has_changed() -> None:
+    def shown(ui: Ui) -> str:
+        return " ".join(text_of(drawn(ui, NOWHERE, UNICODE, 40, 12)).replace("|", " ").split())
+
+    for down, line in enumerate(each for each in StartLine if each is not StartLine.CONTINUE):
+        assert " ".join(line.value) in shown(after(UI, NOWHERE, *["down"] * down))
+    assert SERVERS[1] in shown(after(UI, NOWHERE, *["down"] * 10))
+    for first, again in "45", "xx", "pp", "ss", "aa", "ww":  # the first leads to the line
+        assert shown(after(UI, NOWHERE, first)) != shown(after(UI, NOWHERE, first, again))
+
+
 def preferences_after(*keys: str) -> Preferences:
     page = after(UI, NOWHERE, *keys).page
     assert isinstance(page, Start)
