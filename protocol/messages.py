@@ -230,7 +230,8 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
     `vacant` counts the seats of a running game that somebody may take over. `bots` counts the taken seats
     held by bots of the server; before the game, people may take these. A table is `deserted` while none of
     its players is connected, and `elsewhere` if it is on another server in the cluster. A `long_clock` is the
-    policy in force; `absence` is then what comes closest to it.
+    policy in force; `absence` is then what comes closest to it. In a game by letters, each player
+    has so many `holidays`, in days.
     """
 
     table: TableCode
@@ -248,6 +249,7 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
     deserted: bool = False
     elsewhere: bool = False
     long_clock: LongClock | None = None
+    holidays: Count = 0
 
     @property
     def policy(self) -> Absence:
@@ -557,6 +559,12 @@ class Ask(ClientRequest, frozen=True, tag="ask"):
     on: bool
 
 
+class TakeHoliday(ClientRequest, frozen=True, tag="holiday"):
+    """Stop your clock for days that SeatSummary.holidays still has, or end that; answered by Done."""
+
+    on: bool
+
+
 class Plan(ClientRequest, frozen=True, tag="plan"):
     """Have a piece placed when your turn comes, if that is legal then; answered by Planned and Done.
 
@@ -640,7 +648,8 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     would play, and `chosen` says whether its player has chosen it. `level` is that of a server bot,
     which is always `here`. In a running game, `removable_in` is the number of seconds until the host may
     remove the absent player or use the stand-in. `removed` marks a free seat before the game whose last
-    player was removed, rather than leaving.
+    player was removed, rather than leaving. In a game by letters, a player has so many `holidays` left, in
+    days; on a holiday, which ends at `holiday_until` at the latest, the seat's clock stands.
     """
 
     name: str | None = None
@@ -660,6 +669,8 @@ class SeatSummary(Struct, frozen=True, omit_defaults=True):
     chosen: bool = False
     removable_in: Seconds | None = None
     removed: bool = False
+    holidays: Count = 0
+    holiday_until: UnixTime | None = None
 
 
 class SpectatorSummary(Struct, frozen=True, omit_defaults=True):
@@ -716,7 +727,8 @@ class TableState(FromServer, frozen=True, tag="table"):
     the seats that want a pause, the one that asked first; `asked` is another request, until its player moves,
     and `may_ask` lists what players can Ask for. `turn_limit` is the maximum length of a turn until a clock
     starts with the next round. A `long_clock` is the policy in force; `absence` is then what comes closest to
-    it. `shown` is where somebody leads through the finished game.
+    it. `shown` is where somebody leads through the finished game. In a game by letters, each player has so
+    many `holidays`, in days.
     """
 
     table: TableCode
@@ -742,6 +754,7 @@ class TableState(FromServer, frozen=True, tag="table"):
     asked: Asked | None = None
     may_ask: list[Wish] = []
     shown: Shown | None = None
+    holidays: Count = 0
 
     @property
     def policy(self) -> Absence:
@@ -985,6 +998,7 @@ AtTable: TypeAlias = (
     | Vote
     | AskPause
     | Ask
+    | TakeHoliday
     | CallMe
     | ConfirmCall
     | Show

@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 
 from protocol.absence import Absence
-from protocol.limits import TITLE_LENGTH
+from protocol.limits import HOLIDAYS, TITLE_LENGTH
 
 
 class _Setting(Struct, frozen=True, tag_field="t", forbid_unknown_fields=True):
@@ -54,4 +54,10 @@ class AbsenceSetting(_Setting, frozen=True, tag="absence"):
     policy: Absence
 
 
-Setting: TypeAlias = Title | Private | Spectators | Hints | Quiet | Starting | AbsenceSetting
+class Holidays(_Setting, frozen=True, tag="holidays"):
+    """How many days of holiday each player may take in a game by letters."""
+
+    days: Annotated[int, Meta(ge=0, le=HOLIDAYS)]
+
+
+Setting: TypeAlias = Title | Private | Spectators | Hints | Quiet | Starting | Holidays | AbsenceSetting

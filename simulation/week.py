@@ -10,7 +10,7 @@ from engine.game import RandomChance
 from engine.pieces import Seat
 from protocol.absence import letter_seconds
 from server.cluster import channel
-from server.storage.entries import Entry, Paused, Played, StoodIn, TookBack, events_in
+from server.storage.entries import Entry, Paused, Played, StoodIn, events_in
 from server.storage.sqlite import journal as sqlite_journal
 from server.tables.notices import notice_key
 from server.tables.state.persistent_state import PersistentState
@@ -129,8 +129,8 @@ class Week(World):
             if isinstance(other, Correspondent):
                 moved |= other.moved
         due: dict[str, str] = {"": ""}
-        paused = _turns_with_a_pause(entries)
-        counts["pauses until a moment"] += len(paused)
+        stood = _turns_that_stood(entries)
+        counts["turns that stood still"] += len(stood)
         state = PersistentState([], RandomChance(random.Random(0)))
         for entry in entries:
             state.fold(entry)
@@ -154,7 +154,7 @@ class Week(World):
             since = away.called_since or 0.0
             if (
                 since < began
-                and seq not in paused
+                and seq not in stood
                 and not any(began <= visit <= began + _A_WHILE for visit in away.visits)
             ):
                 counts["turns with a notice"] += 1
@@ -186,8 +186,8 @@ class Week(World):
         if len(when) != len(by_clock):
             return  # a server was killed between the move and its line in the log
         at: dict[int, float] = {}
-        paused = _turns_with_a_pause(entries)
-        counts["pauses until a moment"] += len(paused)
+        stood = _turns_that_stood(entries)
+        counts["turns that stood still"] += len(stood)
         for player in party.players:
             if isinstance(player, Correspondent):
                 at |= player.moved
@@ -202,7 +202,7 @@ class Week(World):
                 allowed = letter_seconds(state.absence) + reserve
                 # A journal that was shortened no longer has what was used of it.
                 least = allowed - (reserve if table in self.long_tables else 0.0)
-                if seq in ends and seq not in paused:
+                if seq in ends and seq not in stood:
                     took = moved - ends[seq]
                     lost = sum(ends[seq] - _A_RESTART <= down <= moved for down in self._down)
                     counts["turns timed"] += 1
@@ -217,12 +217,11 @@ class Week(World):
                 ends[len(state.game.events)] = moved
 
 
-def _turns_with_a_pause(entries: list[Entry]) -> set[int]:
-    """Return the turns, by the events before them, in which the game was paused until a moment."""
-    turns, events = set(), 0
+def _turns_that_stood(entries: list[Entry]) -> set[int]:
+    """Return the turns, by the events before them, in which a pause or a holiday stopped the clock."""
+    turns, state = set(), PersistentState([], RandomChance(random.Random(0)))
     for entry in entries:
-        if isinstance(entry, Played | StoodIn | TookBack):
-            events += len(entry.events)
-        elif isinstance(entry, Paused):
-            turns.add(events)
+        state.fold(entry)
+        if state.game is not None and (state.paused is not None or state.game.view.turn in state.on_holiday):
+            turns.add(len(state.game.events))
     return turns

@@ -13,7 +13,7 @@ from engine.forecast import Forecast, forecast
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
 from engine.view import Phase
-from protocol.messages import NEW, Ask, AskPause, Vote, Wish
+from protocol.messages import NEW, Ask, AskPause, TakeHoliday, Vote, Wish
 
 
 def next_vote(model: TableModel) -> Vote | None:
@@ -46,6 +46,14 @@ def request_for(model: TableModel, what: Wish) -> AskPause | Ask | None:
         return None
     resumes = what == "pause" and state.paused is not None
     return ask(what, on=not resumes and (asked is None or model.seat not in asked.seats))
+
+
+def holiday_request(model: TableModel) -> TakeHoliday | None:
+    """Return the request to take a holiday, or to end it; None if this player has no days left."""
+    if model.state is None or model.state.stage != "playing" or model.seat is None:
+        return None
+    seat = model.state.seats[model.seat]
+    return TakeHoliday(NEW, on=seat.holiday_until is None) if seat.holidays or seat.holiday_until else None
 
 
 def request_to_answer(model: TableModel, *, on: bool) -> AskPause | Ask | None:

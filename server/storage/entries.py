@@ -225,6 +225,14 @@ class Unpaused(Struct, frozen=True, tag_field="t", tag="unpaused"):
     """The pause is over."""
 
 
+class OnHoliday(Struct, frozen=True, tag_field="t", tag="holiday"):
+    """The seat's player began a holiday at this moment, in seconds since 1970, or ended it."""
+
+    seat: int
+    at: int
+    on: bool
+
+
 class Ended(Struct, frozen=True, tag_field="t", tag="ended"):
     """The host ended the game without a result."""
 
@@ -305,6 +313,7 @@ Entry: TypeAlias = (
     | TookBack
     | Paused
     | Unpaused
+    | OnHoliday
     | Ended
     | Continued
     | Forgotten

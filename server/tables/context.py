@@ -31,6 +31,7 @@ from server.tables.state.persistent_state import PersistentState
 
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 PAUSE_SECONDS: Final = 600  # then a paused game resumes automatically
+LOOK_SECONDS: Final = 3600.0  # at most until it is checked whether a moment has come: clocks are set
 RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
 _STATES_PER_SECOND: Final = 2.0  # after a burst of this size: each may have 3 KiB, and some lines are slow
 
@@ -181,11 +182,12 @@ class TableContext:
         """Return in how many seconds the host may remove a player who is away from a running game.
 
         They count from when the table first sees this, because anyone who takes the seat over sees its hand,
-        and from the end of a pause until a moment, for which everybody may go away.
+        and from the end of a holiday, or of a pause until a moment: everybody may be away for that.
         """
         now = self.deadlines.time()
-        if self.state.paused_until is not None:
-            self.away_since[seat] = now + self.pause_left
+        excused = self.holiday_left(seat) if self.state.paused_until is None else self.pause_left
+        if excused > 0:
+            self.away_since[seat] = now + excused
         since = self.away_since.setdefault(seat, now)
         return max(0, math.ceil(self.patience(self.limits.seat_grace_seconds) - (now - since)))
 
@@ -199,6 +201,10 @@ class TableContext:
         if (until := self.state.paused_until) is not None:
             return max(0.0, until - time.time())
         return max(0.0, PAUSE_SECONDS - (self.deadlines.time() - self.paused_at))
+
+    def holiday_left(self, seat: Seat) -> float:
+        """Return in how many seconds the player's holiday ends at the latest; 0 without one."""
+        return max(0.0, (self.state.holiday_until(seat) or 0.0) - time.time())
 
     @property
     def people_here(self) -> set[Seat]:

@@ -171,7 +171,8 @@ class Notices:
         if state.stage == "over":
             return _Owed("over", 0)
         game = state.game
-        if not self.context.may_move or game is None or seat in state.bot_seats:
+        is_free = seat in state.bot_seats or seat in state.on_holiday
+        if not self.context.may_move or game is None or is_free:
             return None
         if player.resumed < state.agreed_pause:
             return _Owed("resumed", state.agreed_pause)

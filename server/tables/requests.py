@@ -39,6 +39,7 @@ from protocol.messages import (
     Show,
     StartGame,
     Sync,
+    TakeHoliday,
     Vote,
 )
 from server.net.session import AttendedTable, Session
@@ -47,6 +48,7 @@ from server.storage.entries import Continued, PeopleChosen, SaidReady
 from server.tables.context import TableContext
 from server.tables.game.consent import Consent
 from server.tables.game.game_start import GameStart
+from server.tables.game.holidays import Holidays
 from server.tables.game.moves import Moves
 from server.tables.host_powers import HostPowers
 from server.tables.notices import Notices
@@ -81,6 +83,7 @@ class Requests:
     game_start: GameStart
     moves: Moves
     consent: Consent
+    holidays: Holidays
     notices: Notices
 
     def __post_init__(self) -> None:
@@ -171,6 +174,7 @@ class Requests:
         | AddShare
         | Ask
         | AskPause
+        | TakeHoliday
         | CallMe
         | ConfirmCall
         | Plan
@@ -199,6 +203,8 @@ class Requests:
                 await self.consent.ask(session, "pause", on=message.on, until=message.until)
             case Ask():
                 await self.consent.ask(session, message.what, on=message.on)
+            case TakeHoliday():
+                await self.holidays.take(session, on=message.on)
             case CallMe():
                 await self.notices.ask(session, message)
             case ConfirmCall():

@@ -38,6 +38,7 @@ from server.tables.absence.deadlines import Deadlines, Due, Work
 from server.tables.context import TableContext
 from server.tables.game.consent import Consent
 from server.tables.game.game_start import GameStart
+from server.tables.game.holidays import Holidays
 from server.tables.game.moves import Moves
 from server.tables.notices import Notices
 from server.tables.priority_lock import PriorityLock
@@ -87,6 +88,7 @@ class Table:
         self._admission = SeatAdmission(self, self._context)
         self._moves = Moves(self._context)
         self._consent = Consent(self._context, self._moves)
+        self._holidays = Holidays(self._context)
         self._game_start = GameStart(self._context, self._moves)
         self._notices = Notices(self._context)
         self._requests = Requests(
@@ -96,6 +98,7 @@ class Table:
             game_start=self._game_start,
             moves=self._moves,
             consent=self._consent,
+            holidays=self._holidays,
             notices=self._notices,
         )
         self._look_who_is_here()
@@ -182,6 +185,7 @@ class Table:
             state.hints,
             deserted=not self.players_here,
             long_clock=state.absence if isinstance(state.absence, LongClock) else None,
+            holidays=state.holidays,
         )
 
     def as_seen(self) -> TableState:
@@ -429,7 +433,7 @@ class Table:
                 session.send(self._no_more().message())
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
-        del self._context, self._admission, self._consent, self._moves, self._game_start
+        del self._context, self._admission, self._consent, self._holidays, self._moves, self._game_start
         del self._requests, self._notices
 
     @property

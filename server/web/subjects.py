@@ -155,7 +155,14 @@ def _looking_back(
 def shown(state: TableState, tables: PublicTables) -> TableState:
     """Return what is shown of a table: nothing in it changes because time passes."""
     seats = [
-        SeatSummary(seat.name, here=seat.here, bot=seat.bot, vacant=seat.vacant, level=seat.level)
+        SeatSummary(
+            seat.name,
+            here=seat.here,
+            bot=seat.bot,
+            vacant=seat.vacant,
+            level=seat.level,
+            holiday_until=seat.holiday_until,
+        )
         for seat in state.seats
     ]
     paused = None if state.paused is None else PauseSummary(state.paused.seat, 0, 0, state.paused.until)

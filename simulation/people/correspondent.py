@@ -24,6 +24,8 @@ _MOVES_LATER: Final = 0.2  # of the visits on one's turn
 _TAKES_IT_BACK: Final = 0.1
 _PLANS: Final = 0.3  # of the visits between one's turns
 _PAUSES: Final = 0.06  # of the visits end with asking for a pause of some days
+_HOLIDAYS: Final = 0.06  # ... and with a holiday
+_COMES_BACK: Final = 0.3  # of the visits on a holiday, though it is not one's turn
 _AGREES: Final = 0.9  # to one
 _LONGEST_PAUSE: Final = 96 * _HOUR
 _FORGETS: Final = 0.06  # the game for longer than a clock allows
@@ -76,6 +78,7 @@ class Correspondent(Player):
         if model.legal is None and self.rng.random() < _PLANS:
             await self._plan()
         await self._agree_on_a_pause()
+        await self._take_a_holiday()
         started = model.view is not None
         self.counts["visits"] += started
         await self._open.aclose()
@@ -135,6 +138,14 @@ class Correspondent(Player):
             with contextlib.suppress(ConnectFailed, RequestRefused):
                 await self.connection.ask(request)
                 self.counts["pauses asked for or answered"] += 1
+
+    async def _take_a_holiday(self) -> None:
+        """Take a holiday now and then, and end it early at times."""
+        request = at_table.holiday_request(self.connection.model)
+        if request is not None and self.rng.random() < (_HOLIDAYS if request.on else _COMES_BACK):
+            with contextlib.suppress(ConnectFailed, RequestRefused):
+                await self.connection.ask(request)
+                self.counts["holidays begun or ended by hand"] += 1
 
     async def _plan(self) -> None:
         """Plan the next move, which may not fit any more when its turn comes; or plan nothing any more."""

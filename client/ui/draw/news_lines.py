@@ -57,6 +57,8 @@ def seat_note(ui: Ui, model: TableModel, seat: Seat) -> str:
     words = []
     if summary.bot or summary.level is not None:
         words.append(_("bot"))
+    elif summary.holiday_until is not None:
+        words.append(_("holiday"))
     elif not summary.here:
         words.append(_("away"))
         if summary.seconds_left:
@@ -70,7 +72,8 @@ def _seconds_to_think(ui: Ui, model: TableModel, seat: Seat, summary: SeatSummar
     view = model.view
     if view is not None and view.turn == seat and model.clock is not None:
         paused = model.state is not None and model.state.paused is not None
-        return model.clock / 1000 - (0 if paused else ui.now - ui.clock_at)
+        stands = paused or summary.holiday_until is not None
+        return model.clock / 1000 - (0 if stands else ui.now - ui.clock_at)
     return None if summary.clock is None else summary.clock / 1000
 
 

@@ -34,7 +34,7 @@ from client.ui.texts.tables import (
     HINTS,
     PRIVATE,
     SPECTATORS,
-    describe_policy,
+    describe_absence,
     describe_starting,
     names_of,
     spectator_name,
@@ -212,7 +212,7 @@ def set_up(state: TableState) -> Iterator[str]:
     if state.starting is not None:
         yield describe_starting(state.starting, names_of(state, 0))
     if state.policy != WAIT:
-        yield describe_policy(state.policy)
+        yield describe_absence(state)
 
 
 def _how_to_join(ui: Ui, table: str, width: int, *, host: bool) -> list[Line]:

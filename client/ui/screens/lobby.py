@@ -35,6 +35,7 @@ from client.ui.texts.tables import (
     HINTS,
     PRIVATE,
     SPECTATORS,
+    describe_absence,
     describe_layout,
     describe_listed_stage,
     describe_more,
@@ -336,7 +337,7 @@ def _describe_table(table: TableSummary) -> list[str]:
     closed = [SPECTATORS.describe(on=False)] if table.no_spectators else []
     helped = [HINTS.describe(on=True)] if table.hints else []
     layout = describe_layout(at_random=table.random_layout)
-    return [layout, *closed, *helped, describe_policy(table.policy)]
+    return [layout, *closed, *helped, describe_absence(table)]
 
 
 def _describe_starting(seat: Seat | None) -> str:

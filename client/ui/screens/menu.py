@@ -12,7 +12,7 @@ from msgspec import Struct
 from client.language import N_, _, labelled
 from client.levels import describe_level, describe_temper
 from client.tables.table import TableModel, open_request
-from client.ui.at_table import request_for, request_to_answer
+from client.ui.at_table import holiday_request, request_for, request_to_answer
 from client.ui.draw.news_lines import with_news
 from client.ui.draw.page import line_chosen, lines_around, short_list
 from client.ui.frame import (
@@ -39,6 +39,7 @@ from client.ui.texts.tables import (
     QUIET,
     SPECTATORS,
     Switch,
+    describe_holidays,
     describe_mute,
     describe_policy,
     describe_starting,
@@ -47,7 +48,7 @@ from client.ui.texts.tables import (
 )
 from engine.pieces import People
 from protocol import messages
-from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock
+from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, letter_seconds
 from protocol.messages import NEW
 from protocol.settings import AbsenceSetting, Starting
 
@@ -267,6 +268,9 @@ def _main(
     yield from (switched(PRIVATE), switched(SPECTATORS), switched(HINTS))
     if state.stage != "over":
         yield Choice(describe_policy(state.policy), may(MenuPage.ABSENCE))
+        if letter_seconds(state.policy):
+            words = _("holiday of each player: {days}").format(days=describe_holidays(state.holidays))
+            yield Choice(words, may(Entry().filled("holidays ")))
     if gathering:
         yield Choice(describe_starting(state.starting, names_of(state, 0)), may(MenuPage.STARTING))
     yield switched(QUIET)
@@ -277,19 +281,7 @@ def _main(
         if free_seats(state):
             yield Choice(_("move to another seat"), MenuPage.SEAT)
         yield Choice(_("choose your people"), MenuPage.PEOPLE)
-    for what in _WISHES:
-        if (request := request_for(model, what)) is not None:
-            yield Choice(_describe_request(state, what, on=request.on), request)
-            if what == "pause" and state.paused is None and open_request(state) is None:
-                yield Choice(
-                    _("ask for a pause until a day and hour"),
-                    PAUSE_UNTIL,
-                    about=_("Type it like this: {example}").format(example="pause until friday 20:00"),
-                )
-    if (no := request_to_answer(model, on=False)) is not None and request_to_answer(
-        model, on=True
-    ) is not None:
-        yield Choice(_("say no to what a player asks for"), no)
+    yield from _wishes(model, state)
     if state.watching or speakers(model, state):
         yield Choice(_("mute or unmute"), MenuPage.MUTE)
     if notices and model.seat is not None and state.stage != "over":
@@ -326,6 +318,27 @@ _WISHES: Final[Mapping[messages.Wish, tuple[str, str, str]]] = {
     ),
     "more-time": (N_("ask for more time"), N_("agree to more time"), N_("no more time needed")),
 }
+
+
+def _wishes(model: TableModel, state: messages.TableState) -> Iterator[Choice]:
+    """Yield what the player can ask the others for, or answer, and their own holidays."""
+    for what in _WISHES:
+        if (request := request_for(model, what)) is not None:
+            yield Choice(_describe_request(state, what, on=request.on), request)
+            if what == "pause" and state.paused is None and open_request(state) is None:
+                yield Choice(
+                    _("ask for a pause until a day and hour"),
+                    PAUSE_UNTIL,
+                    about=_("Type it like this: {example}").format(example="pause until friday 20:00"),
+                )
+    if (holiday := holiday_request(model)) is not None and model.seat is not None:
+        days = describe_holidays(state.seats[model.seat].holidays)
+        form = _("take a holiday ({days}): your clock stands until you move or end it")
+        yield Choice(form.format(days=days) if holiday.on else _("end your holiday"), holiday)
+    if (no := request_to_answer(model, on=False)) is not None and request_to_answer(
+        model, on=True
+    ) is not None:
+        yield Choice(_("say no to what a player asks for"), no)
 
 
 def _describe_request(state: messages.TableState, what: messages.Wish, *, on: bool) -> str:

@@ -16,7 +16,7 @@ from client.ui.texts.pieces import PEOPLES, people_named
 from client.ui.texts.tables import SWITCHES, Switch, spectator_name
 from client.ui.texts.times import moment_named
 from engine.pieces import People
-from protocol.limits import ADDRESS_LENGTH, LEVEL_LENGTH, NOTICE_CODE_LENGTH, TITLE_LENGTH
+from protocol.limits import ADDRESS_LENGTH, HOLIDAYS, LEVEL_LENGTH, NOTICE_CODE_LENGTH, TITLE_LENGTH
 from protocol.messages import (
     NEW,
     Arrange,
@@ -37,8 +37,9 @@ from protocol.messages import (
     StartGame,
     SubstituteNow,
     TableState,
+    TakeHoliday,
 )
-from protocol.settings import AbsenceSetting, Starting, Title
+from protocol.settings import AbsenceSetting, Holidays, Starting, Title
 
 Read: TypeAlias = Callable[[str, TableState], Request | Misread | None]
 
@@ -128,6 +129,11 @@ def _absence(text: str, _state: TableState) -> Request | Misread | None:
         return Misread(str(error))
 
 
+def _holidays(text: str, _state: TableState) -> Request | None:
+    fits = re.fullmatch(r"\d{1,2}", text, re.ASCII) and int(text) <= HOLIDAYS
+    return ChangeSetting(NEW, Holidays(int(text))) if fits else None
+
+
 def _starts(text: str, state: TableState) -> Request | None:
     seat = _seat(text, state)
     return ChangeSetting(NEW, Starting(seat)) if text == "random" or seat is not None else None
@@ -169,7 +175,7 @@ def _switch(switch: Switch) -> TableCommand:
     return TableCommand(f"{switch.verb} on, off", switch.help, read, _ON_OR_OFF)
 
 
-_CONSENT: Final = N_("a pause (until fri 20:00) or more time; off: end it")
+_CONSENT: Final = N_("pause (until fri 20:00), time, holiday; off: end it")
 _SEAT_OR_PEOPLE: Final = N_("before the game: take a free seat, choose a people")
 _SEATS: Final = N_("swap two seats, shuffle all; before the game")
 _BEFORE: Final = "gathering"
@@ -207,9 +213,17 @@ TABLE_COMMANDS: Final = (
         host=False,
     ),
     TableCommand(
-        "time, off",
+        "time",
         _CONSENT,
         _said(lambda _id, on: Ask(NEW, "more-time", on)),
+        ("", "off"),
+        "playing",
+        host=False,
+    ),
+    TableCommand(
+        "holiday",
+        _CONSENT,
+        _said(TakeHoliday),
         ("", "off"),
         "playing",
         host=False,
@@ -223,6 +237,7 @@ TABLE_COMMANDS: Final = (
     ),
     TableCommand("title Friday", N_("name the table"), _title, ("...",)),
     *map(_switch, SWITCHES),
+    TableCommand("holidays 7", N_("days of holiday for each, in games over days"), _holidays, ("...",)),
     TableCommand("absence bot:60s", N_("what happens when a player is away or slow"), _absence, ("...",)),
     TableCommand(
         "starts Bob, random",

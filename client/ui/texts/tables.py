@@ -196,6 +196,18 @@ def describe_policy(policy: Absence) -> str:
             return _("after {time} away, a bot plays for that player").format(time=span(seconds))
 
 
+def describe_holidays(days: int) -> str:
+    return counted("{n} day", "{n} days", days).format(n=days)
+
+
+def describe_absence(table: TableState | TableSummary) -> str:
+    """Return what happens when players are away or slow, and how many days of holiday they have."""
+    policy = describe_policy(table.policy)
+    if not table.holidays:
+        return policy
+    return _("{policy}; holiday: {days}").format(policy=policy, days=describe_holidays(table.holidays))
+
+
 def describe_changes(state: TableState, before: TableState | None) -> list[str]:
     """Return sentences on who came, went or is away, what the others do about it, and what the host did."""
     if before is None or len(before.seats) != len(state.seats):
@@ -259,6 +271,10 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
         if clocks and state.stage == "playing":
             form = _("From the next round on: {policy}.")
         yield form.format(policy=describe_policy(state.policy))
+    if state.holidays != before.holidays and state.policy == before.policy:
+        days = describe_holidays(state.holidays)
+        policy = _("holiday of each player: {days}").format(days=days)
+        yield _("From now on: {policy}.").format(policy=policy)
     if state.turn_limit is not None and state.turn_limit != before.turn_limit:
         yield _("Until then, a turn takes {time} at most.").format(time=clock_time(state.turn_limit))
     yield from _paused(state, before, names)
@@ -371,6 +387,11 @@ def describe_presence(name: str, *, here: bool, removable_in: int | None = None)
 
 
 def _held_or_voted(was: SeatSummary, now: SeatSummary, names: Sequence[str]) -> Iterator[str]:
+    if now.holiday_until is not None and was.holiday_until is None:
+        form = _("{name} is on holiday, until {moment} at the latest.")
+        yield form.format(name=now.name, moment=local_day_and_time(now.holiday_until))
+    elif now.holiday_until is None and was.holiday_until is not None:
+        yield _("{name} is no longer on holiday.").format(name=now.name)
     if now.bot and not was.bot:
         yield _("A bot plays for {name} from now on.").format(name=now.name)
     for seat in now.votes:

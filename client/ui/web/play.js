@@ -246,7 +246,7 @@ function take(message) {
       message.events?.forEach(witness);
       document.title = document.title.replace(/^\* /, "");
       if (message.legal) document.title = `* ${document.title}`;
-      due = message.clock === undefined ? null : performance.now() + message.clock;
+      due = message.clock === undefined || seats[message.turn]?.holiday_until ? null : performance.now() + message.clock;
       unanswered.delete(message.id);
       break;
     case "done":

@@ -192,6 +192,8 @@ def _note(seat: SeatSummary, state: TableState) -> str:
         return _("a seat is free")
     if seat.level is not None or seat.bot:
         return _("bot")
+    if seat.holiday_until is not None:
+        return _("holiday")
     return "" if seat.here else _("away")
 
 

@@ -12,11 +12,12 @@ Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Due(enum.Enum):
-    """What may fall due; of the first three, at each seat."""
+    """What may fall due; of the first four, at each seat."""
 
     SEAT_FREE = enum.auto()  # a seat was kept for long enough for a player who is away
     AWAY_TOO_LONG = enum.auto()  # a player of a running game was away for as long as the policy allows
     NOTICE = enum.auto()  # a player who is away is to be called
+    HOLIDAY_OVER = enum.auto()  # a player may have no days of holiday left
     HOST_AWAY = enum.auto()  # the host was away for so long that a present player becomes host
     TIME_UP = enum.auto()  # the clock of the turn runs out
     CLOCK = enum.auto()  # a clock that runs for long is stored, so that a restart loses little of it

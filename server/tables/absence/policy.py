@@ -178,7 +178,7 @@ class AbsencePolicy:
         """Return how many milliseconds the seat whose turn it is has left; None without a clock."""
         if self._allowance is None or self.state.stage != "playing":
             return None
-        if self.state.paused is not None:
+        if self._clock_stands:
             return self._allowance
         if self._substitute_move is not None and self._substitute_move.by == "clock":
             return 0
@@ -237,6 +237,12 @@ class AbsencePolicy:
     def _people_here(self) -> set[Seat]:
         return self.seated.keys() - self.state.programs
 
+    @property
+    def _clock_stands(self) -> bool:
+        """Return whether the turn's clock does not run: the game is paused, or it is a holiday."""
+        game = self.state.game
+        return self.state.paused is not None or (game is not None and game.view.turn in self.state.on_holiday)
+
     def _anybody_waits(self) -> bool:
         """Return whether anybody is here to play against: a person, unless all players are programs."""
         programs_only = len(self.state.programs) == len(self.state.players)
@@ -263,7 +269,7 @@ class AbsencePolicy:
 
     def _run_clock(self) -> None:
         """Schedule the end of the turn for when its clock runs out."""
-        if self._game is not None and self._allowance is not None:
+        if self._game is not None and self._allowance is not None and not self._clock_stands:
             seconds = (self.time_left() or 0) / 1000
             self.deadlines.set(Due.TIME_UP, seconds, partial(self._time_up, len(self._game.events)))
             if seconds > _SAVED_EVERY:

@@ -1,1 +1,1 @@
-"""A table's game: its start, its moves and its pauses."""
+"""A table's game: its start, its moves, its pauses and holidays."""

@@ -20,14 +20,13 @@ from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Paused, Unpaused, Wished
 from server.tables.absence.deadlines import Due
-from server.tables.context import RETRY_SECONDS, TableContext
+from server.tables.context import LOOK_SECONDS, RETRY_SECONDS, TableContext
 from server.tables.game.moves import Moves
 
 PAUSES: Final = 3  # that each player gets in a game
 LONGEST_PAUSE_DAYS: Final = 30  # until a moment that all have agreed on
 TAKE_BACKS: Final = 40  # in a game: its events stay, and clients take no longer lists of them
 OTHERS_WAIT_SECONDS: Final = 120  # until every player can end a pause, not only who asked for it and the host
-_LOOK_SECONDS: Final = 3600.0  # at most until it is checked whether a pause is over: clocks are set
 
 
 class Consent:
@@ -189,7 +188,7 @@ class Consent:
         self._await_end(context.state.pauses.total())
 
     def _await_end(self, number: int) -> None:
-        self._end_in(min(self._context.pause_left, _LOOK_SECONDS), number)
+        self._end_in(min(self._context.pause_left, LOOK_SECONDS), number)
 
     def _end_in(self, seconds: float, number: int) -> None:
         work = partial(self._end_by_itself, number)

@@ -18,7 +18,7 @@ from server.errors import JournalError
 from server.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
-from server.storage.entries import PlanMade, Played, StoodIn, TookBack, Voted
+from server.storage.entries import Entry, OnHoliday, PlanMade, Played, StoodIn, TookBack, Voted
 from server.tables.absence.deadlines import Due
 from server.tables.absence.policy import SubstituteMove
 from server.tables.context import RETRY_SECONDS, TableContext
@@ -161,14 +161,19 @@ class Moves:
         state, seat = context.state, Seat(entry.seat)
         begins = state.game is None
         ended = int(time.time()) if isinstance(happened[-1], GameEnded) else None
+        entries: list[Entry] = [entry]
+        if isinstance(entry, Played) and Seat(entry.seat) in state.on_holiday:
+            entries.append(OnHoliday(entry.seat, int(time.time()), on=False))
         with span("store"):
             if ended is not None and context.owner.writes_records:
-                await context.journal.append_last(context.code, state.entry_count, [entry], ended)
+                await context.journal.append_last(context.code, state.entry_count, entries, ended)
             else:
-                await context.journal.append(context.code, state.entry_count, [entry])
+                await context.journal.append(context.code, state.entry_count, entries)
         asked = state.asked
         had_time, clock = not state.clocks.used_up(seat), state.clocks.policy
         state.fold_move(entry, happened)
+        for other in entries[1:]:
+            state.fold(other)
         game = state.game
         assert game is not None  # noqa: S101 - the move has begun one if there was none
         if begins:
@@ -187,6 +192,7 @@ class Moves:
         if (
             begins
             or ended is not None
+            or entries[1:]
             or clock_ran_out
             or asked != state.asked
             or clock is not state.clocks.policy

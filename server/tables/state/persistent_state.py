@@ -3,6 +3,7 @@
 It is exactly the fold of the table's journal entries, so that a restart restores it.
 """
 
+import math
 import random
 import zlib
 from collections import Counter
@@ -20,7 +21,7 @@ from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
 from engine.peoples import peoples_by_seat
 from engine.pieces import People, Piece, Seat
 from engine.view import View
-from protocol.absence import WAIT, Absence, LongClock, for_older_clients, kept
+from protocol.absence import WAIT, Absence, LongClock, for_older_clients, kept, letter_seconds
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import (
@@ -37,7 +38,17 @@ from protocol.messages import (
     TableState,
     Wish,
 )
-from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Setting, Spectators, Starting, Title
+from protocol.settings import (
+    AbsenceSetting,
+    Hints,
+    Holidays,
+    Private,
+    Quiet,
+    Setting,
+    Spectators,
+    Starting,
+    Title,
+)
 from server.refusal import Refusal
 from server.storage.entries import (
     BotSeated,
@@ -54,6 +65,7 @@ from server.storage.entries import (
     Noticed,
     NoticesTo,
     OfEvening,
+    OnHoliday,
     Opened,
     Paused,
     PeopleChosen,
@@ -73,6 +85,8 @@ from server.storage.entries import (
 )
 from server.tables.state.clocks import Clocks
 
+_DAY: Final = 86_400
+_HOLIDAYS: Final = 7  # days of each player in a game by letters, unless the host says otherwise
 _KEPT: Final = 64  # more than the moves of any seat in a game
 
 Answer: TypeAlias = Done | Refused
@@ -181,6 +195,8 @@ class PersistentState:
         self.paused_until: int | None = None  # in seconds since 1970, if the players have agreed on that
         self.agreed_pause = 0  # the number of the last pause until such a moment
         self.pauses: Counter[Seat] = Counter()  # so far, by the players who asked for them
+        self.on_holiday: dict[Seat, int] = {}  # since when, in seconds since 1970
+        self._days_off: Counter[Seat] = Counter()  # of holidays that have ended
         self.ended = False  # by the host, without a result
         self.next_table: str | None = None  # where they play again
         self.forgotten = False
@@ -332,6 +348,22 @@ class PersistentState:
         )
 
     @property
+    def holidays(self) -> int:
+        """Return how many days of holiday each player has in a game by letters."""
+        setting = self.settings.get(Holidays)
+        days = setting.days if isinstance(setting, Holidays) else _HOLIDAYS
+        return days if letter_seconds(self.absence) else 0
+
+    def holidays_left(self, seat: Seat) -> int:
+        """Return how many days of holiday the seat's player had left when the last holiday ended."""
+        return max(0, self.holidays - self._days_off[seat])
+
+    def holiday_until(self, seat: Seat) -> int | None:
+        """Return the moment when the player's holiday ends at the latest; None without one."""
+        since = self.on_holiday.get(seat)
+        return None if since is None else since + _DAY * self.holidays_left(seat)
+
+    @property
     def may_ask(self) -> list[Wish]:
         """Return what players can ask for in the running game."""
         if self.stage != "playing":
@@ -354,6 +386,8 @@ class PersistentState:
                 level=player.level,
                 people=people,
                 chosen=gathering and player.people is not None,
+                holidays=self.holidays_left(Seat(seat)) if playing and not player.program else 0,
+                holiday_until=self.holiday_until(Seat(seat)) if playing else None,
             )
             for seat, (player, people) in enumerate(zip(self.players, peoples, strict=True))
         ]
@@ -381,6 +415,7 @@ class PersistentState:
             long_clock=self.absence if isinstance(self.absence, LongClock) else None,
             asked=self.asked,
             may_ask=self.may_ask,
+            holidays=self.holidays,
         )
 
     def fold(self, entry: Entry) -> None:
@@ -401,6 +436,7 @@ class PersistentState:
             case OfEvening():
                 self.of_evening = True
             case Taken(seat, name, token_hash, program, standing, vacant):
+                self.on_holiday.pop(Seat(seat), None)
                 self.players[seat] = Player(name, token_hash, program, standing=standing, vacant=vacant)
                 self.asked = None  # it may have been somebody else who asked or agreed
             case Kept(seat, name, token_hash, program, standing):
@@ -426,7 +462,7 @@ class PersistentState:
                 self.ended, self.paused, self.paused_until, self.asked = True, None, None, None
             case Continued(code):
                 self.next_table = code
-            case Voted() | GivenToBot() | Returned():
+            case Voted() | GivenToBot() | Returned() | OnHoliday():
                 self._fold_absence(entry)
             case PeopleChosen(seat) | NoticesTo(seat) | Noticed(seat) | TokenRevoked(seat) | PlanMade(seat):
                 if (player := self.players[seat]) is not None:
@@ -492,7 +528,7 @@ class PersistentState:
         if voters:
             self.votes[seat] = voters
 
-    def _fold_absence(self, entry: Voted | GivenToBot | Returned) -> None:
+    def _fold_absence(self, entry: Voted | GivenToBot | Returned | OnHoliday) -> None:
         seat = Seat(entry.seat)
         match entry:
             case Voted(_, by, agree):
@@ -503,6 +539,11 @@ class PersistentState:
             case Returned():
                 self.bot_seats.discard(seat)
                 self.votes.pop(seat, None)
+            case OnHoliday(_, at, on):
+                if on:
+                    self.on_holiday[seat] = at
+                elif (since := self.on_holiday.pop(seat, None)) is not None:
+                    self._days_off[seat] += max(1, math.ceil((at - since) / _DAY))
 
     def _set(self, setting: Setting) -> None:
         self.settings[type(setting)] = setting

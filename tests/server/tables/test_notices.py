@@ -27,6 +27,7 @@ from protocol.messages import (
     Ping,
     Pong,
     Say,
+    TakeHoliday,
     Welcome,
 )
 from server.app import Running, running
@@ -176,6 +177,27 @@ async def test_everybody_who_is_away_is_called_once_when_the_game_goes_on(
             await eventually(lambda: all(player(server, each).resumed == 1 for each in (away, here)))
         async with running(called.config) as server, resumed(server.port, here) as (here,):
             await nobody_is_called(called, here, 2 * HOUR)
+
+
+async def test_who_is_on_holiday_is_called_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it is their turn, and they did not know."""
+    async with called_by_url() as called, running(called.config) as server:
+        clock = called.clock
+        monkeypatch.setattr(time, "time", lambda: 1_800_000_000 + clock.time())
+        async with game(server.port, 2, absence=MoveClock(12 * HOUR)) as peers:
+            here = peer_on_turn(peers)
+            assert here is not None
+            away = peers[1 - peers.index(here)]
+            await leave_address(away, called)
+            await away.done(TakeHoliday(away.next_id(), on=True))
+            await disconnect(away, here)
+            while here.legal is not None:
+                await here.done(here.random_move(random.Random(1)))
+            await nobody_is_called(called, here, 7 * 24 * HOUR - 1)
+            clock.advance(1)
+            await eventually(lambda: not server.lobby.tables[here.code].state.on_holiday)
+            clock.advance(GRACE)
+            assert "your turn" in await called.receiver.next()
 
 
 async def test_a_player_is_called_before_the_time_runs_out() -> None:

@@ -27,7 +27,7 @@ from client.ui.screens.table_commands import TABLE_COMMANDS, TableCommand
 from client.ui.screens.typed_commands import completions, meaning
 from client.ui.state import Mute, Notice, Outage, Talk, Ui
 from client.ui.texts.glyphs import UNICODE
-from client.ui.texts.tables import describe_policy
+from client.ui.texts.tables import describe_absence, describe_policy
 from client.ui.texts.times import moment_named
 from engine.events import TakenBack
 from engine.game import GameOptions
@@ -60,9 +60,10 @@ from protocol.messages import (
     SubstituteNow,
     TableState,
     TableSummary,
+    TakeHoliday,
     Vote,
 )
-from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting, Title
+from protocol.settings import AbsenceSetting, Hints, Holidays, Private, Quiet, Spectators, Starting, Title
 from tests.client.ui.seen import (
     after,
     assert_screen,
@@ -254,6 +255,38 @@ def test_a_pause_until_a_moment_is_asked_for_in_words_and_told_in_local_time() -
     told = "The game is paused until Friday 2026-11-27 20:00: Bob has asked for it."
     assert heard(ui, TableChanged(model.state, asked), model).log[-1] == told
     assert asked_question(ui, model) == f"{told} p: play on"
+
+
+def test_a_holiday_is_taken_announced_and_ended() -> None:
+    """In the menu and typed; its clock stands, and the host says how many days there are."""
+    ui, model = running()
+    before = model.state
+    assert before is not None
+    assert not any(isinstance(each, TakeHoliday) for each in effects(MenuPage.MAIN, model))
+    letters = structs.replace(before, absence=MoveClock(86_400), holidays=7)
+    seats = [structs.replace(each, holidays=7) for each in before.seats]
+    model.state = letters = structs.replace(letters, seats=seats)
+    assert request_after(ui, model, *typed("holiday")) == TakeHoliday(NEW, on=True)
+    assert request_after(ui, model, *typed("holiday off")) == TakeHoliday(NEW, on=False)
+    assert request_after(ui, model, *typed("holidays 10")) == ChangeSetting(NEW, Holidays(10))
+    assert after(ui, model, *typed("holidays 99")).notice is not None
+    texts = [choice.text for choice in choices(MenuPage.MAIN, model, LEVELS, Talk())]
+    assert "take a holiday (7 days): your clock stands until you move or end it" in texts
+    assert "holiday of each player: 7 days" in texts
+    until = int(datetime(2026, 11, 27, 20, tzinfo=UTC).timestamp())
+    away = structs.replace(seats[0], holiday_until=until)
+    model.state = structs.replace(letters, seats=[away, *seats[1:]])
+    told = "Ann is on holiday, until Friday 2026-11-27 20:00 at the latest."
+    assert heard(ui, TableChanged(model.state, letters), model).log[-1] == told
+    assert TakeHoliday(NEW, on=False) in effects(MenuPage.MAIN, model)
+    model.clock = 60_000
+    assert seat_note(replace(ui, now=ui.now + 30), model, Seat(0)) == "holiday 1:00"
+    back, model.state = model.state, letters
+    assert heard(ui, TableChanged(letters, back), model).log[-1] == "Ann is no longer on holiday."
+    more = structs.replace(letters, holidays=10)
+    told = "From now on: holiday of each player: 10 days."
+    assert heard(ui, TableChanged(more, letters), model).log[-1] == told
+    assert describe_absence(more) == "1 day per move, then a bot makes it; holiday: 10 days"
 
 
 @pytest.mark.parametrize(
