@@ -375,6 +375,7 @@ class ServerSession(Session):
                 connection = None if self.ui.capabilities.private else self._connection
                 self._together = Together(
                     recording,
+                    self,
                     connection,
                     looking_back,
                     analysed=analysed,

@@ -100,12 +100,15 @@ EVENING: Final = Key(("E",), Act.EVENING, N_("the evening: sign up, pause, stand
 TOGETHER: Final = Key(
     ("f",), Act.TOGETHER, N_("look together: lead, or follow who leads; again: stop"), N_("together")
 )
+TALK: Final = (
+    Key(("t",), Act.CHAT, N_("say something to the table; read what was said"), N_("say")),
+    Key(("T",), Act.TALK, N_("say something to the table; read what was said"), N_("read")),
+)
 AT_TABLE: Final = (
     EVENING,
     COMMAND,
     Key(("o",), Act.MENU, N_("the table: what its host can do"), N_("table")),
-    Key(("t",), Act.CHAT, N_("say something to the table; read what was said"), N_("say")),
-    Key(("T",), Act.TALK, N_("say something to the table; read what was said"), N_("read")),
+    *TALK,
 )
 
 _FOR_PLAYERS: Final = frozenset(

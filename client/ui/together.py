@@ -11,20 +11,25 @@ from client.records import Recording
 from client.ui.keys import Act
 from client.ui.program import Replaying
 from client.ui.requests import Errand, PlayOn, Request
+from client.ui.screens.overlays import TalkPage
 from client.ui.screens.replay import Company, Replay, in_company, on_own_way
-from client.ui.session import Services
+from client.ui.session import Services, Session
 from client.ui.state import Notice, Ui
 from client.ui.texts.tables import who_leads
 from client.ui.visit import LookingBack
-from protocol.messages import NEW, Show, Shown
+from protocol.messages import NEW, Say, Show, Shown
 
 
 class Together(Replaying):
-    """The record at a table; with a `connection`, others may look at it together, which a player `joins`."""
+    """The record at the table of a `visit`; with a `connection`, others may look at it together.
+
+    The visit's talk is heard here, too. With `joins` the player leads at once, or follows.
+    """
 
     def __init__(
         self,
         recording: Recording,
+        visit: Session,
         connection: Connection | None,
         looking_back: LookingBack,
         *,
@@ -34,7 +39,8 @@ class Together(Replaying):
     ) -> None:
         analyse, plays_on = looking_back.analyse, looking_back.plays_on
         super().__init__(recording, 0, recording.all_eyes, analyse, analysed=analysed, plays_on=plays_on)
-        self._connection, self._joins, self._play_on = connection, joins, play_on
+        self._visit, self._connection, self._joins, self._play_on = visit, connection, joins, play_on
+        self.ui = replace(self.ui, talk=visit.ui.talk)
         self._leaves_for: PlayOn | None = None
         self._led_as: Shown | None = None  # what the table showed when this client had begun to lead
         self._at: int | None = None  # the step that the others were told last
@@ -47,7 +53,7 @@ class Together(Replaying):
             self.act(Act.TOGETHER)
 
     def look(self) -> None:
-        """Look who leads now, and where."""
+        """Look who leads now, and where, and what was said."""
         if self._connection is None or self.over or not isinstance(page := self.ui.page, Replay):
             return
         state = self._connection.model.state
@@ -59,18 +65,23 @@ class Together(Replaying):
             leads = own is not None and (own.seat, own.spectator) == (shown.seat, shown.spectator)
             follows = company.follows and not leads and leader == company.leader
             company = Company(leader, shown.step, leads, follows)
-        if company != page.company:
-            self.show(in_company(self.ui, company))
+        talk = self._visit.ui.talk if self._hears else self.ui.talk
+        if isinstance(self.ui.overlay, TalkPage):
+            talk = replace(talk, unread=0)
+        if company != page.company or talk != self.ui.talk:
+            self.show(in_company(replace(self.ui, talk=talk), company))
 
     def show(self, ui: Ui) -> None:
         ui = on_own_way(ui)
         super().show(ui)
+        if self._hears and not self.over:
+            self._visit.ui = replace(self._visit.ui, talk=ui.talk)
         if self._leads and not self._telling:
             self._telling = True
             self._program.begin(self._tell())
 
     def carry_out(self, request: Request) -> None:
-        if isinstance(request, Show):
+        if isinstance(request, Show | Say):
             self._program.begin(self._ask(request))
             return
         if request is Errand.QUIT and self._leads:
@@ -86,6 +97,11 @@ class Together(Replaying):
         super().carry_out(request)
 
     @property
+    def _hears(self) -> bool:
+        """Return whether the visit is still at this table."""
+        return self._visit.ui.talk.table == self.ui.talk.table
+
+    @property
     def _leads(self) -> bool:
         page = self.ui.page
         return isinstance(page, Replay) and page.company is not None and page.company.leads
@@ -96,15 +112,18 @@ class Together(Replaying):
             await self._ask(Show(NEW, page.step))
         self._telling = False
 
-    async def _ask(self, request: Show) -> None:
+    async def _ask(self, request: Show | Say) -> None:
         assert self._connection is not None  # noqa: S101 - without one, nobody has company
-        self._at = request.step
+        leads = isinstance(request, Show)
+        if isinstance(request, Show):
+            self._at = request.step
         try:
             await self._connection.ask(request)
         except (RequestRefused, ConnectFailed) as failure:
-            self._led_as = None
+            self._led_as = None if leads else self._led_as
             self.show(replace(self.ui, notice=Notice(str(failure), refusal=True)))
         else:
             state = self._connection.model.state
-            self._led_as = None if state is None else state.shown
+            if leads:
+                self._led_as = None if state is None else state.shown
         self.look()

@@ -100,6 +100,7 @@ REPLAY_COMMANDS: Final = (
     ("go scoring", N_("go to the first step of the scoring")),
     ("eyes 1, eyes Ann", N_("see what that seat saw")),
     ("eyes all, eyes none", N_("see everything; see what spectators saw")),
+    ("say hello", N_("say something to the table, or in the lobby")),
     ("together", N_("at a table: lead the others, or follow who leads; again: stop")),
     ("help, rules, quit", N_("open help or rules, or quit")),
 )

@@ -29,7 +29,7 @@ from client.ui.frame import (
     people_style,
     wrapped,
 )
-from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, TOGETHER, Act, Action, Key, Pick, PointAt
+from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, TALK, TOGETHER, Act, Action, Key, Pick, PointAt
 from client.ui.screens import news, scoring
 from client.ui.screens.playing import Playing
 from client.ui.state import Entry, Notice, Outcome, Pane, Screen, Ui, those, with_game
@@ -66,12 +66,12 @@ _KEYS: Final = (
     Key(("b",), Act.PLAY_ON, N_("play on from here, against bots"), N_("play on")),
     Key(("a",), Act.ALL_EYES, N_("everything: all hands and all wolves")),
     Key(("w",), Act.NO_EYES, N_("as spectators saw it")),
-    TOGETHER,
     COMMAND,
     COUNTS,
     Key(("m",), Act.WHOLE, N_("read in full what ends in dots")),
     *ON_EVERY_PAGE,
 )
+_KEYS_AT_TABLE: Final = (*_KEYS[: _KEYS.index(COMMAND)], TOGETHER, *TALK, *_KEYS[_KEYS.index(COMMAND) :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +121,15 @@ class Replay(Screen):
 
     own_keys = _KEYS
 
+    def keys(self, model: TableModel) -> tuple[Key, ...]:
+        return _KEYS if self.company is None else _KEYS_AT_TABLE
+
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         return those(
             (Act.ANALYSE, not self.wants_analysis),
             (Act.DECIDING, self.analysis is None or not self.analysis.deciding),
             (Act.PLAY_ON, not ui.capabilities.plays_on or self.stop > self.recording.last_turn),
-            (Act.TOGETHER, self.company is None),
+            (Act.TALK, not ui.talk.remarks),
         )
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:

@@ -40,7 +40,7 @@ class See(Struct, frozen=True):
 
 
 Meaning: TypeAlias = Request | Act | Mute | Misread
-ReplayMeaning: TypeAlias = Go | See | Act | Misread
+ReplayMeaning: TypeAlias = Go | See | Act | Say | Misread
 
 PAGES: Final = ("help", "rules", "quit")
 _ANSWERS: Final = {"yes": True, "no": False}
@@ -98,11 +98,9 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return _vote(answer, model)
         case ["leave"]:
             return Leave(NEW)
-        case ["say"]:
-            return Misread(_("Type what you want to say, for example: {example}").format(example="say hello"))
-        case ["say", *_said]:
-            said = text.split(maxsplit=1)[1].strip()
-            return SayInLobby(NEW, said) if model.table is None else Say(NEW, said)
+        case ["say", *_rest]:
+            said = _remark(text)
+            return SayInLobby(NEW, said.text) if isinstance(said, Say) and model.table is None else said
         case ["lay", *numbers]:
             return _lay(numbers, model)
         case ["plan", "off"]:
@@ -117,6 +115,13 @@ def meaning(text: str, model: TableModel) -> Meaning:
         case [piece] if _PIECE.fullmatch(piece):
             return _no_piece(text, model)
     return _no_command(text)
+
+
+def _remark(text: str) -> Say | Misread:
+    said = text.partition(" ")[2].strip()
+    if not said:
+        return Misread(_("Type what you want to say, for example: {example}").format(example="say hello"))
+    return Say(NEW, said)
 
 
 def _join(verb: str, text: str) -> Meaning:
@@ -198,6 +203,8 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
     match [word.lower() for word in words]:
         case [word] if word in {*PAGES, "together"}:
             return Act[word.upper()]
+        case ["say", *_said] if replay.company is not None:
+            return _remark(text)
         case ["go", "start"]:
             return Go(0)
         case ["go", "end"]:

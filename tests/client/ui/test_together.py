@@ -130,6 +130,23 @@ async def test_one_leads_and_the_others_follow_or_look_for_themselves() -> None:
         await ann.record(1)
 
 
+async def test_those_who_look_together_can_talk() -> None:
+    """What is said in the record is read there, and at the table."""
+    async with watching("Ann", "Bob") as (ann, bob):
+        bob.press("v")
+        await bob.record(0)
+        ann.press("f")
+        await ann.record(0, leader="Ann", leads=True)
+        ann.press("t", *"look at hill D", "enter")
+        await bob.until(lambda ui: [each.text for each in ui.talk.remarks] == ["look at hill D"])
+        assert bob.top.ui.talk.unread == 1
+        bob.press("T")
+        bob.press("escape", "escape")
+        await bob.until(lambda ui: isinstance(ui.page, Result))
+        assert [each.text for each in bob.top.ui.talk.remarks] == ["look at hill D"]
+        assert bob.top.ui.talk.unread == 0
+
+
 async def test_who_plays_on_from_a_moment_leaves_the_table_knowingly() -> None:
     async with watching("Ann", "Bob") as (ann, _bob):
         ann.press("f")
