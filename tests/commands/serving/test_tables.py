@@ -14,6 +14,7 @@ from palatinus import main
 from protocol.messages import EndGame
 from server.app import running
 from server.config import Config, Limits
+from server.errors import JournalError
 from server.storage import stored_tables
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.client.ui.pty_terminal import Terminal
@@ -238,9 +239,15 @@ async def test_a_malformed_journal_is_written_again(
     """By one command, which the server's message names; another time it has nothing to do."""
     data = tmp_path / "data"
     content = (data / FILE_NAME).read_bytes()
-    (data / FILE_NAME).write_bytes(b"x" * 100 + content[100:])
+    (data / FILE_NAME).write_bytes(damaged := b"x" * 100 + content[100:])
+    with pytest.raises(JournalError, match="Run palatinus tables salvage --data"):
+        async with running(Config(data=data)):
+            pass
+    assert (data / FILE_NAME).read_bytes() == damaged
     out, _ = told(capsys, tmp_path, "salvage")
-    kept = next(data.glob(f"{FILE_NAME}.salvaged-*"))
+    (kept,) = data.glob(f"{FILE_NAME}.salvaged-*")
+    assert kept.read_bytes() == damaged
+    assert kept.stat().st_mode & 0o077 == 0
     assert (
         out == f"4 tables are intact.\nThe journal was written again. The earlier files are kept: {kept}.\n"
     )

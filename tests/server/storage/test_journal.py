@@ -16,10 +16,9 @@ from engine.pieces import Seat
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import Done, EventMap, JoinTable, Leave, OpenTable, Resume, Say, StartGame, TableState
-from salvage.repair import repair
 from server.app import Running, running
 from server.config import Config
-from server.errors import JournalError, TableLost
+from server.errors import TableLost
 from server.logs import describe
 from server.storage.commit_queue import CommitQueue, Health
 from server.storage.entries import Entry, Opened, Played, Taken, entry_text
@@ -231,15 +230,6 @@ async def test_an_absent_player_loses_the_seat_once_that_can_be_stored(tmp_path:
         assert (await host.until(TableState)).seats[1].name is None
 
 
-def files_in(data: Path, pattern: str) -> list[Path]:
-    return list(data.glob(pattern))
-
-
-def damage_header(data: Path) -> None:
-    path = data / FILE_NAME
-    path.write_bytes(b"x" * 100 + path.read_bytes()[100:])
-
-
 def replace_entry(entry: Entry) -> Callable[[Path], None]:
     """Let the entries of the first table make no sense, with a chain that fits."""
 
@@ -303,24 +293,6 @@ async def test_a_damaged_table_is_set_aside_and_the_others_play_on(
     with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
         ((reason,),) = database.execute("SELECT reason FROM set_aside").fetchall()
     assert not any(PIECE.search(text) for text in (reason, *map(describe, told)))
-
-
-async def test_what_sqlite_cannot_read_is_read_page_by_page(tmp_path: Path) -> None:
-    """Not by the server, which says what to do: a salvage finds all tables, and keeps the damaged file."""
-    codes = await damaged_folder(tmp_path, damage_header)
-    damaged = (tmp_path / FILE_NAME).read_bytes()
-    with pytest.raises(JournalError, match="Run palatinus tables salvage --data"):
-        async with running(Config(data=tmp_path)):
-            pass
-    assert (tmp_path / FILE_NAME).read_bytes() == damaged
-    _, kept = repair(tmp_path)
-    assert [kept] == files_in(tmp_path, f"{FILE_NAME}.salvaged-*")
-    assert kept is not None
-    assert kept.read_bytes() == damaged
-    assert kept.stat().st_mode & 0o077 == 0
-    async with running(Config(data=tmp_path)) as server:
-        assert server.lobby.tables.keys() == set(codes)
-    assert repair(tmp_path)[1] is None
 
 
 async def test_nobody_waits_for_a_store_that_was_cancelled() -> None:
