@@ -33,10 +33,6 @@ from engine.redaction import snapshot
 from engine.view import View, eyes_of
 
 
-def without_times(outcome: GameOutcome) -> GameOutcome:
-    return replace(outcome, seats=tuple(replace(seat, seconds=0.0, longest=0.0) for seat in outcome.seats))
-
-
 def again(_number: int) -> None:
     """A process may be too late on a busy machine; then the game is played again."""
 
