@@ -84,4 +84,3 @@ def _wolf(people: People) -> Wolf:
 _PIECES: Final = {people + face: _piece(people, face) for people in People for face in FACES}
 _WOLVES: Final = {f"{people}*": _wolf(people) for people in People}
 NOTATIONS: Final = frozenset(_PIECES)
-WOLVES: Final = frozenset(_WOLVES)
