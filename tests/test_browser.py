@@ -296,6 +296,7 @@ async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) ->
         assert page.complaints == []
 
 
+@pytest.mark.slow
 async def test_a_phone_asks_for_a_pause_until_a_moment(chromium: str) -> None:
     """Typed and shown in the phone's own time zone."""
     async with web_server() as server, connected(server.port) as host, tab(chromium) as page:
@@ -319,6 +320,7 @@ async def test_a_phone_asks_for_a_pause_until_a_moment(chromium: str) -> None:
         assert page.complaints == []
 
 
+@pytest.mark.slow
 async def test_a_phone_leaves_an_address_to_be_called_at(chromium: str) -> None:
     """With the code that comes there; what cannot be right is not sent."""
     async with called_by_url() as called:

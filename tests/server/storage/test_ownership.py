@@ -112,6 +112,7 @@ async def test_a_database_that_falls_silent_keeps_no_server_waiting(monkeypatch:
 
     monkeypatch.setattr(held_lease, "listen", silent)
     monkeypatch.setattr(held_lease, "_SECONDS_BETWEEN_TRIALS", 0)
+    monkeypatch.setattr(held_lease, "_SECONDS_TO_LEAVE", 0.01)
     monkeypatch.setattr(lease, "give_up", silent)
     held = held_lease.HeldLease(Mock(connection=contextlib.nullcontext), "silent", "", 0.001, Mock())
     keeping = asyncio.create_task(held.keep(Mock()))

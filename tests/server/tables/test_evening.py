@@ -177,7 +177,10 @@ async def test_an_evening_in_free_order(monkeypatch: pytest.MonkeyPatch) -> None
         assert server.lobby.tables[table.table].state.bot_seats == set()
 
 
-async def test_who_leaves_before_the_table_is_ready_is_not_said_to_pause() -> None:
+async def test_who_leaves_before_the_table_is_ready_is_not_said_to_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("server.tables.evening.evening.SECONDS_TO_COME", 4.0)
     guests = [Guest(f"Guest {number}") for number in range(4)]
     async with running(_config(EveningPlan("Friday", minutes=5))) as server, _signed_up(server, guests):
         table = await guests[0].called(1)
