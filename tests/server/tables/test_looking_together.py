@@ -2,7 +2,7 @@
 
 from protocol.codes import Code
 from protocol.messages import Show, Shown
-from tests.server.peer import Peer, connected, memory_server, table_of
+from tests.server.peer import Peer, connected, memory_server, rematch, table_of
 from tests.server.tables.hosted import next_state_where
 from tests.server.tables.test_rematch import finished_game
 
@@ -35,6 +35,10 @@ async def test_one_at_a_time_leads_until_they_stop_or_go() -> None:
             await resumed.resume(first.code, third.token)
             await _see([first, second, resumed], None)
         assert table_of(server, peers).state.entry_count == before
+        await second.done(Show(second.next_id(), 9))
+        await _see([first], Shown(9, 1))
+        await rematch(second)  # who has the same seat at the next table
+        await _see([first], None)
 
 
 async def test_every_step_is_shown_at_last_however_fast_they_come() -> None:
