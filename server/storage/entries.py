@@ -370,6 +370,7 @@ def contents(entries: Iterable[Entry]) -> Contents:
     """Return what the entries say, without replaying the game: there may be thousands of tables."""
     names: dict[int, str] = {}
     kinds: list[Any] = []
+    moves = 0
     for entry in entries:
         match entry:
             case Opened(players):
@@ -379,10 +380,13 @@ def contents(entries: Iterable[Entry]) -> Contents:
             case Freed(seat):
                 names[seat] = ""
             case Played() | StoodIn() | TookBack():
-                kinds += [event.get("t") for event in entry.events]
+                for event in entry.events:
+                    kinds.append(kind := event.get("t"))
+                    moves += kind in {"laid", "placed"}
+                    moves -= len(event.get("fields", ())) if kind == "taken-back" else 0
             case Ended():
                 kinds.append("ended")
-    return Contents(_stage(kinds), tuple(names.values()), kinds.count("laid") + kinds.count("placed"))
+    return Contents(_stage(kinds), tuple(names.values()), moves)
 
 
 def _stage(kinds: list[Any]) -> Stage:
