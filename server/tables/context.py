@@ -226,14 +226,18 @@ class TableContext:
             left = self.policy.time_left()
             catch_up(session, self.state.game, after, left, self.state.stood_in, moves=self.may_move)
 
+    def synchronize(self, session: Session, after: int) -> None:
+        """Send the session the game's events since `after`, and its plan: a snapshot has none."""
+        self.catch_up(session, after)
+        if session.seat in self.state.plans:
+            self.tell_plan(session)
+
     def welcome(self, session: Session, after: int, remarks_known: int | None = None) -> None:
         """Send a session that has come to the table all events since `after`, and the chat.
 
         A player who comes back knew so many remarks when leaving.
         """
-        self.catch_up(session, after)
-        if session.seat in self.state.plans:
-            self.tell_plan(session)
+        self.synchronize(session, after)
         if remarks := self.talk.read_by(player=session.seat is not None, left_at=remarks_known):
             session.send(SaidBefore(remarks))
 

@@ -188,7 +188,7 @@ class Requests:
             case Leave():
                 await self.admission.leave(session)
             case Sync():
-                self.context.catch_up(session, message.after)
+                self.context.synchronize(session, message.after)
             case Say():
                 check_text(message.text)
                 self.context.rates.count_remark(session, self.context.code)

@@ -10,7 +10,7 @@ from engine.board import Field
 from engine.game import Game
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, MoveClock
-from protocol.messages import Ask, Events, PlacePiece, Places, Plan, Planned
+from protocol.messages import Ask, Events, PlacePiece, Places, Plan, Planned, Snapshot, Sync
 from server.app import Running
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_caught_up, fields_in, game, table_of
@@ -50,6 +50,10 @@ async def test_a_planned_move_is_made_when_the_turn_comes(
     time = ManualClock()
     async with served(tmp_path, pause=1.0, time=time) as server, resumed(server.port, *peers) as again:
         assert await again[1].until(Planned) == Planned(piece, "D4")
+        for peer in again:
+            await peer.done(Sync(peer.next_id(), 0))
+        assert isinstance(again[1].received[-3], Snapshot)  # which shows no plan, so that it is told again
+        assert again[1].received[-2] == Planned(piece, "D4")
         assert not any(isinstance(each, Planned) for each in again[0].received)
         await again[1].socket.close()
         await again[0].done(place(again[0], on="A1"))
