@@ -174,6 +174,7 @@ class Code(CodeWithText):
         "no-take-backs-left",
         Template("No more moves can be taken back in this game: that has been done {most} times."),
     )
+    ENOUGH_TIME = "enough-time", Template("You have more than enough time: nobody needs to give you more.")
     NO_HOLIDAYS = "no-holidays", Template("You have no days of holiday left in this game.")
     BAD_MOMENT = (
         "bad-moment",

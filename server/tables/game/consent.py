@@ -118,6 +118,8 @@ class Consent:
                 raise Refusal(Code.NO_CLOCK)
             if state.game is not None and isinstance(state.clocks.policy, MoveClock):
                 state.game.check_turn(own)
+            if state.clocks.is_ample(own):
+                raise Refusal(Code.ENOUGH_TIME)
 
     def _check_until(self, until: int) -> None:
         if self._context.state.of_evening:
@@ -163,7 +165,7 @@ class Consent:
         await context.store(more, Wished(replace(asked, granted=True)))
         context.policy.turn_began()
         context.send_turn()
-        context.broadcast_state(at_once=True)
+        context.broadcast_state()
 
     def _check_may_end(self, own: Seat, paused: Seat) -> None:
         """Raise Refusal if it is too early for this player to end the pause."""

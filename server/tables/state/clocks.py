@@ -10,6 +10,7 @@ from server.storage.entries import Clocked
 
 _CLOCKS: Final = MoveClock, GameClock
 _SHARE: Final = 5
+_AMPLE: Final = 10  # times what the clock gives
 _LEAST_LIMIT: Final = 120  # seconds: whoever is there can move in that time, whatever the host sets
 
 
@@ -54,6 +55,12 @@ class Clocks:
             case GameClock(seconds):
                 now.used[seat] -= 1000 * seconds // _SHARE
         return now
+
+    def is_ample(self, seat: Seat) -> bool:
+        """Return whether the seat has been given so much time that it gets no more."""
+        policy = self.policy
+        allowed = self.allowance(seat) or 0
+        return isinstance(policy, _CLOCKS) and allowed > 1000 * _AMPLE * policy.seconds
 
     @property
     def counts(self) -> bool:

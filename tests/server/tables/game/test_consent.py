@@ -23,6 +23,7 @@ from protocol.messages import (
     HandOver,
     Lay,
     Leave,
+    Refused,
     Snapshot,
     SubstituteNow,
     TableState,
@@ -36,7 +37,7 @@ from server.tables.game.consent import LONGEST_PAUSE_DAYS, OTHERS_WAIT_SECONDS, 
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, check_views, connected, eventually, game, play_on, table_of
 from tests.server.storage.test_journal import resumed, table_facts
-from tests.server.tables.hosted import served, state_where
+from tests.server.tables.hosted import policy_of, served, state_where
 
 
 async def pause(peer: Peer, *, on: bool = True) -> None:
@@ -425,6 +426,19 @@ async def test_more_time_is_given_to_who_asks(tmp_path: Path, policy: Absence, l
         assert table_facts(table_of(server, again).state) == facts
 
 
+@pytest.mark.parametrize("policy", [MoveClock(60), GameClock(60)])
+async def test_nobody_alone_takes_more_and_more_time(policy: Absence) -> None:
+    """Nor floods those who watch with states, though nobody has to agree."""
+    async with served() as server, game(server.port, 2, programs={1}, absence=policy) as peers:
+        for _ in range(100):
+            answer = await peers[0].ask(Ask(peers[0].next_id(), "more-time", on=True))
+            if isinstance(answer, Refused):
+                break
+        assert isinstance(answer, Refused)
+        assert answer.code == Code.ENOUGH_TIME
+        assert 600_000 < (policy_of(server, peers).time_left() or 0) < 720_000
+
+
 async def test_more_time_needs_a_clock_and_for_a_move_the_turn() -> None:
     async with served() as server, game(server.port, 2) as peers:
         assert (await peers[0].refused(Ask(1, "more-time", on=True))).code == Code.NO_CLOCK
@@ -439,6 +453,7 @@ async def test_a_local_game_goes_back_to_before_a_move_that_still_counts(tmp_pat
         await ask(peers[0], "take-back")
         code = peers[0].code
     with DataFolder(tmp_path) as folder:
+        assert [table.moves for table in folder.tables()] == [2]  # and the operators count it no more
         assert folder.take_back(code, Seat(0))
     async with served(tmp_path) as server, resumed(server.port, *peers) as again:
         view = again[0].view
