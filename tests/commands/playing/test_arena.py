@@ -116,8 +116,17 @@ def test_a_full_disk_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert main(words) == 0
 
 
-def test_a_test_says_which_brain_is_better(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["arena", "greedy", "random", "--better-by", "200", "--no-times"]
+def test_a_test_says_which_brain_is_better(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = [
+        "arena",
+        "greedy",
+        "random",
+        "--better-by",
+        "200",
+        "--no-times",
+        "--results",
+        str(tmp_path / "r"),
+    ]
     assert main([*words, "-j", "2"]) == 0
     out = capsys.readouterr().out
     assert "\nYes: greedy is better than random.\n" in out

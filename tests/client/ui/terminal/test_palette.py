@@ -227,9 +227,9 @@ _SHOWS_ASCII = "from client.ui.terminal.device import own_device; print(own_devi
     ("locale", "ascii_only"),
     [
         ({"LANG": "C"}, True),  # in whose place Python puts C.UTF-8
-        ({"LANG": "en_GB.UTF-8", "LC_ALL": "POSIX"}, True),
+        pytest.param({"LANG": "en_GB.UTF-8", "LC_ALL": "POSIX"}, True, marks=pytest.mark.slow),
         ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, False),
-        ({}, False),
+        pytest.param({}, False, marks=pytest.mark.slow),
     ],
 )
 def test_a_terminal_in_a_plain_locale_is_drawn_in_ascii(locale: dict[str, str], *, ascii_only: bool) -> None:
