@@ -126,34 +126,6 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> 
     assert seated_bots == [("KXQT", 1)]
 
 
-@pytest.mark.parametrize(
-    ("pressed", "starting"), [("2so", 0), ("2sso", 1), (":open 2 starts:me\r", 0), (":open 2 starts:2\r", 1)]
-)
-async def test_the_player_who_opens_a_table_chooses_who_starts(
-    keys: Keyboard, pressed: str, starting: int
-) -> None:
-    """R3.1: in the lobby and by a typed line, on a real server."""
-    async with running(Config()) as server:
-        url = f"ws://127.0.0.1:{server.port}"
-        ann = asyncio.create_task(run(Options(url, "Ann")))
-        await keys.until(lambda ui, _: not ui.busy)
-        keys.press(pressed)
-        await keys.until(is_idle)
-        assert keys.client is not None
-        table = keys.client._connection.model.table
-        async with connected(url, client="test") as bob:
-            assert table is not None
-            await bob.ask(JoinTable(NEW, table, "Bob"))
-            await keys.until(lambda _, model: model.state is not None and None not in model.state.seats)
-            keys.press("\r")
-            await keys.until(lambda _, model: model.view is not None)
-            view = keys.client._connection.model.view
-            assert view is not None
-            assert (view.start.starting, view.turn) == (starting, starting)
-            keys.press("qy")
-            assert await ann == 0
-
-
 async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
     """If the given table is full, the lobby is shown and works."""
 

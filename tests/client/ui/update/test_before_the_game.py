@@ -122,6 +122,9 @@ def test_typed_lines_open_tables_and_mistakes_are_refused() -> None:
     ui = Ui("Ann")
     opened = requests.Open(4, random_layout=True, absence=MoveClock(30))
     assert request_after(ui, LOBBY, *typed("open 4 random move-clock:30")) == opened
+    for word, seat in (("me", 0), ("2", 1)):
+        opened = requests.Open(2, starting=Seat(seat))
+        assert request_after(ui, LOBBY, *typed(f"open 2 starts:{word}")) == opened
     for wrong in ("open 3 clock", "open 3 starts:4", "open 3 starts:", "vote", "vote maybe Bob"):
         notice = after(ui, LOBBY, *typed(wrong)).notice
         assert notice is not None
