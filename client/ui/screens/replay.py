@@ -27,6 +27,7 @@ from client.ui.frame import (
     ends,
     line,
     people_style,
+    width_of,
     wrapped,
 )
 from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, TALK, TOGETHER, Act, Action, Key, Pick, PointAt
@@ -169,10 +170,13 @@ class Replay(Screen):
         return ", ".join(filter(None, told))
 
     def title(self, pane: Pane) -> Line:
-        parts = _("Replay"), describe_stop(self.recording, self.stop), self.stage(pane.model)
-        left = " " + f" {pane.glyphs.dot} ".join(parts)
+        dot = f" {pane.glyphs.dot} "
+        left = " " + dot.join((_("Replay"), describe_stop(self.recording, self.stop)))
+        stage = dot + self.stage(pane.model)
         seen = describe_company(self.company), describe_eyes(self.recording, self.eyes)
-        right = f"  {f' {pane.glyphs.dot} '.join(filter(None, seen))} "
+        right = f"  {dot.join(filter(None, seen))} "
+        if width_of(line(left + stage + right)) <= pane.width:
+            left += stage
         return ends(line(left, "class:title"), line(right, "class:title"), pane.width, "class:title")
 
     def body(self, pane: Pane) -> Block:

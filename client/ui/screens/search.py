@@ -13,7 +13,7 @@ from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
 from client.ui.frame import EMPTY, Block, Row, beside, block_of, line, padded, paragraphs
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
 from client.ui.screens.lobby import table_in_words
-from client.ui.state import Asked, Entry, Notice, Outcome, Pane, Ui
+from client.ui.state import Asked, Entry, Notice, Outcome, Pane, Ui, those
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import describe_seats
 from client.ui.texts.times import brief_day_and_time, clock_time
@@ -82,6 +82,9 @@ class Search(ListScreen):
                 return ui, requests.Errand.GO_HOME
             case _:
                 return ui, None
+
+    def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
+        return those((Act.WATCH, self.chosen is None or not self.chosen[1]))
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return [_words(self)]

@@ -165,7 +165,7 @@ def describe_notices(notices: Notices) -> str:
                 example="notify 123456"
             )
         case "unreachable":
-            return _("The code could not be delivered to your address. Check it, and leave it again.")
+            return _("The code could not be delivered to your address. Check it, and type it again.")
         case "confirmed" if notices.kind == "mail":
             return _("You get e-mail when it is your turn and you are away.")
         case "confirmed":

@@ -105,7 +105,9 @@ def test_servers_and_tables_are_chosen() -> None:
     assert request_after(SEEN, NOWHERE, "up", "enter") == requests.GoTo(ATTIC)
     assert request_after(SEEN, NOWHERE, "down", "down", "enter") == requests.GoTo(CELLAR)
     assert request_after(SEEN, NOWHERE, "down", "w") == requests.GoTo(ATTIC, "WKGQ", watch=True)
-    assert "Use the arrow keys" in text_of(drawn(after(SEEN, NOWHERE, "up", "w"), NOWHERE, UNICODE, 80, 24))
+    at_server = text_of(drawn(after(SEEN, NOWHERE, "up", "w"), NOWHERE, UNICODE, 80, 24))
+    assert "Use the arrow keys" in at_server
+    assert "w watch" not in at_server
     clicked, at_first = updated(SEEN, ChooseLine(3), NOWHERE)
     assert at_first is None
     assert updated(clicked, ChooseLine(3), NOWHERE)[1] == requests.GoTo(CELLAR)

@@ -271,5 +271,5 @@ def test_the_longest_names_leave_room_for_the_move() -> None:
     game = played(GameOptions(3), 1)
     recording = Recording.of(game.events, dict.fromkeys(range(3), "W" * 20))
     title = screen_of(after(start(recording), "right", "1")).split("\n")[0]
-    assert "move 1 of 42" in title
+    assert "move 1 of 42  " in title  # and nothing that would be cut
     assert "seen by WWW" in title
