@@ -239,6 +239,8 @@ class LineShell:
             top.act(Act.CONFIRM)
             if top.ui.entry is not None and top.ui.entry.asks is None:  # it was not understood
                 top.show(replace(top.ui, entry=None))
+            if top.ui.overlay is not None:  # what is asked for again is told again
+                self._told[top] = self._told.get(top, Told())._replace(words=())
         self._told[top] = self._told.get(top, Told())._replace(now=())  # a refusal is told each time
 
 

@@ -45,11 +45,16 @@ def describe_part(evening: Evening, person: PersonNumber | None, at: str | None)
         return "" if evening.closed or evening.over else _("You have not signed up. s: sign up")
     if (table := table_of(evening, person)) is not None and table.table != at:
         return _("Your table {code} is ready. Enter: go there").format(code=table.table)
-    if table is not None:
-        return _("You are playing at table {code}.").format(code=table.table)
+    playing = "" if table is None else _("You are playing at table {code}.").format(code=table.table)
+    if playing and (own.takes_part == "play" or evening.closed):
+        return playing
     if evening.closed or evening.over:
         return _("Thank you for playing.")
-    match own.takes_part:
+    return f"{playing} {_describe_way(own.takes_part)}".strip()
+
+
+def _describe_way(takes_part: TakesPart) -> str:
+    match takes_part:
         case "play":
             return _("You are in the next round, and will be called. p: pause, x: leave the evening")
         case "pause":

@@ -172,7 +172,8 @@ class Seated:
 
     def _menu(self) -> Markup:
         """Return what the table's menu has in a terminal, and the way out."""
-        return joined(self._menu_page(MenuPage.MAIN), button(_(LEAVE.help), Leave(NEW)))
+        evening = element("a", _("The evening"), href=EVENING) if self._of_evening else EMPTY
+        return joined(evening, self._menu_page(MenuPage.MAIN), button(_(LEAVE.help), Leave(NEW)))
 
     def _menu_page(self, page: MenuPage) -> Markup:
         lines = []

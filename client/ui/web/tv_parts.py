@@ -72,20 +72,20 @@ def between_games(waiting: Sequence[TableState], evening: Evening | None) -> Mar
 
 def call(evening: Evening, person: PersonNumber, at: str | None) -> Markup:
     """Return how the evening stands for somebody who is `at` a table, and where they are called."""
-    table = table_of(evening, person)
+    table, goes = table_of(evening, person), EMPTY
     if table is not None and table.table != at:
         words = _("Go to your table: {code}").format(code=table.table)
-        return element("button", words, type="button", class_="main", data_go=table.table)
+        goes = element("button", words, type="button", class_="main", data_go=table.table)
     if at is not None:
-        return EMPTY
+        return goes
     part = next((each.takes_part for each in evening.people if each.person == person), "leave")
     no_more = evening.closed or evening.over
     if no_more:
         said = _("Thank you for playing.")
+    elif part == "play":
+        said = "" if goes else _("You are signed up, and will be called here.")
     else:
-        said = (
-            _("You are signed up, and will be called here.") if part == "play" else _("You do not play now.")
-        )
+        said = _("You do not play now.")
     ways: tuple[tuple[TakesPart, str], ...] = (
         ("play", _("Play again")),
         ("pause", _("Pause")),
@@ -94,7 +94,7 @@ def call(evening: Evening, person: PersonNumber, at: str | None) -> Markup:
     buttons = [
         button(words, TakePart(NEW, how)) for how, words in ways if (how == "play") != (part == "play")
     ]
-    return joined(element("p", said), *([] if no_more else buttons), between_games([], evening))
+    return joined(goes, element("p", said), *([] if no_more else buttons), between_games([], evening))
 
 
 def _table_of(table: EveningTable, names: Mapping[int, str]) -> Markup:

@@ -21,11 +21,15 @@ from client.ui.screens.news import called_to, heard
 from client.ui.screens.scoring import Result
 from client.ui.screens.screen import drawn
 from client.ui.state import Ui
+from client.ui.texts.evenings import describe_part
 from client.ui.texts.glyphs import ASCII
 from client.ui.visit import Options
-from client.ui.web.tv_parts import between_games
+from client.ui.web.seat_parts import Seated
+from client.ui.web.tv_parts import between_games, call
+from engine.pieces import Seat
 from protocol.admin import EveningPlan
 from protocol.messages import NEW, Evening, EveningPerson, EveningTable, TakePart
+from protocol.pages import Choice, Hand
 from server.app import running
 from server.config import Config
 from tests.client.ui.keyboard import Keyboard
@@ -108,6 +112,26 @@ def test_an_evening_that_ends_says_so() -> None:
         assert EveningPage().words(ui, model)[1:3] == (told, "Thank you for playing.")
         assert letters(ui, model).keys().isdisjoint("spx")
         assert told in between_games([], evening)
+
+
+def test_whoever_plays_sees_that_they_pause_afterwards() -> None:
+    """On a phone, too, which is called to the table and offers to play again."""
+    _, model = placing()
+    assert model.table is not None
+    tables = [EveningTable(model.table, 1, "playing", [2, 1])]
+    evening = structs.replace(FRIDAY, tables=tables)
+    assert describe_part(evening, 1, model.table) == f"You are playing at table {model.table}."
+    told = describe_part(evening, 2, model.table)
+    assert (
+        told
+        == f"You are playing at table {model.table}. You have paused. s: play again, x: leave the evening"
+    )
+    on_phone = call(evening, 2, None)
+    assert "data-go" in on_phone
+    assert "Play again" in on_phone
+    assert model.state is not None
+    hand = Hand(Seat(0), None, Choice(), (), of_evening=True)
+    assert 'href="EVENING"' in Seated(model.state, model.view, hand).parts()["menu"]
 
 
 def test_the_evening_is_one_key_away_from_a_game() -> None:

@@ -38,8 +38,10 @@ from engine.legal import LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.record import recorded
 from protocol.absence import ByBot
+from protocol.admin import EveningPlan
 from protocol.messages import TableSummary
 from server.app import running
+from server.config import Config
 from tests.client.ui.analysed import analysis_of, recording_of
 from tests.client.ui.draw.sample_pages import PAGES
 from tests.client.ui.seen import after, at_scoring_step, model_of, over, placing, ui_of
@@ -224,6 +226,18 @@ def test_an_evening_is_spent_line_by_line(tmp_path: Path) -> None:
     visit.type(address[1], "127.0.0.1:1", "back", "yes")
     visit.until("Nothing answers at")
     assert visit.end() == 0
+
+
+async def test_what_is_asked_for_again_is_told_again(tmp_path: Path) -> None:
+    """Even if it is still open: nobody sees that."""
+    async with running(Config(evening=EveningPlan("Friday"))) as server:
+        visit = Visit(tmp_path, "join", "--plain", f"ws://127.0.0.1:{server.port}", "--name", "Ann")
+        await asyncio.to_thread(visit.until, "Evening: Friday")
+        visit.type("evening", "evening")
+        for _ in range(2):
+            await asyncio.to_thread(visit.until, "Nobody has signed up yet")
+        visit.type("quit", "yes")
+        assert await asyncio.to_thread(visit.end) == 0
 
 
 async def test_a_player_is_called_who_has_left(tmp_path: Path) -> None:
