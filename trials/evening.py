@@ -1,11 +1,14 @@
 """An evening of ten, for real: three terminals, three phones, two ssh guests, two by lines of text.
 
-    python -m trials.evening [--screens FOLDER] [--seed N]
+    python -m trials.evening [--screens FOLDER] [--seed N] [--restless]
 
 They sign up and play two rounds at a real server, which is killed in the middle of the first, stopped in the
 middle of the second, and started again each time. Everybody has to be called to their tables, to come back to
 their seats, to move before and after, and to be shown the same standings as the host and a television. What
 they see goes to the folder.
+
+If they are restless, two pause in the first round, two others leave in its middle for good, and bots play on
+for them when their time is up; all tables of a round have the same draws.
 """
 
 import argparse
@@ -21,12 +24,13 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from asyncssh import Error as SshError
 
+from protocol.messages import TakesPart
 from tests.browser import Tab, browser, tab
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.test_journey import empty_hexes, text_on
@@ -41,6 +45,12 @@ _PIECE: Final = re.compile(r"\d (\w\w\*?) .*×\d")
 _STEP: Final = re.compile(r"step (\d+) of (\d+)")
 _LAY: Final = re.compile(r"You may lay the tile at position (\d+)")
 _PLACE: Final = re.compile(r"You may place ([\w*]+).* on ([A-G]\d)")
+_KEYS: Final[Mapping[TakesPart, str]] = {"play": "s", "pause": "p", "leave": "x"}
+_SAID: Final[Mapping[TakesPart, str]] = {
+    "play": "You are in the next round",
+    "pause": "You have paused",
+    "leave": "You have left the evening",
+}
 _STANDS: Final = re.compile(r"=?(\d+)\.?\s+([A-Za-z]+)\s+(\d+\.\d)")  # in the standings: place, name, score
 
 
@@ -53,6 +63,10 @@ class Person(ABC):
 
     @abstractmethod
     async def sign_up(self) -> None: ...
+
+    @abstractmethod
+    async def take_part(self, how: TakesPart) -> None:
+        """Pause, leave the evening, or play again, and see that said."""
 
     @abstractmethod
     async def look(self) -> None:
@@ -95,7 +109,12 @@ class AtScreen(Person):
         await self.press("E")
         await self.until(lambda: "You have not signed up" in self.text)
         await self.press("s")
-        await self.until(lambda: "You play in the next round" in self.text)
+        await self.until(lambda: _SAID["play"] in self.text)
+
+    async def take_part(self, how: TakesPart) -> None:
+        await self.standings()
+        await self.press(_KEYS[how])
+        await self.until(lambda: _SAID[how] in self.text)
 
     async def look(self) -> None:
         await self.fresh()
@@ -196,7 +215,11 @@ class InLines(Person):
 
     async def sign_up(self) -> None:
         await self._ask("evening", "You have not signed up")
-        await self._ask("s", "You play in the next round")
+        await self._ask("s", _SAID["play"])
+
+    async def take_part(self, how: TakesPart) -> None:
+        await self._ask("evening", "SCORE")
+        await self._ask(_KEYS[how], _SAID[how])
 
     async def look(self) -> None:
         new, self._read = self.told[self._read :], len(self.told)
@@ -232,6 +255,12 @@ class OnPhone(Person):
 
     async def sign_up(self) -> None:
         await sign_up(self._page, self._port, self.name)
+
+    async def take_part(self, how: TakesPart) -> None:
+        await self.standings()
+        await self._page.value(f"document.querySelector('#call [data-do*=\"{how}\"]').click()")
+        said = "will be called here" if how == "play" else "You do not play now"
+        await self._page.until(f"document.querySelector('#call').innerText.includes('{said}')")
 
     async def look(self) -> None:
         if await self._page.value("document.querySelector('#call [data-go]') !== null"):
@@ -274,6 +303,7 @@ class Evening:
     def __init__(self, people: Sequence[Person], server: Server, data: Path, screens: Path) -> None:
         self._people, self._server, self._data, self._screens = people, server, data, screens
         self._expected: list[tuple[str, ...]] = []  # the standings, as the host is told
+        self._parts: dict[Person, TakesPart] = dict.fromkeys(people, "play")
 
     async def shot(self, what: str) -> None:
         for person in self._people:
@@ -295,7 +325,7 @@ class Evening:
 
         try:
             async with asyncio.timeout(_SECONDS), asyncio.TaskGroup() as tasks:
-                for person in self._people:
+                for person in self._playing:
                     tasks.create_task(act(person))
                 while not await done():  # noqa: ASYNC110 - seen on screens, of which nobody is told
                     await asyncio.sleep(1)
@@ -307,28 +337,44 @@ class Evening:
         print(f"{what}: {time.monotonic() - began:.0f} s, moves {moves}", flush=True)
         await self.shot(what)
 
-    async def round(self, number: int, how: signal.Signals) -> None:
-        """Play a round, with a restart in its middle."""
-        calls = [len(person.calls) for person in self._people]
+    @property
+    def _playing(self) -> list[Person]:
+        return [person for person, part in self._parts.items() if part == "play"]
+
+    async def take_part(self, people: Sequence[Person], how: TakesPart) -> None:
+        for person in people:
+            self._parts[person] = how
+            await person.take_part(how)
+
+    async def round(self, number: int, how: signal.Signals, leavers: Sequence[Person] = ()) -> None:
+        """Play a round, with a restart in its middle; some leave before it."""
+        calls = {person: len(person.calls) for person in self._playing}
         await admin(self._data, "draw")
-        before = [person.moves for person in self._people]
-        await self.play(f"{number}-playing", lambda: self._moved(before, 3))
+        before = {person: person.moves for person in self._playing}
+        await self.play(f"{number}-playing", lambda: self._moved(number, before, 3))
+        await self.take_part(leavers, "leave")
         await self._server.end(how)
         await self.shot(f"{number}-server-gone")
         await self._server.start(TODAY)
-        before = [person.moves for person in self._people]
-        await self.play(f"{number}-back", lambda: self._moved(before, 1))
+        before = {person: person.moves for person in self._playing}
+        await self.play(f"{number}-back", lambda: self._moved(number, before, 1))
         await self.play(f"{number}-over", self._round_over)
-        called = [len(person.calls) - before for person, before in zip(self._people, calls, strict=True)]
-        assert called == [1] * len(self._people), f"calls: {called}"
+        called = {person.name: len(person.calls) - before for person, before in calls.items()}
+        assert set(called.values()) == {1}, f"calls: {called}"
         told = await admin(self._data)
-        assert all(
-            person["here"] and person.get("takes_part", "play") == "play" for person in told["people"]
-        ), told
+        parts = {person["name"].title(): person.get("takes_part", "play") for person in told["people"]}
+        assert parts == {person.name: part for person, part in self._parts.items()}, parts
+        assert all(person["here"] for person in told["people"]), told
 
-    async def _moved(self, before: Sequence[int], moves: int) -> bool:
-        """Return whether everybody has made so many moves."""
-        return all(person.moves - then >= moves for person, then in zip(self._people, before, strict=True))
+    async def _moved(self, number: int, before: Mapping[Person, int], moves: int) -> bool:
+        """Return whether all these people have made so many moves, or their games in the round are over."""
+        told = await admin(self._data)
+        tables = [table for table in told["tables"] if table["round"] == number]
+        names = {person["person"]: person["name"].title() for person in told["people"]}
+        over = {names.get(each) for table in tables if table["stage"] == "over" for each in table["people"]}
+        return bool(tables) and all(
+            person.name in over or person.moves - then >= moves for person, then in before.items()
+        )
 
     async def _round_over(self) -> bool:
         return all(table["stage"] == "over" for table in (await admin(self._data))["tables"])
@@ -351,13 +397,13 @@ class Evening:
         assert shown == self._expected, f"television: {shown}"
 
 
-async def hold_evening(folder: Path, screens: Path, seed: int) -> None:
+async def hold_evening(folder: Path, screens: Path, seed: int, *, restless: bool) -> None:
     """Hold the evening; raises AssertionError if it is not as it should be."""
     data = folder / "data"
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
         port, ssh = one.getsockname()[1], other.getsockname()[1]
     options = ("--data", data, "--web", "--ssh", str(ssh), "--evening", "Friday", "--evening-rounds", "2")
-    server = Server(*options)
+    server = Server(*options, *(("--evening-same-draws", "--evening-minutes", "5") if restless else ()))
     server.port = port  # from the beginning: guests' seats are kept for it
     profile = folder / "browser"
     profile.mkdir()
@@ -395,7 +441,13 @@ async def hold_evening(folder: Path, screens: Path, seed: int) -> None:
                 await person.sign_up()
         finally:
             await scene.shot("signed-up")
-        await scene.round(1, signal.SIGKILL)
+        pausing, leaving = people[:0], people[:0]
+        if restless:
+            four = random.Random(seed).sample(people, 4)
+            pausing, leaving = four[:2], four[2:]
+        await scene.take_part(pausing, "pause")
+        await scene.round(1, signal.SIGKILL, leaving)
+        await scene.take_part(pausing, "play")
         await scene.round(2, signal.SIGTERM)
         await scene.compare_standings()
         async with tab(where) as television:
@@ -407,10 +459,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m trials.evening", description=__doc__)
     parser.add_argument("--screens", type=Path, default=Path("evening"))
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--restless", action="store_true")
     options = parser.parse_args()
     options.screens.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="palatinus-evening-") as folder:
-        asyncio.run(hold_evening(Path(folder), options.screens, options.seed))
+        asyncio.run(hold_evening(Path(folder), options.screens, options.seed, restless=options.restless))
     print("everybody has played, and all are shown the same standings")
 
 
