@@ -396,8 +396,12 @@ def test_a_folder_with_the_name_of_a_package_is_not_taken_for_it(tmp_path: Path)
     ("shell", "start"),
     [
         ("bash --norc -i", 'eval "$(<{script})"'),
-        ("zsh -f -i", 'autoload -U compinit; compinit -D; eval "$(<{script})"'),
-        ("fish -N -i", "source {script}"),
+        pytest.param(
+            "zsh -f -i",
+            'autoload -U compinit; compinit -D; eval "$(<{script})"',
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("fish -N -i", "source {script}", marks=pytest.mark.slow),
     ],
 )
 def test_shells_complete_commands_options_and_files(

@@ -365,7 +365,7 @@ def test_a_small_window_follows_the_cursor(size: tuple[int, int]) -> None:
         assert all(each.column >= 0 and each.column + each.width <= size[0] for each in frame.targets)
 
 
-@pytest.mark.parametrize("size", [(79, 23), (40, 12), (20, 8)])
+@pytest.mark.parametrize("size", [(79, 23), (20, 8), pytest.param((40, 12), marks=pytest.mark.slow)])
 def test_every_page_accepts_the_same_windows(size: tuple[int, int]) -> None:
     """Whatever lies over it: the menu, the question whether to quit, talk, announcements, texts."""
     overlays = (
