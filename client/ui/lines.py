@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from client.language import _, labelled, yes_letters
 from client.tables.table import TableModel
+from client.ui.at_table import request_to_answer
 from client.ui.draw.page import on_turn
 from client.ui.facts import answer, numbered
 from client.ui.frame import in_ascii
@@ -233,6 +234,8 @@ class LineShell:
             return
         elif (act := _ANYWHERE.get(text, _ANYWHERE.get(word))) is not None:
             top.act(act)
+        elif word and (reply := _reply(word)) is not None and request_to_answer(model, on=False) is not None:
+            top.act(Act.VOTE if reply is Act.CONFIRM else Act.REFUSE)
         elif word:
             top.ui = replace(ui, entry=Entry())
             top.act(Insert(text))  # no more than can be typed

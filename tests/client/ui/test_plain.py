@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -39,7 +40,7 @@ from engine.pieces import Piece, Seat
 from engine.record import recorded
 from protocol.absence import ByBot
 from protocol.admin import EveningPlan
-from protocol.messages import TableSummary
+from protocol.messages import AskPause, TableSummary
 from server.app import running
 from server.config import Config
 from tests.client.ui.analysed import analysis_of, recording_of
@@ -48,6 +49,8 @@ from tests.client.ui.seen import after, at_scoring_step, model_of, over, placing
 from tests.client.ui.test_search import FOUND, LOOKING
 from tests.client.ui.test_start import UI as START
 from tests.games import games, played
+from tests.server.peer import connected
+from tests.server.tables.hosted import state_where
 from tests.server.tables.test_notices import called_by_url
 
 OTHERS = {"start": START, "search": found(LOOKING, FOUND)}
@@ -248,6 +251,24 @@ async def test_a_player_is_called_who_has_left(tmp_path: Path) -> None:
         await asyncio.to_thread(visit.until, "A code is on its way")
         visit.type(f"notify {await called.receiver.code()}", "quit", "yes")
         await asyncio.to_thread(visit.until, "Your URL is called")
+        assert await asyncio.to_thread(visit.end) == 0
+
+
+async def test_what_another_player_asks_for_is_answered_in_words(tmp_path: Path) -> None:
+    async with running(Config(seed=1)) as server, connected(server.port) as peer:
+        visit = Visit(tmp_path, "join", "--plain", f"ws://127.0.0.1:{server.port}", "--name", "Ann")
+        visit.type("open 2 random move-clock:3d")
+        code = (await asyncio.to_thread(visit.until, "^Table ([A-Z]+)"))[1]
+        await peer.join(code, "Bob")
+        visit.type("start")
+        for answer, told in (("no", "Ann says no"), ("yes", "The game is paused until")):
+            await state_where(peer, lambda state: state.stage == "playing")
+            until = int(time.time()) + 86_400
+            await peer.done(AskPause(peer.next_id(), on=True, until=until))
+            await asyncio.to_thread(visit.until, "Bob asks for a pause until")
+            visit.type(answer)
+            await asyncio.to_thread(visit.until, told)
+        visit.type("quit", "yes")
         assert await asyncio.to_thread(visit.end) == 0
 
 
