@@ -4,7 +4,7 @@
 
 Each brain plays with the next one. The log loss is 0.69 for somebody who knows nothing, and 0 for somebody
 who knows everything; it is of the first game with strangers, and of those that follow another game with them.
-With `--fit`, each brain's row of `client.bots.search.worlds.MOTIVES` is printed as well.
+With `--fit`, each brain's rows of `MOTIVES` and `MOVES` of `client.bots.search.worlds` are printed as well.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 
 from client.bots.arena.games import Player, begun, played
 from client.bots.brains import brain_named
-from client.bots.search.worlds import STEPS, Beliefs, Worlds, gains, learned
+from client.bots.search.worlds import STEPS, Beliefs, Worlds, learned, told
 from engine.board import FIELDS
 from engine.game import Game
 from engine.pieces import Kind, Wolf
@@ -37,7 +37,7 @@ def before_scoring(game: Game) -> View:
 def believed(view: View, beliefs: tuple[Beliefs, ...]) -> dict[int, float]:
     """Return how likely each hidden wolf is a farmer, by field number."""
     found = {}
-    for group in Worlds(view, gains(view), beliefs).groups:
+    for group in Worlds(view, told(view), beliefs).groups:
         for at, field in enumerate(group.fields):
             farmer = sum(odds for odds, way in zip(group.odds, group.ways, strict=True) if way.farmers[at])
             found[field] = farmer / sum(group.odds)
@@ -55,6 +55,7 @@ def main() -> int:
     options = parser.parse_args()
     losses: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     counts: defaultdict[str, Counter[tuple[int, bool]]] = defaultdict(Counter)
+    moves: defaultdict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)
     for pair in itertools.pairwise([*options.brains, options.brains[0]]):
         names = [pair[seat % 2] for seat in range(options.players)]
         beliefs: tuple[Beliefs, ...] = ()
@@ -63,7 +64,9 @@ def main() -> int:
             game = begun(options.players, rng)
             played(game, [Player(name, brain_named(name).choose, rng) for name in names])
             view = before_scoring(game)
-            promised = gains(view)
+            promised, best = told(view)
+            for name, placements in zip(names, best, strict=True):
+                moves[name].update(placements)
             for when, known in (("first", ()), ("later", beliefs)) if beliefs else (("first", ()),):
                 for field, chance in believed(view, known).items():
                     name = names[view.owners[FIELDS[field]]]
@@ -82,6 +85,8 @@ def main() -> int:
             scale = 2 * (len(STEPS) + 1) / found.total()
             for step in range(len(STEPS) + 1):
                 print(", ".join(f"{scale * found[step, better]:.2f}" for better in (False, True)))
+            shares = ((good, moves[name][good] / moves[name].total()) for good in sorted(moves[name]))
+            print(", ".join(f"{good}: {share:.2f}" for good, share in shares))
     return 0
 
 

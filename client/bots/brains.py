@@ -15,7 +15,7 @@ from client.bots.bluffer import Bluffer
 from client.bots.brain import Brain, describe_failure
 from client.bots.greedy import greedy
 from client.bots.levels import LEVELS
-from client.bots.search.brain import ALWAYS, MIXED, SearchBrain
+from client.bots.search.brain import ALWAYS, USUAL, SearchBrain
 from client.language import _
 from engine.events import Command
 from engine.legal import Legal, random_command
@@ -38,7 +38,7 @@ def at_random(_view: View, legal: Legal, rng: random.Random) -> Command:
 
 _SEARCH: Final = "search"
 _LIAR: Final = "liar"
-_LIES: Final = {_SEARCH: MIXED, _LIAR: ALWAYS}
+_LIES: Final = {_SEARCH: USUAL, _LIAR: ALWAYS}
 _SIMULATIONS: Final = range(100, 1_000_001)
 _MOST_SECONDS: Final = 60.0  # for a move with a number of simulations that the user chose
 _IMPORTING: Final = "<frozen importlib"  # the file of the frames of an import
@@ -51,7 +51,7 @@ BRAINS: Final[Mapping[str, Brain]] = MappingProxyType(
         "greedy": greedy,
         "bluffer": Bluffer(1.0),
         "gambler": Bluffer(math.inf),
-        _SEARCH: SearchBrain(lies=MIXED),
+        _SEARCH: SearchBrain(lies=USUAL),
         _LIAR: SearchBrain(lies=ALWAYS),
     }
 )

@@ -10,7 +10,7 @@ from typing import Final
 
 from client.bots.brain import Brain
 from client.bots.greedy import best_lay, best_place
-from client.bots.search.brain import MIXED, SearchBrain
+from client.bots.search.brain import USUAL, SearchBrain
 from engine.events import Command, Place
 from engine.legal import Legal, LegalLays, random_command
 from engine.pieces import Kind, Piece
@@ -58,7 +58,7 @@ LEVELS: Final[Mapping[str, Brain]] = MappingProxyType(
         "slave": slave,
         "plebeian": plebeian,
         "citizen": citizen,
-        "senator": SearchBrain(1_000, 2.0, MIXED),
-        "consul": SearchBrain(30_000, 5.0, MIXED),
+        "senator": SearchBrain(1_000, 2.0, USUAL),
+        "consul": SearchBrain(30_000, 5.0, USUAL),
     }
 )

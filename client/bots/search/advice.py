@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 
 from client.bots.search.brain import SearchBrain
 from client.bots.search.tree import Search
-from client.bots.search.worlds import MOTIVES, Worlds, gains
+from client.bots.search.worlds import MOTIVES, Worlds, told
 from client.records import Better, Captives, Chances, Contest, Reason
 from engine.board import FIELDS, TILES, Field, Tile
 from engine.components import LAUREL_WORTH, PEOPLES
@@ -166,7 +166,7 @@ def _mean(numbers: Sequence[float]) -> float:
 
 def _outlooks(own: View, moves: tuple[Place, Place], simulations: int, seed: str) -> list[_Outlook]:
     """Return what comes of each move in the same worlds; in fewer if the first one promises nothing."""
-    promised, rng = gains(own), random.Random(f"{seed} worlds")
+    promised, rng = told(own), random.Random(f"{seed} worlds")
     sure = [tuple(float(each is motive) for each in MOTIVES) for motive in _BELIEVED]
     worlds = [Worlds(own), *(Worlds(own, promised, [belief] * own.seats) for belief in sure)]
     outlooks = [_Outlook(move, [], []) for move in moves]

@@ -12,11 +12,11 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from client.bots.greedy import greedy
 from client.bots.search.tree import Move, Search, Visited, Visits, utilities
-from client.bots.search.worlds import Beliefs, World, Worlds, gain_of_next, learned, reading
+from client.bots.search.worlds import STEPS, Beliefs, World, Worlds, gain_of_next, learned
 from engine.board import FIELDS
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces
@@ -103,9 +103,14 @@ class Lies(NamedTuple):
     price: float
 
 
-HONEST: Final = Lies(0.0, 0.0)
-MIXED: Final = Lies(0.5, 0.02)  # so that nobody who knows this can turn its wolves around
-ALWAYS: Final = Lies(1.0, 0.05)
+LiesByTable: TypeAlias = tuple[Lies, Lies]  # with two players, and with more
+
+_NEVER: Final = Lies(0.0, 0.0)
+_AT_RANDOM: Final = Lies(0.5, 0.02)  # so that nobody who knows this can turn its wolves around
+_EVERY_TIME: Final = Lies(1.0, 0.05)
+HONEST: Final[LiesByTable] = _NEVER, _NEVER
+USUAL: Final[LiesByTable] = _EVERY_TIME, _AT_RANDOM
+ALWAYS: Final[LiesByTable] = _EVERY_TIME, _EVERY_TIME
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +123,7 @@ class SearchBrain:
 
     simulations: int = 20_000
     seconds: float = 5.0
-    lies: Lies = HONEST
+    lies: LiesByTable = HONEST
     beliefs: tuple[Beliefs, ...] = ()
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
@@ -155,26 +160,29 @@ class SearchBrain:
                 totals[move] = Visited(totals[move].visits + visits, totals[move].utility + utility)
         best = max(totals, key=totals.__getitem__)
         # In an ending nobody has a later choice that a lie could mislead.
-        if self.lies.share and view.to_place > view.seats and rng.random() < self.lies.share:
-            best = self._lie(view, legal, totals, best)
+        lies = self.lies[view.seats > 2]
+        if lies.share and view.to_place > view.seats and rng.random() < lies.share:
+            best = _lie(lies.price, view, legal, totals, best)
         pieces = [piece for piece in legal.pieces if piece.kind is best.kind]
         wolves = [piece for piece in pieces if piece.wolf]
         # A wolf scores like its open twin, but the others do not see its kind: the longer, the better.
         return Place(legal.seat, rng.choice(wolves or pieces), FIELDS[best.field])
 
-    def _lie(self, view: View, legal: LegalPlaces, totals: Mapping[Move, Visited], best: Move) -> Move:
-        """Return the wolf's placement that misleads most, of those that are nearly as good as the best."""
-        least = totals[best].utility / totals[best].visits - self.lies.price
-        often = totals[best].visits * _TRIED
-        wolves = {piece.kind for piece in legal.pieces if piece.wolf}
-        gain = gain_of_next(view, legal.seat)
-        lies = {
-            move: reading(gain(FIELDS[move.field])) * (-1.0 if move.kind is Kind.FARMER else 1.0)
-            for move, (visits, utility) in totals.items()
-            if move.kind in wolves and visits >= often and utility >= least * visits
-        }
-        lie = max(lies, key=lies.__getitem__, default=best)
-        return lie if lies.get(lie, 0.0) > 0.0 else best
+
+def _lie(price: float, view: View, legal: LegalPlaces, totals: Mapping[Move, Visited], best: Move) -> Move:
+    """Return the wolf's placement that misleads most, of those that are nearly as good as the best."""
+    least = totals[best].utility / totals[best].visits - price
+    often = totals[best].visits * _TRIED
+    wolves = {piece.kind for piece in legal.pieces if piece.wolf}
+    gain = gain_of_next(view, legal.seat)
+    # How much more the wolf would promise as the other kind; up to the first step both are as likely anyway.
+    lies = {
+        move: gain(FIELDS[move.field]) * (-1.0 if move.kind is Kind.FARMER else 1.0)
+        for move, (visits, utility) in totals.items()
+        if move.kind in wolves and visits >= often and utility >= least * visits
+    }
+    lie = max(lies, key=lies.__getitem__, default=best)
+    return lie if lies.get(lie, 0.0) > STEPS[0] else best
 
 
 def seed_from(rng: random.Random) -> int:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
-from client.bots.search.worlds import Beliefs, World, Worlds, gains
+from client.bots.search.worlds import Beliefs, World, Worlds, told
 from engine.board import FIELDS
 from engine.pieces import Kind
 from engine.position import Hand
@@ -208,7 +208,7 @@ class Search:
         self._wins, self._ends = wins, ends
         turn = 0 if view.turn is None else view.turn
         self._rng = rng
-        self.worlds = Worlds(view, gains(view), beliefs)
+        self.worlds = Worlds(view, told(view), beliefs)
         self._terrain = terrain_of(view.tiles, view.laurels)
         self._seats = view.seats
         self._order = [(turn + ply) % view.seats for ply in range(view.to_place)]

@@ -9,17 +9,22 @@ ahead places a piece where it promises more than another one would. So the odds 
 outlook of its owner just before it was placed (like the inference of Cowling, Whitehouse and Powley,
 "Emergent Bluffing and Inference with Monte Carlo Tree Search", IEEE CIG 2015, but from the play so far, and
 before the search begins).
+
+Whether a player looks only one move ahead shows in every placement, open or not: then it nearly always stands
+where it promises most, and with those who search it seldom does. Who bluffs knows what its own wolves are.
 """
 
 import bisect
+import functools
 import itertools
 import math
 import operator
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as attribute
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from client.bots.greedy import Outlook
 from engine.board import FIELDS, Field
@@ -27,7 +32,7 @@ from engine.pieces import Kind, People, Piece, Seat, Wolf
 from engine.position import Hand, hand_of_kinds
 from engine.redaction import hidden_from, snapshot
 from engine.terrain import EMPTY, FARMER, NUMBERS, Occupant, occupant
-from engine.view import SPECTATOR, View
+from engine.view import SPECTATOR, View, free_fields
 
 Beliefs: TypeAlias = tuple[float, ...]  # how likely a player has each of the `MOTIVES`
 
@@ -39,22 +44,40 @@ STEPS: Final = (0.3, 1.0, 2.0)
 MOTIVES: Final = (
     ((0.30, 0.93), (0.27, 2.08), (0.12, 2.39), (0.09, 1.83)),  # of players who look one move ahead
     ((0.88, 1.05), (0.86, 1.93), (0.34, 1.64), (0.13, 1.18)),  # of those who search
-    ((1.51, 0.32), (2.38, 0.72), (1.21, 0.79), (0.65, 0.42)),  # of those who search and lie
+    ((1.05, 1.05), (1.36, 1.36), (1.02, 1.02), (0.57, 0.57)),  # of those who search and lie
     ((3.61, 0.07), (2.99, 0.12), (0.57, 0.21), (0.24, 0.21)),  # of those who bluff one move ahead
     ((1.53, 1.14), (1.37, 1.22), (0.61, 0.75), (0.75, 0.65)),  # of those with no such motive
 )
-PRIOR: Final[Beliefs] = (0.36, 0.2, 0.24, 0.15, 0.05)  # of a player of whom nothing is known
+# By motive: how often placements promise most to their owners if their wolves are what they are taken for,
+# and if each is the other kind: not at all, in the second case alone, in the first case alone, in both.
+MOVES: Final = (
+    ((0.05, 0.02), (0.43, 0.50)),
+    ((0.58, 0.08), (0.10, 0.24)),
+    ((0.58, 0.08), (0.10, 0.24)),
+    ((0.24, 0.18), (0.08, 0.50)),
+    ((0.71, 0.03), (0.07, 0.19)),
+)
+AS_GOOD: Final = 0.05  # points less than the most
+PRIOR: Final[Beliefs] = (0.27, 0.05, 0.45, 0.18, 0.05)  # of a player of whom nothing is known
 FORGOTTEN: Final = 0.05  # how much the prior counts after a game
+WOLVES: Final = (Kind.FARMER, Kind.MERCHANT)
 CLEAR_GAIN: Final = 1 / 3  # from here on a wolf is taken for that kind when its owner's later ones are judged
 INFERENCE: Final = 10.0  # gains in utility, as the search has found them so far
 MOST_INFERRED: Final = 1.0
 
 
-def gains(view: View) -> Mapping[int, float]:
-    """Return, by field number, how many points more a hidden wolf promised its owner as a farmer.
+class Told(NamedTuple):
+    """What the placements so far tell all who cannot see the wolves' kinds."""
 
-    What is hidden from its owner counts as unknown, and the owner's own wolves before it are taken for what
-    they are likelier to be, if that is clear.
+    gains: Mapping[int, float]  # by field number: how many points more a wolf promised its owner as a farmer
+    best: Sequence[Sequence[tuple[bool, bool]]]  # by seat: whether its placements promised most; see `MOVES`
+
+
+def told(view: View) -> Told:
+    """Return what the placements tell of hidden wolves, and of the seats whose secrets `view` does not know.
+
+    What is hidden from a piece's owner counts as unknown, and the owner's own wolves before it are taken for
+    what they are likelier to be, if that is clear.
     """
     return _read(view)[0]
 
@@ -62,44 +85,63 @@ def gains(view: View) -> Mapping[int, float]:
 def gain_of_next(view: View, seat: Seat) -> Callable[[Field], float]:
     """Return what the others will think of a wolf that `seat` places next, as a function of its field."""
     public = snapshot(view, SPECTATOR)
-    return _gain(public, seat, _read(public)[1])
+    outlook = Outlook(_Moment.of(public, seat, _read(public)[1]).view, seat)
+    return lambda field: outlook.after(field, Kind.FARMER) - outlook.after(field, Kind.MERCHANT)
 
 
-def reading(gain: float) -> float:
-    """Return the logarithm of how much likelier a wolf is a farmer to those who know nothing of its owner."""
-    step = bisect.bisect(STEPS, abs(gain))
-    worse, better = (
-        sum(map(operator.mul, PRIOR, column))
-        for column in zip(*(each[step] for each in MOTIVES), strict=True)
-    )
-    return math.log(better / worse) * math.copysign(1.0, gain)
-
-
-def _read(view: View) -> tuple[dict[int, float], dict[Field, Piece]]:
-    """Return the gains, and the wolves whose kind they make clear."""
-    found: dict[int, float] = {}
+def _read(view: View) -> tuple[Told, dict[Field, Piece]]:
+    """Return what the placements tell, and the wolves whose kind they make clear."""
+    gains: dict[int, float] = {}
+    best: list[list[tuple[bool, bool]]] = [[] for _ in range(view.seats)]
     guesses: dict[Field, Piece] = {}
+    contrary: dict[Field, Piece] = {}
     seen = replace(view, placed={}, owners={}, remaining=[sum(hand.values()) for hand in view.start.hands])
     for field, piece in view.placed.items():
         owner = view.owners[field]
-        if isinstance(piece, Wolf):
-            gain = found[NUMBERS[field]] = _gain(seen, owner, guesses)(field)
-            if abs(gain) >= CLEAR_GAIN:
-                kind = Kind.FARMER if gain > 0 else Kind.MERCHANT
-                guesses[field] = Piece.of(piece.people, kind, wolf=True)
+        if owner not in view.eyes:
+            gain, good = _judged(_Moment.of(seen, owner, guesses), owner, field, piece)
+            best[owner].append((good, _judged(_Moment.of(seen, owner, contrary), owner, field, piece)[1]))
+            if isinstance(piece, Wolf):
+                gains[NUMBERS[field]] = gain
+                if abs(gain) >= CLEAR_GAIN:
+                    farmer, merchant = (Piece.of(piece.people, kind, wolf=True) for kind in WOLVES)
+                    guesses[field], contrary[field] = (farmer, merchant) if gain > 0 else (merchant, farmer)
         seen.placed[field], seen.owners[field] = piece, owner
         seen.remaining[owner] -= 1
-    return found, guesses
+    return Told(gains, best), guesses
 
 
-def _gain(view: View, seat: Seat, guesses: Mapping[Field, Piece]) -> Callable[[Field], float]:
-    """Return the gain of a wolf that `seat` places next: its own wolves are as guessed, others hidden."""
-    placed = {**view.placed, **guesses}
-    for field, piece in placed.items():
-        if view.owners[field] != seat and isinstance(piece, Piece) and piece.wolf:
-            placed[field] = Wolf.of(piece.people)
-    outlook = Outlook(replace(view, placed=placed), seat)
-    return lambda field: outlook.after(field, Kind.FARMER) - outlook.after(field, Kind.MERCHANT)
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """What a seat on turn saw as far as others can tell; equal to any other in which all is the same."""
+
+    known: tuple[object, ...]
+    view: View = attribute(compare=False)
+
+    @classmethod
+    def of(cls, view: View, seat: Seat, guesses: Mapping[Field, Piece]) -> "_Moment":
+        """Return the moment with the seat's own wolves as guessed, and others hidden."""
+        placed = {**view.placed, **guesses}
+        for field, piece in placed.items():
+            if view.owners[field] != seat and isinstance(piece, Piece) and piece.wolf:
+                placed[field] = Wolf.of(piece.people)
+        dealt = tuple(tuple(hand.items()) for hand in view.start.hands)
+        owners = view.owners.copy()
+        known = view.tiles, *view.laurels.items(), *dealt, *placed.items(), *owners.values()
+        return cls(known, replace(view, placed=placed, owners=owners, remaining=[*view.remaining]))
+
+
+@functools.lru_cache(maxsize=512)  # so that a player looks at each placement once
+def _judged(moment: _Moment, seat: Seat, field: Field, piece: Piece | Wolf) -> tuple[float, bool]:
+    """Return a wolf's gain, and whether no other field promised more for some kind that the piece can be."""
+    after = Outlook(moment.view, seat).after
+    kinds = (piece.kind,) if isinstance(piece, Piece) else WOLVES
+    promised = [after(field, kind) for kind in kinds]
+    good = any(
+        all(after(other, kind) <= most + AS_GOOD for other in free_fields(moment.view))
+        for kind, most in zip(kinds, promised, strict=True)
+    )
+    return promised[0] - promised[-1], good
 
 
 def learned(view: View, beliefs: Sequence[Beliefs] = ()) -> tuple[Beliefs, ...]:
@@ -110,17 +152,25 @@ def learned(view: View, beliefs: Sequence[Beliefs] = ()) -> tuple[Beliefs, ...]:
         for field, piece in view.placed.items()
     }
     before = replace(view, placed=hidden)
-    for group in Worlds(before, gains(before)).groups:
+    moves = told(before)
+    for group in Worlds(before, moves).groups:
         kinds = [view.placed[FIELDS[field]] for field in group.fields]
         farmers = tuple(piece == Piece.of(piece.people, Kind.FARMER, wolf=True) for piece in kinds)
         shown = next(way.likelihoods for way in group.ways if way.farmers == farmers)
         found[group.seat] = _product(found[group.seat], shown)
+    found = [_after_moves(each, moves, seat) for seat, each in enumerate(found)]
     return tuple(
         tuple(
             (1.0 - FORGOTTEN) * belief + FORGOTTEN * prior for belief, prior in zip(each, PRIOR, strict=True)
         )
         for each in found
     )
+
+
+def _after_moves(beliefs: Beliefs, told: Told, seat: int) -> Beliefs:
+    """Return what to believe of the seat, given how many of its placements promised most."""
+    best = told.best[seat] if told.best else ()
+    return _product(beliefs, *([rates[one][other] for rates in MOVES] for one, other in best))
 
 
 def _product(beliefs: Sequence[float], *likelihoods: Sequence[float]) -> Beliefs:
@@ -132,7 +182,7 @@ def _product(beliefs: Sequence[float], *likelihoods: Sequence[float]) -> Beliefs
 # What the owner of an occupant got on average when it stood on a field, by occupant and field.
 Means: TypeAlias = Sequence[Sequence[float]]
 
-_NOTHING_TOLD: Final[Mapping[int, float]] = MappingProxyType({})
+_NOTHING_TOLD: Final = Told(MappingProxyType({}), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +216,10 @@ class World:
 class Worlds:
     """All worlds that agree with what `view` shows, in the placing phase; drawn by how likely they are.
 
-    `gains` are those of the function; without `beliefs`, by seat, nothing is known of the players.
+    Without `beliefs`, by seat, nothing was known of the players before the game.
     """
 
-    def __init__(
-        self, view: View, gains: Mapping[int, float] = _NOTHING_TOLD, beliefs: Sequence[Beliefs] = ()
-    ) -> None:
+    def __init__(self, view: View, told: Told = _NOTHING_TOLD, beliefs: Sequence[Beliefs] = ()) -> None:
         self.board = [EMPTY] * len(FIELDS)
         wolves: dict[People, list[int]] = {}
         for number, field in enumerate(FIELDS):
@@ -185,8 +233,8 @@ class Worlds:
         self.groups: list[Group] = []
         for seat in range(view.seats):
             if seat not in view.hands:
-                belief = beliefs[seat] if beliefs else PRIOR
-                self.groups += _groups(view, Seat(seat), wolves, gains, belief)
+                belief = _after_moves(beliefs[seat] if beliefs else PRIOR, told, seat)
+                self.groups += _groups(view, Seat(seat), wolves, told.gains, belief)
         self.cumulative = [_cumulative(group.odds) for group in self.groups]
         self._built: dict[tuple[int, ...], World] = {}
 

@@ -5,7 +5,7 @@ import contextlib
 import math
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -17,7 +17,7 @@ from client.bots.processes import ProcessesLost
 from client.bots.runner import searched
 from client.bots.search.brain import ALWAYS, HONEST, Ending, SearchBrain
 from client.bots.search.tree import Move, Search, Visited, utilities
-from client.bots.search.worlds import MOST_INFERRED, PRIOR, World, Worlds, gain_of_next, gains, learned
+from client.bots.search.worlds import MOST_INFERRED, PRIOR, Told, World, Worlds, gain_of_next, learned, told
 from engine.board import FIELDS, Field
 from engine.components import DEALS
 from engine.events import GameEnded
@@ -257,32 +257,40 @@ async def test_a_search_ends_with_a_program_that_is_killed() -> None:
 
 
 @given(game=games())
-def test_every_hidden_wolf_has_a_gain_and_nothing_else(game: Game) -> None:
+def test_every_placement_is_judged_and_every_hidden_wolf_has_a_gain(game: Game) -> None:
     """At any moment of any game; the view stays as it is."""
     assume(game.view.phase is Phase.PLACING)
     view = snapshot(game.view, SPECTATOR)
     before = snapshot(game.view, SPECTATOR)
-    found = gains(view)
+    gains, best = told(view)
     assert view == before
-    assert set(found) == {NUMBERS[field] for field, piece in view.placed.items() if isinstance(piece, Wolf)}
-    assert not gains(game.view)  # of all eyes: nothing is hidden
+    assert set(gains) == {NUMBERS[field] for field, piece in view.placed.items() if isinstance(piece, Wolf)}
+    owners = list(view.owners.values())
+    assert [len(each) for each in best] == [owners.count(Seat(seat)) for seat in range(view.seats)]
+    everything = told(game.view)  # of all eyes: nothing is hidden
+    assert not everything.gains
+    assert not any(everything.best)
 
 
 @given(game=games())
-def test_gains_do_not_depend_on_what_is_hidden(game: Game) -> None:
-    """R4.2: a wolf's is the same for all who do not see its kind, whatever else they see."""
+def test_what_placements_tell_does_not_depend_on_what_is_hidden(game: Game) -> None:
+    """R4.2: they tell the same to all who do not know their owner's secrets, whatever else these see."""
     assume(game.view.phase is Phase.PLACING and game.view.turn is not None)
     assert game.view.turn is not None
-    found = gains(snapshot(game.view, eyes_of(game.view.turn)))
-    public = gains(snapshot(game.view, SPECTATOR))
-    assert all(public[field] == gain for field, gain in found.items())
+    found = told(snapshot(game.view, eyes_of(game.view.turn)))
+    public = told(snapshot(game.view, SPECTATOR))
+    assert all(public.gains[field] == gain for field, gain in found.gains.items())
+    assert all(
+        mine == everybodys or seat == game.view.turn
+        for seat, (mine, everybodys) in enumerate(zip(found.best, public.best, strict=True))
+    )
 
 
 @pytest.mark.parametrize(("name", "motive"), [("greedy", 0), ("gambler", 3)])
 def test_what_is_revealed_tells_the_motives_of_players(name: str, motive: int) -> None:
     """Most wolves are drawn as what they are, more so after a game; by chance it would be half of them."""
     brain = brain_named(name)
-    right, wolves, believed = [0.0, 0.0], 0.0, []
+    right, wolves, believed, best = [0.0, 0.0], 0.0, [], [0, 0]
     for players in DEALS:
         game, rng = begun(GameOptions(players, random_layout=True), players), random.Random(players)
         while (legal := game.legal()) is not None:
@@ -292,8 +300,10 @@ def test_what_is_revealed_tells_the_motives_of_players(name: str, motive: int) -
         assert known[0] == pytest.approx(PRIOR)  # of itself it has nothing to learn
         assert all(sum(each) == pytest.approx(1.0) for each in known)
         believed += [each[motive] for each in known[1:]]
+        for each in told(view).best:
+            best = [sum(column) for column in zip(best, *each, strict=True)]
         for again, beliefs in enumerate(((), known)):
-            worlds = Worlds(view, gains(view), beliefs)
+            worlds = Worlds(view, told(view), beliefs)
             boards = [worlds.draw(rng).board for _ in range(100)]
             for number in worlds.hidden:
                 piece = game.view.placed[FIELDS[number]]
@@ -302,6 +312,8 @@ def test_what_is_revealed_tells_the_motives_of_players(name: str, motive: int) -
                 right[again] += sum(board[number] == kind for board in boards)
         wolves += len(worlds.hidden) * len(boards)
     assert sum(believed) / len(believed) > 0.5
+    as_taken, contrary = best  # what they place promises most as they know their own wolves
+    assert (as_taken > contrary) == (motive == 0)
     assert 0.6 < right[0] / wolves < right[1] / wolves
 
 
@@ -312,8 +324,9 @@ def test_worlds_follow_beliefs() -> None:
     hidden, rng = Worlds(view).hidden, random.Random(1)
     assert hidden
 
-    def farmers(gain: float | None, *beliefs: float) -> float:
-        worlds = Worlds(view, {} if gain is None else dict.fromkeys(hidden, gain), [beliefs] * 2)
+    def farmers(gain: float | None, *beliefs: float, best: Sequence[tuple[bool, bool]] = ()) -> float:
+        told = Told({} if gain is None else dict.fromkeys(hidden, gain), [best] * 2)
+        worlds = Worlds(view, told, [beliefs] * 2)
         drawn = [worlds.draw(rng).board[field] // FARMER for _ in range(300) for field in hidden]
         return sum(drawn) / len(drawn)
 
@@ -323,6 +336,9 @@ def test_worlds_follow_beliefs() -> None:
     assert farmers(-0.5, *bluffing) > 0.9
     assert farmers(0.5, *bluffing) < 0.1
     assert 0.3 < farmers(None, *honest) < 0.7
+    assert farmers(-0.9, *PRIOR, best=[(True, False)] * 8) < 0.2  # as of one who places what promises most
+    assert farmers(-0.9, *PRIOR, best=[(False, True)] * 8) > 0.8  # ... given that the wolves lied
+    assert 0.3 < farmers(-0.9, *PRIOR, best=[(False, False)] * 8) < 0.7
 
 
 # -- the exact ending -----------------------------------------------------------------------------
