@@ -162,7 +162,8 @@ async def test_a_bot_among_people(guest: Command) -> None:
         assert tags_of_valid(between.from_server, SERVERS) > {"snapshot", "said", "refused"}
 
 
-@pytest.mark.parametrize("guest", BOTS_OR_SLOW)
+@pytest.mark.slow
+@pytest.mark.parametrize("guest", BOTS)
 async def test_a_bot_follows_its_table(guest: Command) -> None:
     """To the server that has it now; and if that is gone, too, to another that it was told of."""
     async with (
