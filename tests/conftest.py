@@ -100,7 +100,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest tests, so that in the end there are short ones for all processes."""
-    items.sort(key=lambda item: item.path.name != "test_simulation.py")
+    items.sort(key=lambda item: item.path.name not in {"test_browser.py", "test_simulation.py"})
 
 
 @pytest.fixture
