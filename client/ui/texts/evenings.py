@@ -50,11 +50,13 @@ def describe_part(evening: Evening, person: PersonNumber | None, at: str | None)
         return playing
     if evening.closed or evening.over:
         return _("Thank you for playing.")
-    return f"{playing} {_describe_way(own.takes_part)}".strip()
+    return f"{playing} {_describe_way(own.takes_part, rounds=evening.rounds)}".strip()
 
 
-def _describe_way(takes_part: TakesPart) -> str:
+def _describe_way(takes_part: TakesPart, *, rounds: int) -> str:
     match takes_part:
+        case "play" if not rounds:
+            return _("You will be called when a table is ready for you. p: pause, x: leave the evening")
         case "play":
             return _("You are in the next round, and will be called. p: pause, x: leave the evening")
         case "pause":

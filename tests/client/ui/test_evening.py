@@ -93,6 +93,8 @@ def test_what_is_told_of_the_evening() -> None:
     ]
     assert {text.strip() for text in told[3:6]} <= {*shown}
     assert told[-1] == "Bob: 1 game; 1 ahead; 0 behind"
+    free = heard(ui, structs.replace(FRIDAY, rounds=0), model)
+    assert EveningPage().words(free, model)[2].startswith("You will be called when a table is ready")
     assert ui.overlay is None
     ui = heard(ui, CALLED, model)
     assert isinstance(ui.overlay, EveningPage)
