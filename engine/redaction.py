@@ -4,6 +4,7 @@ Until scoring two things are secret: the kind of a wolf piece, and what is left 
 snapshot and list of legal moves passes through here on its way to a player or a spectator.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
@@ -33,6 +34,14 @@ from engine.view import OVER, Eyes, View
 def hidden_from(piece: Piece | Wolf, seat: Seat, eyes: Eyes) -> bool:
     """Return whether the kind of a piece that `seat` placed is a secret to `eyes` before scoring (R4.2)."""
     return seat not in eyes and piece[-1] == "*"  # both notations of a wolf end so: Em*, E*
+
+
+def sees_all(events: Iterable[Event], eyes: Eyes) -> bool:
+    """Return whether `redacted` changes none of these events for `eyes`."""
+    for event in events:
+        if isinstance(event, Placed) and hidden_from(event.piece, event.seat, eyes):
+            return False
+    return True
 
 
 def redacted(event: Event, eyes: Eyes) -> SeenEvent:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 
+import msgspec
+
 from server.counts import Durations
 from server.errors import CodeTaken, JournalError, NotStored, TableLost
 from server.failures import RepeatedFailure, start_task
@@ -119,8 +121,7 @@ async def completed(work: Uninterrupted[T]) -> T:
             task.cancel()
 
 
-@dataclass(slots=True)
-class Append:
+class Append(msgspec.Struct):
     """Entries of one or several tables, all stored or none; `ended` are games whose records are due."""
 
     parts: Sequence[Part]

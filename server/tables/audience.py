@@ -11,7 +11,7 @@ from engine.events import Event, TakenBack
 from engine.game import Game
 from engine.legal import Legal
 from engine.pieces import Seat
-from engine.redaction import redacted, redacted_legal, snapshot
+from engine.redaction import redacted, redacted_legal, sees_all, snapshot
 from engine.view import SPECTATOR, Eyes, eyes_of
 from protocol.events import event_map, legal_message
 from protocol.limits import LARGEST_ID, REMARKS_REPEATED
@@ -157,7 +157,7 @@ class Audience:
         readers = [(session, eyes_of(seat)) for seat, session in self.seated.items()]
         readers += [(session, SPECTATOR) for session in self.spectators]
         for session, eyes in readers:
-            maps = whole if secret and _sees_all(eyes, happened) else public
+            maps = whole if secret and sees_all(happened, eyes) else public
             may = redacted_legal(legal, eyes)
             answers = move if session is mover else None
             if may is not None or answers is not None or maps is not public:
@@ -190,10 +190,6 @@ def catch_up(
         view = snapshot(game.view, eyes)
         missed = news if taken_back else []
         session.send(snapshot_message(view, len(game.events), may, clock, stood_in, missed=missed))
-
-
-def _sees_all(eyes: Eyes, happened: tuple[Event, ...]) -> bool:
-    return all([redacted(event, eyes) is event for event in happened])  # noqa: C419 - takes less
 
 
 def _eyes(session: Session) -> Eyes:

@@ -23,7 +23,7 @@ from engine.events import (
 )
 from engine.game import Game, GameOptions
 from engine.pieces import NOTATIONS, Piece, Seat, Wolf
-from engine.redaction import hidden_from, redacted, redacted_legal, snapshot
+from engine.redaction import hidden_from, redacted, redacted_legal, sees_all, snapshot
 from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of, folded
 from protocol.codec import encode
 from protocol.events import event_map, legal_message
@@ -95,6 +95,7 @@ def test_what_everybody_sees(game: Game) -> None:
                 assert seen.placed[event.field].people == event.piece.people
             else:
                 assert redacted(event, eyes) is event
+            assert sees_all([event], eyes) == (redacted(event, eyes) is event)
 
 
 @given(finished_games())

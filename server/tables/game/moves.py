@@ -162,7 +162,7 @@ class Moves:
         begins = state.game is None
         ended = int(time.time()) if isinstance(happened[-1], GameEnded) else None
         entries: list[Entry] = [entry]
-        if isinstance(entry, Played) and Seat(entry.seat) in state.on_holiday:
+        if isinstance(entry, Played) and seat in state.on_holiday:
             entries.append(OnHoliday(entry.seat, int(time.time()), on=False))
         with span("store"):
             if ended is not None and context.owner.writes_records:
@@ -171,11 +171,9 @@ class Moves:
                 await context.journal.append(context.code, state.entry_count, entries)
         asked = state.asked
         had_time, clock = not state.clocks.used_up(seat), state.clocks.policy
-        state.fold_move(entry, happened)
+        game = state.fold_move(entry, happened)
         for other in entries[1:]:
             state.fold(other)
-        game = state.game
-        assert game is not None  # noqa: S101 - the move has begun one if there was none
         if begins:
             context.begin_policy()
         else:

@@ -470,8 +470,8 @@ class PersistentState:
             case Forgotten():
                 self.forgotten = True
 
-    def fold_move(self, entry: Played | StoodIn, happened: Iterable[Event]) -> None:
-        """Take in a move whose events are at hand already."""
+    def fold_move(self, entry: Played | StoodIn, happened: Iterable[Event]) -> Game:
+        """Take in a move whose events are at hand already; return the game, which may have begun with it."""
         self.entry_count += 1
         seat, game = Seat(entry.seat), self.game
         if game is None:
@@ -495,6 +495,7 @@ class PersistentState:
             self.clocks.begin_round()
         if isinstance(entry, Played) and not entry.planned and player is not None:
             player.answers.remember(entry.move)
+        return game
 
     def _fold_consent(self, entry: Wished | TookBack | Paused | Unpaused) -> None:
         self.asked = entry.asked if isinstance(entry, Wished) else None
