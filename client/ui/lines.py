@@ -19,6 +19,7 @@ from client.ui.frame import in_ascii
 from client.ui.keys import Act, Action, Insert, Pick
 from client.ui.screens.dispatch import keys_now, letters
 from client.ui.screens.gathering import Gathering
+from client.ui.screens.lobby import Lobby
 from client.ui.screens.news import followed
 from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Playing
@@ -188,7 +189,8 @@ class LineShell:
         top = self._top()
         ui = followed(top.ui, top.model)
         taking_seat = isinstance(ui.page, Gathering) and top.model.state is None
-        return ui.lost is None and (ui.busy or ui.ponders or taking_seat)
+        unlisted = isinstance(ui.page, Lobby) and not ui.page.listed
+        return ui.lost is None and (ui.busy or ui.ponders or taking_seat or unlisted)
 
     def _has_room(self) -> bool:
         return self._remote is None or self._remote.may_paint()

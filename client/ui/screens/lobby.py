@@ -89,11 +89,15 @@ _KINDS: Final = tuple(_SECONDS)
 
 @dataclass(frozen=True, slots=True)
 class Lobby(ServerScreen):
-    """The list of tables; `kept_seats` are those where a seat is kept, `chosen` the line the player is on."""
+    """The list of tables; `kept_seats` are those where a seat is kept, `chosen` the line the player is on.
+
+    It is `listed` once the server has said which tables there are.
+    """
 
     tables: tuple[TableSummary, ...] = ()
     kept_seats: frozenset[str] = frozenset()
     chosen: int = 0
+    listed: bool = False
     asks_to_quit = True
 
     own_keys = _KEYS
@@ -283,7 +287,7 @@ def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int)
     if lobby.tables:
         rows += [(content, None) for content in details]
     else:
-        nothing = _("No tables are open. Open one, and others can join.")
+        nothing = _("No tables are open. Open one, and others can join.") if lobby.listed else ""
         rows.append((line(f"  {nothing}", "class:faint"), None))
     new = choice(_("A new table"), glyphs, width, chosen=lobby.chosen >= len(lobby.tables))
     rows += [(EMPTY, None), (new, ChooseLine(len(lobby.tables)))]

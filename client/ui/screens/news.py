@@ -248,7 +248,7 @@ def listed(
     else:
         code, nearest = lobby.tables[lobby.chosen].table, min(lobby.chosen, len(found))
         chosen = next((at for at, table in enumerate(found) if table.table == code), nearest)
-    return replace(ui, page=Lobby(found, kept, chosen))
+    return replace(ui, page=Lobby(found, kept, chosen, listed=True))
 
 
 def _place(table: TableSummary, kept: frozenset[str]) -> tuple[bool, bool, bool]:

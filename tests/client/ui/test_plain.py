@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,7 @@ from client.ui.facts import QUESTIONS, answer, numbered
 from client.ui.frame import plain
 from client.ui.lines import LineShell
 from client.ui.screens.lobby import Lobby
-from client.ui.screens.news import followed
+from client.ui.screens.news import followed, listed
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay, analysed, open_record, seen_in
 from client.ui.screens.screen import drawn
@@ -347,11 +348,36 @@ def test_nothing_that_a_server_sends_controls_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     hostile = Remark("Eve", "\x1b[2J\x9b31mgone")
-    session = Session(Ui("Ann", page=Lobby(), talk=Talk(remarks=(hostile,))), TableModel())
+    session = Session(Ui("Ann", page=Lobby(listed=True), talk=Talk(remarks=(hostile,))), TableModel())
     asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
     told = capsys.readouterr().out
     assert "gone" in told
     assert not any((letter < " " and letter != "\n") or "\x7f" <= letter < "\xa0" for letter in told)
+
+
+def test_the_first_line_waits_for_the_list_of_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise it would be answered that there are none."""
+    session = Session(Ui("Ann", page=Lobby()), TableModel())
+
+    class Typed(OwnLines):
+        left: ClassVar = ["tables"]
+
+        async def line(self) -> str | None:
+            return self.left.pop() if self.left else None
+
+    async def listed_late() -> None:
+        shell = LineShell(lambda: session, Typed(io.StringIO()))
+        running = asyncio.create_task(shell.run())
+        for _turn in range(20):
+            await asyncio.sleep(0)
+        session.ui = listed(session.ui, [TableSummary("KXQT", "Bob", 3, 1, "gathering")], session.model)
+        shell.redraw()
+        await running
+
+    asyncio.run(listed_late())
+    told = capsys.readouterr().out
+    assert "KXQT: Bob is the host" in told
+    assert "No tables" not in told
 
 
 def test_what_was_typed_ahead_reaches_the_next_program() -> None:

@@ -222,7 +222,7 @@ def menu_of_bots() -> tuple[Ui, TableModel]:
 
 PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "lobby": lambda: (Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1)), TableModel()),
-    "lobby-empty": lambda: (Ui("Ann", ADDRESS), TableModel()),
+    "lobby-empty": lambda: (Ui("Ann", ADDRESS, page=Lobby(listed=True)), TableModel()),
     "gathering": waiting,
     "gathering-no-bots": waiting_without_bots,
     "gathering-bot": waiting_for_nobody,
