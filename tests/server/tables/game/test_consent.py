@@ -370,6 +370,9 @@ async def test_who_was_away_gets_what_was_taken_back_in_a_snapshot() -> None:
             news = await late.until(Snapshot)
             assert news.missed[0]["t"] == "taken-back"
             assert news.seq == seq + 2 == len(news.missed) + seq
+            await late.done(Leave(late.next_id()))
+            await late.watch(peers[0].code, 0)
+            assert len((await late.until(Snapshot)).missed) == seq + 2  # a newcomer looks back at all of it
         check_views(table_of(server, peers), peers)
 
 
