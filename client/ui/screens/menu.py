@@ -129,7 +129,9 @@ class TableMenu(Overlay):
             case Act.CONFIRM | ChooseLine() if self.chosen < len(lines):
                 return _effect(ui, lines[self.chosen].effect)
             case Act.CANCEL if self.page is not MenuPage.MAIN:
-                return replace(ui, overlay=TableMenu()), None
+                main = _choices(MenuPage.MAIN, ui, model)
+                at = next((at for at, each in enumerate(main) if each.effect is self.page), 0)
+                return replace(ui, overlay=TableMenu(chosen=at)), None
             case Act.CANCEL | Act.MENU:
                 return replace(ui, overlay=None), None
             case _:
