@@ -75,7 +75,10 @@ class Program:
             self._shell.redraw()
 
     def call(self, title: str, sentence: str) -> None:
-        """Call the player, unless somebody is at the screen."""
+        """Call the player, unless somebody is at the screen; a page above the table says why, too."""
+        top = self._stack[-1]
+        if top is not self._stack[0]:
+            top.show(replace(top.ui, notice=Notice(sentence)))
         focused = self._shell.focused
         present = time.monotonic() - self._touched < _PRESENT_SECONDS if focused is None else focused
         if not present:

@@ -16,7 +16,7 @@ from client.ui.program import Choosing, Program
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.screen import drawn
 from client.ui.screens.start import Start
-from client.ui.state import Ui
+from client.ui.state import Notice, Ui
 from client.ui.terminal.shell import Shell
 from client.ui.texts.glyphs import UNICODE
 
@@ -109,6 +109,17 @@ async def test_a_click_scrolls_what_is_on_the_screen() -> None:
         await Program(reader).run()
     assert isinstance(reader.ui.overlay, Reading)
     assert (reader.ui.overlay.number, reader.ui.overlay.top > 0) == (0, True)
+
+
+async def test_a_player_who_looks_back_reads_why_they_are_called() -> None:
+    """The page above the table would not show that it is their turn."""
+    table, looking_back = (Choosing(Ui("Ann", page=Start((), Preferences()))) for _each in range(2))
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        program = Program(table)
+        program.call("Palatinus", "Your turn")
+        program.open(looking_back)
+        program.call("Palatinus", "Your turn")
+    assert (table.ui.notice, looking_back.ui.notice) == (None, Notice("Your turn"))
 
 
 async def test_a_closed_terminal_ends_the_program() -> None:
