@@ -267,6 +267,7 @@ async def test_a_phone_takes_a_seat_talks_moves_and_comes_back(chromium: str) ->
         lines = ["", "palatinus", "x" * 55, "x" * 56, "x" * 64, "x" * 200]
         hashes = await page.value(f"{lines}.map(hashed)")
         assert hashes == [hashlib.sha256(line.encode()).hexdigest() for line in lines]
+        assert await page.value("[299, 5400, 270000].map(duration)") == ["4:59", "1 hr 30 min", "3 days 3 hr"]
         await move(page, random.Random(1))
         await host.caught_up(4)
         draws = next(each for each in host.seen if isinstance(each, GameStarted)).draws
