@@ -27,6 +27,7 @@ from client.ui.texts.tables import describe_asked, describe_pause, names_of
 from client.ui.texts.times import clock_time
 from engine.legal import LegalPlaces
 from engine.pieces import Seat
+from protocol.limits import OTHERS_WAIT_SECONDS
 from protocol.messages import SeatSummary
 
 
@@ -90,7 +91,9 @@ def asked_question(ui: Ui, model: TableModel) -> str:
         if pause.until is not None:
             told = describe_pause(pause, names)
         play_on = _("p: play on")
-        return told if model.seat is None else f"{told} {play_on}"
+        waited = pause.seconds + ui.now - ui.told_at >= OTHERS_WAIT_SECONDS
+        may_end = waited or model.seat in {pause.seat, state.host}
+        return f"{told} {play_on}" if model.seat is not None and may_end else told
     return request_question(model)
 
 

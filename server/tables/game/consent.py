@@ -14,6 +14,7 @@ from engine.events import TakenBack
 from engine.pieces import Seat
 from protocol.absence import GameClock, MoveClock
 from protocol.codes import Code
+from protocol.limits import OTHERS_WAIT_SECONDS
 from protocol.messages import Asked, Wish
 from server.errors import JournalError
 from server.net.session import Session
@@ -26,7 +27,6 @@ from server.tables.game.moves import Moves
 PAUSES: Final = 3  # that each player gets in a game
 LONGEST_PAUSE_DAYS: Final = 30  # until a moment that all have agreed on
 TAKE_BACKS: Final = 40  # in a game: its events stay, and clients take no longer lists of them
-OTHERS_WAIT_SECONDS: Final = 120  # until every player can end a pause, not only who asked for it and the host
 
 
 class Consent:

@@ -220,6 +220,10 @@ def test_a_pause_is_asked_for_agreed_to_and_ended() -> None:
     assert ui.notice is None
     assert "has paused the game" in ui.log[-1]
     assert "9:40" in asked_question(ui, model)
+    for seat, later, can_end in (0, 0, True), (2, 0, False), (2, 100, True):  # the host, and somebody else
+        model.seat = Seat(seat)
+        assert ("p: play on" in asked_question(replace(ui, now=ui.now + later), model)) == can_end
+    model.seat = Seat(0)
     assert AskPause(NEW, on=False) in effects(MenuPage.MAIN, model)
     model.clock = 60_000
     assert seat_note(replace(ui, now=ui.now + 30), model, Seat(0)) == "1:00"

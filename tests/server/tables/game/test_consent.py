@@ -12,7 +12,7 @@ from engine.pieces import Seat
 from engine.record import recorded, replayed
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
-from protocol.limits import ARRAY_LENGTH
+from protocol.limits import ARRAY_LENGTH, OTHERS_WAIT_SECONDS
 from protocol.messages import (
     Ask,
     Asked,
@@ -33,7 +33,7 @@ from protocol.settings import AbsenceSetting
 from server.app import Running
 from server.storage.sqlite.data_folder import DataFolder
 from server.tables.context import PAUSE_SECONDS
-from server.tables.game.consent import LONGEST_PAUSE_DAYS, OTHERS_WAIT_SECONDS, PAUSES, TAKE_BACKS
+from server.tables.game.consent import LONGEST_PAUSE_DAYS, PAUSES, TAKE_BACKS
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, check_views, connected, eventually, game, play_on, table_of
 from tests.server.storage.test_journal import resumed, table_facts
