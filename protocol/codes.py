@@ -214,6 +214,7 @@ class Code(CodeWithText):
         Template("A bot already plays for seat {seat}. It stops when the player returns."),
     )
     NOT_OVER = "not-over", Template("The game is not over yet.")
+    NO_SUCH_STEP = "no-such-step", Template("The game cannot go on from there. Choose 0 to {last}.")
     LED_ALREADY = "led-already", Template("Somebody else leads through the game now. You can follow.")
     NOT_AWAY = "not-away", Template("The player of seat {seat} is not away. Choose a seat marked as away.")
     TOO_EARLY = (

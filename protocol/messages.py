@@ -231,7 +231,7 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
     held by bots of the server; before the game, people may take these. A table is `deserted` while none of
     its players is connected, and `elsewhere` if it is on another server in the cluster. A `long_clock` is the
     policy in force; `absence` is then what comes closest to it. In a game by letters, each player
-    has so many `holidays`, in days.
+    has so many `holidays`, in days. A `study` goes on from a moment of a finished game.
     """
 
     table: TableCode
@@ -250,6 +250,7 @@ class TableSummary(Struct, frozen=True, omit_defaults=True):
     elsewhere: bool = False
     long_clock: LongClock | None = None
     holidays: Count = 0
+    study: bool = False
 
     @property
     def policy(self) -> Absence:
@@ -592,6 +593,15 @@ class Show(ClientRequest, frozen=True, tag="show"):
     step: StepNumber | None = None
 
 
+class Study(ClientRequest, frozen=True, tag="study"):
+    """Open a new table where the finished game goes on from this step, counted as in Show. Answered by Done.
+
+    All its seats are vacant: anybody may take them over, also whoever asked. TableState.studied names it.
+    """
+
+    step: StepNumber
+
+
 PlayerRequest: TypeAlias = SayReady | ChangeSeat | ChoosePeople
 
 
@@ -718,6 +728,14 @@ class Shown(Struct, frozen=True, omit_defaults=True):
     spectator: SpectatorNumber | None = None
 
 
+class Studied(Struct, frozen=True):
+    """The last study that was opened here: at which table, and from which step, by the player of the seat."""
+
+    table: TableCode
+    step: StepNumber
+    seat: SeatNumber
+
+
 class TableState(FromServer, frozen=True, tag="table"):
     """Who sits where, sent whenever it changes; `host` is the host's seat.
 
@@ -728,7 +746,8 @@ class TableState(FromServer, frozen=True, tag="table"):
     and `may_ask` lists what players can Ask for. `turn_limit` is the maximum length of a turn until a clock
     starts with the next round. A `long_clock` is the policy in force; `absence` is then what comes closest to
     it. `shown` is where somebody leads through the finished game. In a game by letters, each player has so
-    many `holidays`, in days.
+    many `holidays`, in days. A `study` goes on from a moment of a finished game, and counts for nothing;
+    `studied` is the study that was opened from this table.
     """
 
     table: TableCode
@@ -755,6 +774,8 @@ class TableState(FromServer, frozen=True, tag="table"):
     may_ask: list[Wish] = []
     shown: Shown | None = None
     holidays: Count = 0
+    study: bool = False
+    studied: Studied | None = None
 
     @property
     def policy(self) -> Absence:
@@ -1002,6 +1023,7 @@ AtTable: TypeAlias = (
     | CallMe
     | ConfirmCall
     | Show
+    | Study
     | PlayerRequest
     | HostRequest
     | Leave

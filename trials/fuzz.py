@@ -88,6 +88,8 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
         SpectatorSummary,
         Standing,
         Stopping,
+        Studied,
+        Study,
         SubstituteNow,
         Sync,
         Tables,
@@ -258,7 +260,7 @@ def from_clients() -> Iterator[ClientMessage]:
     yield EndGame(26)
     yield Vote(27, 1, agree=True)
     yield Watch(28, "KRTV", 4, "Zoë")
-    yield from (Show(29, 17), Rematch(29), GetRecord(30), Sync(31, 4), Leave(32))
+    yield from (Show(29, 17), Study(33, 17), Rematch(29), GetRecord(30), Sync(31, 4), Leave(32))
 
 
 def from_servers() -> Iterator[ServerMessage]:
@@ -273,7 +275,8 @@ def from_servers() -> Iterator[ServerMessage]:
     yield TableState("KRTV", "playing", [SeatSummary("Anna", here=True), SeatSummary()], 0)
     watching = [SpectatorSummary(1, "Zoë"), SpectatorSummary(2)]
     vacant, shown = [SeatSummary(vacant=True)] * 2, Shown(7, spectator=2)
-    yield TableState("KRTV", "over", vacant, 1, watching=watching, title="Friday", shown=shown)
+    yield TableState("KRTV", "over", vacant, 1, watching=watching, title="Friday", shown=shown, study=True)
+    yield TableState("KRTV", "over", vacant, 1, studied=Studied("KRTW", 7, 1))
     seats = [SeatSummary("Anna", here=True), SeatSummary("Bruno", here=True)]
     yield TableState("KRTV", "playing", seats, 0, paused=PauseSummary(1, 20, 580), pause_asked=[1, 0])
     asked = Asked("take-back", [1], refused=0)

@@ -47,7 +47,8 @@ def check_table(state: messages.TableState | None, view: View | None, seat: Seat
         pauses = (*state.pause_asked, 0 if state.paused is None else state.paused.seat)
         asked = () if state.asked is None else (*state.asked.seats, state.asked.refused or 0)
         leads = 0 if state.shown is None else state.shown.seat or 0
-        named = (state.host, state.starting or 0, *votes, *pauses, *asked, leads)
+        studies = 0 if state.studied is None else state.studied.seat
+        named = (state.host, state.starting or 0, *votes, *pauses, *asked, leads, studies)
         if len(state.seats) not in DEALS or max(named) >= len(state.seats):
             raise BadMessage(N_("no table has such seats"))
         if seats not in {None, len(state.seats)}:

@@ -238,6 +238,8 @@ class ServerSession(Session):
                 await connection.ask(messages.Leave(NEW))
                 await connection.ask(messages.Watch(NEW, table, name=self._name))
                 self.show(news.at_next_table(self.ui, self.model, talk))
+            case messages.Study() | requests.JoinStudy():
+                await self._go_to_study(request)
             case messages.Rematch():
                 seated = await connection.ask(request)
                 self.show(news.at_next_table(self.ui, self.model, talk))
@@ -446,6 +448,19 @@ class ServerSession(Session):
         self._keeper.keep(seated, name, self._connection.cluster)
         if seated.taken_over is not None:
             self.log(_("You take over the seat of {gone}.").format(gone=printable(seated.taken_over)))
+
+    async def _go_to_study(self, request: messages.Study | requests.JoinStudy) -> None:
+        """Leave this table for the study that is opened here, or has been."""
+        if isinstance(request, messages.Study):
+            await self._connection.ask(request)
+        state = self.model.state
+        if state is None or state.studied is None:
+            text = _("No study was opened here. In the record of the game (v), B opens one.")
+            self.show(news.refused(self.ui, text))
+            return
+        await self.leave()
+        await self._join(state.studied.table)
+        self.show(replace(news.gone_on(self.ui, self.model), name=self._name))
 
     async def leave(self) -> None:
         """Leave the table; the seat of a running game stays kept."""

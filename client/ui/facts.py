@@ -88,6 +88,7 @@ _WORDS: Final = (
     ("next page, last page", N_("turn the page of a lesson; in a record: a round on or back")),
     ("analyse, decisive", N_("in a record: everybody's chances, the next decisive move")),
     ("play on", N_("in a record or a problem: play on from there, against bots")),
+    ("study", N_("in a table's record: go on from there at a new table; after a game: join in there")),
     ("hint", N_("suggest a move, where the table allows hints")),
     ("menu", N_("the table's menu; choose by number")),
     ("evening, evening play, pause, leave", N_("the evening: sign up, pause, standings")),

@@ -181,6 +181,8 @@ class Client(ServerSession):
         looking_back = self._options.looking_back
         if looking_back is None or looking_back.keep is None or model.seat is None or model.table is None:
             return
+        if model.state is not None and model.state.study:
+            return  # it counts for nothing
         if model.table != self._recorded:
             self._recorded = model.table
             self._program.begin(self.keep_record(model.table, looking_back.keep))

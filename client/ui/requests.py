@@ -79,6 +79,10 @@ class Review(_Request, frozen=True):
     together: bool = False
 
 
+class JoinStudy(_Request, frozen=True):
+    """Leave this table, and take a seat at the study that was opened here."""
+
+
 class Rename(_Request, frozen=True):
     """Take another name; `then` is the request that was refused under the old one."""
 

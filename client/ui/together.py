@@ -17,7 +17,7 @@ from client.ui.session import Services, Session
 from client.ui.state import Notice, Ui
 from client.ui.texts.tables import who_leads
 from client.ui.visit import LookingBack
-from protocol.messages import NEW, Say, Show, Shown
+from protocol.messages import NEW, Say, Show, Shown, Study
 
 
 class Together(Replaying):
@@ -41,7 +41,7 @@ class Together(Replaying):
         super().__init__(recording, 0, recording.all_eyes, analyse, analysed=analysed, plays_on=plays_on)
         self._visit, self._connection, self._joins, self._play_on = visit, connection, joins, play_on
         self.ui = replace(self.ui, talk=visit.ui.talk)
-        self._leaves_for: PlayOn | None = None
+        self._leaves_for: PlayOn | Study | None = None
         self._led_as: Shown | None = None  # what the table showed when this client had begun to lead
         self._at: int | None = None  # the step that the others were told last
         self._telling = False
@@ -86,15 +86,22 @@ class Together(Replaying):
             return
         if request is Errand.QUIT and self._leads:
             self._program.begin(self._ask(Show(NEW)))
-        if isinstance(request, PlayOn):
+        if isinstance(request, PlayOn | Study):
             if self._connection is None or request == self._leaves_for:
-                self._play_on(request)
+                self._go_on(request)
             else:
                 self._leaves_for = request
                 told = _("To play on, you leave this table. Once more: leave it and play on from here.")
                 self.show(replace(self.ui, notice=Notice(told)))
             return
         super().carry_out(request)
+
+    def _go_on(self, request: PlayOn | Study) -> None:
+        if isinstance(request, PlayOn):
+            self._play_on(request)
+        else:
+            super().carry_out(Errand.QUIT)
+            self._visit.carry_out(request)
 
     @property
     def _hears(self) -> bool:

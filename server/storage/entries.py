@@ -1,18 +1,21 @@
 """What a table's journal holds: facts, appended and never changed; a table is the fold of its entries."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from engine.events import Event, SeenEvent, WolfPlaced
-from engine.pieces import People
+from engine.events import Event, GameStarted, LayTile, Place, Placed, SeenEvent, TileLaid, WolfPlaced, stops
+from engine.pieces import People, Seat
 from protocol.absence import WAIT, Absence
 from protocol.admin import EveningPlan
 from protocol.codec import BadMessage
-from protocol.events import event_of
+from protocol.events import event_map, event_of, move_message
 from protocol.messages import (
+    NEW,
     NEWCOMER,
     Asked,
     EventMap,
@@ -42,6 +45,10 @@ class Opened(Struct, frozen=True, tag_field="t", tag="opened"):
 
 class OfEvening(Struct, frozen=True, tag_field="t", tag="of-evening"):
     """The table was opened for an evening, which decides what its host would."""
+
+
+class OfStudy(Struct, frozen=True, tag_field="t", tag="of-study"):
+    """The table was opened to go on from a moment of a finished game, and counts for nothing."""
 
 
 class Taken(Struct, frozen=True, tag_field="t", tag="taken", omit_defaults=True):
@@ -291,6 +298,7 @@ Entry: TypeAlias = (
     EveningEntry
     | Opened
     | OfEvening
+    | OfStudy
     | Taken
     | Kept
     | BotSeated
@@ -345,6 +353,24 @@ def events_of(entries: Iterable[Entry]) -> Iterator[Event]:
     for entry in entries:
         if isinstance(entry, Played | StoodIn | TookBack):
             yield from events_in(entry)
+
+
+def played_so_far(events: Sequence[SeenEvent], host: int) -> Iterator[Played]:
+    """Yield the entries of a game until now, none of which anybody asked for here; `events` are lasting.
+
+    Nobody can prove draws that have yet to come.
+    """
+    begun = [replace(event, draws=None) if isinstance(event, GameStarted) else event for event in events]
+    for start, end in pairwise((0, *stops(begun))):
+        happened = begun[start:end]
+        match happened[0]:
+            case TileLaid(seat, _, position, orientation):
+                move: Move = move_message(NEW, LayTile(seat, position, orientation))
+            case Placed(seat, piece, field):
+                move = move_message(NEW, Place(seat, piece, field))
+            case _:
+                seat, move = Seat(host), StartGame(NEW)
+        yield Played(seat, move, list(map(event_map, happened)), planned=True)
 
 
 def whole_events(contents: Iterable[EventMap]) -> list[Event]:

@@ -22,6 +22,7 @@ from protocol.messages import (
     ServerMessage,
     Shown,
     SpectatorSummary,
+    Studied,
     Substitute,
     TableRemark,
 )
@@ -85,6 +86,7 @@ class Audience:
         self._last_number = 0
         self.gone_on: set[Seat] = set()  # whose players sit at the next table
         self.leading: tuple[Session, int] | None = None  # through the finished game, and at which step
+        self.studied: Studied | None = None  # the table where somebody has gone on from the finished game
 
     def __len__(self) -> int:
         return len(self.seated) + len(self.spectators)

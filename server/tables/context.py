@@ -167,6 +167,7 @@ class TableContext:
             pause_asked=asked.seats if asked is not None and asked.what == "pause" and asked.open else [],
             asked=asked,
             shown=self.audience.shown,
+            studied=self.audience.studied,
         )
 
     def _seat_now(self, seat: Seat, stored: SeatSummary) -> SeatSummary:

@@ -145,13 +145,14 @@ class HostPowers:
     async def _substitute(self, host: Seat, seat: Seat) -> None:
         """Make the stand-in play for a player who has been away for a while, whatever the policy."""
         context = self._context
-        self._player(seat)
+        player = self._player(seat)
         self._check_running()
         if seat == host or seat in context.audience.seated:
             raise Refusal(Code.NOT_AWAY, seat=seat)
         if seat in context.state.bot_seats or seat in context.state.programs:
             raise Refusal(Code.BOT_PLAYS_ALREADY, seat=seat)
-        self._check_away_for_long(seat)
+        if not player.vacant:
+            self._check_away_for_long(seat)
         await context.store(GivenToBot(seat))
         context.bot_was_seated()
         context.broadcast_state()

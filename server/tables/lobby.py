@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from engine.events import lasting, stops
 from engine.game import Game, RandomChance
 from engine.pieces import Seat
+from protocol.absence import WAIT
 from protocol.admin import EveningPlan
 from protocol.codes import Code
 from protocol.messages import (
@@ -30,7 +32,7 @@ from protocol.messages import (
     Turn,
     Watch,
 )
-from protocol.settings import AbsenceSetting, Hints, Private, Starting
+from protocol.settings import AbsenceSetting, Hints, Holidays, Private, Starting
 from server.config import Config
 from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
@@ -41,7 +43,17 @@ from server.net.session import Session
 from server.net.tokens import hash_fits, new_token, token_hash
 from server.networks import Networks
 from server.refusal import Refusal
-from server.storage.entries import EVENING, Changed, Entry, EveningBegun, Hosted, Opened, Taken
+from server.storage.entries import (
+    EVENING,
+    Changed,
+    Entry,
+    EveningBegun,
+    Hosted,
+    OfStudy,
+    Opened,
+    Taken,
+    played_so_far,
+)
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
 from server.tables.context import TableContext
@@ -357,6 +369,14 @@ class Lobby:
         table.state.follow(state)
         return table
 
+    async def open_study(self, session: Session, state: PersistentState, step: int) -> str:
+        """Open a table where the finished game goes on from this step; return its code.
+
+        Raises Refusal or JournalError and changes nothing.
+        """
+        opened = replace(state.opened, starting=None, absence=WAIT)
+        return (await self.registry.opened(session, opened, entries_to_study(state, step))).code
+
     # -- internals ----------------------------------------------------------------------------------
 
     def _check_lease(self) -> None:
@@ -461,3 +481,24 @@ def entries_to_play_again(state: PersistentState) -> list[Entry]:
         entries.append(Hosted(state.host))
     settings = (each for each in state.settings.values() if not isinstance(each, Starting | AbsenceSetting))
     return [*entries, *map(Changed, settings)]
+
+
+def entries_to_study(state: PersistentState, step: int) -> list[Entry]:
+    """Return the vacant seats, settings and moves of a study, in which players may have moves suggested.
+
+    Raises Refusal if nobody is on turn at this step.
+    """
+    assert state.game is not None  # noqa: S101 - only finished games are studied
+    events = lasting(state.game.events)
+    counts = stops(events)
+    last = len(counts) - 3  # then come the last move and the scoring
+    if step > last:
+        raise Refusal(Code.NO_SUCH_STEP, last=last)
+    others = AbsenceSetting | Hints | Holidays | Starting
+    settings = [each for each in state.settings.values() if not isinstance(each, others)]
+    return [
+        OfStudy(),
+        *(Taken(seat, name, "", vacant=True) for seat, name in enumerate(state.names)),
+        *map(Changed, [*settings, Hints(on=True)]),
+        *played_so_far(events[: counts[step]], 0),
+    ]

@@ -39,6 +39,12 @@ class TableOwner(Protocol):
     def game_over(self, code: str, game: Game, names: Sequence[str], ended: int) -> None:
         """Record a finished game, its players' names by seat, and when it ended, in s since 1970."""
 
+    async def open_study(self, session: Session, state: PersistentState, step: int) -> str:
+        """Open a table where the finished game goes on from this step; return its code.
+
+        Raises Refusal or JournalError and changes nothing.
+        """
+
     async def table_after(self, session: Session, code: str, state: PersistentState) -> NextTable:
         """Return the table where the session's player plays again after table `code`.
 

@@ -38,6 +38,8 @@ from protocol.messages import (
     SeatBot,
     Show,
     StartGame,
+    Studied,
+    Study,
     Sync,
     TakeHoliday,
     Vote,
@@ -69,6 +71,7 @@ _OF_THE_EVENING: Final = (
     | Remove
     | SeatBot
     | StartGame
+    | Study
 )
 
 
@@ -180,6 +183,7 @@ class Requests:
         | Plan
         | Leave
         | Show
+        | Study
         | Sync
         | Say
         | Vote,
@@ -211,6 +215,8 @@ class Requests:
                 await self.notices.confirm(session, message)
             case Show():
                 self._show(session, message.step)
+            case Study():
+                await self._study(session, message.step)
             case SayReady() | ChangeSeat() | ChoosePeople():
                 await self._prepare(session.player_seat(), message)
             case _:
@@ -224,6 +230,14 @@ class Requests:
             raise Refusal(Code.LED_ALREADY)
         audience.leading = None if step is None else (session, step)
         self.context.broadcast_state(session)
+
+    async def _study(self, session: Session, step: int) -> None:
+        """Open a table where the finished game goes on from this step, and tell everybody here."""
+        seat, context = session.player_seat(), self.context
+        self._finished_game()
+        table = await context.owner.open_study(session, context.state, step)
+        context.audience.studied = Studied(table, step, seat)
+        context.broadcast_state(session)
 
     def _say(self, session: Session, text: str) -> None:
         """Send what the session says to everybody, or a spectator's tips to no player."""

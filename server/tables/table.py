@@ -186,6 +186,7 @@ class Table:
             deserted=not self.players_here,
             long_clock=state.absence if isinstance(state.absence, LongClock) else None,
             holidays=state.holidays,
+            study=state.study,
         )
 
     def as_seen(self) -> TableState:
@@ -391,7 +392,7 @@ class Table:
             return
         await context.stop_clock()
         try:
-            if state.stage == "gathering":
+            if state.stage == "gathering" or (state.study and not state.taken):  # nobody could come back
                 await context.store(Forgotten())
                 return
             origin = state.opened.origin or self.code  # in journals of before, nobody's but its own

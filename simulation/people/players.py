@@ -30,6 +30,7 @@ from protocol.messages import (
     Resume,
     Show,
     StartGame,
+    Study,
     Vote,
 )
 from simulation.people.deeds import Deeds
@@ -209,11 +210,13 @@ class Player(Visitor):
             self.counts["records asked for"] += 1
 
     async def _lead(self) -> None:
-        """Lead the others through the finished game, unless somebody else does, and perhaps stop again."""
+        """Lead the others through the finished game, unless somebody else does; open a study for nobody."""
         with contextlib.suppress(ConnectFailed, RequestRefused):
             for step in (self.rng.randrange(60), self.rng.randrange(60), self.rng.choice([0, None])):
                 await self.connection.ask(Show(NEW, step))
                 self.counts["steps shown to the others"] += 1
+            await self.connection.ask(Study(NEW, self.rng.randrange(20)))
+            self.counts["studies opened"] += 1
 
     async def _come_anew(self) -> End | None:
         """Take the seat from a new terminal, which may remember what the old one knew of the game.

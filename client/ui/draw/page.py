@@ -30,7 +30,7 @@ from client.ui.keys import Act, Action, ChooseLine, PointAt, Way
 from client.ui.state import Pane, Screen
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.tables import names_at
+from client.ui.texts.tables import named, names_at
 from engine.board import HILLS, Hex
 from engine.view import View
 
@@ -212,7 +212,7 @@ class ServerScreen(Screen):
     def title(self, pane: Pane) -> Line:
         model, dot = pane.model, pane.glyphs.dot
         style = "class:title-turn" if on_turn(model) else "class:title"
-        table = "" if model.table is None else f" {dot} {model.table}"
+        table = "" if model.table is None else f" {dot} {named(model.table, model.state)}"
         left = line(f" Palatinus{table} {dot} {self.stage(model)}", style)
         watches = model.table is not None and model.seat is None
         who = _("watching") if watches else pane.ui.name

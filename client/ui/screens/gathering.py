@@ -206,6 +206,8 @@ def _qr_code(text: str) -> tuple[Line, ...]:
 
 
 def set_up(state: TableState) -> Iterator[str]:
+    if state.study:
+        yield _("a study")
     for switch, unusual in ((PRIVATE, True), (SPECTATORS, False), (HINTS, True)):
         if switch.is_on(state) == unusual:
             yield switch.describe(on=unusual)

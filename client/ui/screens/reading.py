@@ -102,6 +102,7 @@ REPLAY_COMMANDS: Final = (
     ("eyes all, eyes none", N_("see everything; see what spectators saw")),
     ("say hello", N_("say something to the table, or in the lobby")),
     ("together", N_("at a table: lead the others, or follow who leads; again: stop")),
+    ("study", N_("at a table: go on from here at a new table, open to all")),
     ("help, rules, quit", N_("open help or rules, or quit")),
 )
 

@@ -42,7 +42,7 @@ from engine.board import HILLS, Hex
 from engine.events import Placed, SeenEvent, TileLaid, WolfPlaced
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of
-from protocol.messages import NEW, SeatSummary, Show, TableState
+from protocol.messages import NEW, SeatSummary, Show, Study, TableState
 
 _KEYS: Final = (
     Key(
@@ -72,7 +72,16 @@ _KEYS: Final = (
     Key(("m",), Act.WHOLE, N_("read in full what ends in dots")),
     *ON_EVERY_PAGE,
 )
-_KEYS_AT_TABLE: Final = (*_KEYS[: _KEYS.index(COMMAND)], TOGETHER, *TALK, *_KEYS[_KEYS.index(COMMAND) :])
+_STUDY: Final = Key(
+    ("B",), Act.STUDY, N_("go on from here at a new table, a study, open to all"), N_("study")
+)
+_KEYS_AT_TABLE: Final = (
+    *_KEYS[: _KEYS.index(COMMAND)],
+    _STUDY,
+    TOGETHER,
+    *TALK,
+    *_KEYS[_KEYS.index(COMMAND) :],
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +139,7 @@ class Replay(Screen):
             (Act.ANALYSE, not self.wants_analysis),
             (Act.DECIDING, self.analysis is None or not self.analysis.deciding),
             (Act.PLAY_ON, not ui.capabilities.plays_on or self.stop > self.recording.last_turn),
+            (Act.STUDY, self.stop > self.recording.last_turn),
             (Act.TALK, not ui.talk.remarks),
         )
 
@@ -143,12 +153,14 @@ class Replay(Screen):
             case Act.PLAY_ON if not ui.capabilities.plays_on:
                 told = _("Games can be played on from the list of past games, on the start screen.")
                 return replace(ui, notice=Notice(told)), None
-            case Act.PLAY_ON if self.stop > self.recording.last_turn:
+            case Act.PLAY_ON | Act.STUDY if self.stop > self.recording.last_turn:
                 told = _("The game is over here. Go back to a move to play on from.")
                 return replace(ui, notice=Notice(told)), None
             case Act.PLAY_ON:
                 seat = model.view.turn if model.seat is None else model.seat
                 return ui, None if seat is None else requests.PlayOn(self.recording, self.stop, seat)
+            case Act.STUDY:
+                return ui, Study(NEW, self.stop)
             case Act.TOGETHER:
                 return _together(ui, self)
             case Act.LEAVE:

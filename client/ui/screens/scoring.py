@@ -87,6 +87,7 @@ RESULT_KEYS: Final = (
     Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save")),
     Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture")),
     TOGETHER,
+    Key(("B",), Act.STUDY, N_("join the study that was opened from this game"), N_("study")),
     LEAVE,
     *(key for key in AT_TABLE if key is not EVENING),
     *ON_EVERY_PAGE,
@@ -210,6 +211,7 @@ def not_again(ui: Ui, model: TableModel) -> frozenset[Act]:
         (Act.REMATCH, impossible),
         (Act.REVIEW, not looks_back),
         (Act.TOGETHER, not looks_back or ui.capabilities.private),
+        (Act.STUDY, model.state is None or model.state.studied is None),
     )
     return those(*nothing) | not_here(ui)
 
@@ -353,6 +355,8 @@ def left_or_again(ui: Ui, action: Action, model: TableModel) -> Outcome:
             return ui, requests.Review(analysed=True)
         case Act.TOGETHER if ui.capabilities.looks_back:
             return ui, requests.Review(together=True)
+        case Act.STUDY:
+            return ui, requests.JoinStudy()
         case Act.SAVE_RECORD if ui.capabilities.saves:
             return ui, requests.Errand.SAVE_RECORD
         case Act.SAVE_PICTURE if ui.capabilities.saves:

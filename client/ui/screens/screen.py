@@ -32,7 +32,7 @@ from client.ui.screens.news import followed
 from client.ui.state import Asked, Entry, Pane, Ui, closed_for_good, those
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.tables import names_at
+from client.ui.texts.tables import named, names_at
 
 _LASTING: Final = (Act.HELP, Act.QUIT)  # which the function bar shows however narrow it is
 
@@ -150,7 +150,7 @@ def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) 
 
 def window_title(model: TableModel) -> str:
     """Return the title of the terminal's window: whether it is the player's turn, and at which table."""
-    place = "Palatinus" if model.table is None else f"Palatinus {model.table}"
+    place = "Palatinus" if model.table is None else f"Palatinus {named(model.table, model.state)}"
     return f"{describe_turn(model, names_at(model))} - {place}" if on_turn(model) else place
 
 

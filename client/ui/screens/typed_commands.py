@@ -55,6 +55,7 @@ _REPLAY_WORDS: Final = (
     "eyes all",
     "eyes none",
     "together",
+    "study",
 )
 
 
@@ -90,6 +91,8 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return requests.Review()
         case ["together"]:
             return requests.Review(together=True)
+        case ["study"]:
+            return requests.JoinStudy()
         case ["save"]:
             return requests.Errand.SAVE_RECORD
         case ["picture"]:
@@ -203,6 +206,8 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
     match [word.lower() for word in words]:
         case [word] if word in {*PAGES, "together"}:
             return Act[word.upper()]
+        case ["study"] if replay.company is not None:
+            return Act.STUDY
         case ["say", *_said] if replay.company is not None:
             return _remark(text)
         case ["go", "start"]:
@@ -310,7 +315,7 @@ def _lines(model: TableModel, text: str, online: Iterable[str]) -> Iterator[str]
         yield from (*table_commands.lines(model), *_TABLE_WORDS, *table_commands.mute_lines(model))
     else:
         if model.view.phase is Phase.OVER:
-            yield from ("again", "review", "together", "save", "picture")
+            yield from ("again", "review", "together", "study", "save", "picture")
         voted_on = [] if model.state is None else [each for each in model.state.seats if each.votes_needed]
         yield from (f"vote {answer} {each.name}" for each in voted_on for answer in _ANSWERS)
         yield from (*_TABLE_WORDS, "undo", *table_commands.lines(model), *table_commands.mute_lines(model))

@@ -143,8 +143,15 @@ def describe_stage(stage: Stage, *, full: bool = False) -> str:
     return _("waiting to start") if full and stage == "gathering" else _(_STAGES[stage])
 
 
+def named(table: str, state: TableState | None) -> str:
+    """Return the table's code, marked if it is a study."""
+    return f"{table} ({_('a study')})" if state is not None and state.study else table
+
+
 def describe_listed_stage(table: TableSummary) -> str:
     """Return what a table in a list is doing."""
+    if table.study and table.stage == "playing":
+        return _("a study")
     if table.deserted and table.stage == "playing":
         return _("playing, all away")
     return describe_stage(table.stage, full=table.taken == table.players)
@@ -227,11 +234,18 @@ def describe_changes(state: TableState, before: TableState | None) -> list[str]:
 
 
 def describe_lead_changes(state: TableState, before: TableState | None) -> list[str]:
-    """Return a sentence if somebody has begun to lead through the finished game, or leads no more."""
+    """Return sentences on who begins to lead through the finished game or to study it, or leads no more."""
     was, now = "" if before is None else who_leads(before), who_leads(state)
+    told = []
+    if (studied := state.studied) is not None and (before is None or studied != before.studied):
+        form = _("{name} goes on from move {step} at table {table}, a study. B: join in")
+        name = names_of(state, len(state.seats))[studied.seat]
+        told.append(form.format(name=name, step=studied.step, table=studied.table))
     if now and now != was:
-        return [_("{name} leads through the game. f: look together").format(name=now)]
-    return [_("{name} no longer leads through the game.").format(name=was)] if was and not now else []
+        told.append(_("{name} leads through the game. f: look together").format(name=now))
+    elif was and not now:
+        told.append(_("{name} no longer leads through the game.").format(name=was))
+    return told
 
 
 def who_leads(state: TableState) -> str:

@@ -165,7 +165,7 @@ class Moves:
         if isinstance(entry, Played) and seat in state.on_holiday:
             entries.append(OnHoliday(entry.seat, int(time.time()), on=False))
         with span("store"):
-            if ended is not None and context.owner.writes_records:
+            if ended is not None and context.owner.writes_records and not state.study:
                 await context.journal.append_last(context.code, state.entry_count, entries, ended)
             else:
                 await context.journal.append(context.code, state.entry_count, entries)
@@ -185,7 +185,8 @@ class Moves:
             context.audience.publish(game, happened, entry.events, mover, move_id, by=by, clock=time_left)
         if ended is not None:
             log.info("game over", extra=about(table=context.code))
-            context.owner.game_over(context.code, game, state.names, ended)
+            if not state.study:
+                context.owner.game_over(context.code, game, state.names, ended)
         clock_ran_out = had_time and state.clocks.used_up(seat)  # the stand-in plays on
         if (
             begins

@@ -280,11 +280,15 @@ class SeatAdmission:
         self._context.broadcast_state()
 
     async def _take(self, wanted: int | None, newcomer: Player, known: Seat | None) -> Seat:
-        """Give a free seat away, the first one unless one is wanted; `known` is a hand seen before."""
+        """Give a free seat away, the one vacated under this name or the first one unless one is wanted.
+
+        `known` is a hand seen before.
+        """
         code, state = self._context.code, self._context.state
         if state.stage == "over":
             raise Refusal(Code.GAME_FINISHED, table=code)
         free = [seat for seat, player in enumerate(state.players) if player is None or player.vacant]
+        free.sort(key=lambda seat: not self._had(seat, newcomer.name))
         bots = [] if state.game is not None or newcomer.program else sorted(state.bots)
         if not free and not bots:
             raise Refusal(Code.TABLE_FULL if state.game is None else Code.GAME_RUNNING, table=code)
@@ -298,6 +302,10 @@ class SeatAdmission:
             entries.append(Returned(Seat(seat)))
         await self._context.store(*entries)
         return Seat(seat)
+
+    def _had(self, seat: int, name: str) -> bool:
+        player = self._context.state.players[seat]
+        return player is not None and alike(player.name, name)
 
     def _name_of_bot(self, level: str) -> str:
         """Return the first name with the level that nobody at the table has, nor one that looks like it."""

@@ -65,6 +65,7 @@ from server.storage.entries import (
     Noticed,
     NoticesTo,
     OfEvening,
+    OfStudy,
     OnHoliday,
     Opened,
     Paused,
@@ -176,6 +177,7 @@ class PersistentState:
         self.opened = Opened(2, random_layout=False, starting=None)
         self.options = GameOptions(2)
         self.of_evening = False
+        self.study = False
         self.absence: Absence = WAIT
         self.settings: dict[type[Setting], Setting] = {}  # those that were changed
         self.title = ""
@@ -248,11 +250,11 @@ class PersistentState:
     def played(self) -> bool:
         """Return whether the game was really played: every player has moved, rather than a stand-in.
 
-        The server's bots do not count, nor do games between them and a single player, because anybody can
-        play any number of those.
+        The server's bots do not count, nor do studies, nor games between them and a single player, because
+        anybody can play any number of those.
         """
         players = {seat for seat in range(len(self.players)) if seat not in self.bots}
-        return len(players) > 1 and players <= self._movers
+        return len(players) > 1 and players <= self._movers and not self.study
 
     @property
     def scores(self) -> list[tuple[int, int, int]]:
@@ -339,7 +341,7 @@ class PersistentState:
         player = self.players[seat]
         before = NEWCOMER if player is None else player.standing
         result = None if self.game is None else self.game.view.result
-        if result is None:
+        if result is None or self.study:
             return before
         return Standing(
             before.games + 1,
@@ -416,6 +418,7 @@ class PersistentState:
             asked=self.asked,
             may_ask=self.may_ask,
             holidays=self.holidays,
+            study=self.study,
         )
 
     def fold(self, entry: Entry) -> None:
@@ -435,6 +438,8 @@ class PersistentState:
                 self.players = [None] * players
             case OfEvening():
                 self.of_evening = True
+            case OfStudy():
+                self.study = True
             case Taken(seat, name, token_hash, program, standing, vacant):
                 self.on_holiday.pop(Seat(seat), None)
                 self.players[seat] = Player(name, token_hash, program, standing=standing, vacant=vacant)

@@ -4,12 +4,16 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator, Callable, Coroutine
+from pathlib import Path
 
 from client.network.connection import connected
+from client.player.seats import Seats
 from client.ui import requests
 from client.ui.game import Client
+from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result
+from client.ui.screens.screen import window_title
 from client.ui.session import Services, Session
 from client.ui.state import Ui
 from client.ui.visit import LookingBack, Options
@@ -78,20 +82,26 @@ class Watcher:
 
 
 @contextlib.asynccontextmanager
-async def watching(*names: str) -> AsyncIterator[list[Watcher]]:
-    """Show the result of a game to spectators with these names."""
+async def watching(*names: str, seats: Path | None = None) -> AsyncIterator[list[Watcher]]:
+    """Show the result of a game to spectators with these names; with `seats`, the first one was a player."""
     async with memory_server() as server, game(server.port, 2) as peers, contextlib.AsyncExitStack() as stack:
         await play_on(peers, random.Random(1))
         group = await stack.enter_async_context(asyncio.TaskGroup())
-        url, first = f"ws://127.0.0.1:{server.port}", requests.Watch(peers[0].code)
+        url, code = f"ws://127.0.0.1:{server.port}", peers[0].code
+        first: requests.Watch | requests.Join = requests.Watch(code)
         watchers = []
+        kept = None
+        if seats is not None:
+            first, kept = requests.Join(code), Seats(seats, url)
+            kept.keep(code, 0, names[0], peers[0].token, ()).release()
         for name in names:
             connection = await stack.enter_async_context(connected(url))
             looking_back = LookingBack(recording_of, None, plays_on=True)
-            options = Options(url, name, first, looking_back=looking_back)
+            options = Options(url, name, first, seats=kept, looking_back=looking_back)
             watcher = Watcher(Client(options, connection), group)
             await watcher.until(lambda ui: isinstance(ui.page, Result) and not ui.busy)
             watchers.append(watcher)
+            first, kept = requests.Watch(code), None
         yield watchers
         for watcher in watchers:
             for task in watcher.tasks:
@@ -158,3 +168,25 @@ async def test_who_plays_on_from_a_moment_leaves_the_table_knowingly() -> None:
         ann.press("b")
         assert ann.plays_on is not None
         assert (ann.plays_on.move, ann.plays_on.seat) == (3, 1)
+
+
+async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> None:
+    """It is told at the table, and the same key leads there; all know that it is a study."""
+    async with watching("Player 0", "Bob", seats=tmp_path) as (ann, bob):
+        bob.press("B")
+        await bob.until(lambda ui: ui.notice is not None and "No study" in ui.notice.text)
+        ann.press("v")
+        await ann.record(0)
+        ann.press("n", "B")
+        assert "leave this table" in notice_of(ann.top.ui)
+        ann.press("B")
+        await bob.until(lambda ui: any("Player 0 goes on from move 1 at table" in line for line in ui.log))
+        await ann.until(lambda ui: isinstance(ui.page, Playing))
+        bob.press("B")
+        await bob.until(lambda ui: isinstance(ui.page, Playing))
+        for watcher, seat in ((ann, 0), (bob, 1)):
+            state = watcher.top.model.state
+            assert watcher.top.model.seat == seat
+            assert state is not None
+            assert state.study
+            assert "(a study)" in window_title(watcher.top.model)
