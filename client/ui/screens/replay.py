@@ -44,7 +44,7 @@ from engine.pieces import Seat
 from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of
 from protocol.messages import NEW, SeatSummary, Show, Study, TableState
 
-_KEYS: Final = (
+_LOOKING: Final = (
     Key(
         ("right", " ", "enter", "n", "l", "scroll-down"),
         Act.NEXT,
@@ -64,23 +64,28 @@ _KEYS: Final = (
     *(Key((str(n),), Pick(n), N_("what the seat with that number saw")) for n in range(1, 6)),
     Key(("y",), Act.ANALYSE, N_("everybody's chances of winning, move by move"), N_("analyse")),
     Key(("d",), Act.DECIDING, N_("the next decisive move"), N_("decisive")),
-    Key(("b",), Act.PLAY_ON, N_("play on from here, against bots"), N_("play on")),
-    Key(("a",), Act.ALL_EYES, N_("everything: all hands and all wolves")),
-    Key(("w",), Act.NO_EYES, N_("as spectators saw it")),
+)
+_EYES: Final = tuple(
+    Key((name,), act, N_("everything, hands and wolves; what spectators saw"))
+    for name, act in (("a", Act.ALL_EYES), ("w", Act.NO_EYES))
+)
+_READING: Final = (
     COMMAND,
     COUNTS,
     Key(("m",), Act.WHOLE, N_("read in full what ends in dots")),
     *ON_EVERY_PAGE,
 )
-_STUDY: Final = Key(
-    ("B",), Act.STUDY, N_("go on from here at a new table, a study, open to all"), N_("study")
-)
+_PLAY_ON: Final = Key(("b",), Act.PLAY_ON, N_("play on from here, against bots"), N_("play on"))
+_GO_ON: Final = N_("play on: against bots; at a new table, open to all")
+_KEYS: Final = (*_LOOKING, _PLAY_ON, *_EYES, *_READING)
 _KEYS_AT_TABLE: Final = (
-    *_KEYS[: _KEYS.index(COMMAND)],
-    _STUDY,
+    *_LOOKING,
+    structs.replace(_PLAY_ON, help=_GO_ON),
+    Key(("B",), Act.STUDY, _GO_ON, N_("study")),
+    *_EYES,
     TOGETHER,
     *TALK,
-    *_KEYS[_KEYS.index(COMMAND) :],
+    *_READING,
 )
 
 

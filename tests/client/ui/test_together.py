@@ -13,13 +13,14 @@ from client.ui.game import Client
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result
-from client.ui.screens.screen import window_title
+from client.ui.screens.screen import drawn, window_title
 from client.ui.session import Services, Session
 from client.ui.state import Ui
+from client.ui.texts.glyphs import UNICODE
 from client.ui.visit import LookingBack, Options
 from commands.finished_games.records import recording_of
 from tests.client.scripted import TIMEOUT
-from tests.client.ui.seen import notice_of
+from tests.client.ui.seen import notice_of, text_of
 from tests.server.peer import game, memory_server, play_on
 
 
@@ -177,7 +178,9 @@ async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> N
         await bob.until(lambda ui: ui.notice is not None and "No study" in ui.notice.text)
         ann.press("v")
         await ann.record(0)
-        ann.press("n", "B")
+        ann.press("?")
+        assert "read in full" in text_of(drawn(ann.top.ui, ann.top.model, UNICODE, 80, 24)), "the last key"
+        ann.press("escape", "n", "B")
         assert "leave this table" in notice_of(ann.top.ui)
         ann.press("B")
         await bob.until(lambda ui: any("Player 0 goes on from move 1 at table" in line for line in ui.log))
