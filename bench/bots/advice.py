@@ -6,8 +6,8 @@ A greedy player plays against each brain, and gets advice on every move. What a 
 by a deep search with everything open. Of the greatest losses, it is also counted how often a deep search
 from the player's own view finds a move that is truly better than the advised one by ten points.
 
-Each game adds a line, so that a run that is stopped counts; Ctrl-C leads to the summary. `--first 20` goes on
-behind the first 20 games. In brackets: 95% intervals.
+Each game adds a line, so that a run that is stopped counts; Ctrl-C leads to the summary, and ends that too.
+`--first 20` goes on behind the first 20 games. In brackets: 95% intervals.
 """
 
 import argparse
@@ -113,9 +113,12 @@ def main() -> int:
         print(line(brain, found))
     advised = [each for each in every["all"] if each is not None]
     greatest = sorted(advised, key=lambda each: -each.claimed)[:_GREATEST]
-    if greatest:
-        bettered = sum(missed(each) >= 0.1 for each in greatest)
-        print(f"a deep search betters by 10 {part(bettered, len(greatest))} of the {len(greatest)} greatest")
+    bettered: list[bool] = []
+    with contextlib.suppress(KeyboardInterrupt):
+        bettered.extend(missed(each) >= 0.1 for each in greatest)
+    if bettered:
+        count = len(bettered)
+        print(f"a deep search betters by 10 {part(sum(bettered), count)} of the {count} greatest")
     return 0
 
 
