@@ -369,7 +369,7 @@ class Evening:
     async def _moved(self, number: int, before: Mapping[Person, int], moves: int) -> bool:
         """Return whether all these people have made so many moves, or their games in the round are over."""
         told = await admin(self._data)
-        tables = [table for table in told["tables"] if table["round"] == number]
+        tables = [table for table in told.get("tables", ()) if table["round"] == number]
         names = {person["person"]: person["name"].title() for person in told["people"]}
         over = {names.get(each) for table in tables if table["stage"] == "over" for each in table["people"]}
         return bool(tables) and all(
@@ -377,7 +377,7 @@ class Evening:
         )
 
     async def _round_over(self) -> bool:
-        return all(table["stage"] == "over" for table in (await admin(self._data))["tables"])
+        return all(table["stage"] == "over" for table in (await admin(self._data)).get("tables", ()))
 
     async def compare_standings(self) -> None:
         """Raise AssertionError unless everybody is shown what the host is told."""
