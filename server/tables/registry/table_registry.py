@@ -145,7 +145,7 @@ class TableRegistry:
         """
         self._check_not_stopping(continues=before is not None)
         self.rates.count_opening(session)
-        await self._make_room(self._origins.of(session.address))
+        await self._make_room(session)
         entries: list[Entry] = [replace(opened, origin=self._origins.of(session.address)), *others]
         while (code := await self._store(entries, before)) is None:
             pass
@@ -215,7 +215,7 @@ class TableRegistry:
             if (entries := await self._archived_entries(code, wanted)) is None:
                 return None
             self.rates.count_opening(session)  # it costs no less than a new table
-            await self._make_room(self._origins.of(session.address))
+            await self._make_room(session)
             try:
                 with self._place_kept(code):
                     state = await folded(self.journal, code, entries, next(self.chances))
@@ -319,31 +319,39 @@ class TableRegistry:
         """Return the lock of whoever takes the table `code` out of the archive or from those set aside."""
         return self._moving.setdefault(code, asyncio.Lock())
 
-    async def _make_room(self, origin: str | None) -> None:
-        """Archive tables until there is room for one more, for an opener at `origin`.
+    async def _make_room(self, opener: Session | None) -> None:
+        """Archive tables until there is room for one more, for an `opener` if that is a client.
 
         First those that everybody has left, then one opened where most were, for an opener elsewhere.
 
         Raises Refusal if none can be archived. The room is there until the caller awaits something else.
         """
+        origin = None if opener is None else self._origins.of(opener.address)
+        here = None if opener is None or opener.table is None else self.tables.get(opener.table.code)
+        # It cannot be archived before it has opened the next one.
+        busy = set[Table]() if here is None else {here} - self._going
+        self._going |= busy
         tried: set[Table] = set()
-        while len(self.tables) + len(self._coming) >= self.most_tables:
-            left = [table for table in self.tables.values() if table not in self._going | tried]
-            table = min(
-                (table for table in left if table.unattended_since is not None),
-                key=lambda table: self._worth(table, origin),
-                default=None,
-            )
-            if attended := table is None:
-                table = self._crowded_out(left, origin)
-            if table is None:
-                raise Refusal(Code.TOO_MANY_TABLES)
-            tried.add(table)
-            self._going.add(table)  # so that another opener takes another one
-            try:
-                await table.archive(attended=attended)
-            finally:
-                self._going.discard(table)
+        try:
+            while len(self.tables) + len(self._coming) >= self.most_tables:
+                left = [table for table in self.tables.values() if table not in self._going | tried]
+                table = min(
+                    (table for table in left if table.unattended_since is not None),
+                    key=lambda table: self._worth(table, origin),
+                    default=None,
+                )
+                if attended := table is None:
+                    table = self._crowded_out(left, origin)
+                if table is None:
+                    raise Refusal(Code.TOO_MANY_TABLES)
+                tried.add(table)
+                self._going.add(table)  # so that another opener takes another one
+                try:
+                    await table.archive(attended=attended)
+                finally:
+                    self._going.discard(table)
+        finally:
+            self._going -= busy
 
     def _crowded_out(self, tables: list[Table], origin: str | None) -> Table | None:
         """Return the table that makes room though somebody is there, None if none does.

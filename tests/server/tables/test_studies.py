@@ -22,13 +22,12 @@ from protocol.messages import (
     TableState,
 )
 from server.app import Running, running
-from server.config import Config
+from server.config import Config, Limits
 from tests.server.peer import (
     Peer,
     check_views,
     connected,
     eventually,
-    memory_server,
     play_on,
     rematch,
     table_of,
@@ -117,10 +116,10 @@ async def test_a_bot_plays_at_once_for_a_seat_of_a_study_that_nobody_has_taken()
             assert table_of(server, [alone]).state.stage == "over"
 
 
-async def test_a_study_costs_what_another_table_does() -> None:
+async def test_a_study_costs_what_another_table_does(tmp_path: Path) -> None:
     """One that nobody joins is forgotten."""
-    limits = {"tables_per_connection": 2, "over_seconds": 0.01}
-    async with memory_server(**limits) as server, finished_game(server, 2) as peers:
+    config = Config(data=tmp_path, limits=Limits(tables_per_connection=2, over_seconds=0.01))
+    async with running(config) as server, finished_game(server, 2) as peers:
         code = await _study(peers[0], 0)
         await eventually(lambda: code not in server.lobby.tables)
         assert code not in server.lobby.journal.archived

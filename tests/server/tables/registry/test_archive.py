@@ -23,8 +23,10 @@ from protocol.messages import (
     ListTables,
     OpenTable,
     Refused,
+    Rematch,
     Resume,
     StartGame,
+    Study,
     Tables,
     Watch,
 )
@@ -372,3 +374,23 @@ async def test_a_damaged_archived_game_harms_no_other(
     assert "a damaged table is set aside" in caplog.messages
     assert peers[0].code not in codes_in_file(tmp_path, "archive")  # where the others may be by now
     assert codes_in_file(tmp_path, "set_aside") == {peers[0].code}
+
+
+@pytest.mark.parametrize("message", [Rematch(1), Study(1, 5)])
+async def test_a_table_never_makes_room_for_the_one_that_it_opens(
+    tmp_path: Path, message: Rematch | Study
+) -> None:
+    """It would wait for itself: it has been opened last, and where most were."""
+    config = Config(data=tmp_path, limits=Limits(tables=2), trusted_proxies=(ip_network("127.0.0.1"),))
+    async with running(config) as server, contextlib.AsyncExitStack() as stack:
+        hosts = [await stack.enter_async_context(connected(server.port, "192.0.2.7")) for _ in range(2)]
+        guests = [await stack.enter_async_context(connected(server.port, "192.0.2.8")) for _ in range(2)]
+        for host, guest in zip(hosts, guests, strict=True):
+            await guest.join((await host.open(2, random_layout=True)).table, "Guest")
+            await host.send(StartGame(host.next_id()))
+            await host.news()
+            await guest.news()
+        last = [hosts[1], guests[1]]
+        await play_on(last, random.Random(1))
+        for peer in reversed(last):
+            assert (await peer.refused(message)).code == Code.TOO_MANY_TABLES
