@@ -174,7 +174,7 @@ async def test_who_plays_on_from_a_moment_leaves_the_table_knowingly() -> None:
 async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> None:
     """It is told at the table, and the same key leads there; all know that it is a study."""
     async with watching("Player 0", "Bob", seats=tmp_path) as (ann, bob):
-        bob.press("B")
+        bob.press(":", *"study", "enter")
         await bob.until(lambda ui: ui.notice is not None and "No study" in ui.notice.text)
         ann.press("v")
         await ann.record(0)
@@ -182,7 +182,7 @@ async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> N
         assert "read in full" in text_of(drawn(ann.top.ui, ann.top.model, UNICODE, 80, 24)), "the last key"
         ann.press("escape", "n", "B")
         assert "leave this table" in notice_of(ann.top.ui)
-        ann.press("B")
+        ann.press(":", *"study", "enter")
         await bob.until(lambda ui: any("Player 0 goes on from move 1 at table" in line for line in ui.log))
         await ann.until(lambda ui: isinstance(ui.page, Playing))
         bob.press("B")
