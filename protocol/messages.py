@@ -477,8 +477,8 @@ class Turn(ServerAnswer, frozen=True, tag="turn"):
     """The state of the game at a table where you have the seat `seat`.
 
     During a game, `turn` is the seat whose turn it is, `name` its player, and `clock` the player's remaining
-    milliseconds if there is a clock. `planned` says whether you have a plan, `paused_until` when an agreed
-    pause ends. If the table is `archived`, only the stage is known.
+    milliseconds if there is a clock. `planned` says whether you have a plan, `paused` whether the game is
+    paused, and `paused_until` when it goes on by itself. If the table is `archived`, only the stage is known.
     """
 
     stage: Stage
@@ -488,6 +488,7 @@ class Turn(ServerAnswer, frozen=True, tag="turn"):
     clock: Milliseconds | None = None
     archived: bool = False
     planned: bool = False
+    paused: bool = False
     paused_until: UnixTime | None = None
 
 

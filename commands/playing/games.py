@@ -63,7 +63,7 @@ async def _answers(seats: tuple[KeptSeat, ...], access: Access) -> list[SeatAnsw
 
 
 def _is_turn(answer: SeatAnswer | None) -> bool:
-    if not isinstance(answer, Turn) or answer.paused_until is not None:
+    if not isinstance(answer, Turn) or answer.paused:
         return False
     return answer.turn is not None and answer.turn == answer.seat
 
@@ -77,6 +77,7 @@ def _as_map(seat: KeptSeat, answer: SeatAnswer | None) -> dict[str, object]:
                 "turn": answer.name,
                 "milliseconds": answer.clock,
                 "planned": answer.planned,
+                "paused": answer.paused,
                 "paused_until": answer.paused_until,
             }
         case Silent(reason):

@@ -201,8 +201,11 @@ class Table:
         if state.stage != "playing" or state.game is None or (on_turn := state.game.view.turn) is None:
             return Turn(id, state.stage, seat)
         left, planned = self._context.policy.time_left(), seat in state.plans
-        name, until = state.names[on_turn], state.paused_until
-        return Turn(id, "playing", seat, on_turn, name, left, planned=planned, paused_until=until)
+        name, paused = state.names[on_turn], state.paused is not None
+        until = state.paused_until
+        return Turn(
+            id, "playing", seat, on_turn, name, left, planned=planned, paused=paused, paused_until=until
+        )
 
     def seconds_unattended(self) -> int | None:
         """Return how many seconds nobody has been here, None if somebody is."""

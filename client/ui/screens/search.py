@@ -250,6 +250,8 @@ def describe_turn(answer: SeatAnswer | None) -> str:
             words = _("{turn}, move planned").format(turn=words) if answer.planned and not mine else words
             if answer.paused_until is not None:
                 return _("paused until {moment}").format(moment=brief_day_and_time(answer.paused_until))
+            if answer.paused:
+                return _("the game is paused")
             return words if answer.clock is None else f"{words}, {clock_time(answer.clock / 1000)}"
         case Gone():
             return _("no longer yours")

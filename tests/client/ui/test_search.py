@@ -136,17 +136,20 @@ def test_kept_seats_come_first() -> None:
 def test_whose_turn_it_is_where_seats_are_kept() -> None:
     """As far as the servers say so, with the reason if one does not."""
     seats = tuple(
-        KeptSeat(ATTIC, code, "Anna") for code in ("AAAA", "BBBB", "BCBC", "CCCC", "DDDD", "EEEE", "FFFF")
+        KeptSeat(ATTIC, code, "Anna")
+        for code in ("AAAA", "BBBB", "BBCC", "BCBC", "CCCC", "DDDD", "EEEE", "FFFF")
     )
     told: tuple[SeatAnswer, ...] = (
         Turn(1, "playing", seat=0, turn=0, name="Anna", clock=271_000),
         Turn(1, "playing", seat=0, turn=1, name="Bruno\x1b[2J"),
+        Turn(1, "playing", seat=0, turn=1, name="Bruno", clock=271_000, paused=True),
         Turn(
             1,
             "playing",
             seat=0,
             turn=0,
             name="Anna",
+            paused=True,
             paused_until=int(datetime(2026, 11, 27, 20, tzinfo=UTC).timestamp()),
         ),
         Turn(1, "gathering", seat=0),

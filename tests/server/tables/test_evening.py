@@ -125,7 +125,7 @@ async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixtur
     async with running(_config(ROUNDS, tmp_path)) as server, _signed_up(server, guests):
         _draw(server)
         await _play_round(guests, 1, rng)
-        first = await guests[0].evening(lambda evening: all(t.stage == "over" for t in evening.tables))
+        first = await guests[0].evening(lambda evening: all(each.games == 1 for each in evening.people))
         starts = [
             {type(event): event for event in guest.peer.seen if isinstance(event, LayoutDrawn | LaurelsDealt)}
             for guest in guests

@@ -17,6 +17,7 @@ from protocol.messages import (
     Ask,
     Asked,
     AskPause,
+    AskTurn,
     ChangeSetting,
     EndGame,
     Events,
@@ -27,10 +28,12 @@ from protocol.messages import (
     Snapshot,
     SubstituteNow,
     TableState,
+    Turn,
     Wish,
 )
 from protocol.settings import AbsenceSetting
 from server.app import Running
+from server.net.tokens import token_hash
 from server.storage.sqlite.data_folder import DataFolder
 from server.tables.context import PAUSE_SECONDS
 from server.tables.game.consent import LONGEST_PAUSE_DAYS, PAUSES, TAKE_BACKS
@@ -65,6 +68,10 @@ async def test_without_a_clock_a_pause_is_granted_at_once(policy: Absence) -> No
             assert (state.paused.seconds, state.paused.seconds_left) == (0, PAUSE_SECONDS)
             assert peer.legal is None
         assert (await peers[0].refused(Lay(peers[0].next_id(), 1, 0))).code == Code.PAUSED
+        asked = AskTurn(peers[0].next_id(), peers[0].code, token_hash(peers[0].token))
+        stands = await peers[0].ask(asked)
+        assert isinstance(stands, Turn)
+        assert stands.paused
         await pause(peers[1], on=False)
         for peer in peers:
             await goes_on(peer)
