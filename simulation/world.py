@@ -49,7 +49,7 @@ PORT: Final = 4000
 HOST: Final = "10.0.0.1"
 NAME: Final = "10.0.0.100"  # of all nodes; the ports that follow are each node's own
 _LEASE_LOST: Final = re.compile(r"the lease is lost: term=(\d+)")
-# Right before: the database has left a change in doubt for so long that its tables are read again.
+# The warning before: the database has left a change in doubt for so long that its tables are read again.
 _IN_DOUBT: Final = re.compile(r"database is lost: line=\w+ reason=\"it does not answer in time")
 _STRANGER: Final = "10.0.9.1"
 _EVENING: Final = "10.0.2.2"
@@ -246,8 +246,10 @@ class World:
 
     def _logged(self, server: Server, line: str) -> None:
         """See to it that nodes give up their tables only if they have to."""
-        lost = _LEASE_LOST.search(line)
-        if lost is None or self.database is None or _IN_DOUBT.search("".join(server.log[-2:-1])):
+        if (lost := _LEASE_LOST.search(line)) is None or self.database is None:
+            return
+        warnings = (each for each in reversed(server.log[:-1]) if " INFO " not in each)
+        if _IN_DOUBT.search(next(warnings, "")):
             return
         if self.database.has_no_fault(int(lost[1])):
             self.outcome.verdict.needless.append(f"{server.name} gave up its tables while it had a lease")
