@@ -28,7 +28,11 @@ END $do$
 """
 
 
-@mistake("commits-not-fenced", "lets the database store what a node sends without its lease", **_HELD_UP)
+@mistake(
+    "commits-not-fenced",
+    "lets the database store what a node sends without its lease",
+    **_HELD_UP | {"silences": 20},
+)
 def _do_not_fence() -> None:
     def prepare(right: Any) -> Any:
         async def wrong(connection: Any, database: Any) -> None:
