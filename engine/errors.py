@@ -1,7 +1,7 @@
 """The engine's refusals."""
 
 import enum
-from typing import Self
+from typing import Any, Self
 
 
 class Template(str):
@@ -10,7 +10,17 @@ class Template(str):
     __slots__ = ()
 
 
-class CodeWithText(enum.StrEnum):
+class _NamedByCode(enum.EnumType):
+    """Makes a member's code from its name, so that it stands there once: NAME_TAKEN is `name-taken`."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], content: Any, **options: Any) -> Any:
+        for member, text in content.items():
+            if isinstance(text, Template):
+                dict.__setitem__(content, member, (member.lower().replace("_", "-"), text))
+        return super().__new__(cls, name, bases, content, **options)
+
+
+class CodeWithText(enum.StrEnum, metaclass=_NamedByCode):
     """A stable code on the wire, and the `text` that explains it to people."""
 
     text: Template
@@ -25,34 +35,21 @@ class CodeWithText(enum.StrEnum):
 class Fault(CodeWithText):
     """What is wrong with a command."""
 
-    NOT_YOUR_TURN = "not-your-turn", Template("It is not your turn. Wait for the others.")
-    ALL_TILES_LAID = "all-tiles-laid", Template("All tiles are laid. Place a piece on an empty field.")
-    TILES_NOT_LAID = (
-        "tiles-not-laid",
-        Template("The tiles are still being laid. Pieces come after the last tile."),
+    NOT_YOUR_TURN = Template("It is not your turn. Wait for the others.")
+    ALL_TILES_LAID = Template("All tiles are laid. Place a piece on an empty field.")
+    TILES_NOT_LAID = Template("The tiles are still being laid. Pieces come after the last tile.")
+    NOT_AN_OUTER_POSITION = Template("{position} is not an outer position. Choose one of {free}.")
+    NOT_AN_ORIENTATION = Template("{orientation} is not an orientation. Choose 0 to 5.")
+    POSITION_TAKEN = Template("Position {position} is taken. Choose one of {free}.")
+    POSITION_APART = Template("Position {position} does not touch an outer tile. Choose one of {free}.")
+    NOT_IN_HAND = Template("There is no {piece} in your hand. It holds {hand}.")
+    SOLDIER_DUE = Template(
+        "A hand of {limit} or fewer may not hold a soldier. Place a soldier now: {soldiers}."
     )
-    NOT_AN_OUTER_POSITION = (
-        "not-an-outer-position",
-        Template("{position} is not an outer position. Choose one of {free}."),
-    )
-    NOT_AN_ORIENTATION = "not-an-orientation", Template("{orientation} is not an orientation. Choose 0 to 5.")
-    POSITION_TAKEN = "position-taken", Template("Position {position} is taken. Choose one of {free}.")
-    POSITION_APART = (
-        "position-apart",
-        Template("Position {position} does not touch an outer tile. Choose one of {free}."),
-    )
-    NOT_IN_HAND = "not-in-hand", Template("There is no {piece} in your hand. It holds {hand}.")
-    SOLDIER_DUE = (
-        "soldier-due",
-        Template("A hand of {limit} or fewer may not hold a soldier. Place a soldier now: {soldiers}."),
-    )
-    NO_SUCH_FIELD = "no-such-field", Template("There is no field {field}. Choose an empty field, A1 to G6.")
-    FIELD_TAKEN = "field-taken", Template("{field} is taken. Choose an empty field.")
-    NOTHING_TO_TAKE_BACK = (
-        "nothing-to-take-back",
-        Template("You have no piece on the board to take back. A tile that lies stays."),
-    )
-    GAME_OVER = "game-over", Template("The game is over. Start another one.")
+    NO_SUCH_FIELD = Template("There is no field {field}. Choose an empty field, A1 to G6.")
+    FIELD_TAKEN = Template("{field} is taken. Choose an empty field.")
+    NOTHING_TO_TAKE_BACK = Template("You have no piece on the board to take back. A tile that lies stays.")
+    GAME_OVER = Template("The game is over. Start another one.")
 
 
 class IllegalCommand(ValueError):

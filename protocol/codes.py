@@ -15,216 +15,128 @@ from engine.errors import CodeWithText, Fault, Template
 class Code(CodeWithText):
     """Why the server refused a message, unless a rule of the game forbids it (see the engine's `Fault`)."""
 
-    BAD_MESSAGE = "bad-message", Template("The server did not understand a message: {reason}.")
-    NO_COMMON_VERSION = (
-        "no-common-version",
-        Template("This server speaks protocol version {versions}. Update the client or the server."),
+    BAD_MESSAGE = Template("The server did not understand a message: {reason}.")
+    NO_COMMON_VERSION = Template(
+        "This server speaks protocol version {versions}. Update the client or the server."
     )
-    HELLO_FIRST = "hello-first", Template("The first message must be hello, with the versions you speak.")
-    HELLO_TWICE = "hello-twice", Template("Hello has already been sent.")
-    PASSWORD_NEEDED = "password-needed", Template("This server asks for a password. Get it from the host.")
-    BAD_PASSWORD = "bad-password", Template("That is not this server's password.")
-    ID_REUSED = "id-reused", Template("Id {id} was used for another message. Number your messages upward.")
-    NAME_UNPRINTABLE = (
-        "name-unprintable",
-        Template("That name cannot be used: it contains the unprintable character {character}."),
+    HELLO_FIRST = Template("The first message must be hello, with the versions you speak.")
+    HELLO_TWICE = Template("Hello has already been sent.")
+    PASSWORD_NEEDED = Template("This server asks for a password. Get it from the host.")
+    BAD_PASSWORD = Template("That is not this server's password.")
+    ID_REUSED = Template("Id {id} was used for another message. Number your messages upward.")
+    NAME_UNPRINTABLE = Template(
+        "That name cannot be used: it contains the unprintable character {character}."
     )
-    NAME_TOO_MANY_MARKS = (
-        "name-too-many-marks",
-        Template("That name cannot be used: it has too many combining marks on one letter."),
+    NAME_TOO_MANY_MARKS = Template("That name cannot be used: it has too many combining marks on one letter.")
+    NAME_BLANK = Template("That name cannot be used: it has to begin and end with a visible character.")
+    NAME_NOT_COMPOSED = Template("That name cannot be used: it is not in Unicode's composed form (NFC).")
+    NAME_MIXED_ALPHABETS = Template(
+        "That name cannot be used: it mixes look-alike letters from different alphabets."
     )
-    NAME_BLANK = (
-        "name-blank",
-        Template("That name cannot be used: it has to begin and end with a visible character."),
+    NAME_TAKEN = Template("Someone at this table already has that name. Choose another.")
+    NAME_IN_USE = Template("Someone on this server already has that name. Choose another.")
+    TEXT_UNPRINTABLE = Template(
+        "That message cannot be sent: it contains the unprintable character {character}."
     )
-    NAME_NOT_COMPOSED = (
-        "name-not-composed",
-        Template("That name cannot be used: it is not in Unicode's composed form (NFC)."),
+    TEXT_TOO_MANY_MARKS = Template(
+        "That message cannot be sent: it has too many combining marks on one letter."
     )
-    NAME_MIXED_ALPHABETS = (
-        "name-mixed-alphabets",
-        Template("That name cannot be used: it mixes look-alike letters from different alphabets."),
+    TEXT_BLANK = Template("That message cannot be sent: it has to begin and end with a visible character.")
+    TEXT_NOT_COMPOSED = Template("That message cannot be sent: it is not in Unicode's composed form (NFC).")
+    TOO_MUCH_CHAT = Template("Too many messages were sent within a minute. Try again in {seconds} s.")
+    NO_LOBBY_CHAT = Template("This server has no chat in the lobby.")
+    NOT_IN_LOBBY = Template("To talk in the lobby, choose a name there first.")
+    TOO_MANY_TABLES = Template("There are too many tables. Join one, or try again later.")
+    TOO_MANY_SEATS = Template("Too many players play from your address. Try again later.")
+    TOO_SOON = Template("Too many tables were opened within a minute. Try again in {seconds} s.")
+    SERVER_STOPPING = Template(
+        "The server stops in {seconds} s, so it opens no more tables. Try again when it is back."
     )
-    NAME_TAKEN = "name-taken", Template("Someone at this table already has that name. Choose another.")
-    NAME_IN_USE = "name-in-use", Template("Someone on this server already has that name. Choose another.")
-    TEXT_UNPRINTABLE = (
-        "text-unprintable",
-        Template("That message cannot be sent: it contains the unprintable character {character}."),
+    NO_EVENING = Template("There is no evening on this server.")
+    EVENING_FULL = Template("So many people have signed up that there is no room for more.")
+    NOT_SIGNED_UP = Template("You have not signed up for the evening. Do that first.")
+    EVENING_RUNS = Template(
+        "Games of the evening {name} are still running. Open another evening when they are over."
     )
-    TEXT_TOO_MANY_MARKS = (
-        "text-too-many-marks",
-        Template("That message cannot be sent: it has too many combining marks on one letter."),
+    EVENING_IN_CLUSTER = Template(
+        "Servers that share a database cannot hold an evening. Use a server with a journal of its own."
     )
-    TEXT_BLANK = (
-        "text-blank",
-        Template("That message cannot be sent: it has to begin and end with a visible character."),
+    NO_ROUND_DUE = Template("No round is to be drawn now: one is under way, or there are none.")
+    OF_THE_EVENING = Template("This table belongs to the evening, which decides that for all its tables.")
+    NO_SUCH_TABLE = Template("There is no table {table}. Check the code, or choose a table from the list.")
+    TABLE_ELSEWHERE = Template("Table {table} is on another server: {address}.")
+    TABLE_DAMAGED = Template(
+        "Table {table} is damaged on the server. Ask the people who run the server to restore it."
     )
-    TEXT_NOT_COMPOSED = (
-        "text-not-composed",
-        Template("That message cannot be sent: it is not in Unicode's composed form (NFC)."),
+    TOO_MANY_GUESSES = Template(
+        "Too many codes of tables that do not exist were tried. Try again in {seconds} s."
     )
-    TOO_MUCH_CHAT = (
-        "too-much-chat",
-        Template("Too many messages were sent within a minute. Try again in {seconds} s."),
+    TABLE_CLOSED = Template("Table {table} is closed.")
+    CLOSED_BY_SERVER = Template("The host of the server closed table {table}.")
+    REMOVED_BY_SERVER = Template("The host of the server removed you from table {table}.")
+    TABLE_FULL = Template("Table {table} is full. Watch it, or join another.")
+    SPECTATORS_FULL = Template("Table {table} has no room for more spectators.")
+    NO_SPECTATORS = Template("Table {table} is closed to spectators.")
+    REMOVED = Template("The host has removed you from table {table}. You can return in {seconds} s.")
+    REMOVED_NEARBY = Template(
+        "The host has just removed somebody at your address from table {table}. Try again in {seconds} s."
     )
-    NO_LOBBY_CHAT = "no-lobby-chat", Template("This server has no chat in the lobby.")
-    NOT_IN_LOBBY = "not-in-lobby", Template("To talk in the lobby, choose a name there first.")
-    TOO_MANY_TABLES = "too-many-tables", Template("There are too many tables. Join one, or try again later.")
-    TOO_MANY_SEATS = "too-many-seats", Template("Too many players play from your address. Try again later.")
-    TOO_SOON = "too-soon", Template("Too many tables were opened within a minute. Try again in {seconds} s.")
-    SERVER_STOPPING = (
-        "server-stopping",
-        Template("The server stops in {seconds} s, so it opens no more tables. Try again when it is back."),
+    KNOWS_ANOTHER_HAND = Template(
+        "You have sat in another seat of this game and know its hand, so you cannot take this one over."
     )
-    NO_EVENING = "no-evening", Template("There is no evening on this server.")
-    EVENING_FULL = "evening-full", Template("So many people have signed up that there is no room for more.")
-    NOT_SIGNED_UP = "not-signed-up", Template("You have not signed up for the evening. Do that first.")
-    EVENING_RUNS = (
-        "evening-runs",
-        Template("Games of the evening {name} are still running. Open another evening when they are over."),
+    NO_SUCH_SEAT = Template("There is no seat {seat} at this table. Choose 1 to {last_seat}.")
+    SEAT_TAKEN = Template("Seat {seat} is not free. Choose one of {free_seats}.")
+    NO_FREE_SEAT = Template("No seat is free. The host can swap seats.")
+    PEOPLE_TAKEN = Template("{name} has chosen the people {people}. Choose one of {free_peoples}.")
+    BAD_TOKEN = Template("Your seat at table {table} is no longer kept.")
+    AT_A_TABLE = Template("You are at a table. Leave it first.")
+    NOT_AT_A_TABLE = Template("You are not at a table. Open or join one first.")
+    LEFT_THE_TABLE = Template("You have left the table.")
+    NOT_A_PLAYER = Template("You are watching. Only players can do that.")
+    NOT_THE_HOST = Template("Only the host of the table can do that.")
+    NOT_YOURSELF = Template("You cannot do that to your own seat.")
+    NOBODY_THERE = Template("Nobody sits in seat {seat}.")
+    NO_SUCH_SPECTATOR = Template("That spectator has left.")
+    NO_BOTS = Template("This server seats no bots. Add one with palatinus bot.")
+    NO_SUCH_LEVEL = Template("There is no bot of level {level}. Choose one of {levels}.")
+    NOT_A_PERSON = Template("A program sits in seat {seat}. Choose a person.")
+    SEATS_EMPTY = Template("Still free: seat {free_seats}. Wait for players, or add bots.")
+    SEAT_KEPT = Template("A seat is kept for {name}, who has not come yet. Wait until it is taken or free.")
+    ALREADY_STARTED = Template("The game has already begun.")
+    GAME_RUNNING = Template("The game at table {table} has begun. Watch it, or join another table.")
+    GAME_FINISHED = Template("The game at table {table} is over. Join another table.")
+    NOT_STARTED = Template("The game has not begun. The host starts it.")
+    PAUSED = Template("The game is paused. It goes on when the pause is ended.")
+    NOT_PAUSED = Template("The game is not paused.")
+    NOTHING_ASKED = Template("Nobody asks for that now.")
+    NO_PAUSES_LEFT = Template("You have used all your pauses in this game ({pauses}).")
+    NO_TAKE_BACKS_LEFT = Template(
+        "No more moves can be taken back in this game: that has been done {most} times."
     )
-    EVENING_IN_CLUSTER = (
-        "evening-in-cluster",
-        Template(
-            "Servers that share a database cannot hold an evening. Use a server with a journal of its own."
-        ),
+    ENOUGH_TIME = Template("You have more than enough time: nobody needs to give you more.")
+    NO_HOLIDAYS = Template("You have no days of holiday left in this game.")
+    BAD_MOMENT = Template("A pause must end in the future, and within {most} days.")
+    PAUSE_GOES_ON = Template(
+        "Only the player who paused the game, or the host, can end the pause now. You can in {seconds} s."
     )
-    NO_ROUND_DUE = (
-        "no-round-due",
-        Template("No round is to be drawn now: one is under way, or there are none."),
-    )
-    OF_THE_EVENING = (
-        "of-the-evening",
-        Template("This table belongs to the evening, which decides that for all its tables."),
-    )
-    NO_SUCH_TABLE = (
-        "no-such-table",
-        Template("There is no table {table}. Check the code, or choose a table from the list."),
-    )
-    TABLE_ELSEWHERE = "table-elsewhere", Template("Table {table} is on another server: {address}.")
-    TABLE_DAMAGED = (
-        "table-damaged",
-        Template("Table {table} is damaged on the server. Ask the people who run the server to restore it."),
-    )
-    TOO_MANY_GUESSES = (
-        "too-many-guesses",
-        Template("Too many codes of tables that do not exist were tried. Try again in {seconds} s."),
-    )
-    TABLE_CLOSED = "table-closed", Template("Table {table} is closed.")
-    CLOSED_BY_SERVER = "closed-by-server", Template("The host of the server closed table {table}.")
-    REMOVED_BY_SERVER = (
-        "removed-by-server",
-        Template("The host of the server removed you from table {table}."),
-    )
-    TABLE_FULL = "table-full", Template("Table {table} is full. Watch it, or join another.")
-    SPECTATORS_FULL = "spectators-full", Template("Table {table} has no room for more spectators.")
-    NO_SPECTATORS = "no-spectators", Template("Table {table} is closed to spectators.")
-    REMOVED = (
-        "removed",
-        Template("The host has removed you from table {table}. You can return in {seconds} s."),
-    )
-    REMOVED_NEARBY = (
-        "removed-nearby",
-        Template(
-            "The host has just removed somebody at your address from table {table}. Try again in {seconds} s."
-        ),
-    )
-    KNOWS_ANOTHER_HAND = (
-        "knows-another-hand",
-        Template(
-            "You have sat in another seat of this game and know its hand, so you cannot take this one over."
-        ),
-    )
-    NO_SUCH_SEAT = "no-such-seat", Template("There is no seat {seat} at this table. Choose 1 to {last_seat}.")
-    SEAT_TAKEN = "seat-taken", Template("Seat {seat} is not free. Choose one of {free_seats}.")
-    NO_FREE_SEAT = "no-free-seat", Template("No seat is free. The host can swap seats.")
-    PEOPLE_TAKEN = (
-        "people-taken",
-        Template("{name} has chosen the people {people}. Choose one of {free_peoples}."),
-    )
-    BAD_TOKEN = "bad-token", Template("Your seat at table {table} is no longer kept.")
-    AT_A_TABLE = "at-a-table", Template("You are at a table. Leave it first.")
-    NOT_AT_A_TABLE = "not-at-a-table", Template("You are not at a table. Open or join one first.")
-    LEFT_THE_TABLE = "left-the-table", Template("You have left the table.")
-    NOT_A_PLAYER = "not-a-player", Template("You are watching. Only players can do that.")
-    NOT_THE_HOST = "not-the-host", Template("Only the host of the table can do that.")
-    NOT_YOURSELF = "not-yourself", Template("You cannot do that to your own seat.")
-    NOBODY_THERE = "nobody-there", Template("Nobody sits in seat {seat}.")
-    NO_SUCH_SPECTATOR = "no-such-spectator", Template("That spectator has left.")
-    NO_BOTS = "no-bots", Template("This server seats no bots. Add one with palatinus bot.")
-    NO_SUCH_LEVEL = "no-such-level", Template("There is no bot of level {level}. Choose one of {levels}.")
-    NOT_A_PERSON = "not-a-person", Template("A program sits in seat {seat}. Choose a person.")
-    SEATS_EMPTY = "seats-empty", Template("Still free: seat {free_seats}. Wait for players, or add bots.")
-    SEAT_KEPT = (
-        "seat-kept",
-        Template("A seat is kept for {name}, who has not come yet. Wait until it is taken or free."),
-    )
-    ALREADY_STARTED = "already-started", Template("The game has already begun.")
-    GAME_RUNNING = (
-        "game-running",
-        Template("The game at table {table} has begun. Watch it, or join another table."),
-    )
-    GAME_FINISHED = "game-finished", Template("The game at table {table} is over. Join another table.")
-    NOT_STARTED = "not-started", Template("The game has not begun. The host starts it.")
-    PAUSED = "paused", Template("The game is paused. It goes on when the pause is ended.")
-    NOT_PAUSED = "not-paused", Template("The game is not paused.")
-    NOTHING_ASKED = "nothing-asked", Template("Nobody asks for that now.")
-    NO_PAUSES_LEFT = "no-pauses-left", Template("You have used all your pauses in this game ({pauses}).")
-    NO_TAKE_BACKS_LEFT = (
-        "no-take-backs-left",
-        Template("No more moves can be taken back in this game: that has been done {most} times."),
-    )
-    ENOUGH_TIME = "enough-time", Template("You have more than enough time: nobody needs to give you more.")
-    NO_HOLIDAYS = "no-holidays", Template("You have no days of holiday left in this game.")
-    BAD_MOMENT = (
-        "bad-moment",
-        Template("A pause must end in the future, and within {most} days."),
-    )
-    PAUSE_GOES_ON = (
-        "pause-goes-on",
-        Template(
-            "Only the player who paused the game, or the host, can end the pause now. You can in {seconds} s."
-        ),
-    )
-    OTHERS_ASKED = "others-asked", Template("The players are asked for something else already.")
-    NO_CLOCK = "no-clock", Template("Your time is not limited now.")
-    NO_NOTICES = "no-notices", Template("This server calls nobody who is away.")
-    BAD_ADDRESS = (
-        "bad-address",
-        Template("That is neither an e-mail address nor a URL. Type it like ann@example.org."),
-    )
-    ADDRESS_NOT_ALLOWED = (
-        "address-not-allowed",
-        Template("This server sends nothing to that address. It allows: {kinds}."),
-    )
-    TOO_MANY_CODES = (
-        "too-many-codes",
-        Template("Too many confirmation codes were sent lately. Try again in {seconds} s."),
-    )
-    NO_CODE = "no-code", Template("No code is awaited. Leave an address first.")
-    WRONG_CODE = "wrong-code", Template("That is not the code that was sent. Look at the latest message.")
-    TIME_UP = "time-up", Template("Your time is up. A move is about to be made for you.")
-    NO_VOTE = "no-vote", Template("There is nothing to vote on at this table now.")
-    PROGRAMS_DO_NOT_VOTE = (
-        "programs-do-not-vote",
-        Template("Programs have no vote. The people at the table decide."),
-    )
-    BOT_PLAYS_ALREADY = (
-        "bot-plays-already",
-        Template("A bot already plays for seat {seat}. It stops when the player returns."),
-    )
-    NOT_OVER = "not-over", Template("The game is not over yet.")
-    NO_SUCH_STEP = "no-such-step", Template("The game cannot go on from there. Choose 0 to {last}.")
-    LED_ALREADY = "led-already", Template("Somebody else leads through the game now. You can follow.")
-    NOT_AWAY = "not-away", Template("The player of seat {seat} is not away. Choose a seat marked as away.")
-    TOO_EARLY = (
-        "too-early",
-        Template("The player of seat {seat} may still come back. Try again in {seconds} s."),
-    )
-    NOT_STORED = (
-        "not-stored",
-        Template("The server cannot store that, so nothing has changed. Tell the host."),
-    )
+    OTHERS_ASKED = Template("The players are asked for something else already.")
+    NO_CLOCK = Template("Your time is not limited now.")
+    NO_NOTICES = Template("This server calls nobody who is away.")
+    BAD_ADDRESS = Template("That is neither an e-mail address nor a URL. Type it like ann@example.org.")
+    ADDRESS_NOT_ALLOWED = Template("This server sends nothing to that address. It allows: {kinds}.")
+    TOO_MANY_CODES = Template("Too many confirmation codes were sent lately. Try again in {seconds} s.")
+    NO_CODE = Template("No code is awaited. Leave an address first.")
+    WRONG_CODE = Template("That is not the code that was sent. Look at the latest message.")
+    TIME_UP = Template("Your time is up. A move is about to be made for you.")
+    NO_VOTE = Template("There is nothing to vote on at this table now.")
+    PROGRAMS_DO_NOT_VOTE = Template("Programs have no vote. The people at the table decide.")
+    BOT_PLAYS_ALREADY = Template("A bot already plays for seat {seat}. It stops when the player returns.")
+    NOT_OVER = Template("The game is not over yet.")
+    NO_SUCH_STEP = Template("The game cannot go on from there. Choose 0 to {last}.")
+    LED_ALREADY = Template("Somebody else leads through the game now. You can follow.")
+    NOT_AWAY = Template("The player of seat {seat} is not away. Choose a seat marked as away.")
+    TOO_EARLY = Template("The player of seat {seat} may still come back. Try again in {seconds} s.")
+    NOT_STORED = Template("The server cannot store that, so nothing has changed. Tell the host.")
 
 
 # Without the id of a request, these codes mean that the client is no longer at its table.
@@ -254,18 +166,18 @@ class CloseCode(enum.IntEnum):
 class CloseReason(CodeWithText):
     """The reason that comes with a close code."""
 
-    IDLE = "idle", Template("no message was received for a long time")
-    STOPPING = "stopping", Template("the server is shutting down")
-    TEXT_FRAME = "text-frame", Template("it was sent a text frame, and reads only binary msgpack")
-    NO_HELLO = "no-hello", Template("no hello was received in time")
-    HELLO_FIRST = "hello-first", Template("the first message was not hello")
-    NO_COMMON_VERSION = "no-common-version", Template("there is no protocol version that both sides speak")
-    NO_PASSWORD = "no-password", Template("no password was given")
-    WRONG_PASSWORD = "wrong-password", Template("the password was wrong")
-    TOO_MANY_BAD_MESSAGES = "too-many-bad-messages", Template("too many messages were malformed")
-    TOO_MANY_WRONG_TOKENS = "too-many-wrong-tokens", Template("too many tokens were wrong")
-    TAKEN_OVER = "taken-over", Template("your seat was taken over by another connection")
-    TABLE_MOVED = "table-moved", Template("another server has the table now")
+    IDLE = Template("no message was received for a long time")
+    STOPPING = Template("the server is shutting down")
+    TEXT_FRAME = Template("it was sent a text frame, and reads only binary msgpack")
+    NO_HELLO = Template("no hello was received in time")
+    HELLO_FIRST = Template("the first message was not hello")
+    NO_COMMON_VERSION = Template("there is no protocol version that both sides speak")
+    NO_PASSWORD = Template("no password was given")
+    WRONG_PASSWORD = Template("the password was wrong")
+    TOO_MANY_BAD_MESSAGES = Template("too many messages were malformed")
+    TOO_MANY_WRONG_TOKENS = Template("too many tokens were wrong")
+    TAKEN_OVER = Template("your seat was taken over by another connection")
+    TABLE_MOVED = Template("another server has the table now")
 
 
 # The HTTP answer, with status 503, to a request for a websocket. A proxy in front of the server that cannot

@@ -7,49 +7,34 @@ from server.errors import HostError
 class FailureCode(CodeWithText):
     """Why a request over the admin socket was not carried out; the codes of refusals come beside these."""
 
-    BAD_REQUEST = "bad-request", Template("the server did not understand the request: {reason}")
-    OTHER_VERSION = (
-        "other-version",
-        Template("this server's admin socket speaks version {version}: use the palatinus that it runs with"),
+    BAD_REQUEST = Template("the server did not understand the request: {reason}")
+    OTHER_VERSION = Template(
+        "this server's admin socket speaks version {version}: use the palatinus that it runs with"
     )
-    BAD_TOKEN = "bad-admin-token", Template("the token in {file} is not the running server's. Try again")
-    BUSY = "busy", Template("too many admin commands are running at this server. Try again")
+    BAD_ADMIN_TOKEN = Template("the token in {file} is not the running server's. Try again")
+    BUSY = Template("too many admin commands are running at this server. Try again")
     JOURNAL = "journal"  # whose sentence comes with it
-    FAILED = "failed", Template("the server failed to do that: {reason}")
-    NOTHING_STORED = (
-        "nothing-stored",
-        Template("this server keeps nothing on disk, so there is nothing to copy"),
+    FAILED = Template("the server failed to do that: {reason}")
+    NOTHING_STORED = Template("this server keeps nothing on disk, so there is nothing to copy")
+    BACKUP_RUNS = Template("another backup or check is running. Try again when it has ended")
+    SEAT_FREE = Template("nobody has seat {seat} at table {table}")
+    NOTHING_LEFT = Template("table {table} cannot be restored at all")
+    NO_SUCH_NODE = Template("there is no node {node}. See palatinus admin nodes")
+    NODE_SILENT = Template(
+        "the node {node} does not answer. If it has ended, other nodes take over its tables automatically"
     )
-    BACKUP_RUNS = "backup-runs", Template("another backup or check is running. Try again when it has ended")
-    SEAT_FREE = "seat-free", Template("nobody has seat {seat} at table {table}")
-    NOTHING_LEFT = "nothing-left", Template("table {table} cannot be restored at all")
-    NO_SUCH_NODE = "no-such-node", Template("there is no node {node}. See palatinus admin nodes")
-    NODE_SILENT = (
-        "node-silent",
-        Template(
-            "the node {node} does not answer. If it has ended, other nodes take over its tables automatically"
-        ),
+    NODE_EXPIRED = Template(
+        "the lease of the node {node} has expired: it has ended, or cannot reach the database"
     )
-    NODE_EXPIRED = (
-        "node-expired",
-        Template("the lease of the node {node} has expired: it has ended, or cannot reach the database"),
+    NODE_UNREACHABLE = Template(
+        "the node {node} cannot be asked, because the database does not answer. "
+        "Run the command on its own machine, through its own admin socket"
     )
-    NODE_UNREACHABLE = (
-        "node-unreachable",
-        Template(
-            "the node {node} cannot be asked, because the database does not answer. "
-            "Run the command on its own machine, through its own admin socket"
-        ),
+    AT_NODE = Template(
+        "table {table} is at the node {node}. Ask there, or use palatinus tables with --database"
     )
-    AT_NODE = (
-        "at-node",
-        Template("table {table} is at the node {node}. Ask there, or use palatinus tables with --database"),
-    )
-    NODE_CLOSED = (
-        "node-closed",
-        Template("the node {node} accepts no commands: it was started with --no-admin"),
-    )
-    NODE_OTHER_VERSION = "node-other-version", Template("the node {node} runs another version of Palatinus")
+    NODE_CLOSED = Template("the node {node} accepts no commands: it was started with --no-admin")
+    NODE_OTHER_VERSION = Template("the node {node} runs another version of Palatinus")
 
 
 class AdminFailure(HostError):

@@ -163,7 +163,7 @@ async def _request(reader: asyncio.StreamReader, endpoint: Endpoint) -> Request:
         (envelope.token or "").encode(), endpoint.token.encode()
     ):
         log.warning("wrong admin token", extra=about(path=str(endpoint.path)))
-        raise failure(FailureCode.BAD_TOKEN, file=endpoint.path)
+        raise failure(FailureCode.BAD_ADMIN_TOKEN, file=endpoint.path)
     return envelope.ask
 
 
