@@ -12,7 +12,7 @@ from server.counts import Durations
 from server.errors import JournalError, TableDamaged
 from server.logs import about
 from server.storage import operations
-from server.storage.archive_index import Archived, ArchivedGame, ArchiveIndex
+from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.commit_queue import CommitQueue, Health, Part, Storing
 from server.storage.entries import Entry, LiveEntries
 from server.storage.operations import Operation, Outcome
@@ -167,22 +167,15 @@ class Journal(ABC):
 
     async def archive(self, code: str, game: ArchivedGame) -> None:
         """Archive a table without players; a journal without an archive forgets it."""
-        removed: dict[str, Archived] = {}
-        before: dict[str, Archived] = {}
+        displaced: list[str] = []
 
         def begins() -> None:
-            if (archived := self._archive.discard(code)) is not None:
-                before[code] = archived
-            removed.update(self._archive.make_room(code, game, self._most_archived))
+            displaced[:] = self._archive.displaced_by(code, game, self._most_archived)
 
-        try:
-            await self._change(
-                lambda: operations.archive(code, game, list(removed), int(time.time())), begins
-            )
-        except BaseException:
-            self._archive.discard(code)
-            self._archive.put_back(removed | before)
-            raise
+        await self._change(lambda: operations.archive(code, game, displaced, int(time.time())), begins)
+        self._archive.add(code, game)
+        for other in displaced:
+            self._archive.discard(other)
 
     async def archived_entries(self, code: str) -> list[Entry]:
         """Return the entries of an archived table, none if it is archived no longer.
@@ -205,7 +198,7 @@ class Journal(ABC):
             await self._change(lambda: operations.bring_back(code))
         except BaseException:
             if game is not None:
-                self._archive.put_back({code: game})
+                self._archive.add(code, game)
             raise
 
     async def remove(self, code: str) -> None:

@@ -85,9 +85,13 @@ def test_games_of_many_networks_do_not_displace_those_of_others() -> None:
     index, origins = ArchiveIndex(share=3), Origins()
     index.add("friends", ArchivedGame(origins.of(HERE), played=False))
     for number in range(100):
-        index.make_room(str(number), ArchivedGame(origins.of(of_one_48(number)), played=True), most=20)
-    assert "friends" in index
-    assert len(index) == 20
+        newest = ArchivedGame(origins.of(of_one_48(number)), played=True)
+        displaced = index.displaced_by(str(number), newest, most=20)
+        index.add(str(number), newest)
+        for code in displaced:
+            index.discard(code)
+    assert "friends" in index.codes
+    assert len(index.codes) == 20
 
 
 def test_pseudonyms_tell_which_networks_are_the_same() -> None:
