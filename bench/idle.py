@@ -20,7 +20,8 @@ _ACTIVE: Final = ("--tables", "1", "--moves", "640", "--rate", "100")
 
 def samples(tree: Path) -> Samples:
     """Return what 500 tables with 2,000 seated connections cost while nobody moves."""
-    allow_many_files()
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # the server inherits it
     found: Samples = {}
     with subject("server", tree=tree) as server:
         alone = server.loaded(*_ACTIVE)
@@ -37,12 +38,6 @@ def samples(tree: Path) -> Samples:
             found[f"idle: latency {percentile} of one active table among them"] = [among[percentile]]
         tables.tidy()
     return found
-
-
-def allow_many_files() -> None:
-    """Raise this process's limit on open files, which its children inherit, as far as allowed."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from engine.pieces import Kind, Piece, Seat, Wolf
 from engine.scoring import WORTH_TO_FARMER, WORTH_TO_MERCHANT, farmer_terms
 from engine.view import View
 
-# Measured, not derived: `python -m bench.bots.brains` shows whether other values play better.
+# Measured, not derived: `palatinus arena` shows whether other values play better.
 DOUBT: Final = 1.5  # how much more influence makes a safe lead, on a hill where nothing changes any more
 DOUBT_PER_CHANGE: Final = 1.5  # ... and how much more of it for each placement that may still affect the hill
 

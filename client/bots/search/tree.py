@@ -105,7 +105,7 @@ def _ranks(count: int) -> tuple[int, ...]:
     return tuple(int(count * (1.0 - quantile ** (1.0 / _OF))) for quantile in quantiles)
 
 
-# Measured, not derived: `python -m bench.bots.brains` shows whether other values play better.
+# Measured, not derived: `palatinus arena` shows whether other values play better.
 WIDTH: Final = 12  # a node knows so many moves: those with the best averages, and those visited most
 KEPT: Final = 6  # ... of which so many are those visited most
 SORTED_FROM: Final = 32  # visits after which a node chooses its moves anew, and again at each doubling

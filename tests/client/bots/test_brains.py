@@ -249,7 +249,7 @@ def places(brain: Brain, seed: int) -> list[tuple[View, LegalPlaces, str]]:
     ],
 )
 def test_levels_are_in_the_order_of_their_strength(weaker: str, stronger: str) -> None:
-    """A short match; `bench.bots.brains` measures by how much. The same seeds play the same games."""
+    """A short match; `palatinus arena` measures by how much. The same seeds play the same games."""
     assert match(quick(LEVELS[stronger]), quick(LEVELS[weaker]), 3) >= 2
 
 
