@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from protocol.codes import CloseCode, CloseReason
 from server.config import Config
-from server.drain import Drain
 from server.errors import StartError, in_the_way
-from server.failures import Tasks
+from server.monitoring.failures import Tasks
 from server.net.access import Access
 from server.net.addresses import reachable
 from server.net.listener import listening_socket, websocket_server
 from server.net.session import Clients
 from server.parts import ServerParts
+from server.stopping import Drain
 from server.storage.journal import Journal, NoJournal
 from server.storage.records import prepare_folder
 from server.tables.lobby import Lobby

@@ -36,7 +36,7 @@ from protocol.messages import (
 from protocol.text import printable
 from server.config import Limits
 from server.errors import JournalError, TableLost
-from server.logs import about
+from server.monitoring.logs import about
 from server.net.access import Access
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.session import AttendedTable, Clients, Session, in_frame

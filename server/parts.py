@@ -11,18 +11,17 @@ from urllib.parse import urlsplit
 from websockets.asyncio.server import Server
 
 from engine.game import Game, RandomChance
-from server.announcing import Announcing
 from server.config import Config, Pages
 from server.conversation import Conversation
-from server.counts import Counts
-from server.drain import Drain
-from server.failures import Tasks
-from server.leaving import Leaving, SharedTables
+from server.monitoring.counts import Counts
+from server.monitoring.failures import Tasks
 from server.net.access import Access
+from server.net.announcing import Announcing
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.listener import open_gateway
 from server.net.session import Clients, Session
+from server.stopping import Drain, Leaving, SharedTables
 from server.storage.journal import Journal
 from server.storage.records import Records
 from server.tables.lobby import Lobby
@@ -215,7 +214,7 @@ class ServerParts:
         self._next_warning.cancel()
 
     def _begin_watching(self) -> None:
-        from server.metrics import Gauges  # noqa: PLC0415 - Prometheus' library takes long to load
+        from server.admin.metrics import Gauges  # noqa: PLC0415 - Prometheus' library takes long to load
 
         gauges = Gauges(
             self.counts,

@@ -16,12 +16,12 @@ from typing import Final, TypeVar, cast
 from server.app import Running, serve_until
 from server.config import Config
 from server.errors import HostError
-from server.event_loop import make_room_for, new_loop
-from server.failures import Tasks
-from server.logs import about, set_verbose
+from server.monitoring.failures import Tasks
+from server.monitoring.logs import about, set_verbose
+from server.monitoring.tracing import traced_as_asked
 from server.net.access import Access
 from server.net.addresses import reachable
-from server.tracing import traced_as_asked
+from server.net.event_loop import make_room_for, new_loop
 
 log = logging.getLogger(__name__)
 

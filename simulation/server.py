@@ -12,7 +12,7 @@ from typing import Any, Final
 from server.app import Running, serve_until
 from server.config import Config
 from server.errors import JournalError, StartError
-from server.logs import HumanFormatter
+from server.monitoring.logs import HumanFormatter
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from simulation.disk import Disk, Disks

@@ -23,9 +23,9 @@ from engine.pieces import FACES
 from protocol import absence, limits, messages, settings
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.events import EVENT_TAGS
+from server.admin.metrics import node_metrics
 from server.app import running
 from server.config import Config, Limits
-from server.metrics import node_metrics
 from server.storage.journal import NodeState
 from simulation.broken.mistakes import MISTAKES
 from tests.server.peer import connected, http_get

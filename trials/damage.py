@@ -29,7 +29,7 @@ from salvage.repair import repair
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import JournalError
-from server.logs import describe
+from server.monitoring.logs import describe
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry
 from server.storage.owner import Condition

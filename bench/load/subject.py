@@ -93,7 +93,7 @@ def main() -> None:
         atexit.register(lambda: options.phases.write_text(json.dumps(notes)))
     loops = pages = None
     if options.fast:
-        from server.event_loop import new_loop  # noqa: PLC0415 - not in every tree
+        from server.process import new_loop  # type: ignore[attr-defined]  # noqa: PLC0415 - in older trees too
 
         loops = new_loop
     if options.web:

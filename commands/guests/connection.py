@@ -18,8 +18,8 @@ from asyncssh.public_key import get_default_public_key_algs
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from commands.guests.limits import GuestLimits
+from server.limits.rate_limits import RateLimiter
 from server.net.addresses import UNKNOWN, Remote, remote_of
-from server.rate_limits import RateLimiter
 
 _CONSONANTS: Final = "bdfgklmnprstvz"
 _VOWELS: Final = "aeiou"

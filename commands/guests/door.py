@@ -34,11 +34,11 @@ from commands.guests.terminal import GuestTerminal, language_at
 from engine.legal import Legal
 from engine.view import View
 from protocol.limits import NAME_LENGTH
-from server.event_loop import make_room_for
-from server.logs import about
-from server.networks import Networks, shares, who_gives_way
-from server.rate_limits import PerMinuteLimit, RateLimiter
-from server.thinking.turns import InTurn
+from server.limits.networks import Networks, shares, who_gives_way
+from server.limits.rate_limits import PerMinuteLimit, RateLimiter
+from server.limits.turns import InTurn
+from server.monitoring.logs import about
+from server.net.event_loop import make_room_for
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from client.player.seats import EVENING, HeldSeat, Seats
 from commands.finished_games.records import keep_record
-from server.logs import about
+from server.monitoring.logs import about
 
 log = logging.getLogger(__name__)
 

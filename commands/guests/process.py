@@ -11,7 +11,7 @@ from typing import IO, Final
 
 from client.language import _
 from commands.parsing import WrongUse
-from server.logs import about
+from server.monitoring.logs import about
 from server.net.addresses import reachable
 from server.version import module_process
 

@@ -26,8 +26,8 @@ from commands.guests.process import FROM_INPUT, announcement
 from commands.parsing import CANNOT_USE, WrongUse, describe_host_error, using_file
 from server.config import Config
 from server.errors import StartError
-from server.event_loop import new_loop
-from server.logs import about, log_to
+from server.monitoring.logs import about, log_to
+from server.net.event_loop import new_loop
 from server.net.listener import listening_socket
 
 log = logging.getLogger(__name__)

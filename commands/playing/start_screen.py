@@ -31,7 +31,7 @@ from commands.parsing import need_terminal
 from commands.playing.kept_games import KeptGame, kept_games
 from engine.game import Game, RandomChance
 from engine.record import replayed
-from server.logs import log_to
+from server.monitoring.logs import log_to
 
 
 @contextlib.contextmanager

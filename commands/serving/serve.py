@@ -43,7 +43,7 @@ from protocol.text import printable
 from server.admin.endpoint import SOCKET_NAME
 from server.config import Announce, Config, Limits, Pages
 from server.errors import HostError
-from server.logs import log_to
+from server.monitoring.logs import log_to
 from server.net.addresses import only_here
 from server.process import Renewal, serve
 from server.storage.records import MOST_KEPT

@@ -33,7 +33,7 @@ from server.admin.listener import Answer, answer_line, answered, carried_out, fa
 from server.admin.service import AdminService
 from server.cluster.channel import Channel
 from server.cluster.messages import ANSWER_BYTES, ANSWER_PARTS, AnswerPart, Message, NodeQuestion
-from server.failures import Tasks
+from server.monitoring.failures import Tasks
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.postgresql.telling import Node
 from server.tables.lobby import Lobby

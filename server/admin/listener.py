@@ -15,8 +15,8 @@ from protocol.codes import REFUSAL_TEXTS
 from server.admin.endpoint import Endpoint
 from server.admin.failures import AdminFailure, FailureCode, failure
 from server.errors import JournalError
-from server.failures import Tasks
-from server.logs import about
+from server.monitoring.failures import Tasks
+from server.monitoring.logs import about
 from server.refusal import Refusal
 
 log = logging.getLogger(__name__)

@@ -51,11 +51,11 @@ from protocol.messages import Announced, Stage
 from server.admin.failures import FailureCode, failure
 from server.admin.listener import Answer
 from server.config import Config
-from server.drain import Drain
-from server.logs import about
+from server.monitoring.logs import about
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.session import Clients, Session
 from server.refusal import Refusal
+from server.stopping import Drain
 from server.storage.journal import Journal
 from server.storage.owner import describe_archived, describe_stored, replayed_game
 from server.storage.sqlite.journal_file import FILE_NAME

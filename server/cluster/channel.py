@@ -18,8 +18,8 @@ import asyncpg
 
 from server.cluster.messages import Draining, Message, NotUnderstood, decode, encode
 from server.cluster.others import Others, SameAddress
-from server.failures import RepeatedFailure
-from server.logs import about
+from server.monitoring.failures import RepeatedFailure
+from server.monitoring.logs import about
 from server.storage.postgresql import telling
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, listen, reason_of
 from server.storage.postgresql.telling import READ_AT_ONCE, Node, Told

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from protocol.limits import ADDRESS_LENGTH, ADDRESSES_TOLD
 from protocol.text import printable
 from server.cluster.messages import Message
-from server.logs import about
+from server.monitoring.logs import about
 from server.storage.postgresql.telling import Node
 
 M = TypeVar("M", bound=Message)

@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from server.networks import Networks, networks_of
+from server.limits.networks import Networks, networks_of
 
 IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 _SECONDS_FOR_A_NAME: Final = 2.0

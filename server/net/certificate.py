@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from server.errors import StartError
-from server.logs import about
+from server.monitoring.logs import about
 
 log = logging.getLogger(__name__)
 

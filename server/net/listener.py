@@ -17,12 +17,12 @@ from websockets.http11 import Request, Response
 from protocol.limits import CLIENT_FRAME_BYTES
 from server.config import Config, Limits
 from server.errors import StartError
+from server.limits.fair_thread import FairThread
 from server.net.access import Access
 from server.net.connections.accepting import AcceptedConnection
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.proxies import TrustedProxies
-from server.thinking.fair_thread import FairThread
 
 _BACKLOG: Final = 1024
 _ACCEPTED_AT_ONCE: Final = 16  # asyncio would accept the whole backlog before it does anything else

@@ -12,9 +12,9 @@ from engine.pieces import Seat
 from protocol.codec import encode
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.messages import AtTable, GetRecord, Moved, Refused, Rematch, ServerMessage
-from server.counts import Counts
-from server.failures import Tasks
-from server.logs import about
+from server.monitoring.counts import Counts
+from server.monitoring.failures import Tasks
+from server.monitoring.logs import about
 from server.net.addresses import Remote
 from server.net.connections.limited_connection import LimitedConnection
 from server.refusal import Refusal

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Set
 from dataclasses import dataclass
 
-from server.networks import networks_in, shares
+from server.limits.networks import networks_in, shares
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
-from server.counts import Durations
 from server.errors import CodeTaken, JournalError, NotStored, TableLost
-from server.failures import RepeatedFailure, start_task
-from server.logs import about
+from server.monitoring.counts import Durations
+from server.monitoring.failures import RepeatedFailure, start_task
+from server.monitoring.logs import about
 from server.storage.entries import Entry, Forgotten, entry_text
 from server.storage.reasons import Misfit, reason_of
 from server.storage.stored_tables import IN_USE, Standing, first_link, next_link

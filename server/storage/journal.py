@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from server.counts import Durations
 from server.errors import JournalError, TableDamaged
-from server.logs import about
+from server.monitoring.counts import Durations
+from server.monitoring.logs import about
 from server.storage import operations
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.commit_queue import CommitQueue, Health, Part, Storing

@@ -15,8 +15,8 @@ from engine.events import Event
 from engine.record import recorded
 from server.config import Timer, Timers
 from server.errors import JournalError
-from server.failures import RepeatedFailure, Tasks
-from server.logs import about
+from server.monitoring.failures import RepeatedFailure, Tasks
+from server.monitoring.logs import about
 from server.storage.entries import contents, events_of
 from server.storage.journal import Journal
 

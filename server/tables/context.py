@@ -13,11 +13,11 @@ from engine.pieces import Seat
 from protocol.absence import letter_seconds
 from protocol.messages import Asked, PauseSummary, Planned, SaidBefore, SeatSummary, TableState
 from server.config import Limits, Postman, Timers
-from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
-from server.failures import Tasks
+from server.limits.rate_limits import RateLimiter
+from server.monitoring.counts import Counts
+from server.monitoring.failures import Tasks
 from server.net.session import Session
-from server.rate_limits import RateLimiter
 from server.storage.entries import Clocked, Entry, GivenToBot, SaidReady
 from server.storage.journal import Journal
 from server.tables.absence.deadlines import Deadlines, Due

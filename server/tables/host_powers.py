@@ -20,7 +20,7 @@ from protocol.messages import (
     SubstituteNow,
 )
 from protocol.settings import AbsenceSetting, Hints, Private, Setting, Spectators, Starting, Title
-from server.logs import about
+from server.monitoring.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Changed, Entry, GivenToBot, Hosted

@@ -34,14 +34,14 @@ from protocol.messages import (
 )
 from protocol.settings import AbsenceSetting, Hints, Holidays, Private, Starting
 from server.config import Config
-from server.counts import Counts
 from server.errors import JournalError, NotStoredNow
-from server.failures import Tasks
-from server.logs import about
+from server.limits.networks import Networks
+from server.monitoring.counts import Counts
+from server.monitoring.failures import Tasks
+from server.monitoring.logs import about
 from server.net.addresses import only_here
 from server.net.session import Session
 from server.net.tokens import hash_fits, new_token, token_hash
-from server.networks import Networks
 from server.refusal import Refusal
 from server.storage.entries import (
     EVENING,

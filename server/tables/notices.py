@@ -21,7 +21,7 @@ from protocol.messages import CallMe, ConfirmCall
 from protocol.messages import Notices as NoticesMessage
 from server.config import Notice
 from server.errors import JournalError
-from server.logs import about
+from server.monitoring.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Entry, Noticed, NoticesTo

@@ -5,9 +5,9 @@ from typing import Final
 
 from protocol.codes import Code
 from server.config import Limits
+from server.limits.networks import Networks
+from server.limits.rate_limits import Key, PerMinuteLimit, SharedPerMinuteLimit
 from server.net.session import Session
-from server.networks import Networks
-from server.rate_limits import Key, PerMinuteLimit, SharedPerMinuteLimit
 from server.refusal import Refusal
 
 _HOUR: Final = 3600.0

@@ -29,7 +29,8 @@ from protocol.messages import (
     Watch,
 )
 from server.errors import JournalError, TableLost
-from server.logs import about
+from server.monitoring.logs import about
+from server.monitoring.tracing import traced_move
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.archive_index import ArchivedGame
@@ -45,7 +46,6 @@ from server.tables.priority_lock import PriorityLock
 from server.tables.requests import Requests
 from server.tables.seats.seat_admission import SeatAdmission
 from server.tables.state.persistent_state import Player
-from server.tracing import traced_move
 
 log = logging.getLogger(__name__)
 

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from server.failures import RepeatedFailure, Tasks
-from server.logs import about
-from server.rate_limits import RateLimiter
+from server.limits.rate_limits import RateLimiter
+from server.limits.turns import Turns
+from server.monitoring.failures import RepeatedFailure, Tasks
+from server.monitoring.logs import about
 from server.thinking.messages import FRAME_HEAD, MOST_BYTES, Thought
-from server.thinking.turns import Turns
 from server.version import module_process
 
 log = logging.getLogger(__name__)

@@ -16,9 +16,9 @@ from websockets.protocol import State
 from protocol import codes
 from protocol.messages import Moved, Notices, Refused, ServerMessage
 from protocol.pages import Choice
-from server.counts import Counts
-from server.failures import Tasks
-from server.logs import about
+from server.monitoring.counts import Counts
+from server.monitoring.failures import Tasks
+from server.monitoring.logs import about
 from server.net.addresses import Remote
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.session import Session

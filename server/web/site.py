@@ -17,20 +17,20 @@ from protocol.codes import Code
 from protocol.messages import Evening, PersonNumber, Watch
 from protocol.pages import Absence
 from server.config import Limits, Pages
-from server.counts import Counts
 from server.errors import JournalError
-from server.failures import Tasks
-from server.logs import about
+from server.limits.fair_thread import FairThread
+from server.limits.networks import Networks
+from server.limits.rate_limits import PerMinuteLimit
+from server.monitoring.counts import Counts
+from server.monitoring.failures import Tasks
+from server.monitoring.logs import about
 from server.net.access import Access
 from server.net.addresses import Remote, name_of
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.plain_http import Page, PageRequest
 from server.net.session import Clients, Session
-from server.networks import Networks
-from server.rate_limits import PerMinuteLimit
 from server.refusal import Refusal
 from server.tables.lobby import Lobby
-from server.thinking.fair_thread import FairThread
 from server.web.asked import (
     FRONT,
     PLAY,

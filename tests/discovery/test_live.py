@@ -227,7 +227,7 @@ async def test_without_a_network_the_server_starts_and_says_so_once(
     def told() -> list[str]:
         return [each.message for each in caplog.records if each.levelno >= logging.WARNING]
 
-    monkeypatch.setattr("server.announcing._SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr("server.net.announcing._SECONDS_BETWEEN_LOOKS", 0.01)
     with own_network(loopback=False), caplog.at_level(logging.INFO):
         async with running(Config(host=ANYWHERE, announce=Announce("attic"))), listening() as latest:
             while not told():  # noqa: ASYNC110 - a log tells nobody

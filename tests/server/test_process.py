@@ -17,8 +17,8 @@ from palatinus import main
 from protocol.codes import CloseReason
 from server.app import running
 from server.config import Config, Limits
-from server.event_loop import new_loop
 from server.net.addresses import reachable
+from server.net.event_loop import new_loop
 from server.version import install_command, installed_version
 from tests.server.peer import TIMEOUT, connected, game, memory_server
 from tests.server.process import refused_to_start, serving

@@ -26,7 +26,7 @@ from protocol.messages import Hello, Refused, StartGame, Welcome
 from server.app import running
 from server.config import Config
 from server.errors import StartError
-from server.logs import describe
+from server.monitoring.logs import describe
 from server.net import certificate
 from server.net.access import Access
 from server.net.certificate import load_certificate

@@ -5,18 +5,18 @@ import errno
 import os
 import socket
 import ssl
+import sys
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Final, cast
 
 from server.config import Limits
-from server.event_loop import is_last_file
+from server.limits.fair_thread import FairThread
 from server.net.addresses import Remote, remote_of
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.limited_connection import LimitedConnection, drop_traceback
 from server.net.connections.tls import Tls
 from server.net.proxies import BadProxyHeader, TrustedProxies, proxy_header
-from server.thinking.fair_thread import FairThread
 
 _STEPS: Final = 16  # of a handshake; most have two, and no more than there are packets
 
@@ -51,7 +51,7 @@ class AcceptedConnection(asyncio.Protocol):
         # without it a move waits up to 40 ms for the acknowledgement of the one before.
         accepted = transport.get_extra_info("socket")
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if is_last_file(accepted.fileno()):
+        if _is_last_file(accepted.fileno()):
             # uvloop tells nobody about those that it cannot accept: it closes them.
             error = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
             what = {"message": "no more connections can be accepted", "exception": error}
@@ -159,3 +159,12 @@ class AcceptedConnection(asyncio.Protocol):
         self.connection.connection_made(self._transport)
         if self._early:
             self.connection.data_received(bytes(self._early))
+
+
+def _is_last_file(number: int) -> bool:
+    """Return whether no more files may be open than are now: the system gives each the lowest free number."""
+    if sys.platform == "win32":
+        return False
+    import resource  # noqa: PLC0415 - Windows has none
+
+    return number + 1 == resource.getrlimit(resource.RLIMIT_NOFILE)[0]

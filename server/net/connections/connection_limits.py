@@ -15,7 +15,9 @@ from websockets.protocol import State
 
 from protocol.codes import FULL
 from server.config import Limits
-from server.logs import about
+from server.limits.networks import Networks, shares
+from server.limits.turns import Turns
+from server.monitoring.logs import about
 from server.net.addresses import UNKNOWN, Remote, remote_of
 from server.net.connections.address import Address
 from server.net.connections.fair_rate import SharingConnection
@@ -29,8 +31,6 @@ from server.net.connections.plain_http import (
     upgrade_required,
 )
 from server.net.proxies import TrustedProxies
-from server.networks import Networks, shares
-from server.thinking.turns import Turns
 
 log = logging.getLogger(__name__)
 

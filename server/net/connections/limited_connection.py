@@ -17,11 +17,11 @@ from websockets.protocol import CONNECTING, OPEN, SEND_EOF
 
 from protocol.limits import CLIENT_FRAME_BYTES
 from server.config import Limits
-from server.logs import about
+from server.limits.rate_limits import RateLimiter
+from server.monitoring.logs import about
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.fair_rate import SharingConnection
 from server.net.connections.plain_http import bad_request
-from server.rate_limits import RateLimiter
 
 log = logging.getLogger(__name__)
 

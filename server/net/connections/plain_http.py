@@ -10,7 +10,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
-from server.networks import Networks
+from server.limits.networks import Networks
 
 _FOR_BROWSERS: Final = (
     "This is a Palatinus game server. It speaks to game clients, not to browsers.\n"

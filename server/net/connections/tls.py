@@ -10,7 +10,7 @@ import ssl
 from typing import Any, Final
 
 from server.config import Limits
-from server.rate_limits import RateLimiter
+from server.limits.rate_limits import RateLimiter
 
 _READ_AT_ONCE: Final = 16 * 1024  # bytes: a record has no more
 _OVERHEAD: Final = 64  # bytes, at least as many as a record with one message has beside it

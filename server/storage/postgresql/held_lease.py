@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from server.errors import JournalError, NotStoredNow
-from server.failures import RepeatedFailure
-from server.logs import about
+from server.monitoring.failures import RepeatedFailure
+from server.monitoring.logs import about
 from server.storage.entries import Entry
 from server.storage.journal import NodeState
 from server.storage.postgresql import lease

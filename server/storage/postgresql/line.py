@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from server.errors import NotStoredNow
-from server.failures import start_task
-from server.logs import about
+from server.monitoring.failures import start_task
+from server.monitoring.logs import about
 from server.storage.postgresql.database import (
     FAILED,
     Connection,

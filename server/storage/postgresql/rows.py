@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 import asyncpg
 
-from server.logs import about
+from server.monitoring.logs import about
 from server.storage.archive_index import ArchivedGame
 from server.storage.commit_queue import Batch
 from server.storage.operations import Claim, Delete, Insert, Operation, Outcome, Select, is_stored

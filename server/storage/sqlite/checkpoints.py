@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
-from server.failures import start_task
-from server.logs import about
+from server.monitoring.failures import start_task
+from server.monitoring.logs import about
 from server.storage.reasons import reason_of
 from server.storage.sqlite.journal_file import connected
 from server.storage.sqlite.open_files import OpenFiles

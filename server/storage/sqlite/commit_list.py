@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from server.logs import about
+from server.monitoring.logs import about
 from server.storage.reasons import reason_of
 from server.storage.stored_tables import Changes, Place, Standing
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from server.config import Durable
 from server.errors import JournalError, NotStored, TableLost
-from server.logs import about
+from server.monitoring.logs import about
 from server.storage import operations
 from server.storage.commit_queue import Batch, CommitQueue, Health
 from server.storage.entries import Entry

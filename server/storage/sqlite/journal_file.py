@@ -13,7 +13,7 @@ from typing import Final
 
 from server.config import Durable
 from server.errors import JournalError, JournalInUse, in_the_way
-from server.logs import about
+from server.monitoring.logs import about
 from server.storage.reasons import Misfit, reason_of
 from server.storage.sqlite.schema import SCHEMA_VERSION, checked_version, number_of, transaction, upgrade
 

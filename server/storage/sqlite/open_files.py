@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from server.logs import about
+from server.monitoring.logs import about
 from server.storage import reasons
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from server.errors import JournalError
-from server.logs import about
+from server.monitoring.logs import about
 from server.storage.operations import insert
 from server.storage.owner import Condition, Verdict
 from server.storage.reasons import Misfit, reason_of

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from engine.pieces import Seat
 from server.config import Timer, Timers
-from server.failures import Tasks
+from server.monitoring.failures import Tasks
 
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 

@@ -13,10 +13,10 @@ from engine.legal import Legal, random_command
 from engine.redaction import snapshot
 from engine.view import Phase, View, eyes_of
 from server.config import Brain, Choose, Config, InProcess
-from server.failures import Tasks
-from server.logs import about
-from server.networks import networks_in
-from server.thinking.fair_thread import FairThread
+from server.limits.fair_thread import FairThread
+from server.limits.networks import networks_in
+from server.monitoring.failures import Tasks
+from server.monitoring.logs import about
 from server.thinking.messages import Question, framed
 from server.thinking.processes import NoAnswer, ThinkingProcesses
 

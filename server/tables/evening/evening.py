@@ -39,10 +39,10 @@ from protocol.messages import (
 from protocol.messages import Evening as EveningMessage
 from protocol.settings import Spectators
 from server.config import Timers
-from server.counts import Counts
 from server.errors import JournalError, TableLost
-from server.failures import Tasks
-from server.logs import about
+from server.monitoring.counts import Counts
+from server.monitoring.failures import Tasks
+from server.monitoring.logs import about
 from server.net.session import Session, framed
 from server.net.tokens import hash_fits, token_hash
 from server.refusal import Refusal

@@ -15,14 +15,14 @@ from protocol.codes import Code
 from protocol.events import command_of, event_map, move_message
 from protocol.messages import NEW, Lay, PlacePiece, Plan, Substitute, Vote
 from server.errors import JournalError
-from server.logs import about
+from server.monitoring.logs import about
+from server.monitoring.tracing import move_span, span
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Entry, OnHoliday, PlanMade, Played, StoodIn, TookBack, Voted
 from server.tables.absence.deadlines import Due
 from server.tables.absence.policy import SubstituteMove
 from server.tables.context import RETRY_SECONDS, TableContext
-from server.tracing import move_span, span
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from protocol.codes import Code
 from protocol.messages import Online
 from server.cluster.messages import PersonElsewhere
 from server.config import Timers
-from server.failures import Tasks
+from server.monitoring.failures import Tasks
 from server.net.session import Session, framed
 from server.net.tokens import token_hash
 from server.refusal import Refusal

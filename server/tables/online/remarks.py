@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from protocol.limits import LARGEST_ID, REMARKS_REPEATED
 from protocol.messages import LobbyRemark, SaidInLobby
 from server.cluster.messages import RemarkElsewhere
+from server.limits.rate_limits import PerMinuteLimit
 from server.net.session import framed
-from server.rate_limits import PerMinuteLimit
 
 if TYPE_CHECKING:
     from server.cluster.channel import Channel

@@ -15,10 +15,10 @@ from protocol.codes import Code
 from protocol.messages import Stage
 from protocol.settings import Private
 from server.errors import CodeTaken, TableDamaged, TableLost
-from server.logs import about
+from server.limits.networks import Origins, networks_in, who_gives_way
+from server.monitoring.logs import about
 from server.net.session import Session
 from server.net.tokens import hash_fits, new_code
-from server.networks import Origins, networks_in, who_gives_way
 from server.refusal import Refusal
 from server.storage.commit_queue import Part
 from server.storage.entries import (

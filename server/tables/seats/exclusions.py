@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from protocol.codes import Code
+from server.limits.networks import Networks
 from server.net.session import Session
-from server.networks import Networks
 from server.refusal import Refusal
 from server.tables.seats.names import alike
 

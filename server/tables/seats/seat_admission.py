@@ -11,10 +11,10 @@ from engine.pieces import Seat
 from protocol.codes import CloseCode, CloseReason, Code
 from protocol.messages import JoinTable, Reseated, Resume, Seated, Watch, Watching
 from protocol.settings import Starting
-from server.logs import about
+from server.limits.networks import Networks, who_gives_way
+from server.monitoring.logs import about
 from server.net.session import AttendedTable, Session
 from server.net.tokens import hash_fits, new_token, token_hash
-from server.networks import Networks, who_gives_way
 from server.refusal import Refusal
 from server.storage.entries import (
     BotSeated,

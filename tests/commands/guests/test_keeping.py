@@ -23,7 +23,7 @@ from commands.guests.limits import CpuBudget, Turns
 from commands.guests.running import host_key
 from commands.guests.terminal import KeyReader
 from commands.parsing import WrongUse
-from server.rate_limits import RateLimiter
+from server.limits.rate_limits import RateLimiter
 
 SERVER = "ws://localhost:7733"
 TOKEN = "a" * 43

@@ -18,7 +18,7 @@ from commands.serving.notices import postman
 from commands.serving.options import Option, ServeOptions, options_in, printed, serve_options, settings
 from commands.serving.serve import add_serve
 from palatinus import main
-from server.postman import NoticePostman, SmtpServer
+from server.net.postman import NoticePostman, SmtpServer
 from tests.server.process import refused_to_start, serving
 
 COMMAND_LINE_ALONE = {"help", "config", "no_config", "print_config"}

@@ -18,7 +18,7 @@ from server.admin.endpoint import SOCKET_NAME, listening
 from server.admin.listener import admin_server
 from server.app import Running, running
 from server.config import Config
-from server.failures import Tasks
+from server.monitoring.failures import Tasks
 from tests.server.admin.admin_peer import answer, failure_of, raw_answer
 from tests.server.peer import TIMEOUT, eventually, game, play_on
 

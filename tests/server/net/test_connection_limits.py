@@ -18,10 +18,10 @@ from protocol.codec import encode
 from protocol.messages import Hello, ListTables
 from server.app import Running
 from server.config import Config, Limits
-from server.event_loop import new_loop
 from server.net.access import Access
 from server.net.connections import freed_memory
 from server.net.connections.connection_limits import ConnectionLimits
+from server.net.event_loop import new_loop
 from server.net.listener import listening_socket, websocket_server
 from server.net.proxies import TrustedProxies
 from tests.server.peer import TIMEOUT, UPGRADE, Peer, connected, eventually, frame, memory_server

@@ -16,8 +16,8 @@ from websockets.asyncio.client import connect
 
 from server.app import Running, running
 from server.config import Config, Limits
-from server.event_loop import new_loop
 from server.net.connections.tls import Tls
+from server.net.event_loop import new_loop
 from tests.server.peer import TIMEOUT, UPGRADE, Peer, eventually
 
 RESET = struct.pack("ii", 1, 0)

@@ -19,7 +19,7 @@ from protocol.messages import Done, EventMap, JoinTable, Leave, OpenTable, Resum
 from server.app import Running, running
 from server.config import Config
 from server.errors import TableLost
-from server.logs import describe
+from server.monitoring.logs import describe
 from server.storage.commit_queue import CommitQueue, Health
 from server.storage.entries import Entry, Opened, Played, Taken, entry_text
 from server.storage.operations import insert

@@ -20,8 +20,8 @@ from protocol.messages import OpenTable
 from server.app import running
 from server.config import Config
 from server.errors import NotStored
-from server.failures import RepeatedFailure
-from server.logs import HumanFormatter
+from server.monitoring.failures import RepeatedFailure
+from server.monitoring.logs import HumanFormatter
 from server.storage.commit_queue import Health
 from server.storage.entries import Hosted, Opened
 from server.storage.sqlite import checkpoints

@@ -14,8 +14,8 @@ import pytest
 
 from protocol.messages import StartGame
 from server.errors import JournalError, NotStored, NotStoredNow
-from server.event_loop import new_loop
-from server.logs import HumanFormatter
+from server.monitoring.logs import HumanFormatter
+from server.net.event_loop import new_loop
 from server.refusal import not_stored as refusal_of
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Hosted, Opened, Played

@@ -11,7 +11,7 @@ from engine.record import replayed
 from protocol.messages import StartGame
 from server.app import Running, running
 from server.config import Config
-from server.failures import Tasks
+from server.monitoring.failures import Tasks
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Ended, Opened, Played
 from server.storage.journal import NoJournal

@@ -37,7 +37,7 @@ from protocol.messages import (
 from protocol.settings import AbsenceSetting, Hints, Private, Setting, Spectators, Starting, Title
 from server.app import running
 from server.config import Config, Limits
-from server.rate_limits import PerMinuteLimit
+from server.limits.rate_limits import PerMinuteLimit
 from server.tables.lobby import Lobby
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (

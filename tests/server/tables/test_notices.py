@@ -32,12 +32,12 @@ from protocol.messages import (
 )
 from server.app import Running, running
 from server.config import Config, Limits
-from server.postman import NoticePostman, SmtpServer
+from server.net.postman import NoticePostman, SmtpServer
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.state.persistent_state import Player
 from tests.server.manual_clock import ManualClock
+from tests.server.net.receivers import Receiver, http_receiver, smtp_receiver
 from tests.server.peer import Peer, connected, eventually, full_table, game, peer_on_turn
-from tests.server.receivers import Receiver, http_receiver, smtp_receiver
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import disconnect
 

@@ -54,13 +54,13 @@ from protocol.messages import (
 from protocol.settings import Starting
 from server.app import running
 from server.config import Config
-from server.logs import describe
+from server.monitoring.logs import describe
 from server.net.tokens import token_hash
 from tests.server.manual_clock import ManualClock
 from tests.server.match import Match, Script, match, some_scripts
+from tests.server.monitoring.traces import traces
 from tests.server.peer import Peer, blanked, connected, game, http_get, play_on
 from tests.server.storage.test_journal import resumed
-from tests.server.traces import traces
 
 OUR_LOGGERS = ("server", "palatinus", "engine", "protocol")  # loggers
 TIMED_METRICS = (

@@ -21,12 +21,12 @@ from engine.legal import LegalPlaces
 from engine.redaction import snapshot
 from engine.view import eyes_of
 from server.config import Choose
-from server.failures import Tasks
-from server.rate_limits import RateLimiter
-from server.thinking.fair_thread import FairThread
+from server.limits.fair_thread import FairThread
+from server.limits.rate_limits import RateLimiter
+from server.limits.turns import Turns
+from server.monitoring.failures import Tasks
 from server.thinking.messages import FRAME_HEAD, Question, Thought, framed
 from server.thinking.processes import NoAnswer, ThinkingProcesses
-from server.thinking.turns import Turns
 from tests.client.bots.test_brains import with_swapped_wolves
 from tests.games import games, played, seeds
 from tests.server.peer import TIMEOUT, eventually

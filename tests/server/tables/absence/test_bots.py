@@ -40,7 +40,7 @@ from protocol.messages import (
 )
 from server.app import Running, running
 from server.config import Brain, Choose, Config, InProcess, Limits
-from server.logs import describe
+from server.monitoring.logs import describe
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     Peer,

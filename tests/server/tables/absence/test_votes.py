@@ -18,7 +18,7 @@ from protocol.absence import ByBot, ByVote
 from protocol.codes import CloseCode, Code
 from protocol.messages import SeatSummary, StartGame, Sync
 from server.config import Config
-from server.failures import Tasks
+from server.monitoring.failures import Tasks
 from server.net.session import Session
 from server.storage.entries import Entry, GivenToBot, Opened, Played, Returned, Taken, Voted
 from server.tables.absence.deadlines import Deadlines

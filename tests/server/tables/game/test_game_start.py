@@ -44,7 +44,7 @@ from protocol.messages import (
 from protocol.settings import Title
 from server.app import Running, running
 from server.config import Config, Limits
-from server.logs import describe
+from server.monitoring.logs import describe
 from server.tables.game.game_start import SHARE_SECONDS
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (

@@ -14,15 +14,15 @@ from opentelemetry.trace import StatusCode
 from protocol.absence import MoveClock
 from protocol.messages import ChangeSetting, Lay
 from protocol.settings import Private
-from server import tracing
 from server.app import running
 from server.config import Config
-from server.tracing import move_span, span, traced_as_asked
+from server.monitoring import tracing
+from server.monitoring.tracing import move_span, span, traced_as_asked
 from tests.server.manual_clock import ManualClock
+from tests.server.monitoring.traces import traces
 from tests.server.peer import eventually, game, memory_server, peer_on_turn, play_on
 from tests.server.storage.test_journal import full_disk
 from tests.server.tables.hosted import served
-from tests.server.traces import traces
 
 STEPS = ["decide", "store", "tell"]
 

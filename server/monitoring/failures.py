@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
-from server.logs import about
+from server.monitoring.logs import about
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from protocol.codes import Code
 from server.errors import JournalError, NotStored, TableLost
-from server.failures import RepeatedFailure
-from server.logs import about
+from server.monitoring.failures import RepeatedFailure
+from server.monitoring.logs import about
 
 log = logging.getLogger(__name__)
 

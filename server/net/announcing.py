@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Final
 
 from server.config import Announce
-from server.failures import Tasks
-from server.logs import about
+from server.monitoring.failures import Tasks
+from server.monitoring.logs import about
 
 if TYPE_CHECKING:
     from discovery.interfaces import Interface

@@ -23,11 +23,11 @@ from protocol.messages import (
     Sync,
     Tables,
 )
-from server import leaving
+from server import stopping
 from server.app import Running, running
 from server.config import Config
-from server.failures import Tasks
-from server.logs import describe
+from server.monitoring.failures import Tasks
+from server.monitoring.logs import describe
 from server.storage.entries import Entry, Opened, Taken
 from server.storage.postgresql.journal import PostgresJournal
 from server.storage.sqlite.journal import SqliteJournal
@@ -95,7 +95,7 @@ async def test_what_fails_in_one_task_ends_nothing_else(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log names the task; the next round of the lobby is told, and games go on."""
-    monkeypatch.setattr("server.failures._SECONDS_BEFORE_RESTART", 0)
+    monkeypatch.setattr("server.monitoring.failures._SECONDS_BEFORE_RESTART", 0)
 
     def failing(*_: object) -> None:
         raise RuntimeError("a mistake of ours")
@@ -117,7 +117,7 @@ async def test_what_fails_in_one_task_ends_nothing_else(
 
 
 async def test_work_that_the_server_cannot_do_without_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.failures._SECONDS_BEFORE_RESTART", 0)
+    monkeypatch.setattr("server.monitoring.failures._SECONDS_BEFORE_RESTART", 0)
     attempts: list[None] = []
 
     async def works_the_third_time() -> None:
@@ -288,7 +288,7 @@ async def test_a_table_taken_up_just_when_the_lease_is_lost_is_not_here(
             return new_table(code, state)
 
         one.lobby.registry.new_table = noted
-        await lose_the_lease_after(monkeypatch, journal, leaving, "folded")
+        await lose_the_lease_after(monkeypatch, journal, stopping, "folded")
         async with journal_at(database, "gone") as gone:
             await gone.append("ONCE", 0, ENTRIES)
         await eventually(lambda: list(one.lobby.tables) == ["ONCE"])

@@ -12,9 +12,9 @@ import trustme
 from commands.serving.notices import wording
 from protocol.codes import Code
 from server.config import Notice
-from server.postman import NoticePostman, is_public
+from server.net.postman import NoticePostman, is_public
 from server.refusal import Refusal
-from tests.server.receivers import http_receiver
+from tests.server.net.receivers import http_receiver
 
 NOTICE = Notice("turn", "ABCD", "key")
 
@@ -45,7 +45,7 @@ def test_addresses_on_the_internet(address: str) -> None:
 def test_addresses_on_the_networks_of_this_computer(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is at home may have public IPv6 addresses."""
     here = ipaddress.ip_interface("2a00:1450:4001:831::1/64")
-    monkeypatch.setattr("server.postman.all_interfaces", lambda: (here,))
+    monkeypatch.setattr("server.net.postman.all_interfaces", lambda: (here,))
     assert not is_public("2a00:1450:4001:831::200e")
 
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from server.networks import Networks, Origins, networks_in, networks_of, shares, who_gives_way
-from server.rate_limits import PerMinuteLimit, SharedPerMinuteLimit
+from server.limits.networks import Networks, Origins, networks_in, networks_of, shares, who_gives_way
+from server.limits.rate_limits import PerMinuteLimit, SharedPerMinuteLimit
+from server.limits.turns import InTurn, Turns
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
-from server.thinking.turns import InTurn, Turns
 
 HERE = networks_of("198.51.100.7")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from server.logs import about, log_to
+from server.monitoring.logs import about, log_to
 
 log = logging.getLogger("server.somewhere")
 pytestmark = pytest.mark.usefixtures("restored_logging")

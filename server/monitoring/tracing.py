@@ -18,7 +18,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final
 
 from server.errors import JournalError
-from server.logs import about
+from server.monitoring.logs import about
 from server.version import install_command, installed_version
 
 if TYPE_CHECKING:

@@ -28,11 +28,11 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from protocol.messages import Stage
-from server.counts import COMMIT_SECONDS, Counts
-from server.drain import Drain
+from server.monitoring.counts import COMMIT_SECONDS, Counts
 from server.net.access import Access
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
 from server.net.connections.plain_http import Page
+from server.stopping import Drain
 from server.storage.journal import Journal, NodeState
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.lobby import Lobby

@@ -4,7 +4,7 @@ import math
 from collections import OrderedDict, deque
 from typing import Final, TypeAlias
 
-from server.networks import Networks, has_part_left, shares
+from server.limits.networks import Networks, has_part_left, shares
 
 Key: TypeAlias = str | Networks
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
-from server.thinking.turns import Turns
+from server.limits.turns import Turns
 
 T = TypeVar("T")
 

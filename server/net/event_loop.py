@@ -8,7 +8,7 @@ import math
 import sys
 from typing import Any, Final
 
-from server.logs import about
+from server.monitoring.logs import about
 
 log = logging.getLogger(__name__)
 
@@ -66,15 +66,6 @@ def make_room_for(connections: int) -> None:
         allowed = wanted
     if not _enough(allowed, needed):
         log.info("the limit on open files is too low", extra=about(files=allowed, needed=needed))
-
-
-def is_last_file(number: int) -> bool:
-    """Return whether no more files may be open than are now: the system gives each the lowest free number."""
-    if sys.platform == "win32":
-        return False
-    import resource  # noqa: PLC0415 - Windows has none
-
-    return number + 1 == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def _enough(limit: int, needed: int) -> bool:

@@ -1,0 +1,1 @@
+"""Who may do what how often, and whose turn it is."""

@@ -1,0 +1,1 @@
+"""What the server says about itself: log lines, counts, traces, and how failures are contained."""
