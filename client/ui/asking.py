@@ -167,12 +167,8 @@ class ServerSession(Session):
         self._together: Together | None = None  # the record of the table's game, once it has been opened
         self._end = Visit()
 
-    def go_home(self) -> None:
-        self._end = replace(self._end, home=True)
-        self.end()
-
-    def _play_on(self, request: requests.PlayOn) -> None:
-        self._end = replace(self._end, plays_on=request)
+    def end_as(self, how: Visit) -> None:
+        self._end = how
         self.end()
 
     async def keep_listed(self) -> None:
@@ -262,7 +258,7 @@ class ServerSession(Session):
             case messages.Leave():
                 await self.leave()
                 if self._options.bots is not None:
-                    self.go_home()
+                    self.end_as(Visit(home=True))
                     return
                 left = news.gone_on(self.ui, self.model)
                 self.show(replace(left, name=self._name, log=()))
@@ -382,7 +378,7 @@ class ServerSession(Session):
                     looking_back,
                     analysed=analysed,
                     joins=together,
-                    play_on=self._play_on,
+                    play_on=lambda request: self.end_as(Visit(plays_on=request)),
                 )
                 self._program.open(self._together)
             case requests.Errand.SAVE_RECORD:

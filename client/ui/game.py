@@ -117,8 +117,6 @@ class Client(ServerSession):
         self._keeper.release()
         self._evening_seat.release()
 
-    # -- what comes in ------------------------------------------------------------------------------
-
     def take(self, outcome: Outcome) -> None:
         if self._hint is not None and not outcome[0].ponders:
             self._hint.cancel()
@@ -129,13 +127,11 @@ class Client(ServerSession):
             case requests.Errand.QUIT:
                 self.end()
             case requests.Errand.GO_HOME:
-                self.go_home()
+                self.end_as(Visit(home=True))
             case requests.Errand.TAKE_BACK:
-                self._end = replace(self._end, takes_back=self.model.seat)
-                self.end()
+                self.end_as(Visit(takes_back=self.model.seat))
             case requests.Errand.LOOK_BACK:
-                self._end = replace(self._end, looks_back=True)
-                self.end()
+                self.end_as(Visit(looks_back=True))
             case requests.Errand.HINT:
                 self._hint = self._program.begin(self.hint())
             case _:
@@ -144,7 +140,7 @@ class Client(ServerSession):
     async def _listen(self) -> None:
         """Handle the news until the connection is closed for good."""
         async for update in self._connection.updates():
-            if _over(self.model):
+            if self.model.view is not None and self.model.view.phase is Phase.OVER:
                 self._keeper.forget()
                 self._keep_record(self.model)
             self._keeper.keep_call(self.model.draws.call)
@@ -165,12 +161,11 @@ class Client(ServerSession):
             if isinstance(update, Evening) and ui.evening is not None and _another(update, ui.evening):
                 connection.follows_evening, ui = False, replace(ui, person=None)
             ui = news.heard(ui, update, self.model)
+            (self.show_later if isinstance(update, Online | SaidInLobby) else self.show)(ui)
             if isinstance(update, Evening):
-                self._call_to_evening(ui)
-            if isinstance(update, Online | SaidInLobby):
-                self.show_later(ui)
-            else:
-                self.show(ui)
+                called, self._called = self._called, news.called_to(ui, self.model)
+                if self._called not in {called, None}:
+                    self._program.call(window_title(self.model), self._called)
             self._call_player()
             if self._together is not None:
                 self._together.look()
@@ -178,14 +173,12 @@ class Client(ServerSession):
                 self._program.begin(self.ask(StartGame(NEW)))
 
     def _keep_record(self, model: TableModel) -> None:
-        looking_back = self._options.looking_back
-        if looking_back is None or looking_back.keep is None or model.seat is None or model.table is None:
+        keep = None if self._options.looking_back is None else self._options.looking_back.keep
+        study = model.state is not None and model.state.study  # which counts for nothing
+        if keep is None or model.seat is None or model.table in {None, self._recorded} or study:
             return
-        if model.state is not None and model.state.study:
-            return  # it counts for nothing
-        if model.table != self._recorded:
-            self._recorded = model.table
-            self._program.begin(self.keep_record(model.table, looking_back.keep))
+        self._recorded = model.table
+        self._program.begin(self.keep_record(model.table, keep))
 
     async def _tell(self, failures: asyncio.Queue[str]) -> None:
         """Show why bots of this program have failed, until the next key, and in the log."""
@@ -202,21 +195,11 @@ class Client(ServerSession):
         if new:
             self._program.call(window_title(self.model), new[0].sentence)
 
-    def _call_to_evening(self, ui: Ui) -> None:
-        called = news.called_to(ui, self.model)
-        if called != self._called and called is not None:
-            self._program.call(window_title(self.model), called)
-        self._called = called
-
     def _fills(self, update: TableChanged) -> bool:
         """Return whether the last free seat of this host's table has just been taken."""
         state, before = update.state, update.before
-        return (
-            state.stage == "gathering"
-            and state.host == self.model.seat
-            and _full(state)
-            and (before is None or not _full(before))
-        )
+        hosts = state.stage == "gathering" and state.host == self.model.seat
+        return hosts and _full(state) and (before is None or not _full(before))
 
     async def _attend(self) -> None:
         """Go where the options say, and keep the lobby's list of tables fresh."""
@@ -258,10 +241,6 @@ class Client(ServerSession):
 def _another(evening: Evening, before: Evening) -> bool:
     """Return whether it is not the evening of before, in which the player may be somebody."""
     return evening.name != before.name or evening.round < before.round or evening.over < before.over
-
-
-def _over(model: TableModel) -> bool:
-    return model.view is not None and model.view.phase is Phase.OVER
 
 
 def _full(state: TableState) -> bool:

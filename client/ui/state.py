@@ -68,18 +68,20 @@ class Talk:
 
 def with_remark(talk: Talk, said: Heard, model: TableModel, name: str, *, read: bool) -> Talk:
     """Return `talk` with a new remark; the player `name` need not read their own."""
+    people = None
     if said.seat is None:
         called = spectator_name(said.number, said.spectator)
+        speaker = watching_name(called, said.spectator)
     else:
-        called = said.player or names_at(model)[said.seat]
+        called = speaker = said.player or names_at(model)[said.seat]
+        if model.view is not None and called == names_at(model)[said.seat]:  # and did not sit elsewhere then
+            people = model.view.start.peoples[said.seat][0]
     known = said.again and any(each.number == said.remark for each in talk.remarks)
     if known or not talk.hears(called) or (said.seat is None and not talk.hears(None)):
         return talk
     own = said.seat == model.seat if said.seat is not None else model.seat is None and said.spectator == name
     unread = 0 if read or own else talk.unread + 1
-    remark = _remark(said, called, model)
-    if said.missed:
-        remark = structs.replace(remark, speaker=while_away(remark.speaker))
+    remark = Remark(while_away(speaker) if said.missed else speaker, said.text, people, said.remark)
     remarks = (*talk.remarks, remark)[-REMARKS_KEPT:]
     return replace(talk, remarks=remarks, unread=min(unread, REMARKS_KEPT), echoed=own and not said.again)
 
@@ -93,18 +95,8 @@ def with_lobby_remarks(talk: Talk, said: Iterable[LobbyRemark], name: str, *, re
     return replace(talk, remarks=remarks[-REMARKS_KEPT:], unread=min(unread, REMARKS_KEPT))
 
 
-def _remark(said: Heard, called: str, model: TableModel) -> Remark:
-    if said.seat is None:
-        return Remark(watching_name(called, said.spectator), said.text, number=said.remark)
-    there = model.view is not None and called == names_at(model)[said.seat]  # and did not sit elsewhere then
-    people = model.view.start.peoples[said.seat][0] if model.view is not None and there else None
-    return Remark(called, said.text, people, said.remark)
-
-
 LOG_KEPT: Final = 500
 ANNOUNCEMENTS_KEPT: Final = 3  # as many of the longest fit on the smallest screen
-_NEW_TABLE: Final = Open(3)
-_SILENCE: Final = Talk()
 
 Outcome: TypeAlias = tuple["Ui", Request | None]
 
@@ -208,6 +200,10 @@ class Nowhere(Screen):
     at_server = True
 
 
+_NOWHERE: Final = Nowhere()
+_NEW_TABLE: Final = Open(3)
+
+
 class Asked(enum.Enum):
     """What a typed line answers."""
 
@@ -242,9 +238,6 @@ class Entry:
         """Return the line typed `by` lines further back, an empty one after the last."""
         back = min(max(self.back + by, 0), len(typed))
         return replace(self, back=back).filled(typed[-back] if back else "")
-
-
-_NOWHERE: Final = Nowhere()
 
 
 class Notice(Struct, frozen=True):
@@ -337,8 +330,8 @@ class Ui:
     lost: Outage | None = None
     log: tuple[str, ...] = ()
     scroll: int = 0
-    talk: Talk = _SILENCE
-    lobby_talk: Talk = _SILENCE
+    talk: Talk = Talk()
+    lobby_talk: Talk = Talk()
     company: OnlineList | None = None
     evening: Evening | None = None
     person: int | None = None

@@ -40,6 +40,7 @@ from client.ui.state import (
     Asked,
     Entry,
     Notice,
+    Nowhere,
     OnlineList,
     Outage,
     Screen,
@@ -80,12 +81,12 @@ from engine.events import (
     WolfPlaced,
     WolvesRevealed,
 )
+from engine.pieces import Seat
 from engine.view import Phase
 from protocol.codes import Code
 from protocol.messages import (
     Announced,
     Evening,
-    LobbyRemark,
     Online,
     SaidInLobby,
     Stopping,
@@ -144,8 +145,7 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             return _refreshed(replace(ui, clock_at=ui.now, log=(*earlier, *ui.log)[-LOG_KEPT:]), model)
         case TableChanged(state, before):
             ui = replace(ui, told_at=ui.now)
-            over = model.view is not None and model.view.phase is Phase.OVER
-            if over:  # nobody waits for players who leave
+            if model.view is not None and model.view.phase is Phase.OVER:  # nobody waits for who leaves
                 return logged(ui, describe_lead_changes(state, before))
             if ui.entry is None and _asks_more(state, before):
                 ui = replace(ui, notice=None)  # it would hide what is asked, and the keys that answer
@@ -158,7 +158,11 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
         case Evening():
             return _evening_news(ui, update, model)
         case SaidInLobby(remarks):
-            return _heard_in_lobby(ui, remarks)
+            reads = isinstance(ui.overlay, TalkPage)
+            if ui.talk.table is None:
+                return replace(ui, talk=with_lobby_remarks(ui.talk, remarks, ui.name, read=reads))
+            lobby_talk = with_lobby_remarks(ui.lobby_talk, remarks, ui.name, read=False)
+            return replace(ui, lobby_talk=lobby_talk)
         case NoticesChanged(notices):
             return logged(ui, [describe_notices(notices)])
         case TableClosed(refused):
@@ -172,8 +176,10 @@ def heard(ui: Ui, update: Update, model: TableModel) -> Ui:
             return logged(replace(ui, lost=None, notice=None), [_("The connection is back.")])
         case Closed(reason=reason):
             return replace(ui, lost=Outage(reason, None), stops_at=None, busy=False)
-        case Announced(text):
-            return _announced(ui, text)
+        case Announced(text):  # over the page until it is closed, below those not closed yet
+            texts = ui.overlay.texts if isinstance(ui.overlay, Announcements) else ()
+            texts = (*texts, text)[-ANNOUNCEMENTS_KEPT:]
+            return logged(replace(ui, overlay=Announcements(texts)), [announcement(text)])
         case Stopping(seconds):
             if seconds is None:
                 return logged(replace(ui, stops_at=None), [_("The server will not stop after all.")])
@@ -191,13 +197,6 @@ def _asks_more(state: TableState, before: TableState | None) -> bool:
     return any(now and not then for now, then in began) or any(
         now.votes_needed and not then.votes_needed for now, then in voted
     )
-
-
-def _heard_in_lobby(ui: Ui, remarks: Sequence[LobbyRemark]) -> Ui:
-    here = ui.talk.table is None
-    reads = here and isinstance(ui.overlay, TalkPage)
-    talk = with_lobby_remarks(ui.talk if here else ui.lobby_talk, remarks, ui.name, read=reads)
-    return replace(ui, talk=talk) if here else replace(ui, lobby_talk=talk)
 
 
 def logged(ui: Ui, sentences: Sequence[str]) -> Ui:
@@ -240,7 +239,14 @@ def listed(
     ui = followed(ui, model)
     if not isinstance(lobby := ui.page, Lobby):
         return ui
-    found = tuple(sorted(tables, key=lambda table: _place(table, kept)))
+
+    def place(table: TableSummary) -> tuple[bool, bool, bool]:
+        taken = table.taken - table.bots  # people may take the seats of bots before the game
+        free = bool(table.vacant) or (table.stage == "gathering" and taken < table.players)
+        seated = table.table in kept
+        return table.stage == "over", table.deserted and not seated, not (seated or free)
+
+    found = tuple(sorted(tables, key=place))
     if not lobby.tables:
         chosen = next((at for at, table in enumerate(found) if table.table in kept), 0)
     elif lobby.chosen >= len(lobby.tables):
@@ -251,44 +257,14 @@ def listed(
     return replace(ui, page=Lobby(found, kept, chosen, listed=True))
 
 
-def _place(table: TableSummary, kept: frozenset[str]) -> tuple[bool, bool, bool]:
-    left = table.deserted and table.table not in kept
-    return table.stage == "over", left, not _open_to(table, kept)
-
-
-def _open_to(table: TableSummary, kept: frozenset[str]) -> bool:
-    taken = table.taken - table.bots  # people may take the seats of bots before the game
-    free = table.vacant or (table.stage == "gathering" and taken < table.players)
-    return table.table in kept or bool(free)
-
-
 def gone_on(ui: Ui, model: TableModel) -> Ui:
-    """Return `ui` at another table: what was typed and set up stays, and so do log and talk.
-
-    Tables and the lobby keep their talk for themselves.
-    """
+    """Return `ui` at another table: what was typed and set up stays, and so do log and talk."""
     if ui.talk.table is None or model.table is None:
         ui = followed(ui, model)
-    return Ui(
-        ui.name,
-        ui.address,
-        ui.capabilities,
-        new_table=ui.new_table,
-        confirms=ui.confirms,
-        typed=ui.typed,
-        log=ui.log,
-        talk=replace(ui.talk, table=model.table),
-        lobby_talk=ui.lobby_talk,
-        company=ui.company,
-        evening=ui.evening,
-        person=ui.person,
-        lost=ui.lost,
-        now=ui.now,
-        told_at=ui.told_at,
-        clock_at=ui.clock_at,
-        stops_at=ui.stops_at,
-        overlay=ui.overlay if isinstance(ui.overlay, Announcements) else None,
-    )
+    ui = replace(ui, page=Nowhere(), entry=None, sent=None, retry=None, notice=None, asked=None, busy=False)
+    overlay = ui.overlay if isinstance(ui.overlay, Announcements) else None
+    talk = replace(ui.talk, table=model.table)
+    return replace(ui, overlay=overlay, talk=talk, scroll=0, ponders=False, ticks_left=None, speed=0)
 
 
 def at_next_table(ui: Ui, model: TableModel, talk: Talk) -> Ui:
@@ -322,13 +298,6 @@ def _evening_news(ui: Ui, evening: Evening, model: TableModel) -> Ui:
     ui = logged(ui, [sentence])
     plays = isinstance(ui.page, Playing) and model.seat is not None
     return ui if plays or isinstance(ui.overlay, Announcements) else replace(ui, overlay=EveningPage())
-
-
-def _announced(ui: Ui, text: str) -> Ui:
-    """Return `ui` with an announcement over its page until it is closed, below those not closed yet."""
-    earlier = ui.overlay.texts if isinstance(ui.overlay, Announcements) else ()
-    texts = (*earlier, text)[-ANNOUNCEMENTS_KEPT:]
-    return logged(replace(ui, overlay=Announcements(texts)), [announcement(text)])
 
 
 def suggested(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
@@ -434,34 +403,29 @@ def occasions(model: TableModel) -> tuple[Occasion, ...]:
     table = model.table
     if table is None or model.seat is None or model.state is None:
         return ()
-    return tuple(Occasion(table, what, sentence) for what, sentence in _reasons(model))
+    reasons = _reasons(model, model.seat, model.state)
+    return tuple(Occasion(table, what, sentence) for what, sentence in reasons)
 
 
-def _reasons(model: TableModel) -> Iterator[tuple[str, str]]:
-    view, state = model.view, model.state
-    assert state is not None  # noqa: S101 - without one there is nothing to come for
-    if view is None:
+def _reasons(model: TableModel, seat: Seat, state: TableState) -> Iterator[tuple[str, str]]:
+    if (view := model.view) is None:
         here = all(each.name is not None and not each.kept for each in state.seats)
-        if here and model.seat == state.host:
+        if here and seat == state.host:
             yield "everybody", _("Everybody is here: you can start the game.")
         return
     if view.phase is Phase.OVER:
-        if state.seats and any(each.again for each in state.seats) and not _plays_again(model):
-            yield "again", games.describe_rematch(state, model.seat)
+        again = [each.again for each in state.seats]
+        if any(again) and not again[seat]:
+            yield "again", games.describe_rematch(state, seat)
         yield "over", _("All pieces are placed: the scoring begins.")
         return
-    if view.turn == model.seat:
+    if view.turn == seat:
         laid = sum(tile is not None for tile in view.tiles)
         yield f"turn {laid} {len(view.placed)}", games.describe_turn(model, names_at(model))
     if (vote := next_vote(model)) is not None and vote.agree:
         name = names_at(model)[vote.seat]
         yield f"vote {vote.seat}", _("{name} is away: vote whether a bot plays.").format(name=name)
     asked = open_request(state)
-    if asked is not None and model.seat not in asked.seats:
+    if asked is not None and seat not in asked.seats:
         yield f"{asked.what} {asked.seats[0]}", describe_asked(asked, names_at(model), view)
     yield "begun", _("The game has begun.")
-
-
-def _plays_again(model: TableModel) -> bool:
-    state, seat = model.state, model.seat
-    return state is not None and seat is not None and state.seats[seat].again
