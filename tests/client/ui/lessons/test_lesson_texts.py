@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from client.ui.lessons.course import seen
 from client.ui.lessons.goals import Catch, Earn, Lay, PlaceOne, PointTo, act_of
-from client.ui.lessons.lesson import seen
 from client.ui.lessons.pages import MOVES, NAMES, PAGES, PUPIL, LessonPage
 from engine.board import Field, has_spring
 from engine.events import Captured, HillScored, Place, Placed, SoldierFled, TileLaid

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from client.language import LANGUAGES, _
-from client.ui.lessons.course import Course, LessonExit
+from client.ui.lessons.course import Course, LessonExit, seen
 from client.ui.lessons.goals import Catch, Earn, PointTo, Read, influence_of
-from client.ui.lessons.lesson import Lesson, seen, text_of
+from client.ui.lessons.lesson import Lesson
 from client.ui.lessons.pages import PAGES, PUPIL, Shown
 from client.ui.screens.playing import PLACING_KEYS
 from client.ui.screens.reading import Reading, Topic
@@ -232,7 +232,7 @@ def test_nothing_of_a_page_is_cut_off(
         for part in ("asked", "done"):
             text = shown(course, glyphs, *size)
             words = words_of(text)
-            for sentence in (*text_of(page, glyphs), *course.ui.log):
+            for sentence in (page.fill(page.text, glyphs), *course.ui.log):
                 assert all(word in words for word in sentence.split()), (page.title, part, sentence, text)
             if page.shown is Shown.HAND and "1 Em" in text:
                 assert all(f"{number} {face}" in text for number, face in enumerate(HAND, start=1)), text
@@ -302,7 +302,7 @@ def test_every_page_can_be_read_and_done_in_a_small_window(
         while course.ui.page.reads(course.ui):
             course.press("pagedown")
             seen += scrolled(course, size)
-        wanted = " ".join((*text_of(page, UNICODE), *course.ui.log))
+        wanted = " ".join((page.fill(page.text, UNICODE), *course.ui.log))
         words = {word for word in re.findall(r"\w+", wanted) if len(word) < size[0] - 4}
         assert words <= set(re.findall(r"\w+", seen))
         do_exercise(course, page)
