@@ -2,10 +2,9 @@
 
 import math
 import time
-from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -20,7 +19,7 @@ from server.monitoring.failures import Tasks
 from server.net.session import Session
 from server.storage.entries import Clocked, Entry, GivenToBot, SaidReady
 from server.storage.journal import Journal
-from server.tables.absence.deadlines import Deadlines, Due
+from server.tables.absence.deadlines import RETRY_SECONDS, Deadlines, Due
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.absence.stand_in import StandIn
 from server.tables.audience import Audience, Talk, catch_up
@@ -32,7 +31,6 @@ from server.tables.state.persistent_state import PersistentState
 ENTRIES_BETWEEN_SHORTENINGS: Final = 100  # more than most games have in all
 PAUSE_SECONDS: Final = 600  # then a paused game resumes automatically
 LOOK_SECONDS: Final = 3600.0  # at most until it is checked whether a moment has come: clocks are set
-RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
 _STATES_PER_SECOND: Final = 2.0  # after a burst of this size: each may have 3 KiB, and some lines are slow
 
 
@@ -54,9 +52,6 @@ class TableContext:
     address: str  # of this server, where they come back to
     shares_draws: bool  # whether games draw from what the clients add, so that all can check it
     deadlines: Deadlines = field(init=False)
-    away_too_long: Callable[[Seat], Coroutine[Any, Any, None]] = field(init=False)  # as the policy finds
-    stand_in_moves: Callable[[int], Coroutine[Any, Any, None]] = field(init=False)  # after so many events
-    save_clock: Callable[[], Coroutine[Any, Any, None]] = field(init=False)  # of a turn that takes long
     audience: Audience = field(default_factory=Audience)
     talk: Talk = field(default_factory=Talk)
     policy: AbsencePolicy = field(init=False)
@@ -64,35 +59,14 @@ class TableContext:
     removed: set[Seat] = field(default_factory=set)  # free seats whose players were removed
     left_at: dict[Seat, tuple[int, int]] = field(default_factory=dict)  # events and remarks when players left
     away_since: dict[Seat, float] = field(default_factory=dict)  # in a running game, as the table was told
-    _stopped: bool = False
     _shorten_at: int = ENTRIES_BETWEEN_SHORTENINGS
     _states: RateLimiter = field(init=False)
 
     def __post_init__(self) -> None:
         self._states = RateLimiter(self.limits.states_at_once, _STATES_PER_SECOND)
 
-    def begin_policy(self) -> None:
-        """Start the absence policy: with a game, after a restart, or because it was changed."""
-        self.policy.stop()
-        self.policy = self.new_policy()
-        if self._stopped:  # a game may begin even now, and its players are told how long they have
-            self.policy.stop()
-
-    def new_policy(self) -> AbsencePolicy:
-        """Return an absence policy that begins now."""
-        return AbsencePolicy(
-            self.state,
-            self.audience.seated,
-            self.stand_in,
-            self.deadlines,
-            away_too_long=self.away_too_long,
-            stand_in_moves=self.stand_in_moves,
-            save_clock=self.save_clock,
-        )
-
     def stop(self) -> None:
         """Cancel everything that would fall due."""
-        self._stopped = True
         self.deadlines.stop()
         self.policy.stop()  # but moves that still arrive are timed by its clock
 
@@ -283,13 +257,6 @@ class TableContext:
         """Return the entries that make nobody ready, because the coming game has changed."""
         return [SaidReady(seat, on=False) for seat in sorted(self.state.ready)]
 
-    def bot_was_seated(self) -> None:
-        """Make the stand-in play for another seat, which a policy that only waits cannot do."""
-        if self.policy.waits:
-            self.begin_policy()
-        else:
-            self.policy.reconsider()
-
     async def give_seats_to_bots(self) -> bool:
         """Give the seats that are due to bots, and return whether there were any."""
         if not (seats := self.policy.seats_for_bots()):
@@ -297,6 +264,7 @@ class TableContext:
         await self.store_or_log(*map(GivenToBot, seats))
         if left := self.policy.seats_for_bots():  # the journal could not be written
             seat = left[0]
-            self.deadlines.set(Due.AWAY_TOO_LONG, RETRY_SECONDS, partial(self.away_too_long, seat), seat)
+            again = partial(self.policy.away_too_long, seat)
+            self.deadlines.set(Due.AWAY_TOO_LONG, RETRY_SECONDS, again, seat)
         self.policy.reconsider()
         return True

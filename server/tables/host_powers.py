@@ -88,7 +88,7 @@ class HostPowers:
                 entries += context.nobody_ready()
         await context.store(*entries)
         if isinstance(setting, AbsenceSetting):
-            context.begin_policy()
+            context.policy.begin()
             context.send_turn()
         if isinstance(setting, Spectators) and not setting.allowed:
             for spectator in list(context.audience.spectators):
@@ -146,7 +146,7 @@ class HostPowers:
         """Make the stand-in play for a player who has been away for a while, whatever the policy."""
         context = self._context
         player = self._player(seat)
-        self._check_running()
+        self._context.state.running_game()
         if seat == host or seat in context.audience.seated:
             raise Refusal(Code.NOT_AWAY, seat=seat)
         if seat in context.state.bot_seats or seat in context.state.programs:
@@ -154,15 +154,15 @@ class HostPowers:
         if not player.vacant:
             self._check_away_for_long(seat)
         await context.store(GivenToBot(seat))
-        context.bot_was_seated()
+        context.policy.bot_was_seated()
         context.broadcast_state()
 
     async def _end_game(self) -> None:
         context = self._context
-        self._check_running()
+        self._context.state.running_game()
         await context.store(EndedEntry())
         log.info("game ended by its host", extra=about(table=context.code))
-        context.begin_policy()
+        context.policy.begin()
         context.send_turn()
         context.broadcast_state(at_once=True)
 
@@ -182,11 +182,6 @@ class HostPowers:
     def _check_gathering(self) -> None:
         if self._context.state.game is not None:
             raise Refusal(Code.ALREADY_STARTED)
-
-    def _check_running(self) -> None:
-        if self._context.state.game is None:
-            raise Refusal(Code.NOT_STARTED)
-        self._check_not_over()
 
     def _check_not_over(self) -> None:
         if self._context.state.stage == "over":

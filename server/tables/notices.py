@@ -25,8 +25,8 @@ from server.monitoring.logs import about
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Entry, Noticed, NoticesTo
-from server.tables.absence.deadlines import Due
-from server.tables.context import RETRY_SECONDS, TableContext
+from server.tables.absence.deadlines import RETRY_SECONDS, Due
+from server.tables.context import TableContext
 from server.tables.state.persistent_state import Player
 
 log = logging.getLogger(__name__)

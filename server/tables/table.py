@@ -36,6 +36,7 @@ from server.refusal import Refusal
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Forgotten
 from server.tables.absence.deadlines import Deadlines, Due, Work
+from server.tables.absence.policy import AbsencePolicy
 from server.tables.context import TableContext
 from server.tables.game.consent import Consent
 from server.tables.game.game_start import GameStart
@@ -71,13 +72,8 @@ class Table:
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
         self._context = context
         self._audience = context.audience
-        context.deadlines = Deadlines(context.timers, context.tasks, self._do_due)
+        context.deadlines = Deadlines(context.timers, context.tasks, context.counts, self._do_due)
         try:
-            # Not the moves themselves, which are made with the context.
-            context.away_too_long = lambda seat: self._moves.away_too_long(seat)  # noqa: PLW0108
-            context.stand_in_moves = lambda events: self._moves.stand_in(events)  # noqa: PLW0108
-            context.save_clock = lambda: self._moves.save_clock()  # noqa: PLW0108
-            context.policy = context.new_policy()
             self._begin()
         except BaseException:
             context.deadlines.stop()  # nobody will know the table
@@ -85,8 +81,19 @@ class Table:
 
     def _begin(self) -> None:
         """Set up the table's parts; raises whatever its unchecked state causes."""
-        self._admission = SeatAdmission(self, self._context)
-        self._moves = Moves(self._context)
+        context = self._context
+        self._moves = Moves(context)
+        # Not the moves' own methods, by which the policy would keep the table of an ended game in memory.
+        context.policy = AbsencePolicy(
+            context.state,
+            context.audience.seated,
+            context.stand_in,
+            context.deadlines,
+            away_too_long=lambda seat: self._moves.away_too_long(seat),  # noqa: PLW0108
+            stand_in_moves=lambda events: self._moves.stand_in(events),  # noqa: PLW0108
+            save_clock=lambda: self._moves.save_clock(),  # noqa: PLW0108
+        )
+        self._admission = SeatAdmission(self, context)
         self._consent = Consent(self._context, self._moves)
         self._holidays = Holidays(self._context)
         self._game_start = GameStart(self._context, self._moves)
@@ -413,7 +420,7 @@ class Table:
             self.give_up()
             raise
         if self._moved_to is None:
-            self._context.begin_policy()  # whose clock goes on from where it was stopped
+            self._context.policy.begin()  # whose clock goes on from where it was stopped
 
     async def _close(self, reason: str | None) -> None:
         await self._context.store(Forgotten())

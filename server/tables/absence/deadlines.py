@@ -2,13 +2,16 @@
 
 import enum
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from engine.pieces import Seat
 from server.config import Timer, Timers
+from server.errors import JournalError
+from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+RETRY_SECONDS: Final = 1.0  # until a failed commit is tried again
 
 
 class Due(enum.Enum):
@@ -31,23 +34,29 @@ class Due(enum.Enum):
 class Deadlines:
     """Hands a table's own work to `carry_out` when it falls due, each in its own task.
 
-    At most one of each kind is pending, or one per seat if it concerns a seat.
+    At most one of each kind is pending, or one per seat if it concerns a seat. What cannot be stored falls
+    due again.
     """
 
     def __init__(
-        self, timers: Timers, tasks: Tasks, carry_out: Callable[[Work], Coroutine[Any, Any, None]]
+        self,
+        timers: Timers,
+        tasks: Tasks,
+        counts: Counts,
+        carry_out: Callable[[Work], Coroutine[Any, Any, None]],
     ) -> None:
         self.time = timers.time
         self._timers = timers
         self._tasks = tasks
+        self._counts = counts
         self.carry_out = carry_out
         self._running: dict[tuple[Due, Seat | None], Timer] = {}
-        self._stopped = False
+        self.stopped = False
 
     def set(self, due: Due, seconds: float, work: Work, seat: Seat | None = None) -> None:
         """Have `work` done after this many seconds, in place of what is pending of its kind."""
         self.cancel(due, seat)
-        if not self._stopped:
+        if not self.stopped:
             self._running[due, seat] = self._timers.call_later(seconds, self._begin, due, work, seat)
 
     def is_set(self, due: Due) -> bool:
@@ -61,11 +70,18 @@ class Deadlines:
 
     def stop(self) -> None:
         """Do nothing more: the tasks end with the server, and time may go on after it."""
-        self._stopped = True
+        self.stopped = True
         for timer in self._running.values():
             timer.cancel()
         self._running.clear()
 
     def _begin(self, due: Due, work: Work, seat: Seat | None) -> None:
         del self._running[due, seat]
-        self._tasks.start(self.carry_out(work), due.name)
+        self._tasks.start(self._do(due, work, seat), due.name)
+
+    async def _do(self, due: Due, work: Work, seat: Seat | None) -> None:
+        try:
+            await self.carry_out(work)
+        except JournalError as error:
+            self._counts.journal_failed(error)
+            self.set(due, RETRY_SECONDS, work, seat)

@@ -46,9 +46,9 @@ class AbsencePolicy:
 
     For absent programs the stand-in plays immediately. The server's bots move in the same way: they count as
     never present, and have no clock. Before and after a game nothing is done; during a pause all clocks stop,
-    and nobody moves. The table calls the policy when something happens, and makes a new one when a game
-    begins, pauses or goes on. It sets deadlines for what the table does: a player is `away_too_long`, or the
-    stand-in moves in the turn after so many events.
+    and nobody moves. The table calls the policy when something happens. It sets deadlines for what the table
+    does: a player is `away_too_long`, the stand-in moves in the turn after so many events, or the clock of a
+    turn that takes long is stored.
     """
 
     state: PersistentState
@@ -64,6 +64,11 @@ class AbsencePolicy:
         self._away: dict[Seat, float] = {}  # until when the policy waits
         self._overdue: set[Seat] = set()
         self._substitute_move: SubstituteMove | None = None
+        self.begin()
+
+    def begin(self) -> None:
+        """Count from now on: a game begins, pauses or goes on, or its policy was changed."""
+        self.stop()
         self._turn_start = self.deadlines.time()
         self._allowance: int | None = None
         self._stopped = False
@@ -74,6 +79,8 @@ class AbsencePolicy:
         for seat in range(len(self.state.players)):
             self._count_time_away(Seat(seat))
         self.turn_began()
+        if self.deadlines.stopped:  # a game may begin even now, and its players are told how long they have
+            self.stop()
 
     # -- what happens at the table -----------------------------------------------------------------------
 
@@ -126,8 +133,18 @@ class AbsencePolicy:
         elif by is not None:
             self._prepare_move(self._game, by)
 
+    def bot_was_seated(self) -> None:
+        """Make the stand-in play for another seat, which a policy that only waits cannot do."""
+        if self.waits:
+            self.begin()
+        else:
+            self.reconsider()
+
     def plan_changed(self) -> None:
         """Make the planned move of the seat whose turn it is, or do not make it any more."""
+        if self.waits:
+            self.begin()
+            return
         if self._substitute_move is not None and self._substitute_move.by == "plan":
             self._stop_turn()
             self._run_clock()
@@ -271,15 +288,14 @@ class AbsencePolicy:
         """Schedule the end of the turn for when its clock runs out."""
         if self._game is not None and self._allowance is not None and not self._clock_stands:
             seconds = (self.time_left() or 0) / 1000
-            self.deadlines.set(Due.TIME_UP, seconds, partial(self._time_up, len(self._game.events)))
+            self.deadlines.set(Due.TIME_UP, seconds, partial(self._time_up, self._turn_start))
             if seconds > _SAVED_EVERY:
                 self.deadlines.set(Due.CLOCK, _SAVED_EVERY, self.save_clock)
 
-    async def _time_up(self, events: int) -> None:
-        """Make the stand-in move for the turn after this many events, whose clock has run out."""
-        if self._stopped or self._game is None or len(self._game.events) != events:
-            return
-        if self._substitute_move is None:
+    async def _time_up(self, since: float) -> None:
+        """Make the stand-in move if the clock that has run since this moment was not set again."""
+        waits = not self._stopped and self._turn_start == since and self._substitute_move is None
+        if waits and self._game is not None:
             self._prepare_move(self._game, "clock")
 
     def _prepare_move(self, game: Game, by: Substitute) -> None:

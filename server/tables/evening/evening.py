@@ -63,7 +63,8 @@ from server.storage.entries import (
     TableResult,
 )
 from server.storage.records import EveningRecord, evening_name, write_evening
-from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS, RETRY_SECONDS
+from server.tables.absence.deadlines import RETRY_SECONDS
+from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from server.tables.evening.rounds import (
     LEAST,
     PATIENCE,

@@ -4,12 +4,10 @@ During a pause, nobody may move, and all clocks stop.
 """
 
 import time
-from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
 
-from engine.errors import Fault, IllegalCommand
 from engine.events import TakenBack
 from engine.pieces import Seat
 from protocol.absence import GameClock, MoveClock
@@ -21,7 +19,7 @@ from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Paused, Unpaused, Wished
 from server.tables.absence.deadlines import Due
-from server.tables.context import LOOK_SECONDS, RETRY_SECONDS, TableContext
+from server.tables.context import LOOK_SECONDS, TableContext
 from server.tables.game.moves import Moves
 
 PAUSES: Final = 3  # that each player gets in a game
@@ -49,10 +47,7 @@ class Consent:
         A pause may be asked for `until` a moment.
         """
         own, state = session.player_seat(), self._context.state
-        if state.game is None:
-            raise Refusal(Code.NOT_STARTED)
-        if state.stage == "over":
-            raise IllegalCommand(Fault.GAME_OVER, "R4.4")
+        state.running_game()
         if own in state.programs:
             raise Refusal(Code.PROGRAMS_DO_NOT_VOTE)
         if on:
@@ -71,20 +66,6 @@ class Consent:
                 await self._grant(asked)
             except JournalError as error:  # whoever asked can ask again
                 self._context.counts.journal_failed(error)
-
-    async def _end_by_itself(self, number: int) -> None:
-        """End the game's pause of this number, unless it has ended already."""
-        state = self._context.state
-        if state.paused is None or state.pauses.total() != number:
-            return
-        if self._context.pause_left >= 1:
-            self._await_end(number)
-            return
-        try:
-            await self._end()
-        except JournalError as error:
-            self._context.counts.journal_failed(error)
-            self._end_in(RETRY_SECONDS, number)
 
     async def _agree(self, own: Seat, what: Wish, until: int | None) -> None:
         context = self._context
@@ -187,17 +168,22 @@ class Consent:
     def _begin(self) -> None:
         context = self._context
         context.paused_at = context.deadlines.time()
-        self._await_end(context.state.pauses.total())
+        self._await_end()
 
-    def _await_end(self, number: int) -> None:
-        self._end_in(min(self._context.pause_left, LOOK_SECONDS), number)
+    def _await_end(self) -> None:
+        left = min(self._context.pause_left, LOOK_SECONDS)
+        self._context.deadlines.set(Due.PAUSE_OVER, left, self._end_if_over)
 
-    def _end_in(self, seconds: float, number: int) -> None:
-        work = partial(self._end_by_itself, number)
-        self._context.deadlines.set(Due.PAUSE_OVER, seconds, work)
+    async def _end_if_over(self) -> None:
+        if self._context.state.paused is None:
+            return
+        if self._context.pause_left >= 1:
+            self._await_end()
+        else:
+            await self._end()
 
     def _tell(self) -> None:
         """Stop or resume the clocks, and tell everybody."""
-        self._context.begin_policy()
+        self._context.policy.begin()
         self._context.send_turn()
         self._context.broadcast_state(at_once=True)

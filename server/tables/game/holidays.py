@@ -3,15 +3,13 @@
 import time
 from functools import partial
 
-from engine.errors import Fault, IllegalCommand
 from engine.pieces import Seat
 from protocol.codes import Code
-from server.errors import JournalError
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import OnHoliday
 from server.tables.absence.deadlines import Due
-from server.tables.context import LOOK_SECONDS, RETRY_SECONDS, TableContext
+from server.tables.context import LOOK_SECONDS, TableContext
 
 
 class Holidays:
@@ -28,10 +26,7 @@ class Holidays:
     async def take(self, session: Session, *, on: bool) -> None:
         """Begin the holiday of the session's player, or end it; nothing changes if it is so already."""
         seat, state = session.player_seat(), self._context.state
-        if state.game is None:
-            raise Refusal(Code.NOT_STARTED)
-        if state.stage == "over":
-            raise IllegalCommand(Fault.GAME_OVER, "R4.4")
+        state.running_game()
         if on and (seat in state.programs or not state.holidays_left(seat)):
             raise Refusal(Code.NO_HOLIDAYS)
         if on != (seat in state.on_holiday):
@@ -42,7 +37,7 @@ class Holidays:
         await context.store(context.stopped_clock(context.turn), OnHoliday(seat, int(time.time()), on))
         if on:
             self._await_end(seat)
-        context.begin_policy()
+        context.policy.begin()
         context.broadcast_state(at_once=True)
         context.send_turn()
 
@@ -56,9 +51,5 @@ class Holidays:
             return
         if context.holiday_left(seat) >= 1:
             self._await_end(seat)
-            return
-        try:
+        else:
             await self._change(seat, on=False)
-        except JournalError as error:
-            context.counts.journal_failed(error)
-            context.deadlines.set(Due.HOLIDAY_OVER, RETRY_SECONDS, partial(self._end_if_over, seat), seat)

@@ -7,7 +7,6 @@ import logging
 import time
 
 from engine.board import Field
-from engine.errors import Fault, IllegalCommand
 from engine.events import Event, GameEnded, Place
 from engine.game import Game
 from engine.pieces import Piece, Seat
@@ -20,9 +19,8 @@ from server.monitoring.tracing import move_span, span
 from server.net.session import Session
 from server.refusal import Refusal
 from server.storage.entries import Entry, OnHoliday, PlanMade, Played, StoodIn, TookBack, Voted
-from server.tables.absence.deadlines import Due
 from server.tables.absence.policy import SubstituteMove
-from server.tables.context import RETRY_SECONDS, TableContext
+from server.tables.context import TableContext
 
 log = logging.getLogger(__name__)
 
@@ -38,10 +36,7 @@ class Moves:
         state, policy = self._context.state, self._context.policy
         seat = session.player_seat()
         policy.check_time(seat)
-        if (game := state.game) is None:
-            raise Refusal(Code.NOT_STARTED)
-        if state.ended:
-            raise IllegalCommand(Fault.GAME_OVER, "R4.4")
+        game = state.running_game()
         if state.paused is not None:
             raise Refusal(Code.PAUSED)
         with span("decide"):
@@ -105,32 +100,21 @@ class Moves:
     async def plan(self, session: Session, message: Plan) -> None:
         """Keep what the session's player wants to do when its turn comes, and tell nobody else."""
         context, state, seat = self._context, self._context.state, session.player_seat()
-        if state.game is None:
-            raise Refusal(Code.NOT_STARTED)
-        if state.ended:
-            raise IllegalCommand(Fault.GAME_OVER, "R4.4")
+        game = state.running_game()
         if message.piece is not None and message.field is not None:
-            state.game.check_place(Place(seat, Piece(message.piece), Field(message.field)))
+            game.check_place(Place(seat, Piece(message.piece), Field(message.field)))
             await context.store(PlanMade(seat, message.piece, message.field))
         elif seat in state.plans:
             await context.store(PlanMade(seat))
         context.tell_plan(session)
-        if context.policy.waits:
-            context.begin_policy()
-        else:
-            context.policy.plan_changed()
+        context.policy.plan_changed()
 
     async def save_clock(self) -> None:
         """Store how much of its clock the turn has used by now, so that a restart gives nobody days."""
         context, game = self._context, self._context.state.game
         if context.may_move and game is not None and game.view.turn is not None:
-            try:
-                await context.store(context.stopped_clock(game.view.turn))
-            except JournalError as error:
-                context.counts.journal_failed(error)
-                context.deadlines.set(Due.CLOCK, RETRY_SECONDS, self.save_clock)
-            else:
-                context.policy.clock_was_saved()
+            await context.store(context.stopped_clock(game.view.turn))
+            context.policy.clock_was_saved()
 
     async def take_back(self, seat: Seat) -> None:
         """Take the seat's last placement back, with all that followed it, and tell everybody."""
@@ -175,7 +159,7 @@ class Moves:
         for other in entries[1:]:
             state.fold(other)
         if begins:
-            context.begin_policy()
+            context.policy.begin()
         else:
             context.policy.turn_began()
         context.counts.moves += 1

@@ -1,10 +1,9 @@
 """Who is host: a host who leaves, or is away for long, is followed by somebody who is here."""
 
 from engine.pieces import Seat
-from server.errors import JournalError
 from server.storage.entries import Hosted
 from server.tables.absence.deadlines import Due
-from server.tables.context import RETRY_SECONDS, TableContext
+from server.tables.context import TableContext
 
 
 class HostSuccession:
@@ -38,12 +37,7 @@ class HostSuccession:
         self._overdue = True
         if (heir := self._present_heir()) is None:
             return
-        try:
-            await context.store(Hosted(heir))
-        except JournalError as error:
-            context.counts.journal_failed(error)
-            context.deadlines.set(Due.HOST_AWAY, RETRY_SECONDS, self._follow)
-            return
+        await context.store(Hosted(heir))
         context.broadcast_state()
         self.watch()
 

@@ -29,7 +29,7 @@ from server.storage.entries import (
     TokenRevoked,
 )
 from server.tables.absence.deadlines import Due
-from server.tables.context import RETRY_SECONDS, TableContext
+from server.tables.context import TableContext
 from server.tables.seats.exclusions import Exclusions
 from server.tables.seats.hosting import HostSuccession
 from server.tables.seats.names import alike, check_name
@@ -149,9 +149,7 @@ class SeatAdmission:
         context = self._context
         taken = context.state.players[seat] is not None and seat not in context.state.bots
         if taken and seat not in context.audience.seated and context.state.stage == "gathering":
-            await context.store_or_log(*self._freed_entries(seat))
-            if context.state.players[seat] is not None:  # the journal could not be written
-                self._free_later(seat, RETRY_SECONDS)
+            await context.store(*self._freed_entries(seat))
             context.broadcast_state()
 
     async def remove_player(self, seat: Seat) -> bool:
@@ -167,7 +165,7 @@ class SeatAdmission:
             context.removed.add(seat)
         else:
             await context.store(TokenRevoked(seat))
-            context.bot_was_seated()
+            context.policy.bot_was_seated()
         log.warning("player removed by the host", extra=about(table=context.code, seat=seat))
         if (session := context.audience.seated.get(seat)) is not None:
             session.send(Refusal(Code.REMOVED_BY_SERVER, table=context.code).message())
@@ -378,10 +376,8 @@ class SeatAdmission:
         if self._context.state.stage == "gathering" and not self._context.state.of_evening:
             kept = player.kept
             seconds = limits.rematch_grace_seconds if kept else limits.seat_grace_seconds
-            self._free_later(seat, self._context.patience(seconds))
-
-    def _free_later(self, seat: Seat, seconds: float) -> None:
-        self._context.deadlines.set(Due.SEAT_FREE, seconds, partial(self._free_if_away, seat), seat)
+            wait = self._context.patience(seconds)
+            self._context.deadlines.set(Due.SEAT_FREE, wait, partial(self._free_if_away, seat), seat)
 
 
 def choose_seat(wanted: int | None, to_be_had: list[int]) -> int:

@@ -16,6 +16,7 @@ from msgspec import structs
 
 from engine.board import Field
 from engine.draws import Bytes32
+from engine.errors import Fault, IllegalCommand
 from engine.events import Event, GameStarted, Place, TakenBack
 from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
 from engine.peoples import peoples_by_seat
@@ -226,6 +227,14 @@ class PersistentState:
         if self._game is None:
             return "gathering"
         return "over" if self._game.over or self.ended else "playing"
+
+    def running_game(self) -> Game:
+        """Return the game, which may be paused; raises Refusal before it, IllegalCommand after it."""
+        if self.stage == "over":
+            raise IllegalCommand(Fault.GAME_OVER, "R4.4")
+        if self._game is None:
+            raise Refusal(Code.NOT_STARTED)
+        return self._game
 
     def pack(self) -> None:
         """Keep a finished game as its events alone, until it is asked for: it takes a tenth of the memory."""

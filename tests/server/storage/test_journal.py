@@ -28,7 +28,7 @@ from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.rows import carry_out
 from server.storage.stored_tables import Everything, Stored, relinked
-from server.tables.context import RETRY_SECONDS
+from server.tables.absence.deadlines import RETRY_SECONDS
 from server.tables.state.persistent_state import PersistentState
 from tests.games import begun
 from tests.server.manual_clock import ManualClock

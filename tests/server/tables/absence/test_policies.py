@@ -23,7 +23,7 @@ from server.app import Running
 from server.config import Choose
 from server.errors import JournalError
 from server.storage.entries import Entry, StoodIn
-from server.tables.context import RETRY_SECONDS
+from server.tables.absence.deadlines import RETRY_SECONDS
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     TIMEOUT,

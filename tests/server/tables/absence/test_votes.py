@@ -18,6 +18,7 @@ from protocol.absence import ByBot, ByVote
 from protocol.codes import CloseCode, Code
 from protocol.messages import SeatSummary, StartGame, Sync
 from server.config import Config
+from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 from server.net.session import Session
 from server.storage.entries import Entry, GivenToBot, Opened, Played, Returned, Taken, Voted
@@ -150,7 +151,7 @@ def test_any_sequence_of_absences_and_votes(
         here: dict[Seat, Session] = {}
         tasks = Tasks()
         stand_in = StandIn(Config(stand_in=at_random), tasks)
-        deadlines = Deadlines(asyncio.get_running_loop(), tasks, fail_if_due)
+        deadlines = Deadlines(asyncio.get_running_loop(), tasks, Counts(), fail_if_due)
         policy = AbsencePolicy(
             state,
             here,
