@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from protocol.admin import LINE_BYTES, VERSION, Answered, Failure, Request, line_with, request_in
+from protocol.admin import LINE_BYTES, VERSION, Failure, Request, line_with, request_in
 from protocol.codec import readable
 from protocol.codes import REFUSAL_TEXTS
 from server.admin.endpoint import Endpoint
@@ -38,7 +38,7 @@ async def admin_server(
 
     def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(open_now) >= _CONNECTIONS:
-            writer.write(answer_line(Answered(VERSION, error=failed(failure(FailureCode.BUSY)))))
+            writer.write(error_line(failure(FailureCode.BUSY)))
             writer.close()
             return
         task = tasks.start(_serve(reader, writer, endpoint, do), "admin command")
@@ -65,7 +65,7 @@ async def _serve(
 ) -> None:
     """Read one request, answer it, and close the connection; whatever happens, the server plays on."""
     try:
-        answer, file = await _answer(reader, endpoint, do)
+        answer, file = await answer_to(await _line(reader), do, str(endpoint.path), endpoint.token)
         with file or contextlib.nullcontext():
             await _write(writer, answer)
             while file is not None and (chunk := await asyncio.to_thread(file.read, _CHUNK)):
@@ -74,7 +74,7 @@ async def _serve(
         async with asyncio.timeout(_SECONDS):
             await writer.wait_closed()
     except OSError:
-        pass  # it has disconnected, or stalls
+        pass  # it has disconnected, stalls, or sends too much
     except Exception:  # a mistake of ours must not end everybody's games
         log.exception("an admin command failed", extra=about(path=str(endpoint.path)))
     finally:
@@ -84,55 +84,35 @@ async def _serve(
         writer.close()
 
 
-async def _answer(
-    reader: asyncio.StreamReader, endpoint: Endpoint, do: Callable[[Request], Awaitable[Answer]]
+async def answer_to(
+    line: bytes, do: Callable[[Request], Awaitable[Answer]], path: str, token: str | None = None
 ) -> tuple[bytes, BinaryIO | None]:
-    """Return the line that answers the next request, and the file that follows it; raises OSError."""
+    """Return the line that answers the request in `line`, and the file that follows it, if one does.
 
-    async def asked() -> Answer:
-        return await carried_out(do, await _request(reader, endpoint))
-
-    answer, file = await answered(asked, str(endpoint.path))
-    return answer_line(answer), file
-
-
-async def answered(asked: Callable[[], Awaitable[Answer]], path: str) -> tuple[Answered, BinaryIO | None]:
-    """Return what `asked` returns, or why it fails; `path` is whence it comes. Raises OSError."""
+    The request came from `path`, where it needs this `token`.
+    """
     try:
-        report, file = await asked()
+        report, file = await do(_request(line, path, token))
     except AdminFailure as error:
         why = error
     except Refusal as refusal:
         why = AdminFailure(refusal.code, REFUSAL_TEXTS[refusal.code], **refusal.about)
     except JournalError as error:
         why = AdminFailure(FailureCode.JOURNAL, error.text, **error.about)
-    except OSError:
-        raise
+    except OSError as error:  # of the journal's files, not of this connection
+        why = failure(FailureCode.FAILED, reason=error.strerror or error)
     except Exception as error:  # a mistake of ours is the host's to report
         log.exception("an admin command failed", extra=about(path=path))
         why = failure(FailureCode.FAILED, reason=type(error).__name__)
     else:
-        return Answered(VERSION, report), file
-    return Answered(VERSION, error=failed(why)), None
+        return line_with({"v": VERSION, "ok": report}), file
+    return error_line(why), None
 
 
-def failed(error: AdminFailure) -> Failure:
-    """Return an error as it is sent."""
-    return Failure(error.code, error.text, {name: str(fact) for name, fact in error.about.items()})
-
-
-def answer_line(answer: Answered) -> bytes:
-    """Return the line that an answer is sent in: a report, or why there is none."""
-    said = {"ok": answer.ok} if answer.error is None else {"error": answer.error}
-    return line_with({"v": answer.v, **said})
-
-
-async def carried_out(do: Callable[[Request], Awaitable[Answer]], request: Request) -> Answer:
-    """Return what `do` returns; raises AdminFailure for an OSError."""
-    try:
-        return await do(request)
-    except OSError as error:  # of the journal's files, not of this connection
-        raise failure(FailureCode.FAILED, reason=error.strerror or error) from error
+def error_line(error: AdminFailure) -> bytes:
+    """Return the line that says why there is no report."""
+    facts = {name: str(fact) for name, fact in error.about.items()}
+    return line_with({"v": VERSION, "error": Failure(error.code, error.text, facts)})
 
 
 async def _write(writer: asyncio.StreamWriter, content: bytes) -> None:
@@ -143,15 +123,20 @@ async def _write(writer: asyncio.StreamWriter, content: bytes) -> None:
             await writer.drain()
 
 
-async def _request(reader: asyncio.StreamReader, endpoint: Endpoint) -> Request:
-    """Return the next request; raises AdminFailure and OSError."""
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    """Return the line with the request; raises OSError if none comes, or one that is too long."""
     try:
         async with asyncio.timeout(_SECONDS):
             line = await reader.readline()
-    except ValueError:
-        raise failure(FailureCode.BAD_REQUEST, reason=f"it has more than {LINE_BYTES} bytes") from None
+    except ValueError as error:
+        raise ConnectionResetError("no request is that long") from error
     if not line.endswith(b"\n"):
         raise ConnectionResetError("there is no whole request")
+    return line
+
+
+def _request(line: bytes, path: str, token: str | None) -> Request:
+    """Return the request in a line; raises AdminFailure."""
     try:
         version = msgspec.json.decode(line, type=_Versioned).v
         if version != VERSION:
@@ -159,11 +144,9 @@ async def _request(reader: asyncio.StreamReader, endpoint: Endpoint) -> Request:
         envelope = request_in(line)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise failure(FailureCode.BAD_REQUEST, reason=readable(error)) from error
-    if endpoint.token is not None and not hmac.compare_digest(
-        (envelope.token or "").encode(), endpoint.token.encode()
-    ):
-        log.warning("wrong admin token", extra=about(path=str(endpoint.path)))
-        raise failure(FailureCode.BAD_ADMIN_TOKEN, file=endpoint.path)
+    if token is not None and not hmac.compare_digest((envelope.token or "").encode(), token.encode()):
+        log.warning("wrong admin token", extra=about(path=path))
+        raise failure(FailureCode.BAD_ADMIN_TOKEN, file=path)
     return envelope.ask
 
 

@@ -85,13 +85,8 @@ def test_no_bytes_do_harm(content: bytes) -> None:
     async def unused(request: object) -> Any:
         return {"asked": str(request)}, None
 
-    async def attacked() -> bytes:
-        reader = asyncio.StreamReader(limit=LINE_BYTES)
-        reader.feed_data(content.replace(b"\n", b"") + b"\n")
-        endpoint: Any = type("Endpoint", (), {"token": None, "path": "admin.sock"})
-        return (await listener._answer(reader, endpoint, unused))[0]
-
-    found = json.loads(asyncio.run(attacked()))
+    line, _ = asyncio.run(listener.answer_to(content, unused, "admin.sock"))
+    found = json.loads(line)
     assert "ok" in found or found["error"]["code"] in {"bad-request", "other-version"}
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from bench.cluster.relay import DatabaseRelay
 from palatinus import main
+from protocol.admin import ShowStatus
 from protocol.messages import Announced, Refused, Stopping
 from server.admin import cluster_service
 from server.admin.endpoint import SOCKET_NAME
-from server.admin.failures import FailureCode
 from server.app import Running, running
 from server.cluster.messages import AnswerPart, NodeQuestion
 from server.config import Config
@@ -28,6 +28,7 @@ from tests.server.cluster.test_channel import cluster as shared_cluster
 from tests.server.peer import TIMEOUT, connected, eventually, full_table
 
 NAMES = ["first", "second"]
+EXPIRED = Node(1, "other", "", runs=False, leaving=False)
 
 
 @contextlib.asynccontextmanager
@@ -147,7 +148,7 @@ async def test_a_node_that_is_gone_at_once_has_stopped(
 
 def test_an_answer_that_makes_no_sense_is_of_another_version() -> None:
     for line in (b"\xff", b"", b"[]", b'{"v":1,"error":{}}'):
-        error = cluster_service._node_answer("x", "ws://x", line, FailureCode.NODE_SILENT).error
+        error = cluster_service._node_answer(EXPIRED, line).error
         assert error is not None
         assert error.code == "node-other-version"
 
@@ -241,8 +242,8 @@ async def test_while_the_database_is_gone_nobody_is_said_not_to_answer(
         out, err = await told(capsys, first, "nodes", code=1)
         assert "not asked" in out[2]
         assert err[0].startswith("palatinus admin: the node other cannot be asked, because the database does")
-    others = cluster_service.OtherNodes(Mock(hears=True), Mock(), Mock())
-    assert others.why_silent(Node(1, "other", "", False, False)) == FailureCode.NODE_EXPIRED
+    service = cluster_service.ClusterService(None, Mock(hears=True), Mock(), Mock(), Mock())
+    assert b'"code":"node-expired"' in service._line_of_silent(EXPIRED, ShowStatus())
 
 
 async def eventually_known(data: Path, number: int) -> None:
