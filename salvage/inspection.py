@@ -6,7 +6,7 @@ anything is wrong, the pages of all files are searched for what is missing.
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from salvage.evidence import Evidence
@@ -162,7 +162,10 @@ def _verdicts(
     }
     found = [_verdict(code, listed.get(code), evidence, view, traced=traced) for code in codes]
     shown = {} if view is None else view.set_aside
-    return found + [Verdict.of_set_aside(table, known=table.code in shown) for table in aside]
+    return found + [
+        verdict if verdict.code in shown else replace(verdict, since=None)  # it is news
+        for verdict in map(Verdict.of, aside)
+    ]
 
 
 def _is_newer(view: View | None, code: str, commits: int) -> bool:
@@ -197,7 +200,7 @@ def _verdict(
             if listed is None or leads_to(longer.rows, listed):
                 table = longer
     archived, game = _archived(code, table, listed, evidence, view)
-    table = Stored(code, table.rows, table.entries, archived, table.damage)
+    table = Stored(code, table.rows, table.entries, archived, table.damage, game)
     later = evidence.length_after(code, 0 if view is None else view.commits) if traced else 0
     length = max(len(table.rows), 0 if listed is None else listed.length, later)
     reached = listed is None or leads_to(table.rows, listed)
@@ -215,7 +218,7 @@ def _verdict(
         condition = Condition.LOST
     else:
         condition = Condition.DAMAGED if more or table.damage else Condition.SHORTER
-    return Verdict(table, condition, length, reason, game)
+    return Verdict(table, condition, length, reason)
 
 
 def _made(code: str, rows: list[Row]) -> Stored:

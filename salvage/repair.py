@@ -16,7 +16,7 @@ from typing import Final
 from salvage.inspection import Findings, inspected
 from server.errors import JournalError
 from server.storage.operations import insert
-from server.storage.owner import Condition, Salvaged
+from server.storage.owner import CheckedTable, Condition
 from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import replace_file, written
@@ -30,18 +30,18 @@ from server.storage.stored_tables import Everything, SetAside, Table
 _SEARCHED: Final = ".salvaged-"  # in the names of copies that have nothing more to give
 
 
-def salvaged_games(data: Path, kept: Path, codes: Iterable[str] = ()) -> list[Salvaged]:
-    """Return the games of these tables, or of all, as far as any file in the folder has them.
+def salvaged_tables(data: Path, kept: Path, codes: Iterable[str] = ()) -> list[CheckedTable]:
+    """Return these tables, or all, as far as any file in the folder has them.
 
     The copies in `kept` are searched as well.
     """
     wanted = set(codes)
-    best: dict[str, Salvaged] = {}
+    best: dict[str, CheckedTable] = {}
     for findings in _all_findings(data, kept):
         for verdict in findings.verdicts:
             if wanted and verdict.code not in wanted:
                 continue
-            found = Salvaged.of(verdict)
+            found = CheckedTable.of(verdict)
             known = best.get(verdict.code)
             if known is None or len(found.events) > len(known.events):
                 best[verdict.code] = found
@@ -149,8 +149,6 @@ def _kept(findings: Findings) -> Everything:
             kept.append(
                 SetAside(table.code, since, verdict.reason, table.rows, len(table.entries), verdict.length)
             )
-        elif verdict.game is not None:
-            kept.append(dataclasses.replace(table, game=verdict.game))
         else:
             kept.append(table)
     return Everything(kept, [each for each in findings.records_due.items() if each[0] in codes])

@@ -27,9 +27,9 @@ from commands.serving.running_server import (
 from engine.record import recorded
 from engine.view import SPECTATOR
 from protocol.admin import StoredReport
-from salvage.repair import repair, salvaged_games
+from salvage.repair import repair, salvaged_tables
 from server.errors import JournalError, JournalInUse
-from server.storage.owner import CheckedTable, Condition, OwnersTables, Salvaged
+from server.storage.owner import CheckedTable, Condition, OwnersTables
 from server.storage.sqlite.data_folder import DataFolder, make_folder
 from server.version import install_command
 
@@ -212,7 +212,7 @@ def _tables_salvaged(arguments: argparse.Namespace) -> int:
         return _journal_repaired(arguments)
     with _opened_closely(arguments) as tables:
         if isinstance(tables, DataFolder):
-            found = salvaged_games(tables.data, tables.kept, codes)
+            found = salvaged_tables(tables.data, tables.kept, codes)
         else:
             found = _database_module().DatabaseTables.salvaged(tables, codes)
     if missing := [code for code in codes if code not in {game.code for game in found}]:
@@ -229,7 +229,7 @@ def _tables_salvaged(arguments: argparse.Namespace) -> int:
                     out.write(recorded(game.events, game.names).encode())
         print(_salvage_line(game, str(path)))
     print(_("The records of running games reveal all wolf pieces."), file=sys.stderr)
-    return 0 if all(game.complete for game in found) else 1
+    return 0 if all(game.condition is Condition.WHOLE for game in found) else 1
 
 
 def _journal_repaired(arguments: argparse.Namespace) -> int:
@@ -280,12 +280,12 @@ def _describe_damage(table: CheckedTable) -> str:
     return text.format(code=table.code, moves=table.moves, missing=table.missing)
 
 
-def _salvage_line(game: Salvaged, file: str) -> str:
+def _salvage_line(game: CheckedTable, file: str) -> str:
     if not game.events:
         return _("Table {code}: no game.").format(code=game.code)
     text = (
         _("Table {code}: complete up to move {moves}, in {file}.")
-        if game.complete
+        if game.condition is Condition.WHOLE
         else _("Table {code}: only up to move {moves}, in {file}.")
     )
     return text.format(code=game.code, moves=game.moves, file=file)

@@ -110,12 +110,16 @@ def find(code: str) -> Operation[Table | None]:
     return set_aside_from(rows[0]) if rows else None
 
 
+def all_tables(codes: Sequence[str] | None = None) -> Operation[list[Table]]:
+    """Return the tables in use, the archived ones, and those that were set aside."""
+    in_use = yield from tables_in_use(codes)
+    archived = map(archived_from, (yield from archive_rows(codes)))
+    return [*in_use, *archived, *(yield from tables_set_aside(codes))]
+
+
 def everything() -> Operation[Everything]:
-    """Return all that there is: the tables in use, the archived ones, and those that were set aside."""
-    in_use = yield from tables_in_use()
-    archived = [archived_from(row) for row in (yield from archive_rows())]
-    aside = yield from tables_set_aside()
-    return Everything([*in_use, *archived, *aside], (yield from records_due()))
+    """Return all that there is."""
+    return Everything((yield from all_tables()), (yield from records_due()))
 
 
 # -- what changes tables -----------------------------------------------------------------------------

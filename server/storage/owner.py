@@ -12,11 +12,10 @@ from engine.game import Game, RandomChance
 from protocol.admin import StoredReport
 from server.errors import JournalError
 from server.storage import operations
-from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, contents, events_of
 from server.storage.operations import Operation, Outcome, claimed, moved
 from server.storage.reasons import Misfit, reason_of
-from server.storage.stored_tables import ArchivedTable, SetAside, Stored, rechecked
+from server.storage.stored_tables import ArchivedTable, SetAside, Stored, Table
 
 T = TypeVar("T")
 
@@ -41,49 +40,46 @@ class Verdict:
     condition: Condition
     length: int
     reason: str = ""
-    game: ArchivedGame | None = None  # if it is archived
     since: int | None = None  # when it was set aside, if it was so before
 
     @property
     def code(self) -> str:
         return self.table.code
 
-    @property
-    def moves(self) -> int:
-        """The number of its moves that are whole."""
-        return contents(self.table.entries).moves
-
     @classmethod
-    def of_set_aside(cls, table: SetAside, *, known: bool = True) -> "Verdict":
-        """Return what is left of a table that was set aside before; if that is not `known`, it is news."""
-        rows = table.rows[: table.whole]
-        found = Stored(table.code, rows, rechecked(table.code, rows).entries)
-        condition = Condition.DAMAGED if rows else Condition.LOST
-        return cls(found, condition, table.length, table.reason, since=table.since if known else None)
+    def of(cls, table: Table) -> "Verdict":
+        """Return what is left of a table by its own rows alone."""
+        if isinstance(table, SetAside):
+            condition = Condition.DAMAGED if table.whole else Condition.LOST
+            return cls(table.whole_part, condition, table.length, table.reason, table.since)
+        if table.damage is None:
+            return cls(table, Condition.WHOLE, len(table.rows))
+        condition = Condition.DAMAGED if table.entries else Condition.LOST
+        return cls(table, condition, max(table.length, len(table.rows)), table.damage)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedTable:
-    """What a check has found of a table: how many moves are whole, and how many entries are missing."""
+    """What a close look has found of a table: its whole moves, and how many entries are missing."""
 
     code: str
     condition: Condition
-    archived: bool
-    moves: int
     missing: int
+    names: tuple[str, ...]
+    moves: int
+    events: tuple[Event, ...]
 
     @classmethod
     def of(cls, verdict: Verdict) -> "CheckedTable":
-        entries = verdict.table.entries
-        condition, whole = verdict.condition, len(foldable(entries))
-        if whole < len(entries):
-            condition = Condition.DAMAGED
+        whole = foldable(verdict.table.entries)
+        found = contents(whole)
         return cls(
             verdict.code,
-            condition,
-            verdict.table.archived is not None,
-            contents(entries[:whole]).moves,
-            verdict.length - whole,
+            verdict.condition if len(whole) == len(verdict.table.entries) else Condition.DAMAGED,
+            verdict.length - len(whole),
+            found.names,
+            found.moves,
+            tuple(events_of(whole)),
         )
 
 
@@ -97,24 +93,6 @@ class Check:
     @property
     def whole(self) -> bool:
         return not self.faults and all(table.condition is Condition.WHOLE for table in self.tables)
-
-
-@dataclass(frozen=True, slots=True)
-class Salvaged:
-    """What was got out of a table: its whole moves; `complete` if none is missing."""
-
-    code: str
-    names: tuple[str, ...]
-    events: tuple[Event, ...]
-    moves: int
-    complete: bool
-
-    @classmethod
-    def of(cls, verdict: Verdict) -> "Salvaged":
-        entries = foldable(verdict.table.entries)
-        found = contents(entries)
-        complete = verdict.condition is Condition.WHOLE and len(entries) == len(verdict.table.entries)
-        return cls(verdict.code, found.names, tuple(events_of(entries)), found.moves, complete)
 
 
 def replayed_game(entries: Iterable[Entry]) -> tuple[Event, ...]:

@@ -9,7 +9,7 @@ not against somebody who writes to the file.
 import enum
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -89,6 +89,7 @@ class Stored:
     archived: int | None = None  # when; None: it is not archived
     damage: str | None = None
     game: ArchivedGame | None = None  # if it is archived
+    length: int = field(default=0, compare=False)  # how many entries a damaged one is known to have had
 
     @property
     def standing(self) -> Standing:
@@ -188,7 +189,8 @@ def checked(code: str, numbered: Iterable[tuple[Any, Any, Any, Any]], archived: 
     rows: list[Row] = []
     entries: list[Entry] = []
     link = first_link(code)
-    for number, body, when, stored_link in sorted(numbered, key=_by_number):
+    found = sorted(numbered, key=_by_number)
+    for number, body, when, stored_link in found:
         expected = len(rows)
         damage = None
         if number != expected:
@@ -203,7 +205,8 @@ def checked(code: str, numbered: Iterable[tuple[Any, Any, Any, Any]], archived: 
             except (msgspec.DecodeError, ValueError) as error:
                 damage = f"entry {expected} makes no sense: {type(error).__name__}"  # no piece that it names
         if damage is not None:
-            return Stored(code, rows, entries, archived, damage)
+            last = max((each[0] for each in found if isinstance(each[0], int)), default=-1)
+            return Stored(code, rows, entries, archived, damage, length=max(len(found), last + 1))
         rows.append(Row(when, body, link))
     return Stored(code, rows, entries, archived, None if rows else "it has no entries")
 
@@ -281,13 +284,13 @@ def tables_from(rows: Iterable[Sequence[Any]]) -> list[Stored]:
 
 def archived_from(row: Sequence[Any]) -> Stored:
     """Return the table in a row of the archive, whatever is in it."""
-    code, when, content, origin, played, *_ = row
+    code, when, content, origin, played, length, *_ = row
     game = ArchivedGame(str(origin), bool(played))
     found = rechecked(code, unpacked(content) if isinstance(content, bytes) else [], when)
     damage = found.damage
     if damage is None and seal(*row[:-1]) != row[-1]:
         damage = "its row in the archive is damaged"
-    return Stored(code, found.rows, found.entries, when, damage, game)
+    return replace(found, damage=damage, game=game, length=length if isinstance(length, int) else 0)
 
 
 def listed_from(row: Sequence[Any]) -> ArchivedTable:

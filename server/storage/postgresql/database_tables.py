@@ -4,19 +4,19 @@ Looking changes nothing, and servers may run meanwhile.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from protocol.admin import StoredReport
 from server.errors import JournalError
 from server.storage import operations
-from server.storage.operations import Operation, Outcome, archive_rows, tables_in_use, tables_set_aside
+from server.storage.operations import Operation, Outcome, all_tables
 from server.storage.owner import (
     Check,
     CheckedTable,
     Condition,
     OwnersTables,
-    Salvaged,
     Verdict,
     describe_tables,
     table_faults,
@@ -25,14 +25,12 @@ from server.storage.postgresql import lease
 from server.storage.postgresql import rows as stored
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, notify, reason_of
 from server.storage.postgresql.schema import check, prepare
-from server.storage.stored_tables import COLUMNS, Everything, Stored, archived_from
+from server.storage.stored_tables import Everything, Stored
 
 T = TypeVar("T")
 
 _SECONDS_FOR_ALL: Final = 600.0  # tables, which may be many
 _TABLES_AT_ONCE: Final = 500
-_LENGTH: Final = COLUMNS["archive"].split(", ").index("length")
-_GONE: Final = "it has no entries"
 
 
 class DatabaseTables(OwnersTables):
@@ -62,18 +60,23 @@ class DatabaseTables(OwnersTables):
     def check(self) -> Check:
         """Look at every table closely."""
 
-        def told(verdict: Verdict) -> tuple[CheckedTable, bool]:
-            is_new = verdict.condition is not Condition.WHOLE and verdict.since is None
-            return CheckedTable.of(verdict), is_new
+        async def look(connection: Connection) -> Check:
+            damaged, tables = [], []
+            async for verdict in inspected(connection, None):
+                if verdict.condition is not Condition.WHOLE and verdict.since is None:
+                    damaged.append(verdict.code)
+                tables.append(replace(CheckedTable.of(verdict), events=()))  # not all games at once
+            return Check(table_faults(damaged), tables)
 
-        found = self._looked_at(lambda connection: inspected(connection, None, told))
-        faults = table_faults(table.code for table, is_new in found if is_new)
-        return Check(faults, [table for table, _ in found])
+        return self._looked_at(look)
 
-    def salvaged(self, codes: Iterable[str] = ()) -> list[Salvaged]:
-        """Return the games of these tables, or of all, as far as they are whole."""
-        wanted = list(codes) or None
-        return self._looked_at(lambda connection: inspected(connection, wanted, Salvaged.of))
+    def salvaged(self, codes: Sequence[str]) -> list[CheckedTable]:
+        """Return what is whole of these tables, or of all."""
+
+        async def look(connection: Connection) -> list[CheckedTable]:
+            return [CheckedTable.of(verdict) async for verdict in inspected(connection, codes or None)]
+
+        return self._looked_at(look)
 
     def _listed(self, codes: Sequence[str] | None) -> list[StoredReport]:
         return self._looked_at(lambda connection: listed(connection, codes))
@@ -180,57 +183,18 @@ async def listed(connection: Connection, codes: Sequence[str] | None) -> list[St
     """Return all tables, or those of them in `codes`, in a few words; raises ValueError."""
     found: list[StoredReport] = []
     async for part in _parts(connection, codes):
-        here = await stored.carry_out(connection, describe_tables(part))
-        gone = set(part) - {table.code for table in here}
-        found += [*here, *map(_lost, sorted(gone))]
+        found += await stored.carry_out(connection, describe_tables(part))
+        for code in sorted(set(part) - {table.code for table in found}):
+            found.append(StoredReport(code, "gathering", False, (), 0, None, None, damaged=True, lost=True))
     return found
 
 
-async def inspected(
-    connection: Connection, codes: Sequence[str] | None, told: Callable[[Verdict], T]
-) -> list[T]:
-    """Return what `told` says of each table, or of those of them in `codes`: the archived ones first."""
-    archived, rest, aside = [], [], []
+async def inspected(connection: Connection, codes: Sequence[str] | None) -> AsyncIterator[Verdict]:
+    """Yield what is left of each table, or of those of them in `codes`."""
     async for part in _parts(connection, codes):
-        archived += list(map(told, await _archived(connection, part)))
-        rest += list(map(told, await _in_use(connection, part)))
-        tables = await stored.carry_out(connection, tables_set_aside(part))
-        aside += [told(Verdict.of_set_aside(table)) for table in tables]
-    return archived + rest + aside
-
-
-async def _in_use(connection: Connection, codes: Sequence[str]) -> list[Verdict]:
-    rows = await connection.fetch(
-        "SELECT game_table.code, coalesce(greatest(max(number) + 1, count(number)), 0) FROM game_table"
-        " LEFT JOIN entry USING (code) WHERE place = '=' AND game_table.code = ANY ($1)"
-        " GROUP BY game_table.code ORDER BY min(opened)",
-        codes,
-    )
-    tables = {table.code: table for table in await stored.carry_out(connection, tables_in_use(codes))}
-    return [_verdict(tables.get(code) or Stored(code, [], [], None, _GONE), length) for code, length in rows]
-
-
-async def _archived(connection: Connection, codes: Sequence[str]) -> list[Verdict]:
-    rows = await stored.carry_out(connection, archive_rows(codes))
-    found = [_verdict(archived_from(row), row[_LENGTH]) for row in rows]
-    gone = await connection.fetch(
-        "SELECT code FROM game_table WHERE place = '~' AND code = ANY ($1)"
-        " AND NOT EXISTS (SELECT FROM archive WHERE archive.code = game_table.code) ORDER BY code",
-        codes,
-    )
-    return [*found, *(_verdict(Stored(code, [], [], 0, _GONE), 0) for (code,) in gone)]
-
-
-def _verdict(table: Stored, length: int) -> Verdict:
-    length = max(length, len(table.rows))
-    if table.damage is None:
-        return Verdict(table, Condition.WHOLE, length)
-    condition = Condition.DAMAGED if table.entries else Condition.LOST
-    return Verdict(table, condition, length, table.damage)
-
-
-def _lost(code: str) -> StoredReport:
-    return StoredReport(code, "gathering", False, (), 0, None, None, damaged=True, lost=True)
+        tables = {table.code: table for table in await stored.carry_out(connection, all_tables(part))}
+        for code in part:
+            yield Verdict.of(tables.get(code) or Stored(code, [], [], damage="it has no entries"))
 
 
 async def _parts(connection: Connection, codes: Sequence[str] | None) -> AsyncIterator[list[str]]:

@@ -307,7 +307,7 @@ def _verdicts(view: View, known: KnownCommits, archive: Mapping[str, Stored]) ->
     found = [
         _verdict(code, view, known, archive) for code in codes if code not in gone | view.set_aside.keys()
     ]
-    return found + [Verdict.of_set_aside(table) for code, table in view.set_aside.items() if code not in gone]
+    return found + [Verdict.of(table) for code, table in view.set_aside.items() if code not in gone]
 
 
 def removed_since(view: View, known: KnownCommits) -> set[str]:
@@ -329,12 +329,12 @@ def _verdict(code: str, view: View, known: KnownCommits, archive: Mapping[str, S
     length = max(len(table.rows), length)
     if code in view.damaged:
         condition = Condition.DAMAGED if table.entries else Condition.LOST
-        return Verdict(table, condition, length, table.damage or "it is in two places", table.game)
+        return Verdict(table, condition, length, table.damage or "it is in two places")
     if listed is None or leads_to(table.rows, listed):
-        return Verdict(table, Condition.WHOLE, length, "", table.game)
+        return Verdict(table, Condition.WHOLE, length)
     early = len(table.rows) >= listed.length
     reason = "it is as it was earlier" if early else "its last entries are missing"
-    return Verdict(table, Condition.SHORTER, length, reason, table.game)
+    return Verdict(table, Condition.SHORTER, length, reason)
 
 
 def refuse_during_salvage(path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 
 from server.errors import JournalError
 from server.monitoring.logs import about
+from server.storage.entries import contents
 from server.storage.operations import insert
 from server.storage.owner import Condition, Verdict
 from server.storage.reasons import Misfit, reason_of
@@ -164,7 +165,13 @@ def _report_table(verdict: Verdict) -> None:
     if verdict.condition is Condition.SHORTER:
         log.warning(
             "a table has lost its last entries",
-            extra=about(table=code, entries=entries, moves=verdict.moves, missing=missing, reason=reason),
+            extra=about(
+                table=code,
+                entries=entries,
+                moves=contents(verdict.table.entries).moves,
+                missing=missing,
+                reason=reason,
+            ),
         )
     elif verdict.condition is Condition.DAMAGED:
         log.warning("a damaged table is set aside", extra=about(table=code, entries=entries, reason=reason))
