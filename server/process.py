@@ -20,7 +20,7 @@ from server.monitoring.failures import Tasks
 from server.monitoring.logs import about, set_verbose
 from server.monitoring.tracing import traced_as_asked
 from server.net.access import Access
-from server.net.addresses import reachable
+from server.net.addresses import websocket_urls
 from server.net.event_loop import make_room_for, new_loop
 
 log = logging.getLogger(__name__)
@@ -60,9 +60,7 @@ async def _serve(
 
     def running(server: Running) -> None:
         tasks.keep(lambda: _renewed_on(renew, server, read_again), "renewing the configuration")
-        scheme = "ws" if config.tls_cert is None else "wss"
-        hosts = [f"[{host}]" if ":" in host else host for host in reachable(config.host)]
-        started([f"{scheme}://{host}:{server.port}" for host in hosts])
+        started(websocket_urls(config, server.port))
 
     with _signals(stop, renew):
         async with Tasks() as tasks:

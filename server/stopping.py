@@ -16,7 +16,6 @@ from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
 from server.net.session import Clients
 from server.storage.entries import Entry
-from server.storage.journal import Journal
 from server.tables.lobby import Lobby
 from server.tables.registry.table_registry import folded
 from server.tables.table import Table
@@ -122,14 +121,15 @@ class Drain:
 
 @dataclass(eq=False, repr=False)
 class SharedTables:
-    """The `TableHolder` of a server with this lobby; `stop` stops the server.
+    """The `TableHolder` of a server whose journal others share; `leave` hands its tables over to them.
 
-    `write_records` is called when games are taken up that have ended, whose records may be missing, and
-    `other_addresses` returns where the other servers are.
+    `stop` stops the server, `write_records` is called when games are taken up that have ended, whose records
+    may be missing, and `other_addresses` returns where the other servers are.
     """
 
     lobby: Lobby
-    journal: Journal
+    clients: Clients
+    journal: "PostgresJournal"
     chances: Iterator[RandomChance]
     _: KW_ONLY
     stop: Callable[[], None]
@@ -139,6 +139,7 @@ class SharedTables:
     def __post_init__(self) -> None:
         self.give_up = self.lobby.give_up
         self.speak_again = self.lobby.tell_states
+        self._departure: Departure | None = None  # once it leaves
 
     def send_on(self) -> None:
         if self.other_addresses():
@@ -155,26 +156,13 @@ class SharedTables:
         if any(state.stage == "over" for state in kept.values()):
             self.write_records()
 
-
-@dataclass(eq=False, repr=False)
-class Leaving:
-    """The end of a server whose journal others share; before `run` it does nothing."""
-
-    lobby: Lobby
-    clients: Clients
-    journal: "PostgresJournal"
-
-    def __post_init__(self) -> None:
-        self._departure: Departure | None = None
-        self._tried: set[Table] = set()
-
     def refusal(self) -> Mapping[str, object] | None:
         """Return the facts for whoever wants a table from a server that leaves: where there is one."""
         if self._departure is None or (address := self._departure.address()) is None:
             return None
         return {"seconds": 0, "address": address}
 
-    async def run(self) -> None:
+    async def leave(self) -> None:
         """Give away all tables where anybody is, and send everybody there; nobody, if no other server stays.
 
         Tables where nobody is are taken up when the server's lease has ended.
@@ -184,32 +172,27 @@ class Leaving:
         before = len(self.lobby.tables)
         try:
             async with asyncio.timeout(_MOST_SECONDS):
-                self._departure = await self.journal.leave()
+                self._departure = departure = await self.journal.leave()
+                tried: set[Table] = set()
                 async with Tasks() as tasks:
                     for _ in range(_TABLES_AT_ONCE):
-                        tasks.start(self._give_tables(self._departure), "handing tables over")
+                        tasks.start(self._give_tables(departure, tried), "handing tables over")
         except (TimeoutError, JournalError) as error:
-            log.warning("not all tables could be handed over", extra=about(reason=_why(error)))
+            reason = error.reason if isinstance(error, JournalError) else "too slow"
+            log.warning("not all tables could be handed over", extra=about(reason=reason))
         finally:
             log.info("leaving", extra=about(handed_over=before - len(self.lobby.tables)))
             if self._departure is not None:
-                self._send_on_from_lobby(self._departure)
+                for session in self.clients:
+                    session.move_from_lobby(self._departure.address())
                 self._departure.close()
 
-    async def _give_tables(self, departure: "Departure") -> None:
+    async def _give_tables(self, departure: "Departure", tried: set[Table]) -> None:
         """Give tables away as long as anybody takes them."""
-        while departure.address() is not None and (table := self._next()) is not None:
-            self._tried.add(table)
+        while departure.address() is not None:
+            left = (each for each in self.lobby.tables.values() if each not in tried)
+            table = next((each for each in left if each.unattended_since is None), None)
+            if table is None:
+                return
+            tried.add(table)
             await table.hand_over(departure.give)
-
-    def _next(self) -> Table | None:
-        tables = (table for table in self.lobby.tables.values() if table not in self._tried)
-        return next((table for table in tables if table.unattended_since is None), None)
-
-    def _send_on_from_lobby(self, departure: "Departure") -> None:
-        for session in self.clients:
-            session.move_from_lobby(departure.address())
-
-
-def _why(error: TimeoutError | JournalError) -> str:
-    return error.reason if isinstance(error, JournalError) else "too slow"

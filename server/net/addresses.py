@@ -7,6 +7,7 @@ import socket
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from server.config import Config
 from server.limits.networks import Networks, networks_of
 
 IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -44,6 +45,13 @@ def reachable(host: str) -> list[str]:
 
         found = [str(each.ip) for each in all_interfaces() if each.version == 4 and not each.ip.is_loopback]
     return list(dict.fromkeys([*found, "127.0.0.1"]))
+
+
+def websocket_urls(config: Config, port: int) -> list[str]:
+    """Return the URLs under which clients reach a server that listens at `port`, the best first."""
+    scheme = "ws" if config.tls_cert is None else "wss"
+    hosts = (f"[{host}]" if ":" in host else host for host in reachable(config.host))
+    return [f"{scheme}://{host}:{port}" for host in hosts]
 
 
 def _outward(family: socket.AddressFamily, beyond: str) -> str | None:

@@ -12,9 +12,8 @@ import trustme
 from client.player.preferences import clusters_in
 from protocol.limits import VERSIONS
 from protocol.messages import Hello
-from server.app import running
+from server.app import Running, running
 from server.config import Config
-from server.parts import ServerParts
 from tests.client.ui.pty_terminal import Terminal
 from tests.program import PROGRAM, ran
 from tests.server.peer import TIMEOUT
@@ -126,7 +125,7 @@ async def test_the_hosts_of_a_cluster_are_confirmed_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For any of its hosts; a player who says no plays on all the same."""
-    monkeypatch.setattr(ServerParts, "_other_addresses", lambda _: ["ws://other.example:7733"])
+    monkeypatch.setattr(Running, "_other_addresses", lambda _: ["ws://other.example:7733"])
     environment = {"XDG_STATE_HOME": str(tmp_path)}
 
     def joined(port: int, *answers: str) -> None:
