@@ -1,7 +1,7 @@
 """Every message as a class; the field types are the schema that both sides enforce strictly.
 
-A frame is one msgpack map with the message's tag under `t`. docs/protocol.md describes the messages, and a
-test checks it against this module.
+A frame is one msgpack map with the message's tag under `t`. docs/protocol.md describes the messages and what
+each field means; a test checks it against this module.
 """
 
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
@@ -11,28 +11,8 @@ from msgspec.structs import asdict
 
 from engine.board import FIELDS
 from engine.pieces import NOTATIONS
+from protocol import limits
 from protocol.absence import WAIT, Absence, LongClock
-from protocol.limits import (
-    ADDRESS_LENGTH,
-    ADDRESSES_TOLD,
-    ANNOUNCEMENT_LENGTH,
-    CHAT_LENGTH,
-    CLIENT_NAME_LENGTH,
-    CODE_LENGTH,
-    EVENING_PEOPLE,
-    LARGEST_ID,
-    LEVEL_LENGTH,
-    LEVELS,
-    NAME_LENGTH,
-    NOTICE_CODE_LENGTH,
-    PASSWORD_LENGTH,
-    PEOPLE_LISTED,
-    PRIVATE_CODE_LENGTH,
-    TITLE_LENGTH,
-    TOKEN_LENGTH,
-    TOKENS_SHOWN,
-    VERSIONS_OFFERED,
-)
 from protocol.settings import Setting
 
 # What all messages have in common: a tag, the treatment of unknown fields, and a repr without secrets.
@@ -63,9 +43,9 @@ class FromServer(Struct, frozen=True, tag_field="t", omit_defaults=True):
 
 # The types of the messages' fields.
 
-CommandId: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
+CommandId: TypeAlias = Annotated[int, Meta(ge=0, le=limits.LARGEST_ID)]
 NEW: Final = 0  # a placeholder: the connection replaces this id when it sends the message
-Seq: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_ID)]
+Seq: TypeAlias = Annotated[int, Meta(ge=0, le=limits.LARGEST_ID)]
 if TYPE_CHECKING:
     PieceName: TypeAlias = str
     FieldName: TypeAlias = str
@@ -77,14 +57,18 @@ PositionNumber: TypeAlias = Annotated[int, Meta(ge=1, le=6)]
 OrientationNumber: TypeAlias = Annotated[int, Meta(ge=0, le=5)]
 PeopleName: TypeAlias = Annotated[str, Meta(pattern=r"^[ESLMA]\Z")]
 TileName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G]\Z")]
-TableCode: TypeAlias = Annotated[str, Meta(pattern=rf"^[A-Z]{{{CODE_LENGTH},{PRIVATE_CODE_LENGTH}}}\Z")]
-Token: TypeAlias = Annotated[str, Meta(min_length=1, max_length=TOKEN_LENGTH)]
-Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH)]
-Level: TypeAlias = Annotated[str, Meta(pattern=rf"^[a-z][a-z0-9-]{{0,{LEVEL_LENGTH - 1}}}\Z")]  # of a bot
-TableTitle: TypeAlias = Annotated[str, Meta(max_length=TITLE_LENGTH)]
-RemarkNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]
-PersonNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]  # in an evening
-SpectatorNumber: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_ID)]
+TableCode: TypeAlias = Annotated[
+    str, Meta(pattern=rf"^[A-Z]{{{limits.CODE_LENGTH},{limits.PRIVATE_CODE_LENGTH}}}\Z")
+]
+Token: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.TOKEN_LENGTH)]
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.NAME_LENGTH)]
+Level: TypeAlias = Annotated[
+    str, Meta(pattern=rf"^[a-z][a-z0-9-]{{0,{limits.LEVEL_LENGTH - 1}}}\Z")
+]  # of a bot
+TableTitle: TypeAlias = Annotated[str, Meta(max_length=limits.TITLE_LENGTH)]
+RemarkNumber: TypeAlias = Annotated[int, Meta(ge=1, le=limits.LARGEST_ID)]
+PersonNumber: TypeAlias = Annotated[int, Meta(ge=1, le=limits.LARGEST_ID)]  # in an evening
+SpectatorNumber: TypeAlias = Annotated[int, Meta(ge=1, le=limits.LARGEST_ID)]
 Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
 Milliseconds: TypeAlias = Annotated[int, Meta(ge=0)]
 UnixTime: TypeAlias = Annotated[int, Meta(ge=0, lt=2**32)]  # seconds since 1970
@@ -126,9 +110,9 @@ class Hello(FromClient, frozen=True, tag="hello"):
     A server with a password refuses the conversation without it.
     """
 
-    versions: Annotated[list[int], Meta(min_length=1, max_length=VERSIONS_OFFERED)]
-    client: Annotated[str, Meta(max_length=CLIENT_NAME_LENGTH)]
-    password: Annotated[str, Meta(max_length=PASSWORD_LENGTH)] | None = None
+    versions: Annotated[list[int], Meta(min_length=1, max_length=limits.VERSIONS_OFFERED)]
+    client: Annotated[str, Meta(max_length=limits.CLIENT_NAME_LENGTH)]
+    password: Annotated[str, Meta(max_length=limits.PASSWORD_LENGTH)] | None = None
 
 
 class Ping(ClientRequest, frozen=True, tag="ping"):
@@ -136,20 +120,17 @@ class Ping(ClientRequest, frozen=True, tag="ping"):
 
 
 class Welcome(FromServer, frozen=True, tag="welcome"):
-    """The protocol version to use from now on, and the levels of the server's bots, if it has any.
+    """The protocol version to use from now on, and what this server offers.
 
-    The levels are in menu order, weakest first. `lobby` says whether the server has a list of who is online
-    and a lobby chat. `addresses` are those of other servers in the cluster, which take over the tables if
-    this one stops. `turns` says whether the server answers AskTurn, `evening` whether it answers AskEvening.
-    `notices` lists the kinds of addresses that players may leave in CallMe.
+    `addresses` are those of other servers in the cluster, which take over the tables if this one stops.
     """
 
     version: int
     server: str
-    levels: Annotated[list[Level], Meta(max_length=LEVELS)] = []
+    levels: Annotated[list[Level], Meta(max_length=limits.LEVELS)] = []
     lobby: bool = False
     addresses: Annotated[
-        list[Annotated[str, Meta(max_length=ADDRESS_LENGTH)]], Meta(max_length=ADDRESSES_TOLD)
+        list[Annotated[str, Meta(max_length=limits.ADDRESS_LENGTH)]], Meta(max_length=limits.ADDRESSES_TOLD)
     ] = []
     turns: bool = False
     evening: bool = False
@@ -163,7 +144,6 @@ class Done(ServerAnswer, frozen=True, tag="done"):
 class Refused(FromServer, frozen=True, tag="refused"):
     """The request was not carried out, and nothing has changed.
 
-    `rule` is the section of the rules that forbids it.
     `about` holds the facts in `text` by name, for clients that show it in another language.
     """
 
@@ -178,7 +158,7 @@ class Refused(FromServer, frozen=True, tag="refused"):
 class Announced(FromServer, frozen=True, tag="announced"):
     """A message from the operators to everybody on the server or at a table."""
 
-    text: Annotated[str, Meta(min_length=1, max_length=ANNOUNCEMENT_LENGTH)]
+    text: Annotated[str, Meta(min_length=1, max_length=limits.ANNOUNCEMENT_LENGTH)]
 
 
 class Stopping(FromServer, frozen=True, tag="stopping"):
@@ -205,34 +185,27 @@ class ListTables(ClientRequest, frozen=True, tag="tables"):
 
 
 class EnterLobby(ClientRequest, frozen=True, tag="lobby"):
-    """Appear in the list of who is online under this name, and receive the lobby chat; answered by Done.
+    """Appear in the list of who is online, and receive the lobby chat; with None, leave it. Answered by Done.
 
-    With None, leave the list again. The name may belong to a seat whose token is among `tokens`, or to
-    another connection that sent one of these.
+    The name may belong to a seat whose token is among `tokens`, or to another connection that sent one of
+    these.
     """
 
     name: Name | None = None
-    tokens: Annotated[list[Token], Meta(max_length=TOKENS_SHOWN)] = []
+    tokens: Annotated[list[Token], Meta(max_length=limits.TOKENS_SHOWN)] = []
 
 
 class SayInLobby(ClientRequest, frozen=True, tag="lobby-say"):
     """Send a chat message to everybody in the lobby; answered by Done."""
 
-    text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
+    text: Annotated[str, Meta(min_length=1, max_length=limits.CHAT_LENGTH)]
 
 
 InLobby: TypeAlias = EnterLobby | SayInLobby
 
 
 class TableSummary(Struct, frozen=True, omit_defaults=True):
-    """A table in the list: `stage` is gathering, playing or over.
-
-    `vacant` counts the seats of a running game that somebody may take over. `bots` counts the taken seats
-    held by bots of the server; before the game, people may take these. A table is `deserted` while none of
-    its players is connected, and `elsewhere` if it is on another server in the cluster. A `long_clock` is the
-    policy in force; `absence` is then what comes closest to it. In a game by letters, each player
-    has so many `holidays`, in days. A `study` goes on from a moment of a finished game.
-    """
+    """A table in the list. A `long_clock` is the policy in force; `absence` is what comes closest to it."""
 
     table: TableCode
     host: str
@@ -275,7 +248,7 @@ class PersonOnline(Struct, frozen=True, omit_defaults=True):
 class Online(FromServer, frozen=True, tag="online"):
     """Who is online, people in the lobby first; `more` counts those who are not in the list."""
 
-    people: Annotated[list[PersonOnline], Meta(max_length=PEOPLE_LISTED)]
+    people: Annotated[list[PersonOnline], Meta(max_length=limits.PEOPLE_LISTED)]
     more: Count = 0
 
 
@@ -306,9 +279,8 @@ class AskEvening(ClientRequest, frozen=True, tag="evening"):
 class SignUp(ClientRequest, frozen=True, tag="sign-up"):
     """Take part in the evening under this name; answered by SignedUp, and followed as by AskEvening.
 
-    The `token` is one that the client has made up. It proves who signs up again, as the same person under the
-    name of before, and it holds the seat at each of the evening's tables: go there with Resume. With `back`,
-    only come back.
+    The `token` is one that the client has made up. It holds the seat at each of the evening's tables: go
+    there with Resume. Whoever signs up again with it is the same person, under the name of before.
     """
 
     name: Name
@@ -332,11 +304,10 @@ class SignedUp(ServerAnswer, frozen=True, tag="signed-up"):
 
 
 class EveningPerson(Struct, frozen=True, omit_defaults=True):
-    """Somebody in an evening; `here` says whether a client of theirs is connected.
+    """Somebody in an evening, with a place in its standings; several share it if they are `tied`.
 
-    `place` is the place in the standings, the best first, and shared by several if `tied`. `average` is in
-    hundredths of a percent (see docs/host-a-game.md). `against` has for each person met at a table: their
-    number, the games together, and in how many of these one finished ahead, and behind.
+    `average` is in hundredths of a percent. `against` has for each person met at a table: their number, the
+    games together, and in how many of these one finished ahead, and behind.
     """
 
     person: PersonNumber
@@ -353,7 +324,7 @@ class EveningPerson(Struct, frozen=True, omit_defaults=True):
 
 
 class EveningTable(Struct, frozen=True, omit_defaults=True):
-    """A table of the evening: who sits there by seat, None for a bot. Those who have not come are called."""
+    """A table of the evening, and who sits where, None for a bot; those who have not come are called."""
 
     table: TableCode
     round: Count
@@ -364,10 +335,8 @@ class EveningTable(Struct, frozen=True, omit_defaults=True):
 class Evening(FromServer, frozen=True, tag="evening"):
     """The evening as it stands: `people` in the order of the standings, and the `tables` of now.
 
-    `round` is the one drawn last, of so many `rounds`; without `rounds`, a table begins whenever enough
-    people wait. A player has an equal part of `minutes` in each game. The next round is drawn in `seconds`,
-    if that is known. If it is `closed`, no more tables are drawn. If each table of a round has the
-    `same_draws`, `commitments` are those of the rounds so far and of the next one.
+    If each table of a round has the `same_draws`, `commitments` are those of the rounds so far and the next
+    one.
     """
 
     name: str
@@ -377,7 +346,7 @@ class Evening(FromServer, frozen=True, tag="evening"):
     seconds: Seconds | None = None
     same_draws: bool = False
     over: bool = False
-    people: Annotated[list[EveningPerson], Meta(max_length=EVENING_PEOPLE)] = []
+    people: Annotated[list[EveningPerson], Meta(max_length=limits.EVENING_PEOPLE)] = []
     tables: list[EveningTable] = []
     commitments: list[Hex32] = []
     closed: bool = False
@@ -391,9 +360,6 @@ class OpenTable(ClientRequest, frozen=True, tag="open"):
 
     The `pledge`, as in JoinTable, Resume and Rematch, is the hash of the share that this client will add to
     the game's draws (see DrawBegins).
-
-    A `private` table is not in the list and can be reached only by its code. With `hints`, clients may
-    suggest moves to their players.
     """
 
     players: Annotated[int, Meta(ge=2, le=5)]
@@ -410,9 +376,7 @@ class OpenTable(ClientRequest, frozen=True, tag="open"):
 class JoinTable(ClientRequest, frozen=True, tag="join"):
     """Take a free seat, the first one unless `seat` names it; answered by Seated.
 
-    In a running game, this is the seat of a player whom the host has removed. Before the game, a person may
-    also take the seat of a bot of the server; at a full table without `seat`, the first of these. A `program`
-    does not vote on absent players, and the stand-in plays for it the moment it is away.
+    A `program` does not vote on absent players, and the stand-in plays for it the moment it is away.
     """
 
     table: TableCode
@@ -462,8 +426,7 @@ class Rematch(ClientRequest, frozen=True, tag="rematch"):
 class Seated(ServerAnswer, frozen=True, tag="seated"):
     """The seat is yours; `token`, sent only once, lets you come back to it.
 
-    `taken_over` is the name of the player who had the seat before you in the running game. `left_at` is the
-    number of the last event when you left, if the game has gone on since: you have missed the later ones.
+    `left_at` is the number of the last event when you left, if the game has gone on since.
     """
 
     table: TableCode
@@ -474,12 +437,7 @@ class Seated(ServerAnswer, frozen=True, tag="seated"):
 
 
 class Turn(ServerAnswer, frozen=True, tag="turn"):
-    """The state of the game at a table where you have the seat `seat`.
-
-    During a game, `turn` is the seat whose turn it is, `name` its player, and `clock` the player's remaining
-    milliseconds if there is a clock. `planned` says whether you have a plan, `paused` whether the game is
-    paused, and `paused_until` when it goes on by itself. If the table is `archived`, only the stage is known.
-    """
+    """The state of a game where you have a seat; of an `archived` table, only the stage is known."""
 
     stage: Stage
     seat: SeatNumber | None = None
@@ -508,12 +466,9 @@ class Watching(ServerAnswer, frozen=True, tag="watching"):
 
 
 class Say(ClientRequest, frozen=True, tag="say"):
-    """Send a chat message to everybody at the table; answered by Done.
+    """Send a chat message to everybody at the table; answered by Done."""
 
-    At a `quiet` table, messages from spectators during a game go to spectators only.
-    """
-
-    text: Annotated[str, Meta(min_length=1, max_length=CHAT_LENGTH)]
+    text: Annotated[str, Meta(min_length=1, max_length=limits.CHAT_LENGTH)]
 
 
 class Vote(ClientRequest, frozen=True, tag="vote"):
@@ -595,7 +550,7 @@ class Show(ClientRequest, frozen=True, tag="show"):
 
 
 class Study(ClientRequest, frozen=True, tag="study"):
-    """Open a new table where the finished game goes on from this step, counted as in Show. Answered by Done.
+    """Open a new table where the finished game goes on from this step; answered by Done.
 
     All its seats are vacant: anybody may take them over, also whoever asked. TableState.studied names it.
     """
@@ -607,28 +562,23 @@ PlayerRequest: TypeAlias = SayReady | ChangeSeat | ChoosePeople
 
 
 class CallMe(ClientRequest, frozen=True, tag="call-me"):
-    """Leave an e-mail address or a URL to which notices go while you are away; answered by Done.
+    """Leave an e-mail address or a URL for notices while you are away, or None; answered by Done.
 
-    The server sends a confirmation code there, in this language, and reports it in Notices. With None, the
-    address that you left is removed.
+    The server sends a confirmation code there, in this language, and reports it in Notices.
     """
 
-    to: Annotated[str, Meta(min_length=1, max_length=ADDRESS_LENGTH)] | None = None
+    to: Annotated[str, Meta(min_length=1, max_length=limits.ADDRESS_LENGTH)] | None = None
     language: Annotated[str, Meta(pattern=r"^[a-z]{2}\Z")] = "en"
 
 
 class ConfirmCall(ClientRequest, frozen=True, tag="confirm-call"):
     """Confirm the address left in CallMe with the code that was sent there; answered by Done."""
 
-    digits: Annotated[str, Meta(pattern=rf"^[0-9]{{{NOTICE_CODE_LENGTH}}}\Z")]
+    digits: Annotated[str, Meta(pattern=rf"^[0-9]{{{limits.NOTICE_CODE_LENGTH}}}\Z")]
 
 
 class Notices(FromServer, frozen=True, tag="notices"):
-    """Where your notices go, sent to you alone when it changes and when you come to the table.
-
-    A code is on its way to an `unconfirmed` address. It is `unreachable` if the code could not be delivered.
-    With `none`, there are no notices.
-    """
+    """Where your notices go, sent to you alone when it changes and when you come to the table."""
 
     state: Literal["none", "unconfirmed", "unreachable", "confirmed"]
     kind: NoticeKind | None = None
@@ -646,21 +596,10 @@ NEWCOMER: Final = Standing()
 
 
 class SeatSummary(Struct, frozen=True, omit_defaults=True):
-    """A seat as others see it: no name while it is free; `here` says whether its player is connected.
+    """A seat as others see it, at the time of sending: no name while it is free.
 
-    `bot` says whether the stand-in is playing for it. `seconds_left`, `votes`, `votes_needed` and `clock`
-    follow from the absence policy, all at the time of sending: seconds until a bot takes over or a vote is
-    possible, seats that voted for a bot, votes needed, and milliseconds left for this game, or of the
-    reserve of a long clock before this turn. A `kept` seat
-    waits for a player of the previous game; `again` says whether its player has moved to the table's `next`.
-    `standing` counts the games of this series, including the current one once it is over. The player of a
-    `vacant` seat was removed from the running game, and somebody else may take the seat over. Before the
-    game, `ready` says whether the player is ready (a program always is), `people` is the people that the seat
-    would play, and `chosen` says whether its player has chosen it. `level` is that of a server bot,
-    which is always `here`. In a running game, `removable_in` is the number of seconds until the host may
-    remove the absent player or use the stand-in. `removed` marks a free seat before the game whose last
-    player was removed, rather than leaving. In a game by letters, a player has so many `holidays` left, in
-    days; on a holiday, which ends at `holiday_until` at the latest, the seat's clock stands.
+    `seconds_left`, `votes`, `votes_needed` and `clock` follow from the absence policy. The player of a
+    `vacant` seat was removed from the running game, and somebody else may take the seat over.
     """
 
     name: str | None = None
@@ -692,10 +631,7 @@ class SpectatorSummary(Struct, frozen=True, omit_defaults=True):
 
 
 class PauseSummary(Struct, frozen=True, omit_defaults=True):
-    """Who paused the game, how many seconds ago, and how many are left until it resumes automatically.
-
-    `until` is the moment when it does, if the players have agreed on one.
-    """
+    """Who paused the game, how many seconds ago, and how many are left until it resumes by itself."""
 
     seat: SeatNumber
     seconds: Seconds
@@ -707,7 +643,6 @@ class Asked(Struct, frozen=True, omit_defaults=True):
     """What the first of `seats` asks for, and the seats that agree; if `refused`, the seat that said no.
 
     If that is the first seat itself, the request was withdrawn. `granted` marks a request that was agreed to.
-    With `until`, a pause is to last until that moment.
     """
 
     what: Wish
@@ -738,17 +673,10 @@ class Studied(Struct, frozen=True):
 
 
 class TableState(FromServer, frozen=True, tag="table"):
-    """Who sits where, sent whenever it changes; `host` is the host's seat.
+    """Who sits where, sent whenever it changes; of the `long_clock` see TableSummary.
 
-    `next` is the table where the players of a finished game play again, once one of them has asked to.
-    `starting` is the seat that the host has chosen to start, None for a draw. `ended` says that the host
-    ended the game, which then has no result. While the game is `paused`, nobody may move; `pause_asked` lists
-    the seats that want a pause, the one that asked first; `asked` is another request, until its player moves,
-    and `may_ask` lists what players can Ask for. `turn_limit` is the maximum length of a turn until a clock
-    starts with the next round. A `long_clock` is the policy in force; `absence` is then what comes closest to
-    it. `shown` is where somebody leads through the finished game. In a game by letters, each player has so
-    many `holidays`, in days. A `study` goes on from a moment of a finished game, and counts for nothing;
-    `studied` is the study that was opened from this table.
+    `ended` says that the host ended the game, which then has no result. While the game is `paused`, nobody
+    may move. `turn_limit` is the maximum length of a turn until a clock starts with the next round.
     """
 
     table: TableCode
@@ -785,10 +713,7 @@ class TableState(FromServer, frozen=True, tag="table"):
 
 
 class Said(FromServer, frozen=True, tag="said"):
-    """A chat message, from a seat or from the spectator with this number.
-
-    The `number` identifies it if it is repeated in SaidBefore.
-    """
+    """A chat message, from a seat or a spectator, with the `number` that it has in SaidBefore."""
 
     text: str
     seat: SeatNumber | None = None
@@ -973,12 +898,10 @@ class Snapshot(FromServer, frozen=True, tag="snapshot"):
 
 
 class Events(FromServer, frozen=True, tag="events"):
-    """What happened: the first of `events` has the number `seq`. `turn` is the seat whose turn it is, if any.
+    """What happened: the first of `events` has the number `seq`. With `id`, this also answers your move.
 
-    With `id`, this is also the answer to the move that caused the events, which has been stored. `by` says
-    that the stand-in made the move, because a bot holds the seat or its time was up; when several moves are
-    sent again, `stood_in` has the numbers of those that it made. With a clock, `clock` is how many
-    milliseconds the seat whose turn it is had left when the message was sent.
+    `by` says why the stand-in made the move; when several moves are sent again, `stood_in` has the numbers of
+    those that it made. `clock` is what the seat whose turn it is had left when the message was sent.
     """
 
     seq: Seq
@@ -1004,70 +927,16 @@ class Record(ServerAnswer, frozen=True, tag="record"):
 
 # Who sends what.
 
-MOVES: Final = (
-    PlacePiece,
-    Lay,
-)  # most messages: for isinstance, as Python's `match` makes a set each time
+MOVES: Final = (PlacePiece, Lay)  # most messages: for isinstance, as Python's `match` makes a set each time
 
-AtTable: TypeAlias = (
-    StartGame
-    | AddShare
-    | Lay
-    | PlacePiece
-    | Plan
-    | Sync
-    | Say
-    | Vote
-    | AskPause
-    | Ask
-    | TakeHoliday
-    | CallMe
-    | ConfirmCall
-    | Show
-    | Study
-    | PlayerRequest
-    | HostRequest
-    | Leave
-)
-ClientMessage: TypeAlias = (
-    Hello
-    | ListTables
-    | InLobby
-    | InEvening
-    | OpenTable
-    | JoinTable
-    | Resume
-    | AskTurn
-    | Watch
-    | AtTable
-    | Rematch
-    | GetRecord
-    | Ping
-)
-ServerMessage: TypeAlias = (
-    Welcome
-    | Tables
-    | Seated
-    | Reseated
-    | Turn
-    | Watching
-    | TableState
-    | DrawBegins
-    | Snapshot
-    | Events
-    | Planned
-    | Done
-    | Refused
-    | Record
-    | Said
-    | SaidBefore
-    | Notices
-    | Online
-    | SaidInLobby
-    | Evening
-    | SignedUp
-    | Announced
-    | Stopping
-    | Moved
-    | Pong
-)
+_AtGame: TypeAlias = StartGame | AddShare | Lay | PlacePiece | Plan | Sync | Show | Study
+_Beside: TypeAlias = Say | Vote | AskPause | Ask | TakeHoliday | CallMe | ConfirmCall | Leave
+AtTable: TypeAlias = _AtGame | _Beside | PlayerRequest | HostRequest
+_ToTable: TypeAlias = OpenTable | JoinTable | Resume | AskTurn | Watch | Rematch
+ClientMessage: TypeAlias = Hello | Ping | ListTables | InLobby | InEvening | _ToTable | AtTable | GetRecord
+
+_ToAnybody: TypeAlias = Welcome | Pong | Done | Refused | Announced | Stopping | Moved
+_ToLobby: TypeAlias = Tables | Online | SaidInLobby | Evening | SignedUp
+_OfTable: TypeAlias = Seated | Reseated | Turn | Watching | TableState | Planned | Said | SaidBefore | Notices
+_OfGame: TypeAlias = DrawBegins | Snapshot | Events | Record
+ServerMessage: TypeAlias = _ToAnybody | _ToLobby | _OfTable | _OfGame
