@@ -1,64 +1,15 @@
 """What bots say about the games they have played, for people or as JSON."""
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, TextIO, TypedDict
+from typing import Any, TextIO
 
-from client.bots.shares import wilson
+from client.bots.shares import Share
 from client.language import _, counted, listed, parted
-from client.tables.draws import DrawsCheck, draws_in_a_word, note_on_draws
+from client.tables.draws import NOTES_ON_DRAWS, DrawsCheck, draws_in_a_word
 from engine.events import DecidedBy, GameEnded
 from protocol.messages import TableState
-
-
-class Total(TypedDict):
-    """What a player has reached: the share of the wins, its 95% interval, and points a game."""
-
-    name: str
-    share: float
-    interval: tuple[float, float]
-    points: float
-
-
-@dataclass(slots=True)
-class WinShares:
-    """Everybody's wins and points by name; a shared victory is divided among the winners."""
-
-    games: int = 0
-    wins: dict[str, float] = field(default_factory=dict)
-    points: dict[str, int] = field(default_factory=dict)
-
-    def add(self, names: list[str], result: GameEnded) -> None:
-        self.games += 1
-        for seat, (name, tally) in enumerate(zip(names, result.tallies, strict=True)):
-            won = 1 / len(result.winners) if seat in result.winners else 0.0
-            self.wins[name] = self.wins.get(name, 0.0) + won
-            self.points[name] = self.points.get(name, 0) + tally.points
-
-    def totals(self) -> list[Total]:
-        best_first = sorted(self.wins, key=lambda each: (-self.wins[each], -self.points[each]))
-        return [self._total(name) for name in best_first]
-
-    def lines(self) -> list[str]:
-        """Return a heading and a line for each player, the best first."""
-        heading = counted(
-            "{n} game (in brackets: 95 per cent intervals):",
-            "{n} games (in brackets: 95 per cent intervals):",
-            self.games,
-        )
-        form = _("{name}: {share} of the wins ({low} to {high}), {points} points a game")
-        lines = [heading.format(n=self.games)]
-        for total in self.totals():
-            percents = (f"{each:.1%}" for each in (total["share"], *total["interval"]))
-            words = dict(zip(("share", "low", "high"), percents, strict=True))
-            lines.append(form.format(name=total["name"], points=f"{total['points']:.1f}", **words))
-        return lines
-
-    def _total(self, name: str) -> Total:
-        share = self.wins[name] / self.games
-        interval = wilson(share, self.games)
-        return Total(name=name, share=share, interval=interval, points=self.points[name] / self.games)
 
 
 class Results:
@@ -66,7 +17,8 @@ class Results:
 
     def __init__(self, out: TextIO, *, as_json: bool) -> None:
         self._out, self._as_json = out, as_json
-        self._shares = WinShares()
+        self._games = 0
+        self._shares: defaultdict[str, Share] = defaultdict(Share)
 
     def table_opened(self, table: str) -> None:
         self._print({"table": table}, _("Table {table}").format(table=table))
@@ -76,23 +28,40 @@ class Results:
     ) -> None:
         """Report how a game ended, and the bots' checks of its draws; without a result, its host ended it."""
         names, told = _names(state), _("The host has ended the game: nobody wins.")
+        draws = draws_in_a_word(checks)
         if result is not None:
-            self._shares.add(names, result)
-            told = parted((result_line(state, result), note_on_draws(checks)))
+            self._games += 1
+            for seat, (name, tally) in enumerate(zip(names, result.tallies, strict=True)):
+                won = 1 / len(result.winners) if seat in result.winners else 0.0
+                self._shares[name].add(won, tally.points)
+            told = parted((result_line(state, result), _(NOTES_ON_DRAWS[draws])))
         content = {
             "game": number,
             "table": state.table,
             "names": names,
             "points": [] if result is None else [tally.points for tally in result.tallies],
             "winners": [] if result is None else list(result.winners),
-            "draws": draws_in_a_word(checks),
+            "draws": draws,
         }
         self._print(content, _("Game {number}: {result}").format(number=number, result=told))
 
     def all_over(self) -> None:
-        """Report what everybody has achieved; for people, if it was several games."""
-        lines = self._shares.lines() if self._shares.games > 1 else []
-        self._print({"games": self._shares.games, "players": self._shares.totals()}, *lines)
+        """Report what everybody has achieved, the best first; for people, if it was several games."""
+        best_first = sorted(self._shares.items(), key=lambda each: (-each[1].wins, -each[1].points))
+        heading = counted(
+            "{n} game (in brackets: 95 per cent intervals):",
+            "{n} games (in brackets: 95 per cent intervals):",
+            self._games,
+        )
+        form = _("{name}: {share} of the wins ({low} to {high}), {points} points a game")
+        lines, players = [heading.format(n=self._games)], []
+        for name, each in best_first:
+            low, high = each.interval
+            points = each.mean_points
+            players.append({"name": name, "share": each.share, "interval": (low, high), "points": points})
+            percents = {"share": f"{each.share:.1%}", "low": f"{low:.1%}", "high": f"{high:.1%}"}
+            lines.append(form.format(name=name, points=f"{points:.1f}", **percents))
+        self._print({"games": self._games, "players": players}, *(lines if self._games > 1 else ()))
 
     def _print(self, content: dict[str, Any], *lines: str) -> None:
         for line in (json.dumps(content, ensure_ascii=False),) if self._as_json else lines:

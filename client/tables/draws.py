@@ -246,17 +246,16 @@ def _describe_right(draws: Draws) -> str:
     return form.format(n=draws.shared, seats=len(draws.shares))
 
 
-def note_on_draws(checks: Sequence[DrawsCheck]) -> str:
-    """Return in a few words what several clients of one program can say of the draws of their game."""
-    if any(check.fault is not None for check in checks):
-        return _("draws that are wrong")
-    if not checks or any(check.draws is None for check in checks):
-        return _("draws that cannot be checked")
-    return _("draws checked") if all(check.own for check in checks) else _("draws without all their shares")
+NOTES_ON_DRAWS: Final = {  # for people, by the words for programs
+    "wrong": N_("draws that are wrong"),
+    "unknown": N_("draws that cannot be checked"),
+    "right": N_("draws checked"),
+    "unshared": N_("draws without all their shares"),
+}
 
 
 def draws_in_a_word(checks: Sequence[DrawsCheck]) -> str:
-    """Return the same for programs: `right`, `wrong`, `unknown`, or `unshared` if a share is missing."""
+    """Return what several clients of one program can say of the draws of their game."""
     if any(check.fault is not None for check in checks):
         return "wrong"
     if not checks or any(check.draws is None for check in checks):

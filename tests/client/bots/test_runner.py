@@ -144,6 +144,7 @@ async def test_results_for_programs() -> None:
     assert game["names"] == ["greedy-1", "greedy-2"]
     assert [game["points"][seat] for seat in game["winners"]] == [max(game["points"])] * len(game["winners"])
     assert totals["games"] == 2
+    assert sum(total["share"] for total in totals["players"]) == pytest.approx(1.0)
     for seat, name in enumerate(game["names"]):
         (total,) = (each for each in totals["players"] if each["name"] == name)
         assert total["points"] == (game["points"][seat] + other["points"][seat]) / 2

@@ -13,7 +13,7 @@ from msgspec.structs import replace as with_fields
 
 from client.bots.runner import BotOptions, run_bots
 from client.network.connection import Connection, connected
-from client.tables.draws import Doubt, DrawsCheck, DrawsWitness, describe_draws, note_on_draws
+from client.tables.draws import Doubt, DrawsCheck, DrawsWitness, describe_draws, draws_in_a_word
 from client.tables.table import TableModel
 from engine.draws import (
     MISSING,
@@ -188,7 +188,7 @@ def test_what_changed_after_the_call_is_noticed(change: Callable[[Draws], Draws]
     check = witnessed([replace(started, draws=draws), *again[1:]], called())
     assert check.fault is doubt
     assert "DO NOT TRUST" in describe_draws(check, ["Ann", "Bob", "Cid"], plays=True)
-    assert note_on_draws([check]) == "draws that are wrong"
+    assert draws_in_a_word([check]) == "wrong"
 
 
 def test_what_does_not_fit_the_call_is_noticed() -> None:
@@ -234,7 +234,7 @@ def test_missing_shares_and_broken_draws_are_told() -> None:
     assert "Yours came too late" in told
     assert "the share from Ann and Bob" in told
     assert "1 draw was abandoned" in told
-    assert note_on_draws([check]) == "draws without all their shares"
+    assert draws_in_a_word([check]) == "unshared"
 
 
 def test_a_share_is_shown_only_if_it_was_pledged() -> None:
