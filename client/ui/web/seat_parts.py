@@ -32,29 +32,16 @@ from engine.board import Hex
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece
 from engine.view import Phase, View
+from protocol import messages
 from protocol.limits import ADDRESS_LENGTH, NOTICE_CODE_LENGTH
-from protocol.messages import (
-    NEW,
-    AskPause,
-    CallMe,
-    ConfirmCall,
-    FromClient,
-    Lay,
-    Leave,
-    PlacePiece,
-    Rematch,
-    SayReady,
-    SeatBot,
-    StartGame,
-    TableState,
-)
+from protocol.messages import NEW
 from protocol.pages import EVENING, Choice, Hand
 
 
 class Seated:
     """A table as the player of a seat is shown it; `model` is what a client in a terminal would know."""
 
-    def __init__(self, state: TableState, view: View | None, hand: Hand) -> None:
+    def __init__(self, state: messages.TableState, view: View | None, hand: Hand) -> None:
         self.model = TableModel(state.table, hand.seat, state=state, view=view, legal=hand.legal)
         self.model.notices, self._kinds = hand.notices, hand.kinds
         self._back, self._of_evening = hand.moment is not None, hand.of_evening
@@ -120,16 +107,16 @@ class Seated:
             case _ if self._of_evening:
                 return element("a", _("The evening"), href=EVENING, class_="main")
             case _:
-                return button(_(REMATCH.short), Rematch(NEW), main=True)
+                return button(_(REMATCH.short), messages.Rematch(NEW), main=True)
 
     def _before(self) -> Iterator[Markup]:
         state, seat = self._state, self.model.seat
         if seat == state.host and not any(each.name is None or each.kept for each in state.seats):
-            yield button(_("Start the game"), StartGame(NEW), main=True)
+            yield button(_("Start the game"), messages.StartGame(NEW), main=True)
         elif seat == state.host and self._levels and free_seats(state):
-            yield button(_("seat a bot"), SeatBot(NEW, usual_level(tuple(self._levels))))
+            yield button(_("seat a bot"), messages.SeatBot(NEW, usual_level(tuple(self._levels))))
         if seat is not None and seat != state.host and not state.seats[seat].ready:
-            yield button(_("say that you are ready"), SayReady(NEW, on=True), main=True)
+            yield button(_("say that you are ready"), messages.SayReady(NEW, on=True), main=True)
 
     def _asked(self) -> Iterator[Markup]:
         asked = open_request(self._state)
@@ -158,7 +145,7 @@ class Seated:
             yield element("p", form.format(position=at, turned=turned(turns)))
             turn = _chosen(orientation=(turns + 1) % len(legal.orientations))
             yield element("button", _("turn the tile clockwise"), type="button", data_choose=turn)
-            yield button(_("lay the tile"), Lay(NEW, at, turns), main=True)
+            yield button(_("lay the tile"), messages.Lay(NEW, at, turns), main=True)
             return
         piece = at_table.selected_piece(chosen, self.model)
         field = None if self._cell is None else self._free[self._cell]
@@ -166,23 +153,23 @@ class Seated:
             yield element("p", _("Touch a piece, and a field."))
         elif isinstance(legal, LegalPlaces) and piece is not None and field is not None:
             words = _("Place {piece} on {field}").format(piece=piece, field=field)
-            yield button(words, PlacePiece(NEW, str(piece), field), main=True)
+            yield button(words, messages.PlacePiece(NEW, str(piece), field), main=True)
         if field is not None and (foreseen := at_table.foreseen(chosen, self.model)) is not None:
             yield joined(*(element("p", told) for told in describe_forecast(foreseen, names_at(self.model))))
 
     def _menu(self) -> Markup:
         """Return what the table's menu has in a terminal, and the way out."""
         evening = element("a", _("The evening"), href=EVENING) if self._of_evening else EMPTY
-        return joined(evening, self._menu_page(MenuPage.MAIN), button(_(LEAVE.help), Leave(NEW)))
+        return joined(evening, self._menu_page(MenuPage.MAIN), button(_(LEAVE.help), messages.Leave(NEW)))
 
     def _menu_page(self, page: MenuPage) -> Markup:
         lines = []
         for choice in choices(page, self.model, self._levels, Talk(), self._kinds):
             effect = choice.effect
-            if isinstance(effect, FromClient):
+            if isinstance(effect, messages.FromClient):
                 lines.append(button(choice.text, effect))
             elif effect == PAUSE_UNTIL:
-                asking = button(_("ask for it"), AskPause(NEW, on=True))
+                asking = button(_("ask for it"), messages.AskPause(NEW, on=True))
                 lines.append(_typed(choice.text, "until", asking, type="datetime-local"))
             elif effect == NOTIFY:
                 lines += self._notices(choice.text)
@@ -197,12 +184,12 @@ class Seated:
         """Yield the way to be called while away: a code if one is on its way, and an address."""
         notices = self.model.notices
         if notices.state == "unconfirmed":
-            confirming = button(_("confirm"), ConfirmCall(NEW, "0" * NOTICE_CODE_LENGTH))
+            confirming = button(_("confirm"), messages.ConfirmCall(NEW, "0" * NOTICE_CODE_LENGTH))
             digits = rf"\d{{{NOTICE_CODE_LENGTH}}}"
             yield _typed(words, "digits", confirming, pattern=digits, inputmode="numeric", autocomplete="off")
         elif notices.state == "unreachable":
             yield element("p", describe_notices(notices))
-        leaving = button(_("send me a code"), CallMe(NEW, "-", spoken()))
+        leaving = button(_("send me a code"), messages.CallMe(NEW, "-", spoken()))
         which = describe_addresses(self._kinds)
         yield _typed(_(CALLED), "to", leaving, maxlength=str(ADDRESS_LENGTH), placeholder=which)
 
@@ -213,13 +200,13 @@ def _typed(words: str, name: str, sends: Markup, **attributes: str) -> Markup:
     return element("details", element("summary", words), field, sends)
 
 
-def button(words: str, message: FromClient, *, main: bool = False) -> Markup:
+def button(words: str, message: messages.FromClient, *, main: bool = False) -> Markup:
     """Return a button that sends a message."""
     looks = {"class_": "main"} if main else {}
     return element("button", words, type="button", data_do=msgspec.json.encode(message).decode(), **looks)
 
 
-def company(state: TableState, hand: Hand) -> Markup:
+def company(state: messages.TableState, hand: Hand) -> Markup:
     """Return who leads through the finished game, if anybody does, and the button to follow, or no longer."""
     if not (leader := who_leads(state)):
         return EMPTY

@@ -20,35 +20,10 @@ from engine.legal import Legal
 from engine.pieces import Piece, Seat
 from engine.redaction import snapshot
 from engine.view import eyes_of
+from protocol import messages
 from protocol.codes import Code
 from protocol.events import move_message
-from protocol.messages import (
-    NEW,
-    Done,
-    EnterLobby,
-    Hello,
-    JoinTable,
-    ListTables,
-    LobbyRemark,
-    Online,
-    OpenTable,
-    PersonOnline,
-    Ping,
-    PlacePiece,
-    Pong,
-    Refused,
-    Rematch,
-    Resume,
-    Said,
-    SaidInLobby,
-    SayInLobby,
-    Seated,
-    StartGame,
-    Sync,
-    Tables,
-    TableSummary,
-    Watch,
-)
+from protocol.messages import NEW
 from server.app import Running, running
 from server.config import Config
 from tests.client.network.seated import (
@@ -69,15 +44,15 @@ async def test_answers_match_their_requests() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        tables, ping = await peer.receive(ListTables), await peer.receive(Ping)
+        tables, ping = await peer.receive(messages.ListTables), await peer.receive(messages.Ping)
         assert ping.id == tables.id + 1
-        await peer.send(Pong(ping.id))
-        await peer.send(Tables(tables.id, [TableSummary("ABCD", "ann", 2, 1, "gathering")]))
+        await peer.send(messages.Pong(ping.id))
+        await peer.send(messages.Tables(tables.id, [messages.TableSummary("ABCD", "ann", 2, 1, "gathering")]))
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         async with asyncio.TaskGroup() as tasks:
-            tables = tasks.create_task(connection.ask(ListTables(NEW)))
-            tasks.create_task(connection.ask(Ping(NEW)))
+            tables = tasks.create_task(connection.ask(messages.ListTables(NEW)))
+            tasks.create_task(connection.ask(messages.Ping(NEW)))
         assert [peer.table for peer in tables.result().tables] == ["ABCD"]
 
 
@@ -86,8 +61,8 @@ async def test_a_refusal_is_raised_by_the_refused_request() -> None:
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
-        place = await peer.receive(PlacePiece)
-        await peer.send(Refused("field-taken", "C4 is taken.\x07", place.id, "R4.1"))
+        place = await peer.receive(messages.PlacePiece)
+        await peer.send(messages.Refused("field-taken", "C4 is taken.\x07", place.id, "R4.1"))
         await answer_ping(peer)
 
     async with joined(act) as connection:
@@ -98,7 +73,7 @@ async def test_a_refusal_is_raised_by_the_refused_request() -> None:
             r"C4 is taken.\x07",
             "R4.1",
         )
-        await connection.ask(Ping(NEW))
+        await connection.ask(messages.Ping(NEW))
 
 
 @pytest.mark.parametrize(("seconds", "waits"), [("30", 30), ("0", 1), ("99999", None), ("soon", None)])
@@ -107,12 +82,12 @@ async def test_a_refusal_says_when_to_ask_again(seconds: str, waits: int | None)
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        message = await peer.receive(OpenTable)
-        await peer.send(Refused(Code.TOO_SOON, "Wait.", message.id, about={"seconds": seconds}))
+        message = await peer.receive(messages.OpenTable)
+        await peer.send(messages.Refused(Code.TOO_SOON, "Wait.", message.id, about={"seconds": seconds}))
 
     async with scripted(act) as url, connected(url) as connection:
         with pytest.raises(RequestRefused) as refusal:
-            await connection.ask(OpenTable(NEW, 2, "ann"))
+            await connection.ask(messages.OpenTable(NEW, 2, "ann"))
         assert refusal.value.retry_in == waits
 
 
@@ -121,16 +96,16 @@ async def test_a_request_without_an_answer_times_out() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        ping = await peer.receive(Ping)
-        again = await peer.receive(Ping)
-        await peer.send(Pong(ping.id), Pong(again.id))
+        ping = await peer.receive(messages.Ping)
+        again = await peer.receive(messages.Ping)
+        await peer.send(messages.Pong(ping.id), messages.Pong(again.id))
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         connection._timeouts = SHORT_TIMEOUTS
         with pytest.raises(NoAnswer, match=r"did not answer within 0\.05 s"):
-            await connection.ask(Ping(NEW))
+            await connection.ask(messages.Ping(NEW))
         connection._timeouts = FAST_RETRIES
-        await connection.ask(Ping(NEW))
+        await connection.ask(messages.Ping(NEW))
 
 
 async def test_a_request_can_be_cancelled() -> None:
@@ -138,11 +113,11 @@ async def test_a_request_can_be_cancelled() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        await peer.receive(Ping)
+        await peer.receive(messages.Ping)
         asking.cancel()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        asking = asyncio.create_task(connection.ask(Ping(NEW)))
+        asking = asyncio.create_task(connection.ask(messages.Ping(NEW)))
         with pytest.raises(asyncio.CancelledError):
             await asking
         assert connection._waiting == {}
@@ -154,16 +129,16 @@ async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        await peer.receive(Ping)
+        await peer.receive(messages.Ping)
         await peer.socket.send(nonsense)
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         with pytest.raises(ConnectFailed, match="does not understand"):
-            await connection.ask(Ping(NEW))
+            await connection.ask(messages.Ping(NEW))
         closed = await next_update(connection, Closed)
         assert closed == connection.closed
         with pytest.raises(ConnectFailed, match="does not understand"):
-            await connection.ask(ListTables(NEW))
+            await connection.ask(messages.ListTables(NEW))
         assert [update async for update in connection.updates()] == []
 
 
@@ -172,27 +147,27 @@ async def test_what_a_newer_server_sends_besides_is_passed_over() -> None:
     unknown = msgpack.packb({"t": "not-invented-yet", "id": 1, "with": [{"what": "ever"}]})
 
     async def act(peer: Peer) -> None:
-        await peer.receive(Hello)
+        await peer.receive(messages.Hello)
         await peer.socket.send(unknown)
         await peer.socket.send(
             msgpack.packb({"t": "welcome", "version": 1, "server": "", "mood": {"is": [1]}})
         )
-        join = await peer.receive(JoinTable)
+        join = await peer.receive(messages.JoinTable)
         await peer.socket.send(unknown)
-        await peer.send(Seated(join.id, "ABCD", 0, TOKEN))
+        await peer.send(messages.Seated(join.id, "ABCD", 0, TOKEN))
         peer.drop()
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.receive(Resume)
+        resume = await peer.receive(messages.Resume)
         await peer.socket.send(unknown)
-        await peer.send(Seated(resume.id, "ABCD", 0))
+        await peer.send(messages.Seated(resume.id, "ABCD", 0))
         await peer.socket.send(unknown)
         await answer_ping(peer)
 
     async with joined(act, again) as connection:
         await next_update(connection, Back)
-        await connection.ask(Ping(NEW))
+        await connection.ask(messages.Ping(NEW))
 
 
 async def test_an_answer_of_the_wrong_type_closes_the_connection() -> None:
@@ -200,11 +175,11 @@ async def test_an_answer_of_the_wrong_type_closes_the_connection() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        await peer.send(Pong((await peer.receive(JoinTable)).id))
+        await peer.send(messages.Pong((await peer.receive(messages.JoinTable)).id))
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
         with pytest.raises(ConnectFailed, match="Pong is not an answer to JoinTable"):
-            await connection.ask(JoinTable(NEW, "ABCD", "ann"))
+            await connection.ask(messages.JoinTable(NEW, "ABCD", "ann"))
 
 
 async def test_a_message_that_is_too_long_closes_the_connection() -> None:
@@ -235,9 +210,9 @@ async def test_a_gap_is_filled_by_a_sync(game: Game) -> None:
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
         await peer.send(events_frame(game, 1, 4), events_frame(game, 6, 7), events_frame(game, 8, 8))
-        sync = await peer.receive(Sync)
+        sync = await peer.receive(messages.Sync)
         assert sync.after == 4
-        await peer.send(events_frame(game, 5), Done(sync.id))
+        await peer.send(events_frame(game, 5), messages.Done(sync.id))
 
     async with joined(act) as connection:
         while connection.model.seq < len(game.events):
@@ -254,15 +229,15 @@ async def test_a_gap_that_stays_open_leads_to_a_new_connection(game: Game, answe
         await seat_joiner(peer)
         await seated.wait()
         await peer.send(events_frame(game, 1, 4), events_frame(game, 6, 7))
-        sync = await peer.receive(Sync)
+        sync = await peer.receive(messages.Sync)
         if answered:
-            await peer.send(Refused("not-started", "No.", sync.id))
+            await peer.send(messages.Refused("not-started", "No.", sync.id))
 
     async def again(peer: Peer) -> None:
         await peer.welcome()
-        resume = await peer.receive(Resume)
+        resume = await peer.receive(messages.Resume)
         assert resume.after == 4
-        await peer.send(Seated(resume.id, "ABCD", 0), events_frame(game, 5))
+        await peer.send(messages.Seated(resume.id, "ABCD", 0), events_frame(game, 5))
 
     async with joined(act, again) as connection:
         connection._timeouts = FAST_RETRIES if answered else SHORT_TIMEOUTS
@@ -281,11 +256,11 @@ async def test_a_slow_reader_of_updates_gets_a_refresh() -> None:
 
     async def act(peer: Peer) -> None:
         await seat_joiner(peer)
-        await peer.send(*(Said(str(number), 1) for number in range(many)))
+        await peer.send(*(messages.Said(str(number), 1) for number in range(many)))
         await answer_ping(peer)
 
     async with joined(act) as connection:
-        await connection.ask(Ping(NEW))
+        await connection.ask(messages.Ping(NEW))
         updates = queued_updates(connection)
         assert len(updates) <= 1024
         assert updates[0] == Refreshed()
@@ -298,9 +273,9 @@ async def at_one_table(server: Running, *names: str) -> AsyncIterator[list[Conne
     async with contextlib.AsyncExitStack() as stack:
         url = f"ws://127.0.0.1:{server.port}"
         players = [await stack.enter_async_context(connected(url, timeouts=FAST_RETRIES)) for _ in names]
-        seated = await players[0].ask(OpenTable(NEW, len(names), names[0], starting=0))
+        seated = await players[0].ask(messages.OpenTable(NEW, len(names), names[0], starting=0))
         for player, name in zip(players[1:], names[1:], strict=True):
-            await player.ask(JoinTable(NEW, seated.table, name))
+            await player.ask(messages.JoinTable(NEW, seated.table, name))
         yield players
 
 
@@ -340,9 +315,9 @@ async def test_a_game_on_a_real_server(breaks: float) -> None:
         async with connected(url, timeouts=FAST_RETRIES) as spectator, asyncio.timeout(TIMEOUT):
             code = players[0].model.table
             assert code is not None
-            await spectator.ask(Watch(NEW, code))
-            assert [peer.taken for peer in (await spectator.ask(ListTables(NEW))).tables] == [3]
-            await players[0].ask(StartGame(NEW))
+            await spectator.ask(messages.Watch(NEW, code))
+            assert [peer.taken for peer in (await spectator.ask(messages.ListTables(NEW))).tables] == [3]
+            await players[0].ask(messages.StartGame(NEW))
             async with asyncio.TaskGroup() as tasks:
                 for number, each in enumerate([*players, spectator]):
                     tasks.create_task(play_to_the_end(each, random.Random(number), breaks))
@@ -360,18 +335,18 @@ async def test_an_unanswered_rematch_is_asked_for_again() -> None:
 
     async def first(peer: Peer) -> None:
         await seat_joiner(peer)
-        asked.append((await peer.receive(Rematch)).id)
+        asked.append((await peer.receive(messages.Rematch)).id)
         peer.drop()
 
     async def second(peer: Peer) -> None:
         await seat_returner(peer)
-        asked.append((await peer.receive(Rematch)).id)
-        await peer.send(Seated(asked[-1], "KXQT", 0))
+        asked.append((await peer.receive(messages.Rematch)).id)
+        await peer.send(messages.Seated(asked[-1], "KXQT", 0))
         peer.drop()
 
     third = functools.partial(seat_returner, table="KXQT")  # the token holds the new seat as well
     async with joined(first, second, third) as connection:
-        seated = await connection.ask(Rematch(NEW))
+        seated = await connection.ask(messages.Rematch(NEW))
         assert (seated.table, connection.model.table) == ("KXQT", "KXQT")
         await next_update(connection, Back)
         await next_update(connection, Back)
@@ -383,14 +358,14 @@ async def test_what_the_lobby_tells_is_safe_to_show() -> None:
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
-        await peer.send(Online([PersonOnline("\x1b[2J", "playing", "KXQT")], 3))
-        await peer.send(SaidInLobby([LobbyRemark(1, "\x1b[2J", "\x07")]))
+        await peer.send(messages.Online([messages.PersonOnline("\x1b[2J", "playing", "KXQT")], 3))
+        await peer.send(messages.SaidInLobby([messages.LobbyRemark(1, "\x1b[2J", "\x07")]))
 
     async with scripted(act) as url, connected(url) as connection:
-        online = await next_update(connection, Online)
-        assert online == Online([PersonOnline("\\x1b[2J", "playing", "KXQT")], 3)
-        heard = await next_update(connection, SaidInLobby)
-        assert heard == SaidInLobby([LobbyRemark(1, "\\x1b[2J", "\\x07")])
+        online = await next_update(connection, messages.Online)
+        assert online == messages.Online([messages.PersonOnline("\\x1b[2J", "playing", "KXQT")], 3)
+        heard = await next_update(connection, messages.SaidInLobby)
+        assert heard == messages.SaidInLobby([messages.LobbyRemark(1, "\\x1b[2J", "\\x07")])
 
 
 async def test_after_a_lost_connection_nobody_is_listed_and_nothing_said_twice() -> None:
@@ -398,16 +373,16 @@ async def test_after_a_lost_connection_nobody_is_listed_and_nothing_said_twice()
 
     async def first(peer: Peer) -> None:
         await peer.welcome()
-        entered = await peer.receive(EnterLobby)
+        entered = await peer.receive(messages.EnterLobby)
         assert (entered.name, entered.tokens) == ("Ann", ["made up"])
-        await peer.send(Done(entered.id))
-        await peer.receive(SayInLobby)
+        await peer.send(messages.Done(entered.id))
+        await peer.receive(messages.SayInLobby)
         peer.drop()
 
     async with scripted(first, greet_and_wait) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        await connection.ask(EnterLobby(NEW, "Ann", ["made up"]))
+        await connection.ask(messages.EnterLobby(NEW, "Ann", ["made up"]))
         assert connection.listed_as == "Ann"
         with pytest.raises(NoAnswer, match="may not have heard"):
-            await connection.ask(SayInLobby(NEW, "hello"))
+            await connection.ask(messages.SayInLobby(NEW, "hello"))
         assert connection.listed_as is None
         await next_update(connection, Back)

@@ -10,18 +10,8 @@ import pytest
 from client.bots.arena.lending import LentSeat, lent_seat
 from client.bots.brain import BrainFailed, Forfeit
 from client.network.transport import Address
-from protocol.messages import (
-    NEW,
-    EndGame,
-    Events,
-    GetRecord,
-    JoinTable,
-    OpenTable,
-    PlacePiece,
-    Record,
-    StartGame,
-    TableState,
-)
+from protocol import messages
+from protocol.messages import NEW
 from tests.server.peer import Peer, connected, memory_server, play_on
 
 LONG = 600.0
@@ -34,16 +24,16 @@ async def league_game(move_seconds: float = LONG) -> AsyncIterator[tuple[list[Le
         address = Address(f"ws://127.0.0.1:{server.port}", "league")
         lent = [await stack.enter_async_context(lent_seat(name, address, move_seconds)) for name in "AB"]
         seats = [seat for seat, _url in lent]
-        opened = OpenTable(NEW, 2, "A", random_layout=True, starting=0, program=True)
+        opened = messages.OpenTable(NEW, 2, "A", random_layout=True, starting=0, program=True)
         code = await seats[0].take(opened)
-        await seats[1].take(JoinTable(NEW, code, "B", 1, program=True))
+        await seats[1].take(messages.JoinTable(NEW, code, "B", 1, program=True))
         peers = []
         for seat, url in lent:
             peer = await stack.enter_async_context(connected(int(url.rpartition(":")[2])))
             await peer.join(code, "any name")
             assert seat.joined.is_set()
             peers.append(peer)
-        await seats[0].ask(StartGame(NEW), Events)
+        await seats[0].ask(messages.StartGame(NEW), messages.Events)
         for peer in peers:
             while peer.seq == 0:
                 await peer.receive()
@@ -59,19 +49,19 @@ async def failure(seat: LentSeat) -> BrainFailed:
 async def test_a_game_as_at_a_server() -> None:
     """The players need not start it; the host's powers are the league's, and it can read the record."""
     async with league_game() as (seats, peers):
-        states = [each for peer in peers for each in peer.received if isinstance(each, TableState)]
+        states = [each for peer in peers for each in peer.received if isinstance(each, messages.TableState)]
         assert all(state.stage == "playing" for state in states)
-        await peers[0].refused(EndGame(peers[0].next_id()))
+        await peers[0].refused(messages.EndGame(peers[0].next_id()))
         await play_on(peers, random.Random(1))
         results = [await seat.result for seat in seats]
         assert results[0] == results[1]
-        record = await seats[0].ask(GetRecord(NEW), Record)
+        record = await seats[0].ask(messages.GetRecord(NEW), messages.Record)
         assert "# seat 1 is B\n" in record.text
         assert [len(seat.times) for seat in seats] == [16, 16]
 
 
 async def not_in_hand(peer: Peer) -> None:
-    await peer.send(PlacePiece(peer.next_id(), "Am", "A1"))
+    await peer.send(messages.PlacePiece(peer.next_id(), "Am", "A1"))
 
 
 async def garbage(peer: Peer) -> None:
