@@ -16,7 +16,15 @@ from protocol.limits import (
     SERVER_FRAME_BYTES,
     STRING_LENGTH,
 )
-from protocol.messages import ClientMessage, Lay, PlacePiece, ServerMessage, TableSummary
+from protocol.messages import (
+    ClientMessage,
+    FromClient,
+    FromServer,
+    Lay,
+    PlacePiece,
+    ServerMessage,
+    TableSummary,
+)
 from protocol.text import printable
 
 
@@ -63,7 +71,7 @@ class UnknownMessage(BadMessage):
     """The frame is a message of a kind that this version does not know."""
 
 
-def encode(message: ClientMessage | ServerMessage) -> bytes:
+def encode(message: FromClient | FromServer) -> bytes:
     """Return the message's frame."""
     return _ENCODER.encode(message)
 

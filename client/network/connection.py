@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 import random
 import secrets
-from collections.abc import AsyncIterator, Iterator
-from typing import Final, overload
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Final, TypeAlias, get_args, overload
 
 from msgspec import structs
 from websockets.asyncio.client import ClientConnection
@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from client.language import _
 from client.network import transport
 from client.network.refusals import describe_refusal
-from client.network.waiting import ANSWERS, Answer, NoAnswer, RequestMessage, Waiting
+from client.network.waiting import NoAnswer, Waiting
 from client.tables import table
 from client.tables.draws import Call
 from engine.draws import Share, pledge_of
@@ -32,6 +32,16 @@ _TRY_AGAIN: Final = {
     Code.TOO_MANY_TABLES,
     Code.SERVER_STOPPING,
     Code.NOT_STORED,
+}
+_Seating: TypeAlias = messages.OpenTable | messages.JoinTable | messages.Resume | messages.Rematch
+# What answers a request, unless that is Done.
+_ANSWERS: Final[Mapping[type[messages.ClientRequest], type[messages.ServerAnswer]]] = {
+    messages.SignUp: messages.SignedUp,
+    **dict.fromkeys(get_args(_Seating), messages.Seated),
+    messages.Watch: messages.Watching,
+    messages.ListTables: messages.Tables,
+    messages.GetRecord: messages.Record,
+    messages.Ping: messages.Pong,
 }
 _FIRST_IDS: Final = 2**30  # far enough below the largest one to count up from
 
@@ -92,9 +102,8 @@ class Connection:
         self._timeouts = timeouts
         self._websocket: ClientConnection | None = websocket  # None while the connection is lost
         self._waiting: dict[int, Waiting] = {}
-        self._tokens_sent: dict[
-            int, tuple[str, Call | None]
-        ] = {}  # by the ids of unanswered requests to resume
+        # By the ids of unanswered requests to resume.
+        self._tokens_sent: dict[int, tuple[str, Call | None]] = {}
         self._share = _new_share()  # secret until the server calls for it
         self._last_id = random.randrange(_FIRST_IDS)
         self._watches_as: str | None = None
@@ -114,12 +123,7 @@ class Connection:
     # -- requests -----------------------------------------------------------------------------------
 
     @overload
-    async def ask(
-        self,
-        message: messages.OpenTable | messages.JoinTable | messages.Resume | messages.Rematch,
-        *,
-        call: Call | None = None,
-    ) -> messages.Seated: ...
+    async def ask(self, message: _Seating, *, call: Call | None = None) -> messages.Seated: ...
     @overload
     async def ask(self, message: messages.Watch) -> messages.Watching: ...
     @overload
@@ -131,16 +135,18 @@ class Connection:
     @overload
     async def ask(self, message: messages.SignUp) -> messages.SignedUp: ...
     @overload
-    async def ask(self, message: messages.AskEvening | messages.TakePart) -> messages.Done: ...
-    @overload
-    async def ask(self, message: messages.InLobby | messages.AtTable) -> messages.Done: ...
-    async def ask(self, message: RequestMessage, *, call: Call | None = None) -> Answer:
+    async def ask(
+        self, message: messages.InLobby | messages.AskEvening | messages.TakePart | messages.AtTable
+    ) -> messages.Done: ...
+    async def ask(
+        self, message: messages.ClientRequest, *, call: Call | None = None
+    ) -> messages.ServerAnswer:
         """Send a request under an id of its own, with a pledge where one belongs; return its answer.
 
         To resume a seat is to be told the `call` in which a share was shown there.
         """
         message = structs.replace(message, id=self._next_id())
-        if isinstance(message, messages.OpenTable | messages.JoinTable | messages.Resume | messages.Rematch):
+        if isinstance(message, _Seating):
             message = structs.replace(message, pledge=self._pledge)
         if isinstance(message, messages.Resume):
             self._tokens_sent[message.id] = message.token, call
@@ -181,11 +187,10 @@ class Connection:
     def _pledge(self) -> str:
         return pledge_of(self._share)
 
-    async def _answered(self, message: RequestMessage) -> Answer:
+    async def _answered(self, message: messages.ClientRequest) -> messages.ServerAnswer:
         if self.closed is not None:
             raise transport.ConnectFailed(self.closed.reason, final=True, code=self.closed.code)
-        kind = ANSWERS.get(type(message), messages.Done)
-        waiting = Waiting(message, kind, asyncio.get_running_loop().create_future())
+        waiting = Waiting(message, asyncio.get_running_loop().create_future())
         self._waiting[message.id] = waiting
         try:
             if self._websocket is not None:
@@ -206,7 +211,7 @@ class Connection:
         with contextlib.suppress(ConnectionClosed):
             await self._send(websocket, waiting.message)
 
-    async def _send(self, websocket: ClientConnection, message: messages.ClientMessage) -> None:
+    async def _send(self, websocket: ClientConnection, message: messages.FromClient) -> None:
         try:
             async with asyncio.timeout(self._timeouts.answer):
                 await websocket.send(encode(message))
@@ -274,7 +279,7 @@ class Connection:
             if message.code == Code.NOT_IN_LOBBY:  # the name has been taken over
                 self.listed_as = None
             waiting.refuse(message)
-        elif not isinstance(message, waiting.kind):
+        elif not isinstance(message, _ANSWERS.get(type(waiting.message), messages.Done)):
             raise BadMessage(f"{type(message).__name__} is not an answer to {type(waiting.message).__name__}")
         else:
             if isinstance(waiting.message, messages.Leave):

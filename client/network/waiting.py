@@ -1,9 +1,7 @@
 """Requests that wait for their answers, and what becomes of them without one."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
 
 from client.language import _
 from client.network.refusals import describe_refusal
@@ -29,49 +27,12 @@ class NoAnswer(ConnectFailed):
     """The server did not answer a request: it is not known whether it was carried out."""
 
 
-Answer: TypeAlias = (
-    messages.Done
-    | messages.Seated
-    | messages.SignedUp
-    | messages.Watching
-    | messages.Tables
-    | messages.Record
-    | messages.Pong
-)
-RequestMessage: TypeAlias = (
-    messages.ListTables
-    | messages.InLobby
-    | messages.InEvening
-    | messages.OpenTable
-    | messages.JoinTable
-    | messages.Resume
-    | messages.Watch
-    | messages.AtTable
-    | messages.Rematch
-    | messages.GetRecord
-    | messages.Ping
-)
-# What answers a request, unless that is Done.
-ANSWERS: Final[Mapping[type[RequestMessage], type[Answer]]] = {
-    messages.SignUp: messages.SignedUp,
-    messages.OpenTable: messages.Seated,
-    messages.JoinTable: messages.Seated,
-    messages.Resume: messages.Seated,
-    messages.Rematch: messages.Seated,
-    messages.Watch: messages.Watching,
-    messages.ListTables: messages.Tables,
-    messages.GetRecord: messages.Record,
-    messages.Ping: messages.Pong,
-}
-
-
 @dataclass(slots=True)
 class Waiting:
     """A request that has not been answered yet; its alarm is set only while there is a connection."""
 
-    message: RequestMessage
-    kind: type[Answer]
-    answer: asyncio.Future[Answer]
+    message: messages.ClientRequest
+    answer: asyncio.Future[messages.ServerAnswer]
     alarm: asyncio.TimerHandle | None = None
     sent_on_until: float | None = None  # a server has told where the table is: it is looked for until then
     undone: bool = False  # it was refused there, and not sent since
@@ -81,7 +42,7 @@ class Waiting:
             self.alarm.cancel()
             self.alarm = None
 
-    def settle(self, answer: Answer) -> None:
+    def settle(self, answer: messages.ServerAnswer) -> None:
         """Hand the answer to the caller, unless it has given up."""
         self.silence()
         if not self.answer.done():

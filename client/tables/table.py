@@ -3,8 +3,9 @@
 What contradicts itself is refused: a server that keeps to the protocol never sends it, a hostile one may.
 """
 
+import contextlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
@@ -327,11 +328,9 @@ class TableModel:
         if events:
             view = self.view or View(eyes=SPECTATOR if self.seat is None else eyes_of(self.seat))
             self.view, self.seq = None, 0  # unless all of them make sense, it has to be sent anew
-            try:
+            with _refusing_nonsense("the events make"):
                 for event in events:
                     view.fold(event)
-            except (LookupError, ValueError, TypeError) as error:
-                raise BadMessage(f"the events make no sense: {readable(error)}") from error
             self._check(view)
             self.view = view
             for event in events:
@@ -347,10 +346,8 @@ class TableModel:
 
     def _look_back(self, view: View, message: messages.Events) -> None:
         past = view.start, *map(event_of, message.events)
-        try:
+        with _refusing_nonsense("the past events make"):
             folded(past, view.eyes)
-        except (LookupError, ValueError, TypeError) as error:
-            raise BadMessage(f"the past events make no sense: {readable(error)}") from error
         self.past = past
 
     def _heard(self, message: messages.Said) -> Heard:
@@ -361,17 +358,24 @@ class TableModel:
 
     def _check(self, view: View) -> None:
         """Raise BadMessage if the game cannot be as `view` has it: nothing of it could be shown."""
-        try:
+        with _refusing_nonsense("the game makes"):
             _ = view.layout
             check_view(view)
             check_table(self.state, view, self.seat)
-        except BadMessage:
-            raise
-        except (LookupError, ValueError, TypeError) as error:
-            raise BadMessage(f"the game makes no sense: {readable(error)}") from error
 
     def _may(self, legal: messages.LegalMoves | None) -> None:
         self.legal = None if legal is None or self.seat is None else legal_of(legal, self.seat)
+
+
+@contextlib.contextmanager
+def _refusing_nonsense(what: str) -> Iterator[None]:
+    """Raise BadMessage whatever is wrong with what the server says."""
+    try:
+        yield
+    except BadMessage:
+        raise
+    except (LookupError, ValueError, TypeError) as error:
+        raise BadMessage(f"{what} no sense: {readable(error)}") from error
 
 
 def _heard_before(remark: messages.TableRemark) -> Heard:
@@ -455,19 +459,13 @@ def news_of_server(message: messages.ServerMessage) -> NewsOfServer | None:
         case messages.Stopping():
             return message
         case messages.Online(people, more):
-            return messages.Online(list(map(_safe_person, people)), more)
+            return messages.Online([replace(each, name=printable(each.name)) for each in people], more)
         case messages.Evening(name, people=people):
             safe = [replace(each, name=printable(each.name)) for each in people]
             return replace(message, name=printable(name), people=safe)
         case messages.SaidInLobby(remarks):
-            return messages.SaidInLobby(list(map(_safe_remark, remarks)))
+            return messages.SaidInLobby(
+                [replace(each, name=printable(each.name), text=printable(each.text)) for each in remarks]
+            )
         case _:
             return None
-
-
-def _safe_person(person: messages.PersonOnline) -> messages.PersonOnline:
-    return replace(person, name=printable(person.name))
-
-
-def _safe_remark(remark: messages.LobbyRemark) -> messages.LobbyRemark:
-    return replace(remark, name=printable(remark.name), text=printable(remark.text))

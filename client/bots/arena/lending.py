@@ -7,7 +7,7 @@ how long a move takes, and whether it is legal. Otherwise server and player talk
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 from msgspec import structs
 from websockets.asyncio.client import ClientConnection
@@ -27,8 +27,7 @@ from protocol.codes import CloseCode, Code, refusal_template, sentence
 from protocol.events import event_of
 from protocol.limits import CLIENT_FRAME_BYTES, LARGEST_ID, VERSIONS
 
-_Answer: TypeAlias = messages.Seated | messages.Events | messages.Done | messages.Record
-_Wanted = TypeVar("_Wanted", bound=_Answer)
+_Wanted = TypeVar("_Wanted", bound=messages.FromServer)
 
 _ENDED: Final = "ended"  # the event of a game that is over
 _LATER: Final = {Code.TOO_SOON, Code.NOT_STORED, Code.TOO_MANY_TABLES}  # if the server says when
@@ -91,7 +90,7 @@ class LentSeat:
 
     async def _send(self, message: messages.ClientRequest) -> None:
         with contextlib.suppress(ConnectionClosed):  # which `hear_server` reports
-            await self._server.send(encode(message))  # type: ignore[arg-type]
+            await self._server.send(encode(message))
 
     def fail(self, error: Exception) -> None:
         """End the game for this seat, unless it has ended."""

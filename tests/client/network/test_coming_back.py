@@ -364,10 +364,10 @@ ENDS: dict[str, Callable[[Waiting], None]] = {
 async def test_only_the_first_end_of_a_request_counts(end: Callable[[Waiting], None]) -> None:
     """A caller that has given up, or was answered in the same moment, is told nothing more."""
     loop = asyncio.get_running_loop()
-    settled = Waiting(Leave(1), Done, loop.create_future())
+    settled = Waiting(Leave(1), loop.create_future())
     settled.alarm = loop.call_later(3600, settled.fail, ConnectFailed("late"))
     settled.settle(Done(1))
-    given_up = Waiting(Leave(1), Done, loop.create_future())
+    given_up = Waiting(Leave(1), loop.create_future())
     given_up.answer.cancel()
     for waiting in (settled, given_up):
         end(waiting)
