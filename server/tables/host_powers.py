@@ -7,18 +7,8 @@ from typing import Final, assert_never
 
 from engine.errors import Fault, IllegalCommand
 from engine.pieces import Seat
+from protocol import messages
 from protocol.codes import Code
-from protocol.messages import (
-    Arrange,
-    ChangeSetting,
-    Dismiss,
-    EndGame,
-    HandOver,
-    HostRequest,
-    Remove,
-    SeatBot,
-    SubstituteNow,
-)
 from protocol.settings import AbsenceSetting, Hints, Private, Setting, Spectators, Starting, Title
 from server.monitoring.logs import about
 from server.net.session import Session
@@ -42,28 +32,28 @@ class HostPowers:
         self._context = context
         self._admission = admission
 
-    async def use(self, session: Session, request: HostRequest) -> None:
+    async def use(self, session: Session, request: messages.HostRequest) -> None:
         """Carry out the session's request if it is the host's."""
         host = session.player_seat()
         if host != self._context.state.host:
             raise Refusal(Code.NOT_THE_HOST)
         match request:
-            case ChangeSetting(_, setting):
+            case messages.ChangeSetting(_, setting):
                 await self._change(setting)
-            case SeatBot(_, level, seat):
+            case messages.SeatBot(_, level, seat):
                 self._check_gathering()
                 await self._admission.seat_bot(level, seat)
-            case Remove(_, seat):
+            case messages.Remove(_, seat):
                 await self._remove(host, Seat(seat))
-            case Dismiss(_, number):
+            case messages.Dismiss(_, number):
                 self._dismiss(number)
-            case HandOver(_, seat):
+            case messages.HandOver(_, seat):
                 await self._hand_over(host, Seat(seat))
-            case Arrange(_, order):
+            case messages.Arrange(_, order):
                 await self._arrange(order)
-            case SubstituteNow(_, seat):
+            case messages.SubstituteNow(_, seat):
                 await self._substitute(host, Seat(seat))
-            case EndGame():
+            case messages.EndGame():
                 await self._end_game()
             case _:
                 assert_never(request)

@@ -15,23 +15,10 @@ from msgspec.structs import replace
 from engine.events import lasting, stops
 from engine.game import Game, RandomChance
 from engine.pieces import Seat
+from protocol import messages
 from protocol.absence import WAIT
 from protocol.admin import EveningPlan
 from protocol.codes import Code
-from protocol.messages import (
-    AskTurn,
-    Done,
-    EnterLobby,
-    InEvening,
-    InLobby,
-    JoinTable,
-    NoticeKind,
-    OpenTable,
-    Resume,
-    SayInLobby,
-    Turn,
-    Watch,
-)
 from protocol.settings import AbsenceSetting, Hints, Holidays, Private, Starting
 from server.config import Config
 from server.errors import JournalError, NotStoredNow
@@ -41,19 +28,10 @@ from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
 from server.net.addresses import only_here
 from server.net.session import Session
-from server.net.tokens import hash_fits, new_token, token_hash
+from server.net.tokens import new_token, token_hash
 from server.refusal import Refusal
-from server.storage.entries import (
-    EVENING,
-    Changed,
-    Entry,
-    EveningBegun,
-    Hosted,
-    OfStudy,
-    Opened,
-    Taken,
-    played_so_far,
-)
+from server.storage import entries as stored
+from server.storage.entries import EVENING, Entry, played_so_far
 from server.storage.journal import Journal
 from server.tables.absence.stand_in import StandIn
 from server.tables.context import TableContext
@@ -176,30 +154,30 @@ class Lobby:
 
     # -- what conversations ask ---------------------------------------------------------------------
 
-    async def open(self, session: Session, message: OpenTable) -> None:
+    async def open(self, session: Session, message: messages.OpenTable) -> None:
         """Open a table and seat its host; raises Refusal or JournalError and changes nothing."""
         self._check_lease()
         if message.starting is not None and message.starting >= message.players:
             raise Refusal(Code.NO_SUCH_SEAT, seat=message.starting, last_seat=message.players - 1)
         check_name(message.name)
         token = new_token()
-        opened = Opened(message.players, message.random_layout, message.starting, message.absence)
-        entries: list[Entry] = [Taken(0, message.name, token_hash(token), message.program)]
+        opened = stored.Opened(message.players, message.random_layout, message.starting, message.absence)
+        entries: list[Entry] = [stored.Taken(0, message.name, token_hash(token), message.program)]
         if message.private:
-            entries.append(Changed(Private(on=True)))
+            entries.append(stored.Changed(Private(on=True)))
         if message.hints:
-            entries.append(Changed(Hints(on=True)))
+            entries.append(stored.Changed(Hints(on=True)))
         table = await self.registry.opened(session, opened, entries)
         table.seat_opener(session, message.id, token)
 
-    async def enter(self, session: Session, message: JoinTable | Watch) -> None:
+    async def enter(self, session: Session, message: messages.JoinTable | messages.Watch) -> None:
         """Seat the session, or have it watch; raises Refusal or JournalError and changes nothing."""
         await self._check_here(session, message.table)
         if message.table not in self.tables:
             self.count_code(session.address, message.table)
         await self.registry.table(message.table).enter(session, message)
 
-    async def resume(self, session: Session, message: Resume) -> None:
+    async def resume(self, session: Session, message: messages.Resume) -> None:
         """Give a player the seat back, at a table brought back from the archive if need be.
 
         Raises Refusal or JournalError and changes nothing.
@@ -217,13 +195,13 @@ class Lobby:
                     if not table.archived:  # otherwise it was archived just when its player came
                         raise
 
-    async def tell_turn(self, session: Session, message: AskTurn) -> None:
+    async def tell_turn(self, session: Session, message: messages.AskTurn) -> None:
         """Send a seat's holder the state of the game; raises Refusal or JournalError as `resume` does."""
         with self._counting_guesses(session, message.table):
             await self._check_here(session, message.table, message.proof)
             stage = await self.registry.archived_stage(session, message.table, message.proof)
             if stage is not None:
-                session.send(Turn(message.id, stage, archived=True))
+                session.send(messages.Turn(message.id, stage, archived=True))
                 return
             table = self.registry.table(message.table)
             if (seat := self._seat_held(message.table, message.proof)) is None:
@@ -235,20 +213,20 @@ class Lobby:
         if not self.public.is_listed(code):
             self._rates.count_wrong_code(address)
 
-    def talk(self, session: Session, message: InLobby) -> None:
+    def talk(self, session: Session, message: messages.InLobby) -> None:
         """List the session as online, or send its chat message to the lobby; raises Refusal."""
         if not self.chat.is_open:
             raise Refusal(Code.NO_LOBBY_CHAT)
         match message:
-            case EnterLobby(_, str(name), tokens):
+            case messages.EnterLobby(_, str(name), tokens):
                 self.chat.enter(session, name, tokens)
-            case EnterLobby():
+            case messages.EnterLobby():
                 self.chat.leave(session)
-            case SayInLobby(_, text):
+            case messages.SayInLobby(_, text):
                 self.chat.say(session, text)
-        session.send(Done(message.id))
+        session.send(messages.Done(message.id))
 
-    async def take_part(self, session: Session, message: InEvening) -> None:
+    async def take_part(self, session: Session, message: messages.InEvening) -> None:
         """Do what a session asks in the evening, and answer it; raises Refusal or JournalError."""
         if self.evening is None:
             raise Refusal(Code.NO_EVENING)
@@ -287,7 +265,7 @@ class Lobby:
             raise Refusal(Code.NO_SUCH_LEVEL, level=plan.bots, levels=", ".join(self._stand_in.levels))
         if self.config.database is not None:
             raise Refusal(Code.EVENING_IN_CLUSTER)
-        begun = EveningBegun(plan, new_seed() if plan.same_draws else None, int(time.time()))
+        begun = stored.EveningBegun(plan, new_seed() if plan.same_draws else None, int(time.time()))
         if self.evening is not None:
             await self.evening.give_way(begun)
         else:
@@ -336,7 +314,7 @@ class Lobby:
             self.evening.look()
 
     @property
-    def notice_kinds(self) -> list[NoticeKind]:
+    def notice_kinds(self) -> list[messages.NoticeKind]:
         """Return where players can be called."""
         return [] if self.config.postman is None else list(self.config.postman.kinds)
 
@@ -417,16 +395,7 @@ class Lobby:
 
     def _seat_held(self, code: str, wanted: str) -> Seat | None:
         """Return the seat that the token with this hash holds at a table that is here, None if none."""
-        table = self.tables.get(code)
-        players = [] if table is None else table.state.players
-        return next(
-            (
-                Seat(seat)
-                for seat, player in enumerate(players)
-                if player is not None and hash_fits(wanted, player.token_hash)
-            ),
-            None,
-        )
+        return None if (table := self.tables.get(code)) is None else table.state.seat_held(wanted)
 
     def _is_known(self, code: str) -> bool:
         """Return whether this server knows the table: here, in the archive, or set aside."""
@@ -460,7 +429,7 @@ class Lobby:
         return table
 
 
-def options_to_play_again(state: PersistentState) -> Opened:
+def options_to_play_again(state: PersistentState) -> stored.Opened:
     """Return the options of a table for another game: all as it was, but the next player clockwise starts."""
     assert state.game is not None  # noqa: S101 - a game that is over was begun
     starting = Seat((state.game.view.start.starting + 1) % len(state.players))
@@ -473,14 +442,14 @@ def entries_to_play_again(state: PersistentState) -> list[Entry]:
     Players who were not removed have their seats kept, with the peoples that they chose.
     """
     entries: list[Entry] = []
-    for seat, player in enumerate(state.players):
-        if player is not None and (player.level is not None or player.token_hash):
-            again = dataclasses.replace(player, kept=True, standing=state.standing(Seat(seat)), notices=None)
+    for seat, player in state.held:
+        if player.level is not None or player.token_hash:
+            again = dataclasses.replace(player, kept=True, standing=state.standing(seat), notices=None)
             entries += again.entries(seat)
     if state.host is not None:
-        entries.append(Hosted(state.host))
+        entries.append(stored.Hosted(state.host))
     settings = (each for each in state.settings.values() if not isinstance(each, Starting | AbsenceSetting))
-    return [*entries, *map(Changed, settings)]
+    return [*entries, *map(stored.Changed, settings)]
 
 
 def entries_to_study(state: PersistentState, step: int) -> list[Entry]:
@@ -497,8 +466,8 @@ def entries_to_study(state: PersistentState, step: int) -> list[Entry]:
     others = AbsenceSetting | Hints | Holidays | Starting
     settings = [each for each in state.settings.values() if not isinstance(each, others)]
     return [
-        OfStudy(),
-        *(Taken(seat, name, "", vacant=True) for seat, name in enumerate(state.names)),
-        *map(Changed, [*settings, Hints(on=True)]),
+        stored.OfStudy(),
+        *(stored.Taken(seat, name, "", vacant=True) for seat, name in enumerate(state.names)),
+        *map(stored.Changed, [*settings, Hints(on=True)]),
         *played_so_far(events[: counts[step]], 0),
     ]

@@ -7,43 +7,9 @@ from engine.errors import IllegalCommand
 from engine.game import Game
 from engine.pieces import People, Seat
 from engine.record import recorded
+from protocol import messages
 from protocol.codes import Code
-from protocol.messages import (
-    MOVES,
-    AddShare,
-    Arrange,
-    Ask,
-    AskPause,
-    AtTable,
-    CallMe,
-    ChangeSeat,
-    ChangeSetting,
-    ChoosePeople,
-    ConfirmCall,
-    Done,
-    EndGame,
-    GetRecord,
-    HandOver,
-    HostRequest,
-    Leave,
-    Plan,
-    PlayerRequest,
-    Record,
-    Refused,
-    Rematch,
-    Remove,
-    Said,
-    Say,
-    SayReady,
-    SeatBot,
-    Show,
-    StartGame,
-    Studied,
-    Study,
-    Sync,
-    TakeHoliday,
-    Vote,
-)
+from protocol.messages import MOVES
 from server.net.session import AttendedTable, Session
 from server.refusal import Refusal
 from server.storage.entries import Continued, PeopleChosen, SaidReady
@@ -61,17 +27,17 @@ from server.tables.state.persistent_state import Answer
 # What nobody decides at a table of an evening: the choice of peoples, too, would be another one for those who
 # have heard from another table how the tiles of their round lie.
 _OF_THE_EVENING: Final = (
-    Arrange
-    | ChangeSeat
-    | ChangeSetting
-    | ChoosePeople
-    | EndGame
-    | HandOver
-    | Rematch
-    | Remove
-    | SeatBot
-    | StartGame
-    | Study
+    messages.Arrange
+    | messages.ChangeSeat
+    | messages.ChangeSetting
+    | messages.ChoosePeople
+    | messages.EndGame
+    | messages.HandOver
+    | messages.Rematch
+    | messages.Remove
+    | messages.SeatBot
+    | messages.StartGame
+    | messages.Study
 )
 
 
@@ -93,7 +59,7 @@ class Requests:
         self._host_powers = HostPowers(self.context, self.admission)
         self._record: list[str] | None = None  # of the finished game, once somebody has asked for it
 
-    async def answer(self, session: Session, message: AtTable) -> None:
+    async def answer(self, session: Session, message: messages.AtTable) -> None:
         """Carry out the session's request and answer it; raises Refusal or JournalError."""
         self._check_here(session)
         state = self.context.state
@@ -107,20 +73,22 @@ class Requests:
             if isinstance(message, MOVES):
                 await self.moves.play(session, message)  # whose fold remembers the answer
                 return
-            if isinstance(message, StartGame):
+            if isinstance(message, messages.StartGame):
                 await self.game_start.start(session, message)  # which answers when the game begins
                 return
             await self._do(session, message)
-            answer: Answer = Done(message.id)
+            answer: Answer = messages.Done(message.id)
         except Refusal as refusal:
             answer = refusal.message(message.id)
         except IllegalCommand as error:
-            answer = Refused(error.fault, str(error), message.id, error.rule, about=error.about or None)
-        if player is not None and not isinstance(message, Sync | Leave):
-            player.answers.remember(message, answer if isinstance(answer, Refused) else None)
+            answer = messages.Refused(
+                error.fault, str(error), message.id, error.rule, about=error.about or None
+            )
+        if player is not None and not isinstance(message, messages.Sync | messages.Leave):
+            player.answers.remember(message, answer if isinstance(answer, messages.Refused) else None)
         session.send(answer)
 
-    async def play_again(self, session: Session, message: Rematch) -> None:
+    async def play_again(self, session: Session, message: messages.Rematch) -> None:
         """Open or find the rematch's table, and move the session's player there.
 
         The lock is held until then: nothing at this table may reach a session that is already at the next.
@@ -141,13 +109,13 @@ class Requests:
         await next_table.arrive(session, message.id, replace(player, standing=state.standing(seat)))
         self.admission.gone_on(session, seat)
 
-    async def send_record(self, session: Session, message: GetRecord) -> None:
+    async def send_record(self, session: Session, message: messages.GetRecord) -> None:
         """Send the session the record of the finished game."""
         self._check_here(session)
         game = self._finished_game()
         if self._record is None:
             self._record = recorded(game.events, self.context.state.names).splitlines()
-        session.send(Record(message.id, self._record))
+        session.send(messages.Record(message.id, self._record))
 
     def forget_record(self) -> None:
         """Give up the record's memory: nobody is here who could ask for it."""
@@ -160,7 +128,7 @@ class Requests:
             raise Refusal(Code.NOT_OVER)
         return game
 
-    def _check_evening(self, message: AtTable | Rematch) -> None:
+    def _check_evening(self, message: messages.AtTable | messages.Rematch) -> None:
         """Raise Refusal for what the evening decides, if the table is one of its own."""
         if self.context.state.of_evening and isinstance(message, _OF_THE_EVENING):
             raise Refusal(Code.OF_THE_EVENING)
@@ -172,52 +140,52 @@ class Requests:
     async def _do(
         self,
         session: Session,
-        message: HostRequest
-        | PlayerRequest
-        | AddShare
-        | Ask
-        | AskPause
-        | TakeHoliday
-        | CallMe
-        | ConfirmCall
-        | Plan
-        | Leave
-        | Show
-        | Study
-        | Sync
-        | Say
-        | Vote,
+        message: messages.HostRequest
+        | messages.PlayerRequest
+        | messages.AddShare
+        | messages.Ask
+        | messages.AskPause
+        | messages.TakeHoliday
+        | messages.CallMe
+        | messages.ConfirmCall
+        | messages.Plan
+        | messages.Leave
+        | messages.Show
+        | messages.Study
+        | messages.Sync
+        | messages.Say
+        | messages.Vote,
     ) -> None:
         match message:
-            case Leave():
+            case messages.Leave():
                 await self.admission.leave(session)
-            case Sync():
+            case messages.Sync():
                 self.context.synchronize(session, message.after)
-            case Say():
+            case messages.Say():
                 check_text(message.text)
                 self.context.rates.count_remark(session, self.context.code)
                 self._say(session, message.text)
-            case Vote():
+            case messages.Vote():
                 await self.moves.vote(session, message)
-            case Plan():
+            case messages.Plan():
                 await self.moves.plan(session, message)
-            case AddShare():
+            case messages.AddShare():
                 self.game_start.add_share(session, message)
-            case AskPause():
+            case messages.AskPause():
                 await self.consent.ask(session, "pause", on=message.on, until=message.until)
-            case Ask():
+            case messages.Ask():
                 await self.consent.ask(session, message.what, on=message.on)
-            case TakeHoliday():
+            case messages.TakeHoliday():
                 await self.holidays.take(session, on=message.on)
-            case CallMe():
+            case messages.CallMe():
                 await self.notices.ask(session, message)
-            case ConfirmCall():
+            case messages.ConfirmCall():
                 await self.notices.confirm(session, message)
-            case Show():
+            case messages.Show():
                 self._show(session, message.step)
-            case Study():
+            case messages.Study():
                 await self._study(session, message.step)
-            case SayReady() | ChangeSeat() | ChoosePeople():
+            case messages.SayReady() | messages.ChangeSeat() | messages.ChoosePeople():
                 await self._prepare(session.player_seat(), message)
             case _:
                 await self._host_powers.use(session, message)
@@ -236,7 +204,7 @@ class Requests:
         seat, context = session.player_seat(), self.context
         self._finished_game()
         table = await context.owner.open_study(session, context.state, step)
-        context.audience.studied = Studied(table, step, seat)
+        context.audience.studied = messages.Studied(table, step, seat)
         context.broadcast_state(session)
 
     def _say(self, session: Session, text: str) -> None:
@@ -245,9 +213,9 @@ class Requests:
         spectator = context.audience.spectators.get(session)
         name: str | None
         if spectator is None:
-            said, name = Said(text, session.seat), state.names[session.player_seat()]
+            said, name = messages.Said(text, session.seat), state.names[session.player_seat()]
         else:
-            said, name = Said(text, spectator=spectator.number), spectator.name
+            said, name = messages.Said(text, spectator=spectator.number), spectator.name
         to_players = spectator is None or not (state.quiet and state.stage == "playing")
         to_spectators = not state.no_spectators
         said = context.talk.add(said, name, to_players=to_players, to_spectators=to_spectators)
@@ -258,15 +226,15 @@ class Requests:
 
     # -- what players decide before the game: who is ready, where they sit, which people they play --------
 
-    async def _prepare(self, own: Seat, request: PlayerRequest) -> None:
+    async def _prepare(self, own: Seat, request: messages.PlayerRequest) -> None:
         if self.context.state.game is not None:
             raise Refusal(Code.ALREADY_STARTED)
         match request:
-            case SayReady(_, on):
+            case messages.SayReady(_, on):
                 await self._say_ready(own, on=on)
-            case ChangeSeat(_, seat):
+            case messages.ChangeSeat(_, seat):
                 await self._change_seat(own, seat)
-            case ChoosePeople(_, people):
+            case messages.ChoosePeople(_, people):
                 await self._choose_people(own, None if people is None else People(people))
             case _:
                 assert_never(request)
@@ -294,8 +262,8 @@ class Requests:
         players = self.context.state.players
         chosen = {
             player.people: player.name
-            for seat, player in enumerate(players)
-            if seat != own and player is not None and player.people is not None
+            for seat, player in self.context.state.held
+            if seat != own and player.people is not None
         }
         if wanted in chosen:
             free = ", ".join(people for people in People if people not in chosen)

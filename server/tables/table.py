@@ -11,23 +11,10 @@ from typing import Any, Final, TypeVar
 
 from engine.draws import Bytes32
 from engine.pieces import Seat
+from protocol import messages
 from protocol.absence import LongClock, for_older_clients, letter_seconds
 from protocol.codes import CloseCode, CloseReason, Code
-from protocol.messages import (
-    MOVES,
-    Announced,
-    AtTable,
-    GetRecord,
-    JoinTable,
-    Rematch,
-    Resume,
-    Seated,
-    Stage,
-    TableState,
-    TableSummary,
-    Turn,
-    Watch,
-)
+from protocol.messages import MOVES, Stage
 from server.errors import JournalError, TableLost
 from server.monitoring.logs import about
 from server.monitoring.tracing import traced_move
@@ -114,30 +101,34 @@ class Table:
 
     # -- what sessions ask --------------------------------------------------------------------------
 
-    def handle(self, session: Session, message: AtTable | Rematch | GetRecord) -> Coroutine[Any, Any, None]:
+    def handle(
+        self, session: Session, message: messages.AtTable | messages.Rematch | messages.GetRecord
+    ) -> Coroutine[Any, Any, None]:
         """Carry out a request from a session at this table, and answer it; raises Refusal or JournalError."""
         if isinstance(message, MOVES):
             done = self._do(lambda: self._requests.answer(session, message))
             return traced_move(done, type(message).__name__, None if self.state.private else self.code)
         match message:
-            case Rematch():
+            case messages.Rematch():
                 return self._do(lambda: self._requests.play_again(session, message), leased=True)
-            case GetRecord():
+            case messages.GetRecord():
                 return self._do(lambda: self._requests.send_record(session, message), leased=True)
             case _:
                 return self._do(lambda: self._requests.answer(session, message))
 
-    async def enter(self, session: Session, message: JoinTable | Resume | Watch) -> None:
+    async def enter(
+        self, session: Session, message: messages.JoinTable | messages.Resume | messages.Watch
+    ) -> None:
         """Admit the session as it asks; raises Refusal or JournalError."""
         match message:
-            case JoinTable():
+            case messages.JoinTable():
                 await self._do(lambda: self._admission.join(session, message), leased=True)
-            case Resume():
+            case messages.Resume():
                 await self._do(lambda: self._resume(session, message), leased=True)
-            case Watch():
+            case messages.Watch():
                 await self._do(lambda: self._admission.watch(session, message), leased=True)
 
-    async def _resume(self, session: Session, message: Resume) -> None:
+    async def _resume(self, session: Session, message: messages.Resume) -> None:
         await self._admission.resume(session, message)
         self._notices.tell(session, newcomer=True)
 
@@ -164,20 +155,22 @@ class Table:
 
     def people_here(self) -> frozenset[str]:
         """Return the names of the people who are connected to their seats."""
-        seats = self._context.audience.seated.keys() - self.state.programs
-        return frozenset(player.name for seat in seats if (player := self.state.players[seat]) is not None)
+        here = self._audience.seated
+        return frozenset(
+            player.name for seat, player in self.state.held if seat in here and not player.program
+        )
 
     @property
     def spectators_here(self) -> int:
         """Return how many spectators are connected."""
         return len(self._audience.spectators)
 
-    def summary(self) -> TableSummary:
+    def summary(self) -> messages.TableSummary:
         """Return this table's entry in the list of tables."""
         state = self.state
         host = None if state.host is None else state.players[state.host]
-        vacant = sum(player is not None and player.vacant for player in state.players)
-        return TableSummary(
+        vacant = sum(player.vacant for _, player in state.held)
+        return messages.TableSummary(
             self.code,
             "" if host is None else host.name,
             len(state.players),
@@ -196,21 +189,21 @@ class Table:
             study=state.study,
         )
 
-    def as_seen(self) -> TableState:
+    def as_seen(self) -> messages.TableState:
         """Return the table as everybody there sees it: who sits where, and who is here; raises Refusal."""
         self._check_open()
         return self._context.table_state()
 
-    def turn(self, id: int, seat: Seat) -> Turn:  # noqa: A002 - the wire's own word
+    def turn(self, id: int, seat: Seat) -> messages.Turn:  # noqa: A002 - the wire's own word
         """Return the state of the game for the player of `seat`; raises Refusal."""
         self._check_open()
         state = self.state
         if state.stage != "playing" or state.game is None or (on_turn := state.game.view.turn) is None:
-            return Turn(id, state.stage, seat)
+            return messages.Turn(id, state.stage, seat)
         left, planned = self._context.policy.time_left(), seat in state.plans
         name, paused = state.names[on_turn], state.paused is not None
         until = state.paused_until
-        return Turn(
+        return messages.Turn(
             id, "playing", seat, on_turn, name, left, planned=planned, paused=paused, paused_until=until
         )
 
@@ -222,7 +215,7 @@ class Table:
     def seat_opener(self, session: Session, id: int, token: str) -> None:  # noqa: A002 - the wire's own word
         """Give seat 0 to the session that has just opened the table; raises Refusal."""
         self._check_open()
-        self._admission.sit(session, Seat(0), Seated(id, self.code, 0, token))
+        self._admission.sit(session, Seat(0), messages.Seated(id, self.code, 0, token))
         self._look_who_is_here()
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
@@ -425,7 +418,7 @@ class Table:
     async def _close(self, reason: str | None) -> None:
         await self._context.store(Forgotten())
         if reason is not None:
-            self._context.audience.broadcast(Announced(reason))
+            self._context.audience.broadcast(messages.Announced(reason))
         self._why_closed = Code.CLOSED_BY_SERVER
         log.warning("table closed by the host", extra=about(table=self.code))
 

@@ -6,8 +6,8 @@ from engine.pieces import Seat
 from protocol.messages import AtTable, Say
 from server.net.session import Session
 from server.tables.lobby import Lobby
-from server.tables.seats import seat_admission
 from server.tables.seats.seat_admission import SeatAdmission
+from server.tables.state import persistent_state
 from server.tables.state.persistent_state import Answers, PersistentState
 from simulation.broken.making import exchange, mistake
 
@@ -45,7 +45,7 @@ def _leave_old_connection_its_seat() -> None:
 
 @mistake("any-token", "gives a seat for any token")
 def _take_any_token() -> None:
-    exchange(seat_admission, "hash_fits", lambda _right: lambda _given, _held: True)
+    exchange(persistent_state, "hash_fits", lambda _right: lambda _given, _held: True)
 
 
 @mistake("rematch-opened-twice", "opens a table for each player who wants a rematch", played_again=1.0)

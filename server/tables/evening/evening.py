@@ -21,22 +21,11 @@ from msgspec.structs import replace
 
 from engine.draws import Bytes32, commitment_to
 from engine.pieces import Seat
+from protocol import messages
 from protocol.absence import GAME_CLOCK_SECONDS, GameClock
 from protocol.codes import Code
 from protocol.limits import EVENING_PEOPLE
-from protocol.messages import (
-    AskEvening,
-    Done,
-    EveningPerson,
-    EveningTable,
-    InEvening,
-    SignedUp,
-    SignUp,
-    Stage,
-    TakePart,
-    TakesPart,
-)
-from protocol.messages import Evening as EveningMessage
+from protocol.messages import Stage, TakesPart
 from protocol.settings import Spectators
 from server.config import Timers
 from server.errors import JournalError, TableLost
@@ -46,22 +35,8 @@ from server.monitoring.logs import about
 from server.net.session import Session, framed
 from server.net.tokens import hash_fits, token_hash
 from server.refusal import Refusal
-from server.storage.entries import (
-    EVENING,
-    BotSeated,
-    Changed,
-    Entry,
-    EveningBegun,
-    EveningClosed,
-    EveningEntry,
-    Forgotten,
-    Kept,
-    OfEvening,
-    Opened,
-    PersonEntered,
-    RoundDrawn,
-    TableResult,
-)
+from server.storage import entries as stored
+from server.storage.entries import EVENING, Entry
 from server.storage.records import EveningRecord, evening_name, write_evening
 from server.tables.absence.deadlines import RETRY_SECONDS
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
@@ -113,7 +88,7 @@ class _Table:
 class EveningState:
     """The fold of an evening's entries."""
 
-    def __init__(self, begun: EveningBegun) -> None:
+    def __init__(self, begun: stored.EveningBegun) -> None:
         self.plan = begun.plan
         self.people: dict[int, _Person] = {}
         self.tables: dict[str, _Table] = {}
@@ -128,19 +103,19 @@ class EveningState:
         """Take in the next entry."""
         self.entry_count += 1
         match entry:
-            case PersonEntered(number, name, held, takes_part) if number in self.people:
+            case stored.PersonEntered(number, name, held, takes_part) if number in self.people:
                 person = self.people[number]
                 person.name, person.token_hash, person.takes_part = name, held, takes_part
-            case PersonEntered(number, name, held, takes_part):
+            case stored.PersonEntered(number, name, held, takes_part):
                 self.people[number] = _Person(name, held, takes_part)
-            case RoundDrawn(tables, seed):
+            case stored.RoundDrawn(tables, seed):
                 self.round += 1
                 self.tables |= {code: _Table(self.round, people, now) for code, people in tables}
                 if seed is not None:
                     self.seeds.append(Bytes32(seed))
-            case TableResult(code, scores):
+            case stored.TableResult(code, scores):
                 self.tables[code].result = scores
-            case EveningClosed():
+            case stored.EveningClosed():
                 self.closed = True
 
     def scores(self) -> list[Score]:
@@ -181,7 +156,7 @@ class Evening:
         records: Path | None,
     ) -> None:
         begun = entries[0]
-        assert isinstance(begun, EveningBegun)  # noqa: S101 - every evening begins so
+        assert isinstance(begun, stored.EveningBegun)  # noqa: S101 - every evening begins so
         self._registry, self._counts, self._timers = registry, counts, timers
         self.plan = begun.plan
         self._record = None if records is None else records / evening_name(begun.opened)
@@ -203,23 +178,23 @@ class Evening:
 
     # -- what sessions ask --------------------------------------------------------------------------
 
-    async def answer(self, session: Session, message: InEvening) -> None:
+    async def answer(self, session: Session, message: messages.InEvening) -> None:
         """Carry out a request and answer it; raises Refusal or JournalError and changes nothing."""
         match message:
-            case AskEvening():
+            case messages.AskEvening():
                 pass
-            case SignUp():
+            case messages.SignUp():
                 async with self._lock:
                     session.send(await self._sign_up(session, message))
-            case TakePart(_, how):
+            case messages.TakePart(_, how):
                 if (number := self._persons.get(session)) is None:
                     raise Refusal(Code.NOT_SIGNED_UP)
                 async with self._lock:
                     await self._take_part(session, number, how)
         self._followers[session] = None
         session.send(self.message())
-        if not isinstance(message, SignUp):
-            session.send(Done(message.id))
+        if not isinstance(message, messages.SignUp):
+            session.send(messages.Done(message.id))
 
     def gone(self, session: Session) -> None:
         """Record that a session's connection has ended."""
@@ -250,10 +225,10 @@ class Evening:
         """Draw no more rounds; raises Refusal or JournalError."""
         async with self._lock:
             if not self.state.closed:
-                await self._store(EveningClosed())
+                await self._store(stored.EveningClosed())
         self.look()
 
-    async def give_way(self, begun: EveningBegun) -> None:
+    async def give_way(self, begun: stored.EveningBegun) -> None:
         """Store the next evening in place of this one, whose tables must be over.
 
         Raises Refusal or JournalError and changes nothing.
@@ -262,7 +237,7 @@ class Evening:
             self._check_goes_on()
             if self.state.running:
                 raise Refusal(Code.EVENING_RUNS, name=self.plan.name)
-            end = EVENING, self.state.entry_count, [Forgotten()]
+            end = EVENING, self.state.entry_count, [stored.Forgotten()]
             await self._registry.journal.append_together([end, (EVENING, 0, [begun])])
             self._given_way = True
         self.stop()
@@ -273,12 +248,12 @@ class Evening:
 
     # -- what everybody sees ------------------------------------------------------------------------
 
-    def message(self) -> EveningMessage:
+    def message(self) -> messages.Evening:
         """Return the evening as everybody may see it."""
         state, plan = self.state, self.plan
         scores = state.scores()
         people = [
-            EveningPerson(
+            messages.EveningPerson(
                 score.person,
                 state.people[score.person].name,
                 state.people[score.person].takes_part,
@@ -294,12 +269,12 @@ class Evening:
             for score in scores
         ]
         tables = [
-            EveningTable(code, table.round, self._stage(code), list(self._by_seat(code, table)))
+            messages.EveningTable(code, table.round, self._stage(code), list(self._by_seat(code, table)))
             for code, table in state.tables.items()
             if table.result is None or table.round == state.round
         ]
         left = self._due - self._timers.time()
-        return EveningMessage(
+        return messages.Evening(
             plan.name,
             state.round,
             plan.rounds,
@@ -345,12 +320,12 @@ class Evening:
 
     # -- people -------------------------------------------------------------------------------------
 
-    async def _sign_up(self, session: Session, message: SignUp) -> SignedUp:
+    async def _sign_up(self, session: Session, message: messages.SignUp) -> messages.SignedUp:
         people, given = self.state.people, token_hash(message.token)
         for number, person in people.items():
             if hash_fits(given, person.token_hash):
                 self._bind(session, number)
-                return SignedUp(message.id, number)
+                return messages.SignedUp(message.id, number)
         if message.back:
             raise Refusal(Code.NOT_SIGNED_UP)
         check_name(message.name)
@@ -362,9 +337,9 @@ class Evening:
         if any(alike(message.name, person.name) for person in people.values()):
             raise Refusal(Code.NAME_IN_USE)
         number = max(people, default=0) + 1
-        await self._store(PersonEntered(number, message.name, given, "play"))
+        await self._store(stored.PersonEntered(number, message.name, given, "play"))
         self._bind(session, number)
-        return SignedUp(message.id, number)
+        return messages.SignedUp(message.id, number)
 
     def _bind(self, session: Session, number: int) -> None:
         if (before := self._persons.get(session)) is not None:
@@ -377,7 +352,7 @@ class Evening:
         person = self.state.people[number]
         if person.takes_part != how:
             self._registry.rates.count_name(session)
-            await self._store(PersonEntered(number, person.name, person.token_hash, how))
+            await self._store(stored.PersonEntered(number, person.name, person.token_hash, how))
             self.look()
 
     # -- step by step -------------------------------------------------------------------------------
@@ -414,14 +389,14 @@ class Evening:
         """Store what came of a table, if it is over."""
         table = self._registry.tables.get(code)
         if table is None:  # it was closed, or everybody left it for long
-            await self._store(TableResult(code, []))
+            await self._store(stored.TableResult(code, []))
         elif table.state.stage == "over":
             scores = [
                 (self.state.tables[code].people[seat], points, items)
                 for seat, points, items in table.state.scores
                 if seat < len(self.state.tables[code].people)
             ]
-            await self._store(TableResult(code, scores))
+            await self._store(stored.TableResult(code, scores))
             await self._write_record()
 
     async def _write_record(self) -> None:
@@ -470,7 +445,7 @@ class Evening:
         absent = [number for seat, number in enumerate(drawn.people) if not table.is_here(Seat(seat))]
         people = self.state.people
         pauses = [
-            PersonEntered(number, people[number].name, people[number].token_hash, "pause")
+            stored.PersonEntered(number, people[number].name, people[number].token_hash, "pause")
             for number in absent
             if people[number].takes_part == "play"
         ]
@@ -543,7 +518,7 @@ class Evening:
         seed = new_seed() if plan.same_draws else None
         seated = [self._rng.sample(table, len(table)) for table in tables]
         contents = [self._entries(people) for people in seated]
-        drawn = RoundDrawn([], seed)
+        drawn = stored.RoundDrawn([], seed)
 
         def part(codes: Sequence[str]) -> tuple[str, int, Sequence[Entry]]:
             nonlocal drawn
@@ -563,14 +538,15 @@ class Evening:
         seats = len(people) + bots
         least, most = GAME_CLOCK_SECONDS
         clock = GameClock(min(most, max(least, plan.minutes * 60 // seats)))
-        entries: list[Entry] = [Opened(seats, plan.same_draws, None, clock), OfEvening()]
+        entries: list[Entry] = [stored.Opened(seats, plan.same_draws, None, clock), stored.OfEvening()]
         players = [state.people[each] for each in people]
-        entries += [Kept(seat, each.name, each.token_hash) for seat, each in enumerate(players)]
+        entries += [stored.Kept(seat, each.name, each.token_hash) for seat, each in enumerate(players)]
         entries += [
-            BotSeated(seat, plan.bots or "", f"{plan.bots}-{seat}") for seat in range(len(people), seats)
+            stored.BotSeated(seat, plan.bots or "", f"{plan.bots}-{seat}")
+            for seat in range(len(people), seats)
         ]
         if plan.same_draws:  # otherwise anybody could look how others play it
-            entries.append(Changed(Spectators(allowed=False)))
+            entries.append(stored.Changed(Spectators(allowed=False)))
         return entries
 
     def _check_goes_on(self) -> None:
@@ -578,7 +554,7 @@ class Evening:
         if self._given_way:
             raise Refusal(Code.NO_EVENING)
 
-    async def _store(self, *entries: EveningEntry) -> None:
+    async def _store(self, *entries: stored.EveningEntry) -> None:
         """Store and fold entries; raises Refusal or JournalError and changes nothing."""
         self._check_goes_on()
         journal, state = self._registry.journal, self.state

@@ -208,9 +208,9 @@ def _check_start(state: PersistentState, seat: Seat) -> None:
         raise Refusal(Code.NOT_THE_HOST)
     if state.free:
         raise Refusal(Code.SEATS_EMPTY, free_seats=", ".join(map(str, state.free)))
-    kept = next((player for player in state.players if player is not None and player.kept), None)
-    if kept is not None:
-        raise Refusal(Code.SEAT_KEPT, name=kept.name)
+    for _, player in state.held:
+        if player.kept:
+            raise Refusal(Code.SEAT_KEPT, name=player.name)
 
 
 def _subject(state: PersistentState) -> object:

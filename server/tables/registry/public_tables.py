@@ -98,7 +98,7 @@ class PublicTables:
         names: list[str] = []
         if (table := self._tables.get(code)) is not None:
             if not table.state.private:
-                names = [player.name for player in table.state.players if player is not None]
+                names = [player.name for _, player in table.state.held]
         elif (told := self._elsewhere.get(code)) is not None:
             names = [holder.name for holder in told.holders]
         self._names.put(code, tuple(names))
@@ -199,8 +199,7 @@ def _holders(table: Table) -> Iterator[tuple[Seat, Player]]:
     if table.state.private:
         return
     over = table.state.stage == "over"
-    for number, player in enumerate(table.state.players):
-        seat = Seat(number)
-        if player is None or player.vacant or (over and not table.is_here(seat)):
-            continue  # when a game is over, the clients of those who have gone have forgotten the token
-        yield seat, player
+    for seat, player in table.state.held:
+        # When a game is over, the clients of those who have gone have forgotten the token.
+        if not player.vacant and (not over or table.is_here(seat)):
+            yield seat, player

@@ -14,20 +14,10 @@ from protocol.settings import Starting
 from server.limits.networks import Networks, who_gives_way
 from server.monitoring.logs import about
 from server.net.session import AttendedTable, Session
-from server.net.tokens import hash_fits, new_token, token_hash
+from server.net.tokens import new_token, token_hash
 from server.refusal import Refusal
-from server.storage.entries import (
-    BotSeated,
-    Changed,
-    Entry,
-    Forgotten,
-    Freed,
-    Hosted,
-    PeopleChosen,
-    Returned,
-    Taken,
-    TokenRevoked,
-)
+from server.storage import entries as stored
+from server.storage.entries import Entry
 from server.tables.absence.deadlines import Due
 from server.tables.context import TableContext
 from server.tables.seats.exclusions import Exclusions
@@ -51,9 +41,8 @@ class SeatAdmission:
         )
         self._hands_known: WeakKeyDictionary[Session, Seat] = WeakKeyDictionary()  # in the running game
         self.hosting = HostSuccession(context)
-        for seat, player in enumerate(context.state.players):
-            if player is not None:
-                self._keep_for_a_while(Seat(seat))
+        for seat, _ in context.state.held:
+            self._keep_for_a_while(seat)
 
     async def join(self, session: Session, message: JoinTable) -> None:
         """Give the session a free seat, the first one unless it names one."""
@@ -71,20 +60,15 @@ class SeatAdmission:
 
     async def resume(self, session: Session, message: Resume) -> None:
         """Give the session the seat that its token holds."""
-        given = token_hash(message.token)
-        for seat, player in enumerate(self._context.state.players):
-            if player is not None and hash_fits(given, player.token_hash):
-                await self._come_back(session, Seat(seat), message.id, message.after)
-                self._context.counts.resumes += 1
-                return
-        raise Refusal(Code.BAD_TOKEN, table=self._context.code)
+        if (seat := self._context.state.seat_held(token_hash(message.token))) is None:
+            raise Refusal(Code.BAD_TOKEN, table=self._context.code)
+        await self._come_back(session, seat, message.id, message.after)
+        self._context.counts.resumes += 1
 
     async def arrive(self, session: Session, id: int, player: Player) -> None:  # noqa: A002 - the wire's own word
         """Give a player of the previous game the kept seat, or a free one if it is no longer kept."""
-        hashes = [each and each.token_hash for each in self._context.state.players]
-        if player.token_hash in hashes:
-            seat = Seat(hashes.index(player.token_hash))
-        else:
+        seat = self._context.state.seat_held(player.token_hash)
+        if seat is None:
             free = player.people if (player.people,) not in self._context.state.chosen else None
             newcomer = Player(
                 player.name, player.token_hash, player.program, standing=player.standing, people=free
@@ -133,7 +117,7 @@ class SeatAdmission:
             self._keep_for_a_while(seat)
             if (player := players[seat]) is not None:
                 self._gone[player.token_hash] = (session.id, session.address)
-            held = {player.token_hash for player in players if player is not None}
+            held = {player.token_hash for _, player in self._context.state.held}
             self._gone = {each: gone for each, gone in self._gone.items() if each in held}
 
     async def leave(self, session: Session) -> None:
@@ -164,7 +148,7 @@ class SeatAdmission:
             await context.store(*self._freed_entries(seat))
             context.removed.add(seat)
         else:
-            await context.store(TokenRevoked(seat))
+            await context.store(stored.TokenRevoked(seat))
             context.policy.bot_was_seated()
         log.warning("player removed by the host", extra=about(table=context.code, seat=seat))
         if (session := context.audience.seated.get(seat)) is not None:
@@ -189,7 +173,7 @@ class SeatAdmission:
         if not free:
             raise Refusal(Code.TABLE_FULL, table=context.code)
         seat = choose_seat(wanted, free)
-        bot = BotSeated(seat, level, self._name_of_bot(level))
+        bot = stored.BotSeated(seat, level, self._name_of_bot(level))
         await context.store(bot, *context.nobody_ready())
         context.broadcast_state()
 
@@ -200,7 +184,7 @@ class SeatAdmission:
             await context.store(*self._freed_entries(seat))
             context.removed.add(seat)
         else:
-            await context.store(Taken(seat, player.name, "", vacant=True))
+            await context.store(stored.Taken(seat, player.name, "", vacant=True))
         if (session := context.audience.seated.get(seat)) is not None:
             self.exclude(session, player.name)
         elif context.state.stage == "gathering" and player.token_hash in self._gone:
@@ -243,13 +227,13 @@ class SeatAdmission:
         entries = context.nobody_ready()
         seated = list[Entry]()
         for seat, player in enumerate(players):
-            seated += [Freed(seat)] if player is None else player.entries(seat)
+            seated += [stored.Freed(seat)] if player is None else player.entries(seat)
         # Choices come last: in between no two seats have the same people.
-        entries += sorted(seated, key=lambda entry: isinstance(entry, PeopleChosen))
+        entries += sorted(seated, key=lambda entry: isinstance(entry, stored.PeopleChosen))
         if state.host is not None:
-            entries.append(Hosted(order.index(state.host)))
+            entries.append(stored.Hosted(order.index(state.host)))
         if state.options.starting is not None:
-            entries.append(Changed(Starting(order.index(state.options.starting))))
+            entries.append(stored.Changed(Starting(order.index(state.options.starting))))
         await context.store(*entries)
         context.removed.clear()
         for seat, player in enumerate(players):
@@ -297,7 +281,7 @@ class SeatAdmission:
         self._check_free(newcomer.name, seat)
         entries = [*newcomer.entries(seat), *self._context.nobody_ready()]
         if seat in state.bot_seats or seat in state.votes:
-            entries.append(Returned(Seat(seat)))
+            entries.append(stored.Returned(Seat(seat)))
         await self._context.store(*entries)
         return Seat(seat)
 
@@ -316,11 +300,9 @@ class SeatAdmission:
             raise Refusal(Code.NAME_TAKEN)
 
     def _name_taken(self, name: str, seat: int | None = None) -> bool:
-        players = (player for at, player in enumerate(self._context.state.players) if at != seat)
-        spectators = self._context.audience.spectators.values()
         taken = [
-            *(player.name for player in players if player is not None),
-            *(each.name for each in spectators),
+            *(player.name for at, player in self._context.state.held if at != seat),
+            *(each.name for each in self._context.audience.spectators.values()),
         ]
         return any(other is not None and alike(other, name) for other in taken)
 
@@ -330,7 +312,7 @@ class SeatAdmission:
         if player is not None and player.kept:
             await context.store(*replace(player, kept=False).entries(seat))
         if seat in context.state.bot_seats or seat in context.state.votes:
-            await context.store_or_log(Returned(seat))
+            await context.store_or_log(stored.Returned(seat))
             context.check_lease()  # it may have failed for that, and another server may have the table by now
         earlier = context.audience.seated.pop(seat, None)
         if earlier is not None:
@@ -363,9 +345,9 @@ class SeatAdmission:
         if all(
             player is None for other, player in enumerate(state.players) if other not in {seat, *state.bots}
         ):
-            return [Freed(seat), Forgotten()]
+            return [stored.Freed(seat), stored.Forgotten()]
         heir = self.hosting.heir(seat) if seat == state.host else None
-        return [Freed(seat)] if heir is None else [Freed(seat), Hosted(heir)]
+        return [stored.Freed(seat)] if heir is None else [stored.Freed(seat), stored.Hosted(heir)]
 
     def _keep_for_a_while(self, seat: Seat) -> None:
         """Keep an absent player's seat for a while, if the game has not begun."""

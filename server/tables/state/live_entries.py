@@ -4,32 +4,8 @@ from collections.abc import Sequence
 
 from engine.components import PEOPLES
 from protocol.settings import AbsenceSetting
-from server.storage.entries import (
-    BotSeated,
-    Changed,
-    Clocked,
-    Continued,
-    Entry,
-    Freed,
-    GivenToBot,
-    Hosted,
-    Kept,
-    Noticed,
-    NoticesTo,
-    PeopleChosen,
-    PersonEntered,
-    PlanMade,
-    Played,
-    Returned,
-    SaidReady,
-    StoodIn,
-    Taken,
-    TokenRevoked,
-    TookBack,
-    Unpaused,
-    Voted,
-    Wished,
-)
+from server.storage import entries as stored
+from server.storage.entries import Entry
 
 
 def live_entries(entries: Sequence[Entry]) -> list[int]:
@@ -44,49 +20,53 @@ def live_entries(entries: Sequence[Entry]) -> list[int]:
     host: int | None = None
     moves = 0
 
-    def end(*keys: tuple[object, ...]) -> None:
-        for key in keys:
-            live.pop(key, None)
+    def end(seat: int, *kinds: type) -> None:
+        for kind in kinds:
+            live.pop((kind, seat), None)
 
     for number, entry in enumerate(entries):
         match entry:
-            case Taken(seat) | Kept(seat) | BotSeated(seat):
-                live[Taken, seat] = number
-                end((PeopleChosen, seat), (NoticesTo, seat), (Noticed, seat), (PlanMade, seat))
-            case Freed(seat):
-                end((Taken, seat), (PeopleChosen, seat), (SaidReady, seat))
-                end((NoticesTo, seat), (Noticed, seat))
+            case stored.Taken(seat) | stored.Kept(seat) | stored.BotSeated(seat):
+                live[stored.Taken, seat] = number
+                end(seat, stored.PeopleChosen, stored.NoticesTo, stored.Noticed, stored.PlanMade)
+            case stored.Freed(seat):
+                end(seat, stored.Taken, stored.PeopleChosen, stored.SaidReady)
+                end(seat, stored.NoticesTo, stored.Noticed)
                 if host == seat:
-                    end((Hosted,))
-            case Hosted(seat):
-                live[Hosted,], host = number, seat
-            case SaidReady(seat, says) | PeopleChosen(seat, says):
-                end((type(entry), seat))
+                    live.pop((stored.Hosted,), None)
+            case stored.Hosted(seat):
+                live[stored.Hosted,], host = number, seat
+            case (
+                stored.SaidReady(seat, says)
+                | stored.PeopleChosen(seat, says)
+                | stored.NoticesTo(seat, says)
+                | stored.Noticed(seat, says)
+                | stored.PlanMade(seat, says)
+            ):
+                end(seat, type(entry))
                 if says:
                     live[type(entry), seat] = number
-            case PersonEntered(person):  # in an evening
-                live[PersonEntered, person] = number
-            case NoticesTo(seat, says) | Noticed(seat, says) | PlanMade(seat, says):
-                end((type(entry), seat))
-                if says:
-                    live[type(entry), seat] = number
-            case Voted(seat, by, agree):
-                end((Voted, seat, by))
+            case stored.PersonEntered(person):  # in an evening
+                live[stored.PersonEntered, person] = number
+            case stored.Voted(seat, by, agree):
+                live.pop((stored.Voted, seat, by), None)
                 if agree:
-                    live[Voted, seat, by] = number
-            case GivenToBot(seat) | Returned(seat):
-                end((GivenToBot, seat), *((Voted, seat, by) for by in range(len(PEOPLES))))
-                if isinstance(entry, GivenToBot):
-                    live[GivenToBot, seat] = number
-            case Changed(setting):
+                    live[stored.Voted, seat, by] = number
+            case stored.GivenToBot(seat) | stored.Returned(seat):
+                end(seat, stored.GivenToBot)
+                for by in range(len(PEOPLES)):
+                    live.pop((stored.Voted, seat, by), None)
+                if isinstance(entry, stored.GivenToBot):
+                    live[stored.GivenToBot, seat] = number
+            case stored.Changed(setting):
                 live[type(setting), moves if isinstance(setting, AbsenceSetting) else 0] = number
-            case Clocked() | Continued() | Unpaused() | Wished():
+            case stored.Clocked() | stored.Continued() | stored.Unpaused() | stored.Wished():
                 live[type(entry),] = number
             case _:
-                if isinstance(entry, Played | StoodIn | TokenRevoked):
-                    end((PlanMade, entry.seat))
-                if isinstance(entry, TokenRevoked):
-                    end((NoticesTo, entry.seat), (Noticed, entry.seat))
+                if isinstance(entry, stored.Played | stored.StoodIn | stored.TokenRevoked):
+                    end(entry.seat, stored.PlanMade)
+                if isinstance(entry, stored.TokenRevoked):
+                    end(entry.seat, stored.NoticesTo, stored.Noticed)
                 others.append(number)
-                moves += isinstance(entry, Played | StoodIn | TookBack)
+                moves += isinstance(entry, stored.Played | stored.StoodIn | stored.TookBack)
     return sorted([*others, *live.values()])

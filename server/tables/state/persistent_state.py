@@ -22,78 +22,24 @@ from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
 from engine.peoples import peoples_by_seat
 from engine.pieces import People, Piece, Seat
 from engine.view import View
+from protocol import messages, settings
 from protocol.absence import WAIT, Absence, LongClock, for_older_clients, kept, letter_seconds
 from protocol.codes import Code
 from protocol.events import event_map
-from protocol.messages import (
-    NEWCOMER,
-    Asked,
-    AtTable,
-    Done,
-    EventMap,
-    PauseSummary,
-    Refused,
-    SeatSummary,
-    Stage,
-    Standing,
-    TableState,
-    Wish,
-)
-from protocol.settings import (
-    AbsenceSetting,
-    Hints,
-    Holidays,
-    Private,
-    Quiet,
-    Setting,
-    Spectators,
-    Starting,
-    Title,
-)
+from protocol.messages import Stage, Standing, Wish
+from server.net.tokens import hash_fits
 from server.refusal import Refusal
-from server.storage.entries import (
-    BotSeated,
-    Changed,
-    Clocked,
-    Continued,
-    Ended,
-    Entry,
-    Forgotten,
-    Freed,
-    GivenToBot,
-    Hosted,
-    Kept,
-    Noticed,
-    NoticesTo,
-    OfEvening,
-    OfStudy,
-    OnHoliday,
-    Opened,
-    Paused,
-    PeopleChosen,
-    PlanMade,
-    Played,
-    Returned,
-    SaidReady,
-    StoodIn,
-    Taken,
-    TokenRevoked,
-    TookBack,
-    Unpaused,
-    Voted,
-    Wished,
-    events_in,
-    whole_events,
-)
+from server.storage import entries as stored
+from server.storage.entries import Entry
 from server.tables.state.clocks import Clocks
 
 _DAY: Final = 86_400
 _HOLIDAYS: Final = 7  # days of each player in a game by letters, unless the host says otherwise
 _KEPT: Final = 64  # more than the moves of any seat in a game
 
-Answer: TypeAlias = Done | Refused
+Answer: TypeAlias = messages.Done | messages.Refused
 _REMEMBERED: Final = 8  # games of a series, which the server's bots may learn from
-_EVENTS: Final = msgspec.json.Decoder(list[EventMap])
+_EVENTS: Final = msgspec.json.Decoder(list[messages.EventMap])
 _NOTHING_TO_DRAW: Final[Chance] = RandomChance(random.Random(0))  # in a finished game
 
 
@@ -102,9 +48,9 @@ class Answers:
 
     def __init__(self) -> None:
         self._asked: dict[int, int] = {}
-        self._refused: dict[int, Refused] = {}
+        self._refused: dict[int, messages.Refused] = {}
 
-    def remember(self, message: AtTable, refused: Refused | None = None) -> None:
+    def remember(self, message: messages.AtTable, refused: messages.Refused | None = None) -> None:
         self._asked[message.id] = hash(message)
         if refused is not None:
             self._refused[message.id] = refused
@@ -115,7 +61,7 @@ class Answers:
             del self._asked[oldest]
             self._refused.pop(oldest, None)
 
-    def known(self, message: AtTable) -> Answer | None:
+    def known(self, message: messages.AtTable) -> Answer | None:
         """Return the earlier answer to the message, None if it is new.
 
         Raises Refusal if its id was another message's.
@@ -124,7 +70,7 @@ class Answers:
             return None
         if asked != hash(message):
             raise Refusal(Code.ID_REUSED, id=message.id)
-        return self._refused.get(message.id, Done(message.id))
+        return self._refused.get(message.id, messages.Done(message.id))
 
 
 @dataclass(slots=True)
@@ -144,11 +90,11 @@ class Player:
     token_hash: str
     program: bool = False
     kept: bool = False
-    standing: Standing = NEWCOMER  # before this table's game
+    standing: Standing = messages.NEWCOMER  # before this table's game
     vacant: bool = False
     level: str | None = None
     people: People | None = None
-    notices: NoticesTo | None = None
+    notices: stored.NoticesTo | None = None
     noticed: tuple[int, bool] = (0, False)
     resumed: int = 0
     plan: Place | None = None  # a secret
@@ -158,13 +104,13 @@ class Player:
         """Return the entries that make the player sit in the seat, with the people that they have chosen."""
         entry: Entry
         if self.level is not None:
-            entry = BotSeated(seat, self.level, self.name, self.standing)
+            entry = stored.BotSeated(seat, self.level, self.name, self.standing)
         else:
-            kind = Kept if self.kept else Taken
+            kind = stored.Kept if self.kept else stored.Taken
             entry = kind(seat, self.name, self.token_hash, self.program, self.standing)
         entries: list[Entry] = [entry]
         if self.people is not None:
-            entries.append(PeopleChosen(seat, self.people))
+            entries.append(stored.PeopleChosen(seat, self.people))
         if self.notices is not None:
             entries.append(structs.replace(self.notices, seat=seat))
         return entries
@@ -175,12 +121,12 @@ class PersistentState:
 
     def __init__(self, entries: Iterable[Entry], chance: Chance) -> None:
         self.chance = chance
-        self.opened = Opened(2, random_layout=False, starting=None)
+        self.opened = stored.Opened(2, random_layout=False, starting=None)
         self.options = GameOptions(2)
         self.of_evening = False
         self.study = False
         self.absence: Absence = WAIT
-        self.settings: dict[type[Setting], Setting] = {}  # those that were changed
+        self.settings: dict[type[settings.Setting], settings.Setting] = {}  # those that were changed
         self.title = ""
         self.private = False
         self.no_spectators = False
@@ -193,7 +139,7 @@ class PersistentState:
         self.stood_in: list[int] = []  # the events that are moves of the stand-in, for seats of players
         self._game: Game | None = None
         self._packed: bytes | None = None  # the events of a finished game in place of `_game`
-        self.asked: Asked | None = None  # what a player asks the others for, and their answers
+        self.asked: messages.Asked | None = None  # what a player asks the others for, and their answers
         self.paused: Seat | None = None  # the seat for whose player the game is paused
         self.paused_until: int | None = None  # in seconds since 1970, if the players have agreed on that
         self.agreed_pause = 0  # the number of the last pause until such a moment
@@ -216,7 +162,7 @@ class PersistentState:
         """Return the game, None before it begins."""
         if self._game is None and self._packed is not None:
             events = _EVENTS.decode(zlib.decompress(self._packed))
-            self._game = Game(whole_events(events), self.chance)
+            self._game = Game(stored.whole_events(events), self.chance)
             self._packed = None
         return self._game
 
@@ -294,44 +240,38 @@ class PersistentState:
         return self._host if self._host in taken else next(iter(taken), None)
 
     @property
+    def held(self) -> list[tuple[Seat, Player]]:
+        """Return the seats that are not free, with who holds them."""
+        return [(Seat(seat), player) for seat, player in enumerate(self.players) if player is not None]
+
+    def seat_held(self, given: str) -> Seat | None:
+        """Return the seat that the token with this hash holds, None if none."""
+        return next((seat for seat, player in self.held if hash_fits(given, player.token_hash)), None)
+
+    @property
     def taken(self) -> list[Seat]:
         """Return the seats whose players have come and have not been removed."""
-        return [
-            Seat(seat)
-            for seat, player in enumerate(self.players)
-            if player is not None and not player.kept and player.token_hash
-        ]
+        return [seat for seat, player in self.held if not player.kept and player.token_hash]
 
     @property
     def plans(self) -> dict[Seat, Place]:
         """Return what players have prepared for when it is their turn, which are their secrets."""
-        players = enumerate(self.players)
-        return {Seat(seat): each.plan for seat, each in players if each is not None and each.plan is not None}
+        return {seat: player.plan for seat, player in self.held if player.plan is not None}
 
     @property
     def programs(self) -> set[Seat]:
         """Return the seats that programs hold, not people."""
-        return {
-            Seat(seat) for seat, player in enumerate(self.players) if player is not None and player.program
-        }
+        return {seat for seat, player in self.held if player.program}
 
     @property
     def bots(self) -> set[Seat]:
         """Return the seats that bots of the server hold."""
-        return {
-            Seat(seat)
-            for seat, player in enumerate(self.players)
-            if player is not None and player.level is not None
-        }
+        return {seat for seat, player in self.held if player.level is not None}
 
     @property
     def people(self) -> set[Seat]:
         """Return the seats that people hold, also those kept for them."""
-        return {
-            Seat(seat)
-            for seat, player in enumerate(self.players)
-            if player is not None and not player.program and not player.vacant
-        }
+        return {seat for seat, player in self.held if not (player.program or player.vacant)}
 
     @property
     def chosen(self) -> tuple[tuple[People, ...], ...]:
@@ -348,7 +288,7 @@ class PersistentState:
     def standing(self, seat: Seat) -> Standing:
         """Return a player's totals so far, including this game once it is over."""
         player = self.players[seat]
-        before = NEWCOMER if player is None else player.standing
+        before = messages.NEWCOMER if player is None else player.standing
         result = None if self.game is None else self.game.view.result
         if result is None or self.study:
             return before
@@ -361,8 +301,8 @@ class PersistentState:
     @property
     def holidays(self) -> int:
         """Return how many days of holiday each player has in a game by letters."""
-        setting = self.settings.get(Holidays)
-        days = setting.days if isinstance(setting, Holidays) else _HOLIDAYS
+        setting = self.settings.get(settings.Holidays)
+        days = setting.days if isinstance(setting, settings.Holidays) else _HOLIDAYS
         return days if letter_seconds(self.absence) else 0
 
     def holidays_left(self, seat: Seat) -> int:
@@ -381,14 +321,14 @@ class PersistentState:
             return []
         return ["pause", "take-back", "more-time"] if self.clocks.counts else ["pause", "take-back"]
 
-    def table_state(self, code: str) -> TableState:
+    def table_state(self, code: str) -> messages.TableState:
         """Return who sits where at the table, as far as it is stored: nobody is here."""
         gathering, playing = self.stage == "gathering", self.stage == "playing"
         peoples = self.peoples if gathering else [None] * len(self.players)
         seats = [
-            SeatSummary(people=people)
+            messages.SeatSummary(people=people)
             if player is None
-            else SeatSummary(
+            else messages.SeatSummary(
                 player.name,
                 kept=player.kept,
                 standing=self.standing(Seat(seat)),
@@ -402,7 +342,7 @@ class PersistentState:
             )
             for seat, (player, people) in enumerate(zip(self.players, peoples, strict=True))
         ]
-        return TableState(
+        return messages.TableState(
             code,
             self.stage,
             seats,
@@ -417,7 +357,7 @@ class PersistentState:
             ended=self.ended,
             hints=self.hints,
             paused=(
-                PauseSummary(self.paused, 0, 0, self.paused_until)
+                messages.PauseSummary(self.paused, 0, 0, self.paused_until)
                 if playing and self.paused is not None
                 else None
             ),
@@ -430,14 +370,14 @@ class PersistentState:
             study=self.study,
         )
 
-    def fold(self, entry: Entry) -> None:
+    def fold(self, entry: Entry) -> None:  # noqa: PLR0915 - a case for each entry
         """Take in the next entry."""
-        if isinstance(entry, Played | StoodIn):
-            self.fold_move(entry, events_in(entry))
+        if isinstance(entry, stored.Played | stored.StoodIn):
+            self.fold_move(entry, stored.events_in(entry))
             return
         self.entry_count += 1
         match entry:
-            case Opened(players, random_layout, starting, absence):
+            case stored.Opened(players, random_layout, starting, absence):
                 self.opened = entry
                 self.absence = kept(absence)
                 self.clocks = Clocks(absence, players)
@@ -445,56 +385,85 @@ class PersistentState:
                     players, None if starting is None else Seat(starting), random_layout
                 )
                 self.players = [None] * players
-            case OfEvening():
+            case stored.OfEvening():
                 self.of_evening = True
-            case OfStudy():
+            case stored.OfStudy():
                 self.study = True
-            case Taken(seat, name, token_hash, program, standing, vacant):
+            case stored.Taken(seat, name, token_hash, program, standing, vacant):
                 self.on_holiday.pop(Seat(seat), None)
                 self.players[seat] = Player(name, token_hash, program, standing=standing, vacant=vacant)
                 self.asked = None  # it may have been somebody else who asked or agreed
-            case Kept(seat, name, token_hash, program, standing):
+            case stored.Kept(seat, name, token_hash, program, standing):
                 self.players[seat] = Player(name, token_hash, program, kept=True, standing=standing)
-            case BotSeated(seat, level, name, standing):
+            case stored.BotSeated(seat, level, name, standing):
                 self.players[seat] = Player(name, "", program=True, standing=standing, level=level)
-            case Freed(seat):
+            case stored.Freed(seat):
                 self.players[seat] = None
                 self.ready.discard(Seat(seat))
                 if self._host == seat:
                     self._host = None
-            case Hosted(seat):
+            case stored.Hosted(seat):
                 self._host = Seat(seat)
-            case SaidReady(seat, on):
+            case stored.SaidReady(seat, on):
                 self.ready = self.ready | {Seat(seat)} if on else self.ready - {Seat(seat)}
-            case Changed(setting):
+            case stored.Changed(setting):
                 self._set(setting)
-            case Clocked():
+            case stored.Clocked():
                 self.clocks.set(entry)
-            case Wished() | TookBack() | Paused() | Unpaused():
-                self._fold_consent(entry)
-            case Ended():
-                self.ended, self.paused, self.paused_until, self.asked = True, None, None, None
-            case Continued(code):
+            case stored.Wished(asked):
+                self.asked = asked
+            case stored.TookBack():
+                self._take_back(entry)
+            case stored.Paused(seat, until):
+                self.asked, self.paused, self.paused_until = None, Seat(seat), until
+                self.pauses[Seat(seat)] += 1
+                if until is not None:
+                    self.agreed_pause = self.pauses.total()
+            case stored.Unpaused():
+                self.asked = self.paused = self.paused_until = None
+            case stored.Ended():
+                self.ended = True
+                self.asked = self.paused = self.paused_until = None
+            case stored.Continued(code):
                 self.next_table = code
-            case Voted() | GivenToBot() | Returned() | OnHoliday():
-                self._fold_absence(entry)
-            case PeopleChosen(seat) | NoticesTo(seat) | Noticed(seat) | TokenRevoked(seat) | PlanMade(seat):
+            case stored.Voted(seat, by, agree):
+                voters = self.votes.pop(Seat(seat), set()) - {by} | ({Seat(by)} if agree else set())
+                if voters:
+                    self.votes[Seat(seat)] = voters
+            case stored.GivenToBot(seat):
+                self.bot_seats.add(Seat(seat))
+                self.votes.pop(Seat(seat), None)
+            case stored.Returned(seat):
+                self.bot_seats.discard(Seat(seat))
+                self.votes.pop(Seat(seat), None)
+            case stored.OnHoliday(seat, at, on):
+                if on:
+                    self.on_holiday[Seat(seat)] = at
+                elif (since := self.on_holiday.pop(Seat(seat), None)) is not None:
+                    self._days_off[Seat(seat)] += max(1, math.ceil((at - since) / _DAY))
+            case (
+                stored.PeopleChosen(seat)
+                | stored.NoticesTo(seat)
+                | stored.Noticed(seat)
+                | stored.TokenRevoked(seat)
+                | stored.PlanMade(seat)
+            ):
                 if (player := self.players[seat]) is not None:
                     _fold_player(player, entry)
-            case Forgotten():
+            case stored.Forgotten():
                 self.forgotten = True
 
-    def fold_move(self, entry: Played | StoodIn, happened: Iterable[Event]) -> Game:
+    def fold_move(self, entry: stored.Played | stored.StoodIn, happened: Iterable[Event]) -> Game:
         """Take in a move whose events are at hand already; return the game, which may have begun with it."""
         self.entry_count += 1
         seat, game = Seat(entry.seat), self.game
         if game is None:
             happened = tuple(happened)
-            if isinstance(entry, Played) and entry.seed is not None:
+            if isinstance(entry, stored.Played) and entry.seed is not None:
                 self.chance = _chance(Bytes32(entry.seed), happened)
             self._game = game = Game(happened, self.chance)
         else:
-            if isinstance(entry, Played):
+            if isinstance(entry, stored.Played):
                 self._movers.add(seat)
             elif seat not in self.bots:
                 self.stood_in.append(len(game.events) + 1)
@@ -507,92 +476,59 @@ class PersistentState:
         self.clocks.charge(seat, entry.thought)
         if game.view.turn == game.view.start.starting:
             self.clocks.begin_round()
-        if isinstance(entry, Played) and not entry.planned and player is not None:
+        if isinstance(entry, stored.Played) and not entry.planned and player is not None:
             player.answers.remember(entry.move)
         return game
 
-    def _fold_consent(self, entry: Wished | TookBack | Paused | Unpaused) -> None:
-        self.asked = entry.asked if isinstance(entry, Wished) else None
-        match entry:
-            case TookBack():
-                assert self.game is not None  # noqa: S101 - there is something to take back
-                assert self.game.view.turn is not None  # noqa: S101 - in a running game
-                self.clocks.charge(self.game.view.turn, 0)
-                for event in events_in(entry):
-                    if isinstance(event, TakenBack):
-                        self._forget_plans({self.game.view.owners[field] for field in event.fields})
-                    self.game.fold(event)
-            case Paused(seat, until):
-                self.paused, self.paused_until = Seat(seat), until
-                self.pauses[Seat(seat)] += 1
-                if until is not None:
-                    self.agreed_pause = self.pauses.total()
-            case Unpaused():
-                self.paused = self.paused_until = None
+    def _take_back(self, entry: stored.TookBack) -> None:
+        """Undo the last moves, and forget what their seats have planned for after them."""
+        game = self.running_game()
+        assert game.view.turn is not None  # noqa: S101 - in a running game
+        self.asked = None
+        self.clocks.charge(game.view.turn, 0)
+        for event in stored.events_in(entry):
+            if isinstance(event, TakenBack):
+                for seat in {game.view.owners[field] for field in event.fields}:
+                    if (player := self.players[seat]) is not None:
+                        player.plan = None
+            game.fold(event)
 
-    def _forget_plans(self, seats: Iterable[Seat]) -> None:
-        """Forget what these seats have planned for after the moves that are taken back."""
-        for seat in seats:
-            if (player := self.players[seat]) is not None:
-                player.plan = None
-
-    def _count_vote(self, seat: Seat, by: Seat, *, agree: bool) -> None:
-        voters = self.votes.pop(seat, set()) - {by}
-        if agree:
-            voters.add(by)
-        if voters:
-            self.votes[seat] = voters
-
-    def _fold_absence(self, entry: Voted | GivenToBot | Returned | OnHoliday) -> None:
-        seat = Seat(entry.seat)
-        match entry:
-            case Voted(_, by, agree):
-                self._count_vote(seat, Seat(by), agree=agree)
-            case GivenToBot():
-                self.bot_seats.add(seat)
-                self.votes.pop(seat, None)
-            case Returned():
-                self.bot_seats.discard(seat)
-                self.votes.pop(seat, None)
-            case OnHoliday(_, at, on):
-                if on:
-                    self.on_holiday[seat] = at
-                elif (since := self.on_holiday.pop(seat, None)) is not None:
-                    self._days_off[seat] += max(1, math.ceil((at - since) / _DAY))
-
-    def _set(self, setting: Setting) -> None:
+    def _set(self, setting: settings.Setting) -> None:
         self.settings[type(setting)] = setting
         match setting:
-            case Title(text):
+            case settings.Title(text):
                 self.title = text
-            case Private(on):
+            case settings.Private(on):
                 self.private = on
-            case Spectators(allowed):
+            case settings.Spectators(allowed):
                 self.no_spectators = not allowed
-            case Hints(on):
+            case settings.Hints(on):
                 self.hints = on
-            case Quiet(on):
+            case settings.Quiet(on):
                 self.quiet = on
-            case Starting(seat):
+            case settings.Starting(seat):
                 self.options = replace(self.options, starting=None if seat is None else Seat(seat))
-            case AbsenceSetting(policy):
+            case settings.AbsenceSetting(policy):
                 self.absence = kept(policy)
                 self.clocks.change_policy(policy, in_game=self._game is not None)
 
 
-def _fold_player(player: Player, entry: PeopleChosen | NoticesTo | Noticed | TokenRevoked | PlanMade) -> None:
+def _fold_player(
+    player: Player,
+    entry: stored.PeopleChosen | stored.NoticesTo | stored.Noticed | stored.TokenRevoked | stored.PlanMade,
+) -> None:
     match entry:
-        case PlanMade(seat, str(piece), str(field)):
+        case stored.PlanMade(seat, str(piece), str(field)):
             player.plan = Place(Seat(seat), Piece(piece), Field(field))
-        case PlanMade():
+        case stored.PlanMade():
             player.plan = None
-        case PeopleChosen(_, people):
+        case stored.PeopleChosen(_, people):
             player.people = people
-        case NoticesTo(_, address):
+        case stored.NoticesTo(_, address):
             player.notices = entry if address else None
-        case Noticed(_, events, short, pauses):
+        case stored.Noticed(_, events, short, pauses):
             player.noticed, player.resumed = (events, short), pauses
-        case TokenRevoked():
+        case stored.TokenRevoked():
             player.token_hash, player.program, player.notices, player.plan = "", True, None, None
 
 
