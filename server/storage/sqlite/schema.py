@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -22,15 +22,18 @@ from server.storage.stored_tables import Everything, Row, Stored, inflated, reli
 SCHEMA_VERSION: Final = 4
 _APPLICATION_ID: Final = 0x50414C41  # "PALA"
 
-_ARCHIVE_2: Final = """CREATE TABLE archive (
-    code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL
-)"""
-_ARCHIVE: Final = """CREATE TABLE archive (
-    code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL, origin TEXT NOT NULL,
-    played INTEGER NOT NULL, length INTEGER NOT NULL, chain BLOB NOT NULL, opened INTEGER, changed INTEGER,
-    contents TEXT NOT NULL, seal BLOB NOT NULL
-)"""
-_SINCE_4: Final = (
+_SCHEMA: Final = (
+    # In the order of writing, so that a commit for many tables touches the same last pages for all of them.
+    """CREATE TABLE entry (
+        id INTEGER PRIMARY KEY, code TEXT NOT NULL, number INTEGER NOT NULL, body TEXT NOT NULL, time INTEGER,
+        chain BLOB NOT NULL DEFAULT x'', added INTEGER NOT NULL DEFAULT 0  -- by which commit
+    )""",
+    "CREATE INDEX entry_of_table ON entry (code)",
+    """CREATE TABLE archive (
+        code TEXT PRIMARY KEY, archived INTEGER NOT NULL, entries BLOB NOT NULL, origin TEXT NOT NULL,
+        played INTEGER NOT NULL, length INTEGER NOT NULL, chain BLOB NOT NULL, opened INTEGER,
+        changed INTEGER, contents TEXT NOT NULL, seal BLOB NOT NULL
+    )""",
     """CREATE TABLE set_aside (
         code TEXT PRIMARY KEY, since INTEGER NOT NULL, reason TEXT NOT NULL, entries BLOB NOT NULL,
         whole INTEGER NOT NULL, length INTEGER NOT NULL
@@ -40,32 +43,7 @@ _SINCE_4: Final = (
     "CREATE TABLE journal (id TEXT NOT NULL, commits INTEGER NOT NULL)",
     "INSERT INTO journal VALUES (lower(hex(randomblob(8))), 0)",
 )
-_SCHEMA: Final = (
-    # In the order of writing, so that a commit for many tables touches the same last pages for all of them.
-    """CREATE TABLE entry (
-        id INTEGER PRIMARY KEY, code TEXT NOT NULL, number INTEGER NOT NULL, body TEXT NOT NULL, time INTEGER,
-        chain BLOB NOT NULL DEFAULT x'', added INTEGER NOT NULL DEFAULT 0
-    )""",
-    "CREATE INDEX entry_of_table ON entry (code)",
-    _ARCHIVE,
-    *_SINCE_4,
-)
 _NEWER: Final = range(SCHEMA_VERSION + 1, 1000)  # versions that may be written one day
-_MIGRATIONS: Final = {  # what makes the next version of each
-    1: ("ALTER TABLE entry ADD COLUMN time INTEGER", _ARCHIVE_2),
-    2: (
-        "ALTER TABLE archive ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE archive ADD COLUMN played INTEGER NOT NULL DEFAULT 1",
-        "UPDATE archive SET origin = code",  # nobody knows who opened them: each is of its own
-    ),
-    3: (
-        "ALTER TABLE entry ADD COLUMN chain BLOB NOT NULL DEFAULT x''",
-        "ALTER TABLE entry ADD COLUMN added INTEGER NOT NULL DEFAULT 0",  # by which commit
-        "ALTER TABLE archive RENAME TO archive_3",
-        _ARCHIVE,
-        *_SINCE_4,
-    ),
-}
 
 
 def checked_version(database: sqlite3.Connection, path: Path) -> int:
@@ -100,23 +78,28 @@ def checked_version(database: sqlite3.Connection, path: Path) -> int:
 
 
 def upgrade(database: sqlite3.Connection, version: int) -> None:
-    """Bring a journal of this version to the newest one."""
+    """Bring a journal of this version to the newest one: its tables are made anew."""
     if version == SCHEMA_VERSION:
         return
+    entries: list[tuple[Any, ...]] = []
+    archive: list[tuple[Any, ...]] = []
     with transaction(database):
-        if version == 0:
-            _run(database, _SCHEMA)
-        for step in range(version or SCHEMA_VERSION, SCHEMA_VERSION):
-            _run(database, _MIGRATIONS[step])
-            if step == 3:
-                _chain_tables(database)
+        if version:
+            time = "NULL" if version == 1 else "time"
+            entries = database.execute(
+                f"SELECT id, code, number, body, {time} FROM entry ORDER BY number"  # noqa: S608 - from above
+            ).fetchall()
+            database.execute("DROP TABLE entry")
+        if version > 1:
+            archive = database.execute("SELECT * FROM archive ORDER BY archived, rowid").fetchall()
+            database.execute("DROP TABLE archive")
+        for statement in _SCHEMA:
+            database.execute(statement)
+        _insert_entries(database, entries)
+        for row in archive:
+            _insert_archived(database, row)
         database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
-
-def _run(database: sqlite3.Connection, statements: Iterable[str]) -> None:
-    for statement in statements:
-        database.execute(statement)
 
 
 @contextmanager
@@ -131,51 +114,39 @@ def number_of(database: sqlite3.Connection, pragma: str) -> int:
     return int(database.execute(f"PRAGMA {pragma}").fetchone()[0])
 
 
-def _chain_tables(database: sqlite3.Connection) -> None:
-    """Link the entries of every table; the archive of before is the table `archive_3`, and goes."""
-    tables: dict[str, list[tuple[int, int, int | None, str]]] = {}
-    for row in database.execute("SELECT code, id, number, time, body FROM entry ORDER BY number"):
-        tables.setdefault(row[0], []).append(row[1:])
+def _insert_entries(database: sqlite3.Connection, entries: Iterable[tuple[Any, ...]]) -> None:
+    """Insert entries of tables, sorted by number, with their chains."""
+    tables: dict[str, list[tuple[Any, ...]]] = {}
+    for row in entries:
+        tables.setdefault(row[1], []).append(row)
     for code, rows in tables.items():
-        _link(database, code, rows)
-    for row in database.execute("SELECT * FROM archive_3 ORDER BY archived, rowid").fetchall():
-        _pack_again(database, row)
-    database.execute("DROP TABLE archive_3")
+        known = [row for index, row in enumerate(rows) if row[2] == index and isinstance(row[3], str)]
+        links = relinked(code, ((when, body) for *_, body, when in known))
+        chain = {row[0]: linked.link for row, linked in zip(known, links, strict=True)}
+        database.executemany(
+            "INSERT INTO entry (id, code, number, body, time, chain) VALUES (?, ?, ?, ?, ?, ?)",
+            [(*row, chain.get(row[0], b"")) for row in rows],
+        )
 
 
-def _link(database: sqlite3.Connection, code: str, rows: list[tuple[int, int, int | None, str]]) -> None:
-    known = [row for index, row in enumerate(rows) if row[1] == index and isinstance(row[3], str)]
-    links = relinked(code, ((when, body) for _, _, when, body in known))
-    database.executemany(
-        "UPDATE entry SET chain = ? WHERE id = ?",
-        [(row.link, number) for row, (number, *_) in zip(links, known, strict=True)],
-    )
-
-
-def _pack_again(database: sqlite3.Connection, row: tuple[str, int, bytes, str, int]) -> None:
-    code, archived, content, origin, played = row
+def _insert_archived(database: sqlite3.Connection, row: tuple[Any, ...]) -> None:
+    """Insert a table from an older archive, as far as it makes sense."""
+    code, archived, content, *owner = row
+    origin, played = owner or (code, True)  # until version 2 nobody knows who opened it: it is of its own
     text, whole = inflated(content)
-    lines = text.split("\n")
-    rows, entries = _rows_3(code, lines)
-    whole = whole and len(rows) == len(lines)
-    if not rows:
-        rows = [Row(None, "", b"")]
-    table = Stored(code, rows, entries, archived, game=ArchivedGame(origin, bool(played)))
-    carry_out(database, insert(Everything([table])))
-    if not whole:
-        database.execute("UPDATE archive SET seal = x'' WHERE code = ?", (code,))
-
-
-def _rows_3(code: str, lines: list[str]) -> tuple[list[Row], list[Entry]]:
-    """Return what version 3 packed, as far as it makes sense."""
     found: list[tuple[int | None, str]] = []
     entries: list[Entry] = []
-    for line in lines:
+    for line in text.split("\n"):
         when, _, body = line.partition(" ")
         try:
-            entry = entry_of(body)
-            found.append((int(when) or None, body))
+            entry, time = entry_of(body), int(when) or None
         except (msgspec.DecodeError, ValueError):
+            whole = False
             break
         entries.append(entry)
-    return relinked(code, found), entries
+        found.append((time, body))
+    rows = relinked(code, found) or [Row(None, "", b"")]
+    game = ArchivedGame(origin, bool(played))
+    carry_out(database, insert(Everything([Stored(code, rows, entries, archived, game=game)])))
+    if not whole:
+        database.execute("UPDATE archive SET seal = x'' WHERE code = ?", (code,))
