@@ -76,6 +76,8 @@ class HeldLease(NodeState):
         self._database = database
         self._address = address
         self._seconds = seconds
+        # A connection that falls silent leaves time to renew the lease on another one.
+        self._seconds_to_answer = seconds / _RENEWALS
         self._tables = tables
         # By this server's clock, counted from before the database's. Not by the loop's: uvloop's stands still
         # within a round, however long that takes, and on macOS goes on while the computer sleeps.
@@ -132,7 +134,7 @@ class HeldLease(NodeState):
         while True:
             try:
                 async with self._database.connection() as connection:
-                    async with asyncio.timeout(self._seconds):
+                    async with asyncio.timeout(self._seconds_to_answer):
                         await listen(connection, self._database, Signal.TABLES_WAIT, self._look_soon)
                     while await self._look(connection, holder):
                         await self._pause(self._renewal_due - self._loop.time())
@@ -149,7 +151,7 @@ class HeldLease(NodeState):
         self._wake.clear()
         wanted = tuple(self._wanted)
         if self.lapsed or self._loop.time() >= self._renewal_due:
-            self._renewal_due = self._loop.time() + self._seconds / _RENEWALS
+            self._renewal_due = self._loop.time() + self._seconds_to_answer
             if not await self._kept(connection, holder):
                 return False
         if not self._leaves and await self._tables_wait(connection):
@@ -231,7 +233,7 @@ class HeldLease(NodeState):
 
     async def _tables_wait(self, connection: Connection) -> bool:
         """Return whether tables are to be taken up: if that is not answered, surely none are taken."""
-        async with asyncio.timeout(self._seconds):
+        async with asyncio.timeout(self._seconds_to_answer):
             return await lease.tables_wait(connection, self.term)
 
     async def _take_up(self, connection: Connection) -> dict[str, list[Entry]]:
@@ -255,7 +257,7 @@ class HeldLease(NodeState):
         self._fenced()
         if self._leaves:
             return False
-        async with asyncio.timeout(self._seconds):
+        async with asyncio.timeout(self._seconds_to_answer):
             if await lease.replaced(connection, self.name, self.term):
                 log.error("another server is using this one's name", extra=about(node=self.name))
                 holder.stop()
@@ -268,7 +270,7 @@ class HeldLease(NodeState):
     async def _renewed(self, connection: Connection, holder: TableHolder) -> bool:
         """Renew the lease; return False if it is lost."""
         sent, lapsed = time.monotonic(), self.lapsed
-        async with asyncio.timeout(self._seconds):
+        async with asyncio.timeout(self._seconds_to_answer):
             if not self.held or not await lease.renew(connection, self.term, self._seconds):
                 return False
         self._extend(sent)

@@ -124,6 +124,29 @@ async def test_a_database_that_falls_silent_keeps_no_server_waiting(monkeypatch:
         await held.close()
 
 
+async def test_a_silent_connection_leaves_time_to_renew_the_lease_on_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lapsed: list[bool] = []
+
+    async def renew(*_: object) -> bool:
+        lapsed.append(held.lapsed)
+        if len(lapsed) == 1:
+            await asyncio.Event().wait()
+        return True
+
+    monkeypatch.setattr(held_lease, "listen", AsyncMock())
+    monkeypatch.setattr(lease, "renew", renew)
+    held = held_lease.HeldLease(Mock(connection=contextlib.nullcontext), "silent", "", 1.5, Mock())
+    held.held = True
+    held._extend(time.monotonic())
+    keeping = asyncio.create_task(held.keep(Mock()))
+    await eventually(lambda: len(lapsed) > 1)
+    keeping.cancel()
+    await asyncio.wait((keeping,))
+    assert lapsed[:2] == [False, False]
+
+
 async def test_a_lease_that_has_run_out_is_the_servers_no_more(database: str) -> None:
     """It counts from when its renewal was sent; players are sent on, and without it there are no tables."""
     tables = Mock()
