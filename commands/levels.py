@@ -1,33 +1,59 @@
 """The levels of a server's bots: the server knows no brains, and these no server."""
 
 import argparse
-from dataclasses import replace
-from typing import Final
+import random
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
-from client.bots.brains import BRAINS
-from client.bots.levels import LEVELS
-from client.bots.search.brain import SearchBrain
 from client.language import _
+from engine.events import Command
+from engine.legal import Legal
+from engine.view import View
 from server.config import Brain, Config, InProcess
 
 STAND_IN: Final = "citizen"  # the best level that moves at once
+_LEVELS: Final = ("slave", "plebeian", STAND_IN, "senator", "consul")
+_SEARCHING: Final = _LEVELS[3:]  # a search thinks for long, and so in a process of its own
 _FORMER: Final = ("random", "greedy")  # levels that bots of older tables have
 
 
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A brain by its name, imported where it first thinks, so that a server starts without it.
+
+    It is pickled as the brain itself.
+    """
+
+    name: str
+
+    def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
+        command: Command = _brain(self.name)(view, legal, rng)
+        return command
+
+    def __reduce__(self) -> Any:
+        return _brain, (self.name,)
+
+
+def _brain(name: str) -> Any:
+    from client.bots.brains import BRAINS
+    from client.bots.levels import LEVELS
+
+    return LEVELS.get(name) or BRAINS[name]
+
+
 def level_name(text: str) -> str:
-    if text in LEVELS:
+    if text in _LEVELS:
         return text
     said = _("{word} is not a level: choose one of {levels}")
-    raise argparse.ArgumentTypeError(said.format(word=repr(text), levels=", ".join(LEVELS)))
+    raise argparse.ArgumentTypeError(said.format(word=repr(text), levels=", ".join(_LEVELS)))
 
 
 def with_bots(config: Config, stand_in: str = STAND_IN, *, seated: bool = True) -> Config:
     """Return the configuration with a stand-in of that level, and with bots for hosts to seat, or none."""
-    # A search thinks for long, and so in a process of its own.
     brains: dict[str, Brain] = {
-        name: InProcess(brain) if isinstance(brain, SearchBrain) else brain for name, brain in LEVELS.items()
+        name: InProcess(Level(name)) if name in _SEARCHING else Level(name) for name in _LEVELS
     }
-    former = {name: BRAINS[name] for name in _FORMER}
+    former = {name: Level(name) for name in _FORMER}
     return replace(
         config, stand_in=brains[stand_in], brains=brains if seated else {}, former_brains={**brains, **former}
     )

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import difflib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,10 +35,12 @@ class Parser(argparse.ArgumentParser):
         if value in vars(action).get("moved", ()):
             text = _("{word} is a command of its own: write palatinus {word} GAME").format(word=value)
             raise argparse.ArgumentError(None, text)
+        from difflib import get_close_matches
+
         option = next((each.option_strings[0] for each in self._actions if each.metavar == "FOLDER"), None)
         if option is not None and Path(value).is_dir():
             text = _("{word} is a folder: write {option} {word}").format(word=value, option=option)
-        elif close := difflib.get_close_matches(value, known, 1):
+        elif close := get_close_matches(value, known, 1):
             form = _("there is no command {word}: do you mean {command}?")
             text = form.format(word=repr(value), command=close[0])
         else:
@@ -168,16 +169,15 @@ def _is_ours(file: Path, folder: Path) -> bool:
 
 
 class Version(argparse.Action):
-    """Prints the version, which is looked up only then."""
+    """Prints the version."""
 
     def __init__(self, option_strings: Sequence[str], dest: str) -> None:
         super().__init__(option_strings, dest, nargs=0, help=_("show the version and exit"))
 
     def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
-        from server.version import installed_version
+        from server.version import VERSION
 
-        version = installed_version() or _("not installed")
-        print(f"palatinus {version}")
+        print(f"palatinus {VERSION}")
         parser.exit()
 
 

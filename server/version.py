@@ -1,22 +1,14 @@
 """How this program is installed: its version, its modules as processes, and how to add packages."""
 
-import functools
 import os
 import shlex
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-
-@functools.cache  # looking it up takes a few milliseconds
-def installed_version() -> str | None:
-    """Return the version of Palatinus, None if it runs without having been installed."""
-    try:
-        return version("palatinus")
-    except PackageNotFoundError:
-        return None
+VERSION: Final = "1.0.0"  # looking up what is installed takes milliseconds and a MiB
+SERVER_NAME: Final = f"palatinus/{VERSION}"
 
 
 def module_process(module: str) -> tuple[list[str], dict[str, str]]:
@@ -30,7 +22,7 @@ def install_command(extra: str) -> str:
     packaged = Path(__file__).is_relative_to("/usr/lib/palatinus")  # see build_debian.py
     # Or a single file: see build_release.py.
     if packaged or getattr(sys, "frozen", False) or "_bootstrap" in sys.modules:
-        return shlex.join(["pipx", "install", f"palatinus-{installed_version()}-py3-none-any.whl[{extra}]"])
+        return shlex.join(["pipx", "install", f"palatinus-{VERSION}-py3-none-any.whl[{extra}]"])
     package = f"palatinus[{extra}]"
     if Path(sys.prefix, "pipx_metadata.json").exists():
         return shlex.join(["pipx", "runpip", "palatinus", "install", package])
@@ -38,6 +30,3 @@ def install_command(extra: str) -> str:
         return shlex.join(["uv", "pip", "install", "--python", sys.executable, package])
     # For this very Python: another one's pip would look for some palatinus on the internet.
     return shlex.join([sys.executable, "-m", "pip", "install", package])
-
-
-SERVER_NAME: Final = f"palatinus/{installed_version() or 'dev'}"

@@ -14,7 +14,7 @@ from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Final
 
-from server.tables.seats.names import read_list
+from server.tables.seats.names import skeleton
 from simulation.loop import Trace
 from simulation.plan import Choice, plan_of
 from simulation.week import Week
@@ -29,7 +29,7 @@ def outcomes(
 ) -> Iterator[tuple[Choice, Outcome]]:
     """Yield what has come of each simulation, so many at once; none begins after `until`."""
     waiting, running = deque(choices), dict[Connection, tuple[ForkProcess, Choice, float]]()
-    read_list()  # what is loaded is shared by all processes
+    skeleton("é")  # reads the list of look-alikes: what is loaded is shared by all processes
     gc.collect()
     gc.freeze()
     try:

@@ -21,6 +21,7 @@ from websockets.asyncio.client import connect
 from server.app import running
 from server.config import Config
 from server.storage.sqlite.journal_file import FILE_NAME
+from server.version import VERSION
 from tests.server.peer import TIMEOUT, Peer, http_get
 from tests.server.process import serving
 
@@ -99,7 +100,7 @@ async def test_the_container_serves(tmp_path: Path) -> None:
 
 
 def test_the_container_is_built_of_what_there_is() -> None:
-    """All packages are copied, and the extra that is installed exists."""
+    """All packages are copied, and the extra that is installed exists; the version is the program's."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     copied = [
         source
@@ -112,6 +113,7 @@ def test_the_container_is_built_of_what_there_is() -> None:
     assert needed | {"pyproject.toml", "setup.py", project["project"]["readme"]} == set(copied)
     (installed,) = re.findall(r"pip install .* '\.\[(\w+)\]'", CONTAINERFILE)
     assert installed in project["project"]["optional-dependencies"]
+    assert project["project"]["version"] == VERSION
 
 
 async def healthy(port: int) -> bool:

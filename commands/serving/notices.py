@@ -17,7 +17,7 @@ def postman(chosen: ServeOptions) -> Postman | None:
     """Return who sends notices, None if nobody does; raises WrongUse."""
     if not chosen.notify:
         return None
-    from server.net.postman import NoticePostman, SmtpServer  # noqa: PLC0415 - others need no e-mail
+    from server.net.postman import NoticePostman, SmtpServer
 
     smtp = None
     if chosen.smtp is not None and chosen.smtp_from is not None:

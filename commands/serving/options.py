@@ -6,10 +6,8 @@ Parser, configuration file and documentation come from `ServeOptions`.
 import argparse
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
@@ -419,6 +417,8 @@ def printed(found: Sequence[Setting]) -> Iterator[str]:
 
 def _read(file: Path, options: Sequence[Option]) -> list[Setting]:
     """Return what a file sets; raises WrongUse if it cannot be read or is not TOML, or with every mistake."""
+    import tomllib
+
     text = _text_of(file)
     try:
         entries = tomllib.loads(text)
@@ -485,6 +485,8 @@ def _known_option(key: str, value: object, known: Mapping[str, Option]) -> Optio
     """Return the option of that name; raises ValueError with a sentence if there is none."""
     if (option := known.get(key)) is not None:
         return option
+    from difflib import get_close_matches
+
     if isinstance(value, dict):
         text = _(
             "{key} is a section, but sections are not supported: write all options above it, "
@@ -535,6 +537,8 @@ def _not_toml(file: Path, text: str, error: Exception) -> str:
 
 def _lines_of_keys(text: str) -> dict[str, int]:
     """Return the line of each key in valid TOML; tomllib does not tell."""
+    import tomllib
+
     lines: dict[str, int] = {}
     statement, began, in_section = "", 1, False
     for number, line in enumerate(text.split("\n"), start=1):

@@ -36,7 +36,7 @@ from server.stopping import Drain
 from server.storage.journal import Journal, NodeState
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables.lobby import Lobby
-from server.version import installed_version
+from server.version import VERSION
 
 Figures: TypeAlias = Sequence[tuple[str, str, float]]  # names, what they are, and values
 
@@ -67,7 +67,7 @@ class Process:
 def build() -> Metric:
     """Return what program this is."""
     about = {
-        "version": installed_version() or "dev",
+        "version": VERSION,
         "python": platform.python_version(),
         "loop": type(asyncio.get_running_loop()).__module__.partition(".")[0],
     }

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from server.errors import JournalError
 from server.monitoring.logs import about
-from server.version import install_command, installed_version
+from server.version import VERSION, install_command
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -154,7 +154,7 @@ def _provider(node: str) -> "TracerProvider | None":
     own = {
         "service.name": os.environ.get("OTEL_SERVICE_NAME") or _NAME,
         "service.instance.id": node,
-        "service.version": installed_version() or "dev",
+        "service.version": VERSION,
     }
     provider = TracerProvider(resource=Resource.create(own), shutdown_on_exit=False)
     for exporter in exporters:

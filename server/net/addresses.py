@@ -64,7 +64,7 @@ def _outward(family: socket.AddressFamily, beyond: str) -> str | None:
 
 def _own_addresses() -> list[str]:
     with contextlib.suppress(OSError):
-        found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET, socket.SOCK_STREAM)
+        found = socket.getaddrinfo(socket.gethostname().encode(), None, socket.AF_INET, socket.SOCK_STREAM)
         addresses = [str(entry[4][0]) for entry in found]
         return [address for address in addresses if not ipaddress.ip_address(address).is_loopback]
     return []

@@ -43,7 +43,8 @@ _HOST: Final = "127.0.0.1"
 def listening_socket(config: Config) -> socket.socket:
     """Return a socket that listens where `config` says; raises StartError if that cannot be."""
     try:
-        found = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        host: bytes | str = config.host.encode() if config.host.isascii() else config.host
+        found = socket.getaddrinfo(host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
         both = address[0] == "::" and socket.has_dualstack_ipv6()  # `::` stands for all IPv4 addresses too
         listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG, dualstack_ipv6=both)

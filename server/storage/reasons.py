@@ -3,27 +3,26 @@
 A library's own text may repeat a value of a row, and so a hidden piece. It is never logged, shown or sent.
 """
 
-import sqlite3
 from typing import Final
 
 from engine.errors import Template
 from server.errors import HostError
 
-# What SQLite's codes mean. Its texts may quote the file, and those of the module that calls it do.
+# By the first words of the names of SQLite's codes. Its texts may quote the file, and those of the module
+# that calls it do.
 _SQLITE: Final = {
-    sqlite3.SQLITE_PERM: Template("permission denied"),
-    sqlite3.SQLITE_BUSY: Template("another program has locked it"),
-    sqlite3.SQLITE_LOCKED: Template("another program has locked it"),
-    sqlite3.SQLITE_NOMEM: Template("there is not enough memory"),
-    sqlite3.SQLITE_READONLY: Template("it is read-only"),
-    sqlite3.SQLITE_IOERR: Template("the disk reports an error"),
-    sqlite3.SQLITE_CORRUPT: Template("the file is malformed"),
-    sqlite3.SQLITE_FULL: Template("the disk is full"),
-    sqlite3.SQLITE_CANTOPEN: Template("the file cannot be opened"),
-    sqlite3.SQLITE_CONSTRAINT: Template("it contradicts what is stored"),
-    sqlite3.SQLITE_NOTADB: Template("it is not a database"),
+    "PERM": Template("permission denied"),
+    "BUSY": Template("another program has locked it"),
+    "LOCKED": Template("another program has locked it"),
+    "NOMEM": Template("there is not enough memory"),
+    "READONLY": Template("it is read-only"),
+    "IOERR": Template("the disk reports an error"),
+    "CORRUPT": Template("the file is malformed"),
+    "FULL": Template("the disk is full"),
+    "CANTOPEN": Template("the file cannot be opened"),
+    "CONSTRAINT": Template("it contradicts what is stored"),
+    "NOTADB": Template("it is not a database"),
 }
-_PRIMARY: Final = 0xFF  # the part of a code that is not about details
 
 
 class Fault(Exception):
@@ -41,4 +40,4 @@ def reason_of(error: BaseException) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error) or type(error).__name__
     kind: str = getattr(error, "sqlite_errorname", type(error).__name__)
-    return _SQLITE.get(getattr(error, "sqlite_errorcode", 0) & _PRIMARY, kind)
+    return _SQLITE.get(kind.removeprefix("SQLITE_").partition("_")[0], kind)

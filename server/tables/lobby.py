@@ -26,7 +26,6 @@ from server.limits.networks import Networks
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
-from server.net.addresses import only_here
 from server.net.session import Session
 from server.net.tokens import new_token, token_hash
 from server.refusal import Refusal
@@ -40,7 +39,7 @@ from server.tables.online.lobby_chat import LobbyChat
 from server.tables.rates import Rates
 from server.tables.registry.public_tables import PublicTables
 from server.tables.registry.table_registry import TableRegistry
-from server.tables.seats.names import check_name, read_list
+from server.tables.seats.names import check_name
 from server.tables.state.persistent_state import PersistentState
 from server.tables.table import Table
 
@@ -94,8 +93,6 @@ class Lobby:
         self._address_elsewhere: Callable[[], str | None] = lambda: None
         self._stopped = False
         self._stand_in = StandIn(config, self.tasks)
-        if not only_here(config.host):
-            read_list()
         self.chat = LobbyChat(
             self._rates,
             self._timers,

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import logging
 import math
-import pickle
 import subprocess
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
@@ -62,6 +61,8 @@ class WorkerProcess:
         length = int.from_bytes(await stdout.readexactly(FRAME_HEAD))
         if length > MOST_BYTES:
             raise ValueError(f"an answer of {length} bytes")
+        import pickle  # noqa: PLC0415 - see `framed`
+
         answer = pickle.loads(await stdout.readexactly(length))  # noqa: S301 - of the host's own brain
         if not (isinstance(answer, Thought) and isinstance(answer.seconds, float)):
             raise TypeError(f"a {type(answer).__name__} is no thought")

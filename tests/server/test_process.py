@@ -19,7 +19,7 @@ from server.app import running
 from server.config import Config, Limits
 from server.net.addresses import reachable
 from server.net.event_loop import new_loop
-from server.version import install_command, installed_version
+from server.version import VERSION, install_command
 from tests.server.peer import TIMEOUT, connected, game, memory_server
 from tests.server.process import refused_to_start, serving
 
@@ -274,4 +274,4 @@ def test_the_command_to_install_fits_the_installation(
     (tmp_path / "pipx_metadata.json").touch()
     assert install_command("ssh") == "pipx runpip palatinus install 'palatinus[ssh]'"
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert install_command("rl") == f"pipx install 'palatinus-{installed_version()}-py3-none-any.whl[rl]'"
+    assert install_command("rl") == f"pipx install 'palatinus-{VERSION}-py3-none-any.whl[rl]'"

@@ -5,8 +5,6 @@ connections, 0.3 MB each, stay with the process although nothing holds them.
 """
 
 import asyncio
-import ctypes
-from collections.abc import Callable
 from typing import Final
 
 _CONNECTIONS: Final = 50  # that have ended: fewer do not hold enough
@@ -17,24 +15,24 @@ class FreedMemory:
     """Counts connections that end, and now and then gives back what they have freed."""
 
     def __init__(self) -> None:
-        self._give_back = _malloc_trim()
         self._ended = 0
 
     def connection_ended(self) -> None:
         """Record that a connection will hold no memory any more."""
         self._ended += 1
-        if self._ended == _CONNECTIONS and self._give_back is not None:
-            asyncio.get_running_loop().call_later(_SECONDS, self._begin, self._give_back)
+        if self._ended == _CONNECTIONS:
+            asyncio.get_running_loop().call_later(_SECONDS, self._begin)
 
-    def _begin(self, give_back: Callable[[int], int]) -> None:
+    def _begin(self) -> None:
         self._ended = 0
-        asyncio.get_running_loop().run_in_executor(None, give_back, 0)
+        asyncio.get_running_loop().run_in_executor(None, give_back)
 
 
-def _malloc_trim() -> Callable[[int], int] | None:
-    """Return the C library's function for it, None where there is none."""
+def give_back() -> None:
+    """Return to the system what is free, where the C library has a function for it."""
+    import ctypes  # noqa: PLC0415 - 0.3 MiB
+
     try:
-        found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+        ctypes.CDLL(None).malloc_trim(0)
     except (AttributeError, OSError, TypeError):
-        return None
-    return found
+        return

@@ -189,13 +189,13 @@ async def test_queued_messages_do_not_delay_the_shutdown(sent: bytes) -> None:
 
 async def test_what_many_connections_have_freed_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once for many of them, after they have ended."""
-    given_back: list[int] = []
+    given_back: list[bool] = []
     monkeypatch.setattr(freed_memory, "_SECONDS", 0.0)
-    monkeypatch.setattr(freed_memory, "_malloc_trim", lambda: given_back.append)
+    monkeypatch.setattr(freed_memory, "give_back", lambda: given_back.append(True))
     async with memory_server() as server:
         for _ in range(120):
             await exchange(server.port, request("GET"))
-        await eventually(lambda: given_back == [0, 0])
+        await eventually(lambda: given_back == [True, True])
 
 
 @pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, new_loop], ids=["Python's", "the server's"])
