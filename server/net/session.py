@@ -61,12 +61,7 @@ class Session:
     """
 
     def __init__(
-        self,
-        connection: LimitedConnection,
-        remote: Remote,
-        tasks: Tasks,
-        most_bytes: int,
-        counts: Counts,
+        self, connection: LimitedConnection, remote: Remote, tasks: Tasks, most_bytes: int, counts: Counts
     ) -> None:
         self.connection = connection
         self.id = str(next(_IDS))

@@ -233,12 +233,7 @@ class Site:
         )
         lobby = self.lobby
         subject = PlayedTable(
-            session,
-            self.levels,
-            lobby.public,
-            self.pages,
-            self._part_in_evening,
-            kinds=lobby.notice_kinds,
+            session, self.levels, lobby.public, self.pages, self._part_in_evening, kinds=lobby.notice_kinds
         )
         page = LivePage(PLAY, subject, partial(self._draw, asker=remote.counted_as), self.pages.gone)
         task = self.tasks.keep(page.run, "drawing a page")

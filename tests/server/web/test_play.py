@@ -61,13 +61,7 @@ async def test_a_page_shows_what_its_seats_messages_tell_and_nothing_else() -> N
         await pages["en"].socket.send('{"piece": "Em", "field": "A1", "position": 1, "orientation": 2}')
         chosen["it"] = Choice(moment=20)
         await pages["it"].socket.send('{"moment": 20}')
-        for moves in (
-            1,
-            5,
-            1,
-            20,
-            13,
-        ):  # tiles, the first pieces, most of them
+        for moves in (1, 5, 1, 20, 13):  # tiles, the first pieces, most of them
             await play_on(peers, random.Random(moves), moves)
             for language, page in pages.items():
                 wanted = drawn(page, language, chosen[language])
