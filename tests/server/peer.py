@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import random
 import socket
+import ssl
 import struct
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from types import MappingProxyType
@@ -57,6 +58,7 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.table import Table
 
+HERE = "127.0.0.1"
 TIMEOUT = 60.0  # seconds until a test gives up waiting, not how long anything should take
 
 Message = TypeVar("Message")
@@ -252,7 +254,9 @@ def memory_server(**limits: float) -> contextlib.AbstractAsyncContextManager[Run
 
 
 @contextlib.asynccontextmanager
-async def connected_without_hello(port: int, forwarded_for: str | None = None) -> AsyncIterator[Peer]:
+async def connected_without_hello(
+    port: int, forwarded_for: str | None = None, source: str = HERE
+) -> AsyncIterator[Peer]:
     """Connect to a server on this machine, as a proxy does for a client if one is given; send nothing yet."""
     async with connect(
         f"ws://127.0.0.1:{port}",
@@ -261,6 +265,7 @@ async def connected_without_hello(port: int, forwarded_for: str | None = None) -
         proxy=None,
         close_timeout=2,
         max_queue=None,
+        local_addr=(source, 0),
     ) as socket:
         yield Peer(socket)
 
@@ -352,15 +357,46 @@ async def rematch(peer: Peer) -> Seated:
     return answer
 
 
+async def exchange(port: int, *pieces: bytes, source: str = HERE, tls: ssl.SSLContext | None = None) -> bytes:
+    """Send bytes over a new connection, and return all that is answered until its end."""
+    async with asyncio.timeout(TIMEOUT):
+        reader, writer = await asyncio.open_connection(HERE, port, local_addr=(source, 0), ssl=tls)
+        answer = b""
+        with contextlib.suppress(ConnectionError):
+            for piece in pieces:
+                writer.write(piece)
+                await writer.drain()
+            while more := await reader.read(65536):
+                answer += more
+        writer.close()
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            await writer.wait_closed()
+    return answer
+
+
 async def http_get(port: int, path: str) -> tuple[int, str]:
     """Send a plain HTTP request; return the status and the text of the answer."""
-    async with asyncio.timeout(TIMEOUT):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
-        head, _, text = (await reader.read()).decode().partition("\r\n\r\n")
-        writer.close()
-        await writer.wait_closed()
+    answer = await exchange(port, f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+    head, _, text = answer.decode().partition("\r\n\r\n")
     return int(head.split()[1]), text
+
+
+async def upgrade_status(
+    port: int,
+    path: str = "/",
+    origin: str | None = None,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    source: str = HERE,
+) -> int:
+    """Return the status of the answer to a request for a websocket."""
+    own = {"Host": f"{HERE}:{port}"} | ({} if origin is None else {"Origin": origin}) | dict(headers)
+    lines = "".join(f"{name}: {value}\r\n" for name, value in own.items()).encode()
+    async with asyncio.timeout(TIMEOUT):
+        reader, writer = await asyncio.open_connection(HERE, port, local_addr=(source, 0))
+        writer.write(UPGRADE.replace(b"/", path.encode(), 1).replace(b"Host: here\r\n", lines))
+        status = int((await reader.readline()).split()[1])
+        writer.close()
+    return status
 
 
 async def all_caught_up(peers: Sequence[Peer], seq: int) -> None:

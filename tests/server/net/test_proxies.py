@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import trustme
 from hypothesis import given
 from hypothesis import strategies as st
 from websockets.asyncio.client import ClientConnection, connect
@@ -22,7 +21,15 @@ from server.app import Running, running
 from server.config import Config, Limits
 from server.net.connections import address
 from server.net.proxies import BadProxyHeader, ProxyHeader, TrustedProxies, proxy_header
-from tests.server.peer import TIMEOUT, UPGRADE, Peer, eventually
+from tests.server.peer import (
+    TIMEOUT,
+    UPGRADE,
+    Peer,
+    connected,
+    connected_without_hello,
+    exchange,
+    upgrade_status,
+)
 
 SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 TCP4 = socket.inet_aton("203.0.113.7") + socket.inet_aton("192.0.2.1") + struct.pack("!HH", 4711, 443)
@@ -160,22 +167,6 @@ async def server_behind_a_proxy(*, header: bool = False, **limits: float) -> Asy
         yield server
 
 
-def asking(port: int, forwarded_for: str | None, source: str = "127.0.0.1") -> connect:
-    """Connect with a header as nginx adds it."""
-    headers = {} if forwarded_for is None else {"X-Forwarded-For": forwarded_for}
-    url = f"ws://127.0.0.1:{port}"
-    return connect(url, additional_headers=headers, proxy=None, compression=None, local_addr=(source, 0))
-
-
-async def status_of(connecting: connect) -> int:
-    """Return the HTTP status of the answer to a request for a websocket."""
-    try:
-        async with connecting:
-            return 101
-    except InvalidStatus as error:
-        return error.response.status_code
-
-
 async def test_limits_hold_for_each_client_of_a_proxy() -> None:
     """One of them at its limit does not keep the others out."""
     async with (
@@ -183,11 +174,14 @@ async def test_limits_hold_for_each_client_of_a_proxy() -> None:
         contextlib.AsyncExitStack() as stack,
     ):
         for client in ("203.0.113.1", "203.0.113.1", "2001:db8::1", "203.0.113.2"):
-            await stack.enter_async_context(asking(server.port, f"198.51.100.9, {client}"))
-        assert await status_of(asking(server.port, "203.0.113.1")) == 503
-        assert await status_of(asking(server.port, "203.0.113.7, 203.0.113.1")) == 503
-        assert await status_of(asking(server.port, "203.0.113.2")) == 101
-        assert await status_of(asking(server.port, "2001:db8::2, 2001:db8::3")) == 101
+            await stack.enter_async_context(connected(server.port, f"198.51.100.9, {client}"))
+        for named, status in {
+            "203.0.113.1": 503,
+            "203.0.113.7, 203.0.113.1": 503,
+            "203.0.113.2": 101,
+            "2001:db8::2, 2001:db8::3": 101,
+        }.items():
+            assert await upgrade_status(server.port, headers={"X-Forwarded-For": named}) == status
 
 
 async def test_a_stranger_cannot_choose_an_address() -> None:
@@ -197,9 +191,10 @@ async def test_a_stranger_cannot_choose_an_address() -> None:
         contextlib.AsyncExitStack() as stack,
     ):
         for client in ("203.0.113.1", "203.0.113.2"):
-            await stack.enter_async_context(asking(server.port, client, source=STRANGER))
-        assert await status_of(asking(server.port, "203.0.113.3", source=STRANGER)) == 503
-        assert await status_of(asking(server.port, "203.0.113.1")) == 101
+            await stack.enter_async_context(connected_without_hello(server.port, client, STRANGER))
+        named = {"X-Forwarded-For": "203.0.113.3"}
+        assert await upgrade_status(server.port, headers=named, source=STRANGER) == 503
+        assert await upgrade_status(server.port, headers=named) == 101
 
 
 async def test_many_networks_of_one_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,20 +202,17 @@ async def test_many_networks_of_one_keep_nobody_out(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(address, "_SECONDS_TO_SIT_DOWN", 0.0)
     limits = {"connections": 12.0, "connections_per_address": 4.0}
     async with server_behind_a_proxy(header=False, **limits) as server, contextlib.AsyncExitStack() as stack:
-        player = Peer(await stack.enter_async_context(asking(server.port, "2001:db8:7:ffff::1")))
-        await player.hello()
+        player = await stack.enter_async_context(connected(server.port, "2001:db8:7:ffff::1"))
         await player.open(2)
         await player.until(TableState)
         for number in range(40):
-            await stack.enter_async_context(asking(server.port, f"2001:db8:7:{number:x}::1"))
+            await stack.enter_async_context(connected_without_hello(server.port, f"2001:db8:7:{number:x}::1"))
         async with contextlib.AsyncExitStack() as others:
             for last in range(6):
-                await others.enter_async_context(asking(server.port, f"198.51.100.{last}"))
+                await others.enter_async_context(connected_without_hello(server.port, f"198.51.100.{last}"))
             await player.nothing_but_pong()  # nobody with a seat is cut
         await player.socket.close()
-        async with asking(server.port, "2001:db8:7:ffff::1") as socket:
-            back = Peer(socket)
-            await back.hello()
+        async with connected(server.port, "2001:db8:7:ffff::1") as back:
             await back.resume(player.code, player.token)
 
 
@@ -228,32 +220,16 @@ async def test_the_log_and_the_session_have_the_clients_address(caplog: pytest.L
     """Not the proxy's; but where it is a proxy that says nothing, that is told once."""
     caplog.set_level(logging.INFO, logger="server")
     async with server_behind_a_proxy() as server:
-        async with asking(server.port, "203.0.113.7") as socket:
-            peer = Peer(socket)
-            await peer.hello()
+        async with connected(server.port, "203.0.113.7") as peer:
             await peer.open(2)
             (session,) = server.clients
             assert (session.name, session.address) == ("203.0.113.7", ("203.0.113.7",))
         for _ in range(3):
-            assert await status_of(asking(server.port, None)) == 101
+            assert await upgrade_status(server.port) == 101
     warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert [record.getMessage() for record in warnings] == ["a trusted proxy sends no such header"]
     named = [record for record in caplog.records if record.getMessage() in {"connected", "took seat"}]
     assert [record.palatinus_fields["address"] for record in named[:2]] == ["203.0.113.7"] * 2  # type: ignore[attr-defined]
-
-
-async def exchange(port: int, data: bytes, source: str = "127.0.0.1") -> bytes:
-    """Send bytes and return everything that is answered."""
-    async with asyncio.timeout(TIMEOUT):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(source, 0))
-        writer.write(data)
-        answer = b""
-        with contextlib.suppress(ConnectionError):
-            answer = await reader.read(65536)
-        writer.close()
-        with contextlib.suppress(ConnectionError):
-            await writer.wait_closed()
-    return answer
 
 
 def page(name: str, headers: str = "") -> bytes:
@@ -290,16 +266,14 @@ async def through_a_header(
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "TLS"])
-async def test_the_proxy_protocol_names_the_client(tls: bool, tmp_path: Path) -> None:
+async def test_the_proxy_protocol_names_the_client(
+    tls: bool, certificate: Path, trusting: ssl.SSLContext
+) -> None:
     """In both versions, and before TLS begins; its limits hold, as does the proxy's own for LOCAL."""
-    authority = trustme.CA()
-    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "cert.pem")
-    trusting = ssl.create_default_context()
-    authority.configure_trust(trusting)
     config = Config(
         trusted_proxies=HERE,
         proxy_header=True,
-        tls_cert=tmp_path / "cert.pem" if tls else None,
+        tls_cert=certificate if tls else None,
         limits=Limits(connections_per_address=3),
     )
     named = {header: source for header, source in GOOD.items() if source is not None}
@@ -348,7 +322,9 @@ async def test_a_header_that_never_ends_is_waited_for_no_longer_than_a_hello() -
 async def nobody_is_connected(server: Running) -> None:
     """Wait until only who asks is counted."""
     async with asyncio.timeout(TIMEOUT):
-        while b"palatinus_connections 1.0\n" not in await exchange(server.port, page("/metrics"), STRANGER):
+        while b"palatinus_connections 1.0\n" not in await exchange(
+            server.port, page("/metrics"), source=STRANGER
+        ):
             pass
 
 
@@ -376,42 +352,22 @@ async def test_health_checks_by_a_plain_connection_are_not_logged(
 
 
 async def test_only_who_shows_the_token_is_let_in_and_believed() -> None:
-    told: list[tuple[str, str]] = []
-    config = Config(gateway=lambda url, token: told.append((url, token)), watched=True)
-    async with running(config) as server:
-        ((url, token),) = told
-        wrong: tuple[dict[str, str], ...] = (
-            {},
-            {"Authorization": "Bearer "},
-            {"Authorization": f"Bearer {token}x"},
-            {"Authorization": token},
-            {"Authorization": "Bearer \u00e9"},
-        )
-        for headers in wrong:
-            with pytest.raises(InvalidStatus) as refused:
-                await connect(url, additional_headers={**headers, "X-Forwarded-For": "192.0.2.7"})
-            assert refused.value.response.status_code == 401
-            assert not refused.value.response.body
-        headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": "203.0.113.9, 192.0.2.7"}
-        async with connect(url, additional_headers=headers) as socket:
-            await Peer(socket).hello()
-            assert [client.name for client in server.clients] == ["192.0.2.7"]
-
-
-async def test_a_guests_address_has_limits_of_its_own() -> None:
+    """Each address that is named has limits of its own."""
     told: list[tuple[str, str]] = []
     limits = Limits(connections_per_address=2)
     async with running(Config(gateway=lambda url, token: told.append((url, token)), limits=limits)) as server:
         ((url, token),) = told
-        bearer = {"Authorization": f"Bearer {token}"}
-        here = [
-            await connect(url, additional_headers={**bearer, "X-Forwarded-For": "192.0.2.7"})
-            for _ in range(2)
-        ]
-        with pytest.raises(InvalidStatus) as refused:
-            await connect(url, additional_headers={**bearer, "X-Forwarded-For": "192.0.2.7"})
-        assert refused.value.response.status_code == 503
-        here.append(await connect(url, additional_headers={**bearer, "X-Forwarded-For": "192.0.2.8"}))
-        for socket in here:
-            await socket.close()
-        await eventually(lambda: len(server.clients) == 0)
+        port = int(url.rpartition(":")[2])
+
+        async def status(shown: str | None, named: str = "203.0.113.9, 192.0.2.7") -> int:
+            bearer = {} if shown is None else {"Authorization": shown}
+            return await upgrade_status(port, headers=bearer | {"X-Forwarded-For": named})
+
+        for wrong in (None, "Bearer ", f"Bearer {token}x", token, "Bearer \u00e9"):
+            assert await status(wrong) == 401
+        headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": "203.0.113.9, 192.0.2.7"}
+        async with connect(url, additional_headers=headers), connect(url, additional_headers=headers) as one:
+            await Peer(one).hello()
+            assert [client.name for client in server.clients] == ["192.0.2.7"]
+            assert await status(headers["Authorization"]) == 503
+            assert await status(headers["Authorization"], "192.0.2.8") == 101

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
-import trustme
 from websockets.asyncio.client import connect
 
 from server.app import Running, running
@@ -24,25 +23,6 @@ RESET = struct.pack("ii", 1, 0)
 LOOPS = pytest.mark.parametrize(
     "loop_factory", [asyncio.new_event_loop, new_loop], ids=["Python's", "the server's"]
 )
-
-
-@pytest.fixture(scope="module")
-def authority() -> trustme.CA:
-    return trustme.CA()
-
-
-@pytest.fixture
-def trusting(authority: trustme.CA) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    authority.configure_trust(context)
-    return context
-
-
-@pytest.fixture
-def certificate(authority: trustme.CA, tmp_path: Path) -> Path:
-    file = tmp_path / "cert.pem"
-    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(file))
-    return file
 
 
 @contextlib.asynccontextmanager

@@ -6,12 +6,10 @@ import logging
 import signal
 import socket
 import ssl
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import trustme
 
 from client.ui.web.pages import WebPages
 from protocol.messages import ChangeSetting, OpenTable
@@ -19,28 +17,16 @@ from protocol.settings import Spectators
 from server.app import running
 from server.config import Config
 from server.net.addresses import Remote
-from tests.server.peer import connected, full_table, http_get
+from tests.server.peer import connected, full_table, http_get, upgrade_status
 from tests.server.process import serving
-from tests.server.web.viewer import NONE, asked, web_server
+from tests.server.web.viewer import asked, web_server
 
 CONFIG = Config(pages=WebPages())
 PROXY = replace(CONFIG, trusted_proxies=(ipaddress.ip_network("127.0.0.1"),))
 WORD = "Aventinus"
 ODD_PATHS = (
-    "//",
-    "/x",
-    "/watch",
-    "/watch/",
-    "/watch/ABC",
-    "/watch/ABCDE",
-    "/watch/ABCD/",
-    "/watch/AB%43D",
-    "/watch/../watch/ABCD",
-    "/../../etc/passwd",
-    "/page.js",
-    "/healthz",
-    "/metrics",
-    "*",
+    *("//", "/x", "/watch", "/watch/", "/watch/ABC", "/watch/ABCDE", "/watch/ABCD/", "/watch/AB%43D"),
+    *("/watch/../watch/ABCD", "/../../etc/passwd", "/page.js", "/healthz", "/metrics", "*"),
     "http://127.0.0.1/",
 )
 
@@ -68,21 +54,23 @@ async def test_the_front_page_lists_public_tables_and_tells_how_to_join() -> Non
     assert 'class="qr"' in answer.text
 
 
-@pytest.mark.parametrize("path", ["/", "/x", "/watch/ABCD"])
+@pytest.mark.parametrize("path", ["/", "/x"])
 async def test_pages_can_do_nothing_but_what_they_are_for(path: str) -> None:
     """No scripts or styles but their own, no frames, no forms, nothing from elsewhere, nothing kept."""
     async with web_server() as server:
         headers = (await asked(server.port, path)).headers
     policy = dict(each.strip().split(" ", 1) for each in headers["content-security-policy"].split(";"))
-    assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == "'none'"
-    assert policy["frame-ancestors"] == "'none'"
+    for subject in ("default-src", "base-uri", "form-action", "frame-ancestors"):
+        assert policy[subject] == "'none'"
     assert policy["script-src"].startswith("'sha256-")
     assert policy["style-src"].startswith("'sha256-")
     assert "unsafe" not in str(policy)
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["x-frame-options"] == "DENY"
-    assert headers["referrer-policy"] == "no-referrer"
-    assert headers["cache-control"] == "no-store"
+    assert {
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "referrer-policy": "no-referrer",
+        "cache-control": "no-store",
+    }.items() <= headers.items()
     assert "server" not in headers
 
 
@@ -101,13 +89,13 @@ async def test_tables_that_may_not_be_seen_are_as_if_they_did_not_exist() -> Non
     assert len({answer.body for answer in answers}) == 1
 
 
-@pytest.mark.parametrize("path", ODD_PATHS)
-async def test_odd_paths_are_not_found(path: str) -> None:
+async def test_odd_paths_are_not_found() -> None:
     """There are no files and no folders, only these pages; what a page needs is in it."""
     async with web_server() as server:
-        answer = await asked(server.port, path)
-    assert answer.status == 404
-    assert b"passwd" not in answer.body
+        for path in ODD_PATHS:
+            answer = await asked(server.port, path)
+            assert answer.status == 404, path
+            assert b"passwd" not in answer.body
 
 
 async def test_only_get_and_head_are_answered() -> None:
@@ -151,35 +139,13 @@ async def test_without_web_everything_is_as_before() -> None:
         assert await upgrade_status(server.port, "/watch", f"http://127.0.0.1:{server.port}") == 403
 
 
-async def upgrade_status(port: int, path: str, origin: str | None, headers: Mapping[str, str] = NONE) -> int:
-    """Return the status of the answer to a request for a websocket."""
-    own = {} if origin is None else {"Origin": origin}
-    lines = "".join(
-        f"{name}: {value}\r\n"
-        for name, value in ({"Host": f"127.0.0.1:{port}"} | own | dict(headers)).items()
-    )
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-    key = "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
-    writer.write(f"GET {path} HTTP/1.1\r\n{lines}{upgrade}{key}\r\n".encode())
-    status = int((await reader.readline()).split()[1])
-    writer.close()
-    return status
-
-
 async def test_only_the_servers_own_pages_open_websockets() -> None:
     """Pages from elsewhere do not, nor does any page where the game is played."""
     async with web_server() as server:
         here = f"127.0.0.1:{server.port}"
         for path in ("/watch", "/watch/ABCD", "/watch/abcd?lang=it", "/play/ABCD"):
             assert await upgrade_status(server.port, path, f"http://{here}") == 101
-            for origin in (
-                "http://evil.example",
-                f"http://{here}.evil.example",
-                "null",
-                f"{here}",
-                "http://",
-            ):
+            for origin in ("http://evil.example", f"http://{here}.evil.example", "null", here, "http://"):
                 assert await upgrade_status(server.port, path, origin) == 403
         for path in ("/", "/watch/", "/watch/ABCDEFGHI", "/play"):
             assert await upgrade_status(server.port, path, f"http://{here}") == 403
@@ -305,14 +271,10 @@ async def test_a_trusted_proxy_says_under_which_address_it_was_found() -> None:
     assert "games.example" not in stranger.text
 
 
-async def test_over_tls_the_address_says_so(tmp_path: Path) -> None:
+async def test_over_tls_the_address_says_so(certificate: Path, trusting: ssl.SSLContext) -> None:
     """`https` leads to the page, `wss` to the game."""
-    authority = trustme.CA()
-    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "cert.pem")
-    tls = ssl.create_default_context()
-    authority.configure_trust(tls)
-    async with running(replace(CONFIG, tls_cert=tmp_path / "cert.pem")) as server:
-        answer = await asked(server.port, "/", tls=tls)
+    async with running(replace(CONFIG, tls_cert=certificate)) as server:
+        answer = await asked(server.port, "/", tls=trusting)
     assert f"palatinus join wss://127.0.0.1:{server.port}<" in answer.text
     assert f"https://127.0.0.1:{server.port}/<" in answer.text
 

@@ -15,7 +15,7 @@ from client.ui.web.pages import WebPages
 from protocol.messages import ServerMessage
 from server.app import Running, running
 from server.config import Config, Limits
-from tests.server.peer import TIMEOUT, Peer
+from tests.server.peer import TIMEOUT, Peer, exchange
 
 NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -49,13 +49,8 @@ async def asked(
     """Return the answer to a request."""
     lines = {"Host": f"127.0.0.1:{port}", "Connection": "close"} | dict(headers)
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-    async with asyncio.timeout(TIMEOUT):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls)
-        writer.write(f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode("latin-1"))
-        told, _, body = (await reader.read()).partition(b"\r\n\r\n")
-        writer.close()
-        with contextlib.suppress(ConnectionError):
-            await writer.wait_closed()
+    request = f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode("latin-1")
+    told, _, body = (await exchange(port, request, tls=tls)).partition(b"\r\n\r\n")
     first, *rest = told.decode("latin-1").split("\r\n")
     fields = (line.partition(":") for line in rest)
     return Answer(int(first.split()[1]), {name.lower(): value.strip() for name, _, value in fields}, body)
