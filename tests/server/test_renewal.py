@@ -34,6 +34,7 @@ from tests.program import PROGRAM
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, eventually, peer_on_turn, play_on
 from tests.server.process import Serving, refused_to_start, serving
+from tests.server.web.viewer import asked
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
 
@@ -121,13 +122,8 @@ async def test_the_metrics_have_the_certificates_end(tmp_path: Path) -> None:
     config = Config(tls_cert=tmp_path / "cert.pem", tls_key=tmp_path / "key.pem", watched=True)
     async with running(config) as server:
         for days in (100, 200):
-            reader, writer = await asyncio.open_connection(
-                "127.0.0.1", server.port, ssl=ssl.create_default_context(cafile=tmp_path / "ca.pem")
-            )
-            writer.write(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n")
-            text = (await reader.read()).decode()
-            writer.close()
-            await writer.wait_closed()
+            trusting = ssl.create_default_context(cafile=tmp_path / "ca.pem")
+            text = (await asked(server.port, "/metrics", tls=trusting)).text
             found = re.search(r"^palatinus_certificate_expires_timestamp_seconds (\S+)$", text, re.MULTILINE)
             assert found
             assert abs(float(found[1]) - (datetime.now(UTC) + days * DAY).timestamp()) < TIMEOUT

@@ -27,6 +27,7 @@ from tests.server.peer import (
     check_views,
     connected,
     eventually,
+    exchange,
     frame,
     game,
     memory_server,
@@ -80,12 +81,7 @@ HELLO = frame(0x2, encode(Hello(list(VERSIONS), "attacker")))
 async def test_an_unfinished_request_or_message_ends_the_connection(begun: bytes) -> None:
     """Requests and messages that are never completed time out."""
     async with under_attack(hello_seconds=0.2) as (server, _):
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        writer.write(begun)
-        async with asyncio.timeout(TIMEOUT):
-            while await reader.read(1000):
-                pass
-        writer.close()
+        await exchange(server.port, begun)
 
 
 async def test_a_half_open_connection_is_closed() -> None:

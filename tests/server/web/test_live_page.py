@@ -1,7 +1,6 @@
 """Live pages over real sockets: a spectator like any other, drawn once for all, delaying nobody."""
 
 import asyncio
-import base64
 import random
 import re
 import socket
@@ -34,7 +33,17 @@ from server.config import Config
 from server.web.subjects import WatchedTable
 from tests.examples import examples
 from tests.games import finished_games, games
-from tests.server.peer import TIMEOUT, connected, eventually, full_table, game, play_on, rematch, table_of
+from tests.server.peer import (
+    TIMEOUT,
+    UPGRADE,
+    connected,
+    eventually,
+    full_table,
+    game,
+    play_on,
+    rematch,
+    table_of,
+)
 from tests.server.web.viewer import asked, viewer, web_server
 
 _HIDDEN = re.compile(r"\b[ESLMA][mf]\*")  # a wolf piece whose kind is told
@@ -177,14 +186,8 @@ async def test_a_browser_that_does_not_read_delays_nobody_and_sees_the_latest() 
             lazy.setblocking(False)
             loop = asyncio.get_running_loop()
             await loop.sock_connect(lazy, ("127.0.0.1", server.port))
-            key = base64.b64encode(bytes(16)).decode()
-            here = f"127.0.0.1:{server.port}"
-            await loop.sock_sendall(
-                lazy,
-                f"GET /watch/{code} HTTP/1.1\r\nHost: {here}\r\nOrigin: http://{here}\r\n"
-                f"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-                f"Sec-WebSocket-Key: {key}\r\n\r\n".encode(),
-            )
+            here = f"/watch/{code} HTTP/1.1\r\nOrigin: http://here".encode()
+            await loop.sock_sendall(lazy, UPGRADE.replace(b"/ HTTP/1.1", here))
             await eventually(lambda: table.spectators_here == 1)
             (session,) = (each for each in server.clients if each.client == "web page")
             async with viewer(server.port, f"/watch/{code}") as page:
