@@ -7,9 +7,7 @@ from typing import Final
 from protocol.limits import SERVER_NAME_BYTES, SERVER_NAME_LENGTH
 from protocol.text import mixes_alphabets, unsafe
 
-_OF_ADDRESSES: Final = frozenset(
-    ".:/\\@[]%"
-)  # so that a name is never taken for an address, nor split by DNS
+_OF_ADDRESSES: Final = frozenset(".:/\\@[]%")  # no name is taken for an address, or split by DNS
 _FALLBACK: Final = "palatinus"  # for a computer whose name says nothing
 
 

@@ -1,7 +1,7 @@
 """The contents of the box (R1, R3.5): the one table to change if your copy of the game differs."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -67,3 +67,27 @@ DEALS: Final[Mapping[int, Deal]] = MappingProxyType(  # R3.5, by number of playe
         5: Deal(MappingProxyType({"m": 2, "m*": 1, "f": 1, "f*": 2, "s": 1}), _NOTHING, 3),
     }
 )
+
+
+def peoples_by_seat(players: int, chosen: Sequence[Sequence[People]] = ()) -> tuple[tuple[People, ...], ...]:
+    """Return the peoples of each seat, its own first; with two players each has a second one (R1.5, R9.6).
+
+    `chosen` has each seat's choice in the same order, or nothing. A seat without a choice keeps the people
+    that it would have if nobody chose, unless another seat chose that; then it gets the first one left.
+    Raises ValueError for choices that no game can deal.
+    """
+    of_each = 1 + bool(DEALS[players].second)
+    wants = chosen or [()] * players
+    if len(wants) != players or any(len(own) > of_each for own in wants):
+        raise ValueError(f"{players} seats choose at most {of_each} people each")
+    wanted = [own[place] if place < len(own) else None for place in range(of_each) for own in wants]
+    taken = [people for people in wanted if people is not None]
+    if len(set(taken)) < len(taken):
+        raise ValueError("two seats cannot play the same people")
+    usual = PEOPLES[: len(wanted)]
+    settled = [
+        people or (own if own not in taken else None) for people, own in zip(wanted, usual, strict=True)
+    ]
+    left = iter([people for people in PEOPLES if people not in settled])
+    complete = [people or next(left) for people in settled]
+    return tuple(tuple(complete[seat::players]) for seat in range(players))

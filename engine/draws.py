@@ -20,9 +20,7 @@ Bytes32 = NewType("Bytes32", str)  # 32 bytes as 64 lower-case hexadecimal digit
 Share = NewType("Share", str)  # a player's 32 bytes in the same form, or one of the words below
 
 NO_SHARE: Final = Share("none")  # a bot of the server, somebody absent, or a client that adds none
-OF_ROUND: Final = Share(
-    "round"
-)  # all seats, if the tables of a round have the same draws whatever their size
+OF_ROUND: Final = Share("round")  # all seats: the tables of a round have the same draws whatever their size
 MISSING: Final = Share("missing")  # the client had pledged a share, and did not show it in time
 
 BYTES32: Final = re.compile(r"[0-9a-f]{64}")

@@ -17,7 +17,7 @@ from engine.board import (
     Tile,
     bordering,
 )
-from engine.components import DEALS, PEOPLES, Laurel
+from engine.components import DEALS, PEOPLES, Laurel, peoples_by_seat
 from engine.draws import Bytes32, Draws, Outcomes, Share, commitment_to, outcomes
 from engine.errors import Fault, IllegalCommand
 from engine.events import (
@@ -37,7 +37,6 @@ from engine.events import (
     WolvesRevealed,
 )
 from engine.legal import Legal, LegalLays, LegalPlaces
-from engine.peoples import peoples_by_seat
 from engine.pieces import FACES, SOLDIER, People, Piece, Seat
 from engine.scoring import Board, scored
 from engine.view import LAYING, PLACING, View, free_fields
@@ -119,7 +118,7 @@ class SharedChance:
 class GameOptions:
     """How a game starts: 2 to 5 players; who begins, None to draw; tiles laid by players or at random.
 
-    `peoples` has for each seat the peoples that it has chosen, if any (`engine.peoples`).
+    `peoples` has for each seat the peoples that it has chosen, if any (`peoples_by_seat`).
     Raises ValueError for a number of players, a starting seat or peoples that are not allowed.
     """
 

@@ -22,13 +22,6 @@ from engine.pieces import SOLDIER, Kind, Piece, Seat
 
 WORTH_TO_MERCHANT: Final = {Kind.MERCHANT: 1, Kind.FARMER: 2, Kind.SOLDIER: 3}  # R6.2
 WORTH_TO_FARMER: Final = 2  # an empty field, a spring beside it, a spring on its own field (R6.3)
-_WHY_TO_MERCHANT: Final = {
-    Kind.MERCHANT: Why.MERCHANT,
-    Kind.FARMER: Why.FARMER,
-    Kind.SOLDIER: Why.SOLDIER,
-}
-
-
 _MERCHANT: Final = Kind.MERCHANT  # at hand, as SOLDIER is
 _FARMER: Final = Kind.FARMER
 _AMOUNT: Final[Callable[[Term], int]] = itemgetter(2)
@@ -39,9 +32,7 @@ def _terms(why: Why, amount: int, fields: Iterable[Field] = FIELDS) -> dict[Fiel
     return {field: Term(why, field, amount) for field in fields}
 
 
-_TO_MERCHANT: Final = {
-    kind: _terms(_WHY_TO_MERCHANT[kind], worth) for kind, worth in WORTH_TO_MERCHANT.items()
-}
+_TO_MERCHANT: Final = {kind: _terms(Why[kind.name], worth) for kind, worth in WORTH_TO_MERCHANT.items()}
 _EMPTY: Final = _terms(Why.EMPTY, WORTH_TO_FARMER)
 _SPRING: Final = _terms(Why.SPRING, WORTH_TO_FARMER, filter(has_spring, FIELDS))
 _OWN_SPRING: Final = _terms(Why.OWN_SPRING, WORTH_TO_FARMER, _SPRING)

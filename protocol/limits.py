@@ -13,9 +13,7 @@ MAP_LENGTH: Final = 64
 NAME_LENGTH: Final = 20
 TITLE_LENGTH: Final = 40
 SERVER_NAME_LENGTH: Final = 32
-SERVER_NAME_BYTES: Final = (
-    56  # a name in DNS has at most 63, and a second server of the same name gets a number
-)
+SERVER_NAME_BYTES: Final = 56  # of 63 in DNS: a second server of the same name gets a number
 LEVEL_LENGTH: Final = 16
 LEVELS: Final = 16
 CHAT_LENGTH: Final = 200

@@ -57,14 +57,12 @@ PositionNumber: TypeAlias = Annotated[int, Meta(ge=1, le=6)]
 OrientationNumber: TypeAlias = Annotated[int, Meta(ge=0, le=5)]
 PeopleName: TypeAlias = Annotated[str, Meta(pattern=r"^[ESLMA]\Z")]
 TileName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-G]\Z")]
-TableCode: TypeAlias = Annotated[
-    str, Meta(pattern=rf"^[A-Z]{{{limits.CODE_LENGTH},{limits.PRIVATE_CODE_LENGTH}}}\Z")
-]
+_CODE: Final = rf"^[A-Z]{{{limits.CODE_LENGTH},{limits.PRIVATE_CODE_LENGTH}}}\Z"
+TableCode: TypeAlias = Annotated[str, Meta(pattern=_CODE)]
 Token: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.TOKEN_LENGTH)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=limits.NAME_LENGTH)]
-Level: TypeAlias = Annotated[
-    str, Meta(pattern=rf"^[a-z][a-z0-9-]{{0,{limits.LEVEL_LENGTH - 1}}}\Z")
-]  # of a bot
+_LEVEL: Final = rf"^[a-z][a-z0-9-]{{0,{limits.LEVEL_LENGTH - 1}}}\Z"
+Level: TypeAlias = Annotated[str, Meta(pattern=_LEVEL)]  # of a bot
 TableTitle: TypeAlias = Annotated[str, Meta(max_length=limits.TITLE_LENGTH)]
 RemarkNumber: TypeAlias = Annotated[int, Meta(ge=1, le=limits.LARGEST_ID)]
 PersonNumber: TypeAlias = Annotated[int, Meta(ge=1, le=limits.LARGEST_ID)]  # in an evening

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.components import DEALS, LAUREL_WORTH, PEOPLES, Laurel
+from engine.components import DEALS, LAUREL_WORTH, PEOPLES, Laurel, peoples_by_seat
 from engine.game import GameOptions
-from engine.peoples import peoples_by_seat
 from engine.pieces import FACES, Kind, People, Piece
 from tests.games import begun, choices_of_peoples
 

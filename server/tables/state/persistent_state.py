@@ -15,11 +15,11 @@ import msgspec
 from msgspec import structs
 
 from engine.board import Field
+from engine.components import peoples_by_seat
 from engine.draws import Bytes32
 from engine.errors import Fault, IllegalCommand
 from engine.events import Event, GameStarted, Place, TakenBack
 from engine.game import Chance, Game, GameOptions, RandomChance, SharedChance
-from engine.peoples import peoples_by_seat
 from engine.pieces import People, Piece, Seat
 from engine.view import View
 from protocol import messages, settings
@@ -275,7 +275,7 @@ class PersistentState:
 
     @property
     def chosen(self) -> tuple[tuple[People, ...], ...]:
-        """Return the players' choices by seat, for `engine.peoples`."""
+        """Return the players' choices by seat, for `peoples_by_seat`."""
         return tuple(
             () if player is None or player.people is None else (player.people,) for player in self.players
         )
