@@ -2,14 +2,13 @@
 
 import asyncio
 import contextlib
-import itertools
 import logging
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, get_args
+from typing import BinaryIO, Final, assert_never, get_args
 
 from engine.events import Event, Placed, TileLaid
 from engine.pieces import Seat
@@ -70,8 +69,6 @@ log = logging.getLogger(__name__)
 BACKUP_NAME: Final = "palatinus.backup.unfinished"
 _TABLES_AT_ONCE: Final = 20  # read from the journal before moves have their turn
 
-_MOVES: Final = (Placed, TileLaid)
-
 
 @dataclass(eq=False, repr=False)
 class AdminService:
@@ -98,9 +95,12 @@ class AdminService:
         """Carry out a request; return what to answer, and the file that follows, if one does."""
         match request:
             case CopyJournal():
-                return await self._backup()
+                copy, size, _ = await self._copy(exact=False)
+                log.info("backed up", extra=about(bytes=size))
+                return CopyReport(size), copy
             case CopyFiles():
-                return await self._snapshot()
+                copy, size, listed = await self._copy(exact=True)
+                return SnapshotReport(listed, size), copy
             case ShowStatus():
                 return await self._status(), None
             case ListTables():
@@ -118,57 +118,38 @@ class AdminService:
                 return [NodeAnswer("", "", report)], None
             case AskNodes(_, node):
                 raise failure(FailureCode.NO_SUCH_NODE, node=node)
-            case _:
-                return await self._change(request), None
-
-    async def _change(
-        self,
-        request: SendAnnouncement
-        | CloseTables
-        | RemovePlayer
-        | RestoreTable
-        | OpenEvening
-        | DrawRound
-        | CloseEvening
-        | SetDrain
-        | SetLogLevel,
-    ) -> ToldReport | StoredReport | DrainReport | None:
-        """Carry out a request that changes something."""
-        match request:
             case SendAnnouncement(text):
                 check_text(text)
                 self.clients.broadcast(Announced(text))
                 log.warning("announced", extra=about(clients=len(self.clients)))
-                return ToldReport(len(self.clients))
+                return ToldReport(len(self.clients)), None
             case CloseTables(codes, reason):
                 if reason is not None:
                     check_text(reason)
                 for code in codes:
                     await self.lobby.registry.close(code, reason)
-                return None
             case RemovePlayer(code, seat):
                 await self._remove(code, seat)
-                return None
             case RestoreTable(code):
-                return await self._restore(code)
+                return await self._restore(code), None
             case OpenEvening(plan):
                 await self.lobby.begin_evening(plan)
                 self.clients.broadcast(self._evening().message())
-                return None
             case DrawRound():
                 self._evening().draw_now()
-                return None
             case CloseEvening():
                 await self._evening().close()
-                return None
-            case SetDrain(None):
-                self.drain.cancel()
             case SetDrain(seconds):
-                self.drain.begin(seconds or 0)
+                if seconds is None:
+                    self.drain.cancel()
+                else:
+                    self.drain.begin(seconds)
+                return DrainReport(self.drain.seconds_left()), None
             case SetLogLevel(level):
                 logging.getLogger().setLevel(level.upper())
-                return None
-        return DrainReport(self.drain.seconds_left())
+            case _:
+                assert_never(request)
+        return None, None
 
     # -- looking ------------------------------------------------------------------------------------
 
@@ -207,7 +188,7 @@ class AdminService:
         return TableReport(
             table.code,
             state.stage,
-            _moves(_events(table)),
+            _moves(table),
             seats,
             state.spectators,
             table.seconds_unattended(),
@@ -230,7 +211,7 @@ class AdminService:
         for codes in _parts(list(self.lobby.tables)):
             times = await self.journal.times(codes)
             tables = [self.lobby.tables[code] for code in codes if code in self.lobby.tables]
-            found += [_live_report(table, *times.get(table.code, (None, None))) for table in tables]
+            found += [_live_report(table, *times.get(table.code, ())) for table in tables]
         for codes in _parts(list(self.journal.codes_set_aside)):
             damaged = await self.journal.tables_set_aside(codes)
             found += [describe_stored(table, set_aside=True) for table in damaged]
@@ -239,7 +220,7 @@ class AdminService:
     async def _game(self, code: str) -> GameReport:
         times = await self.journal.times([code])
         if (table := self.lobby.tables.get(code)) is not None:
-            report = _live_report(table, *times.get(code, (None, None)))
+            report = _live_report(table, *times.get(code, ()))
             return GameReport(report, list(map(event_map, _events(table))))
         for damaged in await self.journal.tables_set_aside([code]):
             return GameReport(describe_stored(damaged, set_aside=True), [])
@@ -268,16 +249,7 @@ class AdminService:
         if table is None:
             raise failure(FailureCode.NOTHING_LEFT, table=code)
         times = await self.journal.times([code])
-        return _live_report(table, *times.get(code, (None, None)))
-
-    async def _backup(self) -> Answer:
-        copy, size, _ = await self._copy(exact=False)
-        log.info("backed up", extra=about(bytes=size))
-        return CopyReport(size), copy
-
-    async def _snapshot(self) -> Answer:
-        copy, size, listed = await self._copy(exact=True)
-        return SnapshotReport(listed, size), copy
+        return _live_report(table, *times.get(code, ()))
 
     async def _copy(self, *, exact: bool) -> tuple[BinaryIO, int, bytes]:
         """Return a private copy of the journal, already removed, its size, and its commit list."""
@@ -302,14 +274,13 @@ def _events(table: Table) -> Sequence[Event]:
     return () if table.state.game is None else table.state.game.events
 
 
-def _moves(events: Sequence[Event]) -> int:
-    return sum(isinstance(event, _MOVES) for event in events)
+def _moves(table: Table) -> int:
+    return sum(isinstance(event, Placed | TileLaid) for event in _events(table))
 
 
-def _live_report(table: Table, opened: int | None, changed: int | None) -> StoredReport:
+def _live_report(table: Table, opened: int | None = None, changed: int | None = None) -> StoredReport:
     state = table.state
-    moves = _moves(_events(table))
-    return StoredReport(table.code, state.stage, False, tuple(state.names), moves, opened, changed)
+    return StoredReport(table.code, state.stage, False, tuple(state.names), _moves(table), opened, changed)
 
 
 def _size(file: Path) -> int:
@@ -321,7 +292,5 @@ def _size(file: Path) -> int:
 
 def _parts(codes: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield the codes in parts of a size that is read quickly."""
-    for start in itertools.count(0, _TABLES_AT_ONCE):
-        if not (part := codes[start : start + _TABLES_AT_ONCE]):
-            return
-        yield part
+    for start in range(0, len(codes), _TABLES_AT_ONCE):
+        yield codes[start : start + _TABLES_AT_ONCE]
