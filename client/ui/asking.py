@@ -26,7 +26,7 @@ from client.ui.program import Replaying
 from client.ui.requests import Request
 from client.ui.screens import news
 from client.ui.session import Session
-from client.ui.state import Notice, OnlineList, Ui, hints_allowed
+from client.ui.state import OnlineList, Ui, hints_allowed
 from client.ui.texts.tables import names_at
 from client.ui.together import Together
 from client.ui.visit import LookingBack, Options, Visit
@@ -199,7 +199,7 @@ class ServerSession(Session):
             await self._put(request)
         except (RequestRefused, ConnectFailed) as failure:
             if isinstance(request, messages.ListTables):  # another request, its line closed, may be under way
-                self.show(replace(self.ui, notice=Notice(str(failure), refusal=True)))
+                self.show(self.ui.with_notice(str(failure), refusal=True))
                 return
             again = request.then if isinstance(request, requests.Rename) else request
             of_name = isinstance(failure, RequestRefused) and failure.code.startswith(_OF_NAMES)
@@ -417,7 +417,7 @@ class ServerSession(Session):
         except OSError as error:
             self.show(news.refused(self.ui, not_saved(path, error)))
         else:
-            self.show(replace(self.ui, notice=Notice(saved_as(path))))
+            self.show(self.ui.with_notice(saved_as(path)))
 
     async def _join(self, table: str) -> None:
         """Take the seat that is kept at the table, or a free one."""

@@ -23,7 +23,7 @@ from client.ui.screens import news
 from client.ui.screens.news import Occasion, occasions
 from client.ui.screens.screen import window_title
 from client.ui.session import Services
-from client.ui.state import Notice, Outcome, Ui
+from client.ui.state import Outcome, Ui
 from client.ui.terminal.shell import describe_failure
 from client.ui.visit import Options, Visit
 from engine.view import Phase
@@ -185,7 +185,7 @@ class Client(ServerSession):
         while True:
             failure = await failures.get()
             self.log(failure)
-            self.show(replace(self.ui, notice=Notice(failure, refusal=True)))
+            self.show(self.ui.with_notice(failure, refusal=True))
 
     def _call_player(self) -> None:
         now = occasions(self.model)

@@ -18,7 +18,7 @@ from client.ui.screens import replay
 from client.ui.screens.dispatch import TICK_SECONDS
 from client.ui.screens.screen import drawn
 from client.ui.session import Services, Session
-from client.ui.state import Capabilities, Notice, Ui
+from client.ui.state import Capabilities, Ui
 from client.ui.terminal.device import Device, own_device
 from client.ui.terminal.shell import Shell, describe_failure
 from engine.view import Eyes
@@ -78,7 +78,7 @@ class Program:
         """Call the player, unless somebody is at the screen; a page above the table says why, too."""
         top = self._stack[-1]
         if top is not self._stack[0]:
-            top.show(replace(top.ui, notice=Notice(sentence)))
+            top.show(top.ui.with_notice(sentence))
         focused = self._shell.focused
         present = time.monotonic() - self._touched < _PRESENT_SECONDS if focused is None else focused
         if not present:
@@ -210,7 +210,7 @@ class Replaying(Choosing):
         failure = await analyse(self._recording, self._told)
         self._work = None
         ui = replay.stopped(self.ui)
-        self.show(replace(ui, notice=Notice(failure, refusal=True)) if failure else ui)
+        self.show(ui.with_notice(failure, refusal=True) if failure else ui)
 
     def _told(self, analysis: Analysis) -> None:
         self.show(replay.analysed(self.ui, analysis))

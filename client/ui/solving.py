@@ -56,7 +56,7 @@ class Solving(Choosing):
                 self._ponder(self._show(here, self._tried or here.other, right=False))
             case Place(piece=piece, field=field):
                 if (text := page.describe_forbidden(here, self.model, request)) is not None:
-                    self.show(replace(self.ui, notice=Notice(text, refusal=True)))
+                    self.show(self.ui.with_notice(text, refusal=True))
                 elif (piece.kind, field) == (here.best.piece.kind, here.best.field):
                     self._problems.solved(here)
                     self._ponder(self._show(here, here.other, right=True))

@@ -347,6 +347,10 @@ class Ui:
     stops_at: float | None = None
     last_top: int = 0
 
+    def with_notice(self, text: str, *, refusal: bool = False) -> Self:
+        """Return the state with a notice to the player."""
+        return replace(self, notice=Notice(text, refusal))
+
 
 class Pane(Struct, frozen=True):
     """What a screen is drawn from, and how many columns and lines there are for it."""

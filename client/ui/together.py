@@ -14,7 +14,7 @@ from client.ui.requests import Errand, PlayOn, Request
 from client.ui.screens.overlays import TalkPage
 from client.ui.screens.replay import Company, Replay, in_company, on_own_way
 from client.ui.session import Services, Session
-from client.ui.state import Notice, Ui
+from client.ui.state import Ui
 from client.ui.texts.tables import who_leads
 from client.ui.visit import LookingBack
 from protocol.messages import NEW, Say, Show, Shown, Study
@@ -92,7 +92,7 @@ class Together(Replaying):
             else:
                 self._leaves_for = request
                 told = _("To play on, you leave this table. Once more: leave it and play on from here.")
-                self.show(replace(self.ui, notice=Notice(told)))
+                self.show(self.ui.with_notice(told))
             return
         super().carry_out(request)
 
@@ -128,7 +128,7 @@ class Together(Replaying):
             await self._connection.ask(request)
         except (RequestRefused, ConnectFailed) as failure:
             self._led_as = None if leads else self._led_as
-            self.show(replace(self.ui, notice=Notice(str(failure), refusal=True)))
+            self.show(self.ui.with_notice(str(failure), refusal=True))
         else:
             state = self._connection.model.state
             if leads:

@@ -107,7 +107,7 @@ class Lesson(Screen):
             lesson = replace(lesson, top=BOARD)
             ui = replace(ui, page=lesson)
         if action is Act.PAGE_DOWN and lesson.last:
-            return replace(ui, notice=Notice(_("This is the last page. Press Enter to play."))), None
+            return ui.with_notice(_("This is the last page. Press Enter to play.")), None
         if action in _PAGES:
             return ui, _PAGES[action]
         if not isinstance(lesson.table, Playing):
@@ -118,7 +118,7 @@ class Lesson(Screen):
         if action is Act.CANCEL and not _holds_something(lesson.table):
             return ui, requests.Errand.QUIT
         if lesson.points and action in {Act.CONFIRM, PointAt(lesson.table.cursor)}:
-            return replace(ui, notice=Notice(_("Nothing can be placed on this page: move the cursor."))), None
+            return ui.with_notice(_("Nothing can be placed on this page: move the cursor.")), None
         return lesson.table.act(ui, action, model)
 
     def stage(self, model: TableModel) -> str:

@@ -7,9 +7,8 @@ from typing import Final
 
 from client.language import N_, _
 from client.tables.table import TableModel
-from client.ui import requests
 from client.ui.keys import Act, Action, Hover, Insert, Key, PointAt, Way, action_of
-from client.ui.requests import Misread, Request
+from client.ui.requests import Errand, Misread, Request
 from client.ui.screens import replay, start
 from client.ui.screens.menu import MenuPage, TableMenu, may_end, muted
 from client.ui.screens.news import followed
@@ -87,8 +86,9 @@ def _edited(entry: Entry, action: Action, ui: Ui, model: TableModel) -> Entry:
             return entry.filled(before + after[:1], after[1:])
         case Way.UP | Way.DOWN if entry.command:
             return entry.recalled(ui.typed, 1 if action is Way.UP else -1)
-        case Act.COMPLETE if entry.command:
-            return _completed(entry, ways_on(ui, entry, model))
+        case Act.COMPLETE if entry.command and (lines := ways_on(ui, entry, model)):
+            shared = shared_start(lines)  # or the likeliest, if they differ at once
+            return entry.filled(shared if len(shared) > len(entry.text) else lines[0])
         case _:
             return entry
 
@@ -97,14 +97,6 @@ def ways_on(ui: Ui, entry: Entry, model: TableModel) -> tuple[str, ...]:
     """Return the lines that a command could be completed to, the likeliest first."""
     others = () if ui.company is None else (each.name for each in ui.company.people if each.name != ui.name)
     return completions(entry.text, model, replay_in(ui), others)
-
-
-def _completed(entry: Entry, lines: tuple[str, ...]) -> Entry:
-    """Complete as far as all completions agree, or take the first if they differ at once."""
-    if not lines:
-        return entry
-    shared = shared_start(lines)
-    return entry.filled(shared if len(shared) > len(entry.text) else lines[0])
 
 
 def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
@@ -121,8 +113,14 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
     record = replay_in(ui)
     read = meaning(text, model) if record is None else replay_meaning(text, record)
     match read:
+        case See(eyes) if record is not None:
+            return replay.seen_by(closed, record, eyes), None
+        case Go(stop) if record is not None:
+            return replay.gone(closed, record, stop) if stop is not None else replay.ended(
+                closed, record
+            ), None
         case Go() | See():
-            return (closed if record is None else _replayed(closed, record, read)), None
+            return closed, None
         case Mute():
             return muted(closed, read), None
         case Misread(reason, mistyped):
@@ -135,29 +133,10 @@ def _sent(ui: Ui, entry: Entry, model: TableModel) -> Outcome:
             return closed, request
 
 
-def _replayed(ui: Ui, record: Replay, read: Go | See) -> Ui:
-    """Go where a line typed at a record leads."""
-    match read:
-        case See(eyes):
-            return replay.seen_by(ui, record, eyes)
-        case Go(None):
-            return replay.ended(ui, record)
-        case Go(int(stop)):
-            return replay.gone(ui, record, stop)
-        case _:
-            return ui
-
-
 TICK_SECONDS: Final = 1.0
 _READ_IN_A_TICK: Final = (20, 40, 80)  # characters, by speed; at the first, everybody can read everything
 _LEAST_TICKS: Final = (2, 1, 1)
 SPEEDS: Final = len(_READ_IN_A_TICK)
-
-
-def speed_up(ui: Ui, model: TableModel) -> Ui:
-    """Return `ui` with the walk running at the next speed; after the last comes the first."""
-    at_once = replace(ui, speed=(ui.speed + 1) % SPEEDS)
-    return replace(at_once, ticks_left=_ticks_for(at_once, model))
 
 
 def ticked(ui: Ui, model: TableModel) -> Ui:
@@ -179,15 +158,16 @@ def ticked(ui: Ui, model: TableModel) -> Ui:
 
 
 def counting(ui: Ui, model: TableModel) -> bool:
-    if ui.ticks_left is not None or ui.stops_at is not None:
+    if (
+        ui.ticks_left is not None
+        or ui.stops_at is not None
+        or (ui.lost is not None and ui.lost.until is not None)
+    ):
         return True
-    if ui.lost is not None and ui.lost.until is not None:
-        return True
-    if model.view is None or model.view.phase is Phase.OVER or model.state is None:
+    state = model.state
+    if model.view is None or model.view.phase is Phase.OVER or state is None:
         return False
-    if model.state.paused is not None:
-        return True
-    return model.clock is not None or any(each.seconds_left for each in model.state.seats)
+    return bool(state.paused or model.clock is not None or any(each.seconds_left for each in state.seats))
 
 
 def _ended(ui: Ui) -> bool:
@@ -208,12 +188,7 @@ def _ticks_for(ui: Ui, model: TableModel) -> int:
     return max(_LEAST_TICKS[ui.speed], ceil(len(told) / _READ_IN_A_TICK[ui.speed]))
 
 
-_OURS: Final = (  # not for a server
-    requests.Errand.QUIT,
-    requests.Errand.GO_HOME,
-    requests.Errand.LOOK_BACK,
-    requests.Errand.TAKE_BACK,
-)
+_OURS: Final = (Errand.QUIT, Errand.GO_HOME, Errand.LOOK_BACK, Errand.TAKE_BACK)  # not for a server
 
 
 def pressed(ui: Ui, name: str, model: TableModel) -> Outcome:
@@ -238,10 +213,8 @@ def letters(ui: Ui, model: TableModel) -> Mapping[str, Key]:
     if ui.overlay is None and isinstance(ui.page.game, Playing):
         return {}
     here = ui.overlay or ui.page
-    unheard = _SHOWN | here.idle(ui, model, 0)
-    keys = (
-        key for key in here.shown_keys(model) if isinstance(key.action, Act) and key.action not in unheard
-    )
+    heard = {*Act} - _SHOWN - here.idle(ui, model, 0)
+    keys = (key for key in here.shown_keys(model) if key.action in heard)
     return {name: key for key in keys for name in key.names if len(name) == 1 and name.strip()}
 
 
@@ -250,8 +223,9 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     ui = followed(ui, model)
     if isinstance(action, Hover):
         return _hovering(ui, action.cell), None
-    if ui.ticks_left is not None and action is Act.RUN:
-        return speed_up(ui, model), None
+    if ui.ticks_left is not None and action is Act.RUN:  # after the last speed comes the first
+        faster = replace(ui, speed=(ui.speed + 1) % SPEEDS)
+        return replace(faster, ticks_left=_ticks_for(faster, model)), None
     if ui.ticks_left is not None and (action is Act.NEXT or isinstance(action, PointAt)):
         return replace(ui, ticks_left=None), None  # a player who stops the walk wants to stay there
     heard = replace(ui.talk, echoed=False) if ui.talk.echoed else ui.talk
@@ -260,18 +234,15 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
         _hovering(ui, None), notice=notice, ticks_left=None, asked=None, ponders=False, talk=heard
     )
     after, request = _acted(before, action, model)
-    if (
-        ui.asked is not None
-        and keys_now(ui, model) in {LAYING_KEYS, PLACING_KEYS}
-        and action in {Act.CONFIRM, Act.CANCEL}
-    ):
+    at_board = keys_now(ui, model) in {LAYING_KEYS, PLACING_KEYS}
+    if ui.asked is not None and at_board and action in {Act.CONFIRM, Act.CANCEL}:
         after = replace(ui, notice=None, asked=None)
         request = ui.asked if action is Act.CONFIRM else None
     if ui.confirms and isinstance(request, LayTile | Place) and request != ui.asked:
         return replace(after, asked=request, notice=Notice(confirmation(request))), None
     if request is None or not ui.page.at_server or request in _OURS:
         return after, request
-    if request is requests.Errand.HINT:  # which is worked out here
+    if request is Errand.HINT:  # which is worked out here
         if ui.ponders:  # and stopped by any key, this one too
             return after, None
         told = Notice(_("Looking for a good move ... Any key stops the search."))
@@ -279,20 +250,21 @@ def updated(ui: Ui, action: Action, model: TableModel) -> Outcome:
     if ui.lost is not None:
         return _without_connection(after, ui.lost, request)
     if ui.busy:
-        return replace(ui, notice=Notice(_("One moment: the server has not answered yet."))), None
+        return ui.with_notice(_("One moment: the server has not answered yet.")), None
     return replace(after, sent=ui.entry, busy=not isinstance(request, ListTables)), request
 
 
 def _without_connection(ui: Ui, outage: Outage, request: Request) -> Outcome:
     if outage.until is None and isinstance(request, Leave):
-        return ui, requests.Errand.GO_HOME if ui.capabilities.home else requests.Errand.QUIT
+        return ui, Errand.GO_HOME if ui.capabilities.home else Errand.QUIT
     if outage.until is None:
-        return replace(ui, notice=Notice(outage.reason)), None
+        return ui.with_notice(outage.reason), None
     if isinstance(request, ListTables):
-        return replace(ui, notice=Notice(_("There is no connection: the list may be out of date."))), None
+        return ui.with_notice(_("There is no connection: the list may be out of date.")), None
     if ui.busy:
-        kept = _("There is no connection. Your earlier action will be sent when it is back.")
-        return replace(ui, notice=Notice(kept)), None
+        return ui.with_notice(
+            _("There is no connection. Your earlier action will be sent when it is back.")
+        ), None
     kept = _("There is no connection. Your action will be sent when it is back.")
     return replace(ui, notice=Notice(kept), busy=True), request
 

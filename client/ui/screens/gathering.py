@@ -27,7 +27,7 @@ from client.ui.frame import (
 from client.ui.keys import AT_TABLE, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.screens.menu import MenuPage, TableMenu, free_seats, line_of_own_people
 from client.ui.screens.overlays import Quitting
-from client.ui.state import Notice, Outcome, Pane, Ui, closed_for_good, those
+from client.ui.state import Outcome, Pane, Ui, closed_for_good, those
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from client.ui.texts.pieces import PEOPLES
 from client.ui.texts.tables import (
@@ -41,6 +41,7 @@ from client.ui.texts.tables import (
 )
 from engine.pieces import People
 from protocol.absence import WAIT
+from protocol.codes import Code
 from protocol.messages import NEW, Leave, SayReady, SeatBot, StartGame, TableState
 
 _KEYS: Final = (
@@ -73,13 +74,17 @@ class Gathering(ServerScreen):
         )
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
+        state, seat = model.state, model.seat
         match action:
             case Act.START:
                 return ui, StartGame(NEW)
-            case Act.READY:
-                return _said_ready(ui, model)
-            case Act.PEOPLE:
-                return _choosing_people(ui, model), None
+            case Act.READY if state is not None and seat is not None:
+                return ui, SayReady(NEW, not state.seats[seat].ready)
+            case Act.PEOPLE if state is not None and seat is not None:
+                menu = TableMenu(MenuPage.PEOPLE, line_of_own_people(state, seat))
+                return replace(ui, overlay=menu), None
+            case Act.READY | Act.PEOPLE:
+                return ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
             case Act.LEAVE if model.seat is not None and not closed_for_good(ui):  # the seat would be lost
                 return replace(ui, overlay=Quitting(Leave(NEW))), None
             case Act.LEAVE:
@@ -107,20 +112,6 @@ class Gathering(ServerScreen):
         return spoken(gathering_block(ui, model, glyphs_to_read(), WIDE).lines)
 
 
-def _said_ready(ui: Ui, model: TableModel) -> Outcome:
-    if model.state is None or model.seat is None:
-        text = _("You are watching: only the players say that they are ready.")
-        return replace(ui, notice=Notice(text)), None
-    return ui, SayReady(NEW, not model.state.seats[model.seat].ready)
-
-
-def _choosing_people(ui: Ui, model: TableModel) -> Ui:
-    """Open the page of the menu with the peoples, at the one that this player has."""
-    if model.state is None or model.seat is None:
-        return replace(ui, notice=Notice(_("You are watching: only the players choose their peoples.")))
-    return replace(ui, overlay=TableMenu(MenuPage.PEOPLE, line_of_own_people(model.state, model.seat)))
-
-
 def _seat_bot(ui: Ui, model: TableModel) -> Outcome:
     """Seat a bot; if the server has several levels, ask for one."""
     state, levels = model.state, ui.capabilities.levels
@@ -136,7 +127,7 @@ def _seat_bot(ui: Ui, model: TableModel) -> Outcome:
         return ui, SeatBot(NEW, levels[0])
     else:
         return replace(ui, overlay=TableMenu(MenuPage.BOT, levels.index(usual_level(levels)))), None
-    return replace(ui, notice=Notice(text)), None
+    return ui.with_notice(text), None
 
 
 def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> Block:
@@ -150,9 +141,9 @@ def gathering_block(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int) -> 
     for seat, each in enumerate(state.seats):
         sign = glyphs.pointer if seat == model.seat else " "
         who = line(_("free"), "class:off") if each.name is None else line(each.name, "class:mine")
-        words = [
-            word for word, said in ((_("host"), seat == state.host), (_("you"), seat == model.seat)) if said
-        ]
+        words = [_("host")] if seat == state.host else []
+        if seat == model.seat:
+            words.append(_("you"))
         if each.kept:
             words.append(_("not here yet"))
         elif each.level is not None:
@@ -234,19 +225,16 @@ def _how_to_join(ui: Ui, table: str, width: int, *, host: bool) -> list[Line]:
         if near:
             said.append(_("From another computer the address is different: palatinus serve prints it."))
         lines += (beside(line("  "), each) for each in paragraphs(said, width - 2, "class:faint"))
+    if what.levels and host:
+        return [*lines, EMPTY, line("  " + _("b: let a bot take a free seat"), "class:faint")]
     if what.way_in or what.levels:
-        return [*lines, *_seats_bots(ui)] if host else lines
+        return lines
     lines += [EMPTY, line("  " + _("A bot joins with"), "class:faint")]
     return [*lines, *_commands([f"palatinus bot {ui.address} {table} --rematch"], width)]
 
 
 def _commands(commands: Sequence[str], width: int) -> list[Line]:
     return [beside(line("      "), each) for each in paragraphs(commands, width - 6)]
-
-
-def _seats_bots(ui: Ui) -> list[Line]:
-    text = "  " + _("b: let a bot take a free seat")
-    return [EMPTY, line(text, "class:faint")] if ui.capabilities.levels else []
 
 
 def _waits_for(state: TableState, model: TableModel) -> str:

@@ -1,8 +1,7 @@
 """The lobby: the list of tables, the settings of a new one, who is online, and the chat."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Final
 
 from msgspec import structs
@@ -28,9 +27,8 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import COMMAND, EVENING, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
-from client.ui.requests import Open, Request
-from client.ui.state import Asked, Entry, Notice, OnlineList, Outcome, Pane, Talk, Ui, those
-from client.ui.texts.glyphs import GlyphSet
+from client.ui.requests import Open
+from client.ui.state import Asked, Entry, OnlineList, Outcome, Pane, Talk, Ui, those
 from client.ui.texts.tables import (
     HINTS,
     PRIVATE,
@@ -76,14 +74,12 @@ _KEYS: Final = (
 
 
 # The first of each is the default.
-_SECONDS: Final[Mapping[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, ...]]] = MappingProxyType(
-    {
-        MoveClock: (60, 120, 300, 600, 43_200, *(day * 86_400 for day in (1, 2, 3, 5, 7, 14, 30)), 15, 30),
-        GameClock: (900, 1800, 3600, 7200, 300, 600),
-        ByVote: (60, 120, 300, 600, 0, 30),
-        ByBot: (60, 120, 300, 600, 0, 30),
-    }
-)
+_SECONDS: Final[dict[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, ...]]] = {
+    MoveClock: (60, 120, 300, 600, 43_200, *(day * 86_400 for day in (1, 2, 3, 5, 7, 14, 30)), 15, 30),
+    GameClock: (900, 1800, 3600, 7200, 300, 600),
+    ByVote: (60, 120, 300, 600, 0, 30),
+    ByBot: (60, 120, 300, 600, 0, 30),
+}
 _KINDS: Final = tuple(_SECONDS)
 
 
@@ -119,13 +115,15 @@ class Lobby(ServerScreen):
             return _at_line(ui, self, there), None
         match action:
             case Act.CONFIRM | ChooseLine():
-                if self.chosen < last:
-                    return ui, _entrance(self.tables[self.chosen], self.kept_seats)
-                return ui, ui.new_table
+                if self.chosen >= last:
+                    return ui, ui.new_table
+                chosen = self.tables[self.chosen]
+                seat = chosen.stage == "gathering" or chosen.vacant or chosen.table in self.kept_seats
+                return ui, (requests.Join if seat else requests.Watch)(chosen.table)
             case Act.WATCH if self.chosen < last:
                 return ui, requests.Watch(self.tables[self.chosen].table)
             case Act.WATCH:
-                return replace(ui, notice=Notice(_("Use the arrow keys to choose a table to watch."))), None
+                return ui.with_notice(_("Use the arrow keys to choose a table to watch.")), None
             case Act.OPEN:
                 return _at_line(ui, self, last), ui.new_table
             case Act.REFRESH:
@@ -144,27 +142,24 @@ class Lobby(ServerScreen):
     def body(self, pane: Pane) -> Block:
         ui, width, height = pane.ui, pane.width, pane.height
         if ui.company is None:
-            return with_news(self._tables(pane, width, height), pane)
+            return with_news(lobby_block(self, pane, width, height), pane)
         silent = structs.replace(pane, ui=replace(ui, talk=Talk()))  # what is said has its own place
         column, room = width - _WIDTH, height - LOG_LINES
         if column >= _LEAST_COLUMN:
             company = Block(tuple(company_column(ui, ui.company, column - 1, room)))
-            page = side_by_side(self._tables(pane, _WIDTH, height), company, _WIDTH, column, room)
+            page = side_by_side(lobby_block(self, pane, _WIDTH, height), company, _WIDTH, column, room)
             return with_news(page, silent)
         online = online_lines(ui.company, width)
-        page = self._tables(pane, width, height - len(online))
+        page = lobby_block(self, pane, width, height - len(online))
         lines = [*page.lines, *online, EMPTY]
         news = min(lines_wanted(silent.ui, width, ""), LOG_LINES)
         lines += lobby_talk(ui, width, height - news - len(lines))
         return with_news(Block(tuple(lines), page.targets), silent, most=news)
 
     def small_body(self, pane: Pane) -> Block:
-        whole, company = self._tables(pane, pane.width, _WHOLE), pane.ui.company
+        whole, company = lobby_block(self, pane, pane.width, _WHOLE), pane.ui.company
         online = [] if company is None else online_lines(company, pane.width)
         return short_list(pane, Block((*whole.lines, *online), whole.targets))
-
-    def _tables(self, pane: Pane, width: int, height: int) -> Block:
-        return lobby_block(pane.ui, self, pane.glyphs, width, height)
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         if ui.capabilities.private:
@@ -191,26 +186,14 @@ def _set_up(table: Open, action: Action) -> Open | None:
         case Act.HINTS:
             return structs.replace(table, hints=not table.hints)
         case Act.STARTING:
-            return structs.replace(table, starting=_next_to_start(table))
+            following = 0 if table.starting is None else table.starting + 1  # a draw comes after the last
+            return structs.replace(table, starting=Seat(following) if following < table.players else None)
         case Act.ABSENCE:
             return structs.replace(table, absence=_next_kind(table.absence))
         case Act.MORE | Act.LESS:
             return structs.replace(table, absence=_timed(table.absence, action))
         case _:
             return None
-
-
-def _next_to_start(table: Open) -> Seat | None:
-    """Return the seat after the one that starts; a draw comes after the last one."""
-    following = 0 if table.starting is None else table.starting + 1
-    return Seat(following) if following < table.players else None
-
-
-def _entrance(table: TableSummary, kept: frozenset[str]) -> Request:
-    """Return how to enter the table: as a player, or, if it is too late for that, as a spectator."""
-    if table.stage == "gathering" or table.vacant or table.table in kept:
-        return requests.Join(table.table)
-    return requests.Watch(table.table)
 
 
 def _next_kind(policy: Absence) -> Absence:
@@ -226,10 +209,8 @@ def _timed(policy: Absence, action: Action) -> Absence:
         return policy
     kind = next(each for each in _KINDS if isinstance(policy, each))
     seconds, choices = policy.seconds, _SECONDS[kind]
-    if action is Act.MORE:
-        seconds = min((each for each in choices if each > seconds), default=seconds)
-    else:
-        seconds = max((each for each in choices if each < seconds), default=seconds)
+    further = [each for each in choices if (each > seconds if action is Act.MORE else each < seconds)]
+    seconds = min(further, key=lambda each: abs(each - seconds), default=seconds)
     return move_clock(seconds) if kind is MoveClock else kind(seconds)
 
 
@@ -273,7 +254,8 @@ def company_column(ui: Ui, company: OnlineList, width: int, height: int) -> list
     return lines
 
 
-def lobby_block(ui: Ui, lobby: Lobby, glyphs: GlyphSet, width: int, height: int) -> Block:
+def lobby_block(lobby: Lobby, pane: Pane, width: int, height: int) -> Block:
+    ui, glyphs = pane.ui, pane.glyphs
     words = (_("TABLE"), _("HOST"), _("SEATS"))
     heading = "".join(padded(word, cells) for word, cells in zip(words, _COLUMNS, strict=True))
     others = _above(ui)

@@ -49,7 +49,7 @@ from client.ui.texts.tables import (
 from engine.pieces import People
 from protocol import messages
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock, letter_seconds
-from protocol.messages import NEW
+from protocol.messages import NEW, ChangeSetting
 from protocol.settings import AbsenceSetting, Starting
 
 POLICIES: Final[tuple[Absence, ...]] = (
@@ -138,7 +138,7 @@ class TableMenu(Overlay):
                 return ui, None
 
     def block(self, pane: Pane, *, small: bool) -> tuple[Block, int]:
-        return (small_menu if small else menu_block)(self, pane), 0
+        return (_small_menu if small else _menu_block)(self, pane), 0
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return (_(self.page.value), *filter(None, [_who_may(self, model)]))
@@ -196,17 +196,13 @@ def choices(
             return tuple(_main(model, state, levels, notices))
         case MenuPage.STARTING:
             seats = (seat for seat, each in enumerate(state.seats) if each.name is not None)
-            who = [None, *seats]
             return tuple(
-                Choice(
-                    describe_starting(seat, names_of(state, 0)), messages.ChangeSetting(NEW, Starting(seat))
-                )
-                for seat in who
+                Choice(describe_starting(seat, names_of(state, 0)), ChangeSetting(NEW, Starting(seat)))
+                for seat in (None, *seats)
             )
         case MenuPage.ABSENCE:
             return tuple(
-                Choice(describe_policy(each), messages.ChangeSetting(NEW, AbsenceSetting(each)))
-                for each in POLICIES
+                Choice(describe_policy(each), ChangeSetting(NEW, AbsenceSetting(each))) for each in POLICIES
             )
         case MenuPage.SEAT:
             return _of_seats(state, free_seats(state), partial(messages.ChangeSeat, NEW))
@@ -239,10 +235,8 @@ def choices(
         case MenuPage.MUTE:
             return tuple(_mutes(model, state, talk))
         case MenuPage.END:
-            return (
-                Choice(_("no, play on"), MenuPage.MAIN),
-                Choice(_("yes: the game ends, and nobody wins"), messages.EndGame(NEW)),
-            )
+            yes = Choice(_("yes: the game ends, and nobody wins"), messages.EndGame(NEW))
+            return Choice(_("no, play on"), MenuPage.MAIN), yes
         case _:
             assert_never(page)
 
@@ -261,7 +255,7 @@ def _main(
 
     def switched(switch: Switch) -> Choice:
         on = switch.is_on(state)
-        return Choice(switch.describe(on=on), may(messages.ChangeSetting(NEW, switch.setting(not on))))
+        return Choice(switch.describe(on=on), may(ChangeSetting(NEW, switch.setting(not on))))
 
     title = state.title or _("(no name)")
     yield Choice(
@@ -337,9 +331,8 @@ def _wishes(model: TableModel, state: messages.TableState) -> Iterator[Choice]:
         days = describe_holidays(state.seats[model.seat].holidays)
         form = _("take a holiday ({days}): your clock stands until you move or end it")
         yield Choice(form.format(days=days) if holiday.on else _("end your holiday"), holiday)
-    if (no := request_to_answer(model, on=False)) is not None and request_to_answer(
-        model, on=True
-    ) is not None:
+    yes, no = (request_to_answer(model, on=on) for on in (True, False))
+    if yes is not None and no is not None:
         yield Choice(_("say no to what a player asks for"), no)
 
 
@@ -348,18 +341,15 @@ def _describe_request(state: messages.TableState, what: messages.Wish, *, on: bo
         return _("end the pause")
     ask, agree, no_longer = _WISHES[what]
     asked = open_request(state)
-    words = no_longer if not on else ask if asked is None or asked.what != what else agree
-    return _(words)
+    return _(no_longer if not on else ask if asked is None or asked.what != what else agree)
 
 
 def _of_notices(notices: messages.Notices, kinds: Sequence[messages.NoticeKind]) -> Choice:
     """Return what the player can do about being called: leave an address, confirm it, or remove it."""
     if notices.state == "confirmed":
-        words = (
-            _("no more e-mail while you are away")
-            if notices.kind == "mail"
-            else _("no more notices to your URL while you are away")
-        )
+        words = _("no more notices to your URL while you are away")
+        if notices.kind == "mail":
+            words = _("no more e-mail while you are away")
         return Choice(words, messages.CallMe(NEW))
     if notices.state == "unconfirmed":
         return Choice(_("type the code that was sent to your address"), NOTIFY)
@@ -419,18 +409,12 @@ def speakers(model: TableModel, state: messages.TableState) -> list[int]:
 def _mutes(model: TableModel, state: messages.TableState, talk: Talk) -> Iterator[Choice]:
     """Yield for everybody else at the table whether the player hears them."""
     players = (state.seats[seat].name for seat in speakers(model, state))
-    watching = map(_called, state.watching)
-    gone = talk.muted.difference(
-        name.casefold() for name in (*names_of(state, 0), *map(_called, state.watching))
-    )
+    watching = [spectator_name(each.number, each.name) for each in state.watching]
+    gone = talk.muted.difference(name.casefold() for name in (*names_of(state, 0), *watching))
     for name in (None, *players, *watching, *sorted(gone)):
         who = _("all spectators") if name is None else name
         form = _("{name}: heard") if talk.hears(name) else _("{name}: muted")
         yield Choice(form.format(name=who), Mute(name, on=talk.hears(name)))
-
-
-def _called(spectator: messages.SpectatorSummary) -> str:
-    return spectator_name(spectator.number, spectator.name)
 
 
 def swapped(seats: int, one: int, other: int) -> tuple[int, ...]:
@@ -462,12 +446,10 @@ def _of_seats(
 
 
 def _at(state: messages.TableState, seat: int) -> str:
-    each: messages.SeatSummary = state.seats[seat]
-    name = _("free") if each.name is None else each.name
-    return f"{seat + 1} {name}"
+    return f"{seat + 1} {state.seats[seat].name or _('free')}"
 
 
-def menu_block(menu: TableMenu, pane: Pane) -> Block:
+def _menu_block(menu: TableMenu, pane: Pane) -> Block:
     ui, model, width = pane.ui, pane.model, pane.width
     rows: list[Row] = [
         (EMPTY, None),
@@ -492,7 +474,7 @@ def menu_block(menu: TableMenu, pane: Pane) -> Block:
     return with_news(block_of(rows, width), pane)
 
 
-def small_menu(menu: TableMenu, pane: Pane) -> Block:
+def _small_menu(menu: TableMenu, pane: Pane) -> Block:
     """Return the part of the menu around the line that the player is on, for a small window."""
     ui, model, width = pane.ui, pane.model, pane.width
     rows: list[Row] = [(line(row, "class:heading"), None) for row in wrapped(_(menu.page.value), width)]

@@ -15,7 +15,7 @@ from client.ui.draw.panel import Panel
 from client.ui.frame import EMPTY, Block, Line, beside, line, people_style, width_of
 from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way
 from client.ui.screens.scoring import LEAVE, REMATCH, left_or_again, not_again
-from client.ui.state import Notice, Outcome, Pane, Screen, Ui, hints_allowed, those, with_game
+from client.ui.state import Outcome, Pane, Screen, Ui, hints_allowed, those, with_game
 from client.ui.texts.games import describe_rematch, describe_turn
 from client.ui.texts.tables import describe_ended, names_at
 from engine.board import HILLS
@@ -23,7 +23,7 @@ from engine.errors import Fault
 from engine.events import LayTile, Place
 from engine.legal import LegalLays
 from engine.view import Phase
-from protocol.codes import sentence
+from protocol.codes import Code, sentence
 from protocol.messages import NEW, Leave
 
 _ANSWER: Final = N_("yes or no to what is asked, or to a bot; v: look back")
@@ -134,19 +134,19 @@ class Playing(_GameScreen):
         return LAYING_KEYS if isinstance(model.legal, LegalLays) else PLACING_KEYS
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        no_hint = (Act.HINT, not hints_allowed(ui, model) or model.legal is None)
-        no_undo = (
-            Act.UNDO,
-            not ui.capabilities.takes_back and at_table.request_for(model, "take-back") is None,
+        undoes = ui.capabilities.takes_back or at_table.request_for(model, "take-back") is not None
+        places = model.seat is not None and model.view is not None and model.view.phase is Phase.PLACING
+        return those(
+            (Act.HINT, not hints_allowed(ui, model) or model.legal is None),
+            (Act.UNDO, not undoes),
+            (Act.NEXT_PIECE, not places),
+            (Act.CONFIRM, not (places or isinstance(model.legal, LegalLays))),
         )
-        if isinstance(model.legal, LegalLays):
-            return those(no_hint, no_undo)
-        none = model.seat is None or (model.view is not None and model.view.phase is Phase.LAYING)
-        return those((Act.NEXT_PIECE, none), (Act.CONFIRM, none), no_hint, no_undo)
 
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if action in {Act.PAGE_UP, Act.PAGE_DOWN}:
-            return _scrolled(ui, _LOG_LINES if action is Act.PAGE_UP else -_LOG_LINES), None
+            scroll = ui.scroll + (_LOG_LINES if action is Act.PAGE_UP else -_LOG_LINES)
+            return replace(ui, scroll=min(max(scroll, 0), max(len(ui.log) - 1, 0))), None
         if action is Act.CANCEL and model.seat is None:
             return ui, Leave(NEW)
         if isinstance(model.legal, LegalLays):
@@ -195,10 +195,6 @@ class Ended(_GameScreen):
 _LOG_LINES: Final = 2  # no more than the smallest window shows, or some would never be seen
 
 
-def _scrolled(ui: Ui, by: int) -> Ui:
-    return replace(ui, scroll=min(max(ui.scroll + by, 0), max(len(ui.log) - 1, 0)))
-
-
 def _laying(ui: Ui, playing: Playing, action: Action, legal: LegalLays) -> Outcome:
     aimed = at_table.selected_position(playing, legal)
     match action:
@@ -208,24 +204,21 @@ def _laying(ui: Ui, playing: Playing, action: Action, legal: LegalLays) -> Outco
         case Act.ROTATE | Act.ROTATE_BACK:
             orientation = (playing.orientation + (1 if action is Act.ROTATE else -1)) % 6
             return with_game(ui, replace(playing, orientation=orientation)), None
-        case Pick(number):
-            return _aimed_at(ui, playing, number, legal), None
-        case PointAt(cell) if HEX_POSITIONS[cell] != aimed:
-            return _aimed_at(ui, playing, HEX_POSITIONS[cell], legal), None
-        case Act.CONFIRM | PointAt():
+        case Act.CONFIRM:
             return ui, LayTile(legal.seat, aimed, playing.orientation)
+        case PointAt(cell) if HEX_POSITIONS[cell] == aimed:
+            return ui, LayTile(legal.seat, aimed, playing.orientation)
+        case Pick() | PointAt():
+            position = action.number if isinstance(action, Pick) else HEX_POSITIONS[action.cell]
+            if position in legal.positions:
+                return with_game(ui, replace(playing, position=position)), None
+            free = ", ".join(map(str, legal.positions))
+            text = _("The tile cannot go there. Free positions: {free}.")
+            return ui.with_notice(text.format(free=free)), None
         case Act.CANCEL:
             return with_game(ui, replace(playing, position=None, orientation=0)), None
         case _:
             return ui, None
-
-
-def _aimed_at(ui: Ui, playing: Playing, position: int, legal: LegalLays) -> Ui:
-    if position in legal.positions:
-        return with_game(ui, replace(playing, position=position))
-    free = ", ".join(map(str, legal.positions))
-    text = _("The tile cannot go there. Free positions: {free}.")
-    return replace(ui, notice=Notice(text.format(free=free)))
 
 
 def _placing(ui: Ui, playing: Playing, action: Action, model: TableModel) -> Outcome:
@@ -254,9 +247,8 @@ def _placing(ui: Ui, playing: Playing, action: Action, model: TableModel) -> Out
 def _picked(ui: Ui, playing: Playing, chosen: at_table.HandPiece, model: TableModel) -> Ui:
     if chosen.count:
         picked = with_game(ui, replace(playing, piece=chosen.piece))
-        return picked if chosen.legal else replace(picked, notice=Notice(soldier_due(model)))
-    text = _("There is no {piece} left in your hand.").format(piece=chosen.piece)
-    return replace(ui, notice=Notice(text))
+        return picked if chosen.legal else picked.with_notice(soldier_due(model))
+    return ui.with_notice(_("There is no {piece} left in your hand.").format(piece=chosen.piece))
 
 
 def soldier_due(model: TableModel) -> str:
@@ -270,11 +262,9 @@ def _placed(ui: Ui, playing: Playing, model: TableModel) -> Outcome:
     """Ask to place the chosen piece at the cursor; the server decides whether that is legal."""
     piece, field = at_table.selected_piece(playing, model), at_table.field_at(model, playing.cursor)
     if model.seat is None:
-        return replace(ui, notice=Notice(_("You are watching: only the players place pieces."))), None
+        return ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
     if piece is None:
-        text = _("Pick a piece from your hand first: press its number, or Tab.")
-        return replace(ui, notice=Notice(text)), None
+        return ui.with_notice(_("Pick a piece from your hand first: press its number, or Tab.")), None
     if field is None:
-        text = _("A hill holds no pieces. Choose one of the fields around it.")
-        return replace(ui, notice=Notice(text)), None
+        return ui.with_notice(_("A hill holds no pieces. Choose one of the fields around it.")), None
     return ui, Place(model.seat, piece, field)

@@ -19,12 +19,12 @@ from client.ui.frame import (
     Block,
     Line,
     beside,
+    chips,
     ends,
     fitted,
     line,
     padded,
     paragraphs,
-    people_style,
     plain,
     wrapped,
 )
@@ -43,7 +43,7 @@ from client.ui.texts.pieces import PEOPLES, kind_words
 from client.ui.texts.rules import RULES, RulesTable
 from client.ui.texts.tables import names_at
 from engine.board import TILES
-from engine.components import DEALS, Deal
+from engine.components import DEALS
 from engine.knowledge import Holding, hill_influence, holdings
 from engine.pieces import FACES, People, Piece, Seat
 from engine.view import View
@@ -146,11 +146,10 @@ class Reading(Overlay):
             return replace(ui, overlay=self.over), None
         if (top := scrolled_to(action, self.top, ui.last_top)) != self.top:
             return replace(ui, overlay=replace(self, top=top)), None
-        by = {Act.PAGE_DOWN: 1, Act.PAGE_UP: -1}.get(action, 0) if isinstance(action, Act) else 0
-        number = min(max(self.number + by, 0), self.pages - 1)
-        return (
-            replace(ui, overlay=replace(self, number=number, top=0)) if number != self.number else ui
-        ), None
+        number = self.number + (action is Act.PAGE_DOWN) - (action is Act.PAGE_UP)
+        if not 0 <= number < self.pages or number == self.number:
+            return ui, None
+        return replace(ui, overlay=replace(self, number=number, top=0)), None
 
     def block(self, pane: Pane, *, small: bool) -> tuple[Block, int]:
         width, height = pane.width, pane.height
@@ -186,7 +185,7 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
         case Act.MENU if not isinstance(ui.overlay, TableMenu):
             return (ui if model.state is None else replace(ui, overlay=TableMenu())), None
         case Act.EVENING if ui.evening is None:
-            return replace(ui, notice=Notice(_("There is no evening on this server."))), None
+            return ui.with_notice(_("There is no evening on this server.")), None
         case Act.EVENING:
             return replace(ui, overlay=EveningPage()), None
         case Act.CHAT | Act.TALK if (
@@ -203,15 +202,15 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             if (vote := next_vote(model)) is not None:
                 return ui, vote
             if not isinstance(ui.page, Playing):
-                return replace(ui, notice=Notice(_("There is nothing to vote on."))), None
+                return ui.with_notice(_("There is nothing to vote on.")), None
             return ui, requests.Errand.SEE_MOVES
         case Act.REFUSE:
             if (no := request_to_answer(model, on=False)) is None:
-                return replace(ui, notice=Notice(_("Nobody asks for anything now."))), None
+                return ui.with_notice(_("Nobody asks for anything now.")), None
             return ui, no
         case Act.PAUSE:
             if (asked := request_for(model, "pause")) is None:
-                return replace(ui, notice=Notice(_("Only the players can pause a game."))), None
+                return ui.with_notice(_("Only the players can pause a game.")), None
             return ui, asked
         case Act.HINT:
             return _asked_for_a_hint(ui, model)
@@ -219,7 +218,7 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
             return ui, requests.Errand.TAKE_BACK
         case Act.UNDO:
             if (asked := request_for(model, "take-back")) is None:
-                return replace(ui, notice=Notice(_("There is no move to take back."))), None
+                return ui.with_notice(_("There is no move to take back.")), None
             return ui, asked
         case Act.LEAVE if isinstance(ui.page, Lobby) and hosts_others(ui):
             return replace(ui, overlay=Quitting(requests.Errand.GO_HOME)), None
@@ -236,7 +235,7 @@ def open_overlay(ui: Ui, action: Action, model: TableModel) -> Outcome | None:
 def _without_lobby_chat(ui: Ui) -> Ui | None:
     """Return why the player cannot talk in the lobby, with a line for another name if that is the reason."""
     if not ui.capabilities.lobby:
-        return replace(ui, notice=Notice(_("This server has no chat in the lobby.")))
+        return ui.with_notice(_("This server has no chat in the lobby."))
     if ui.company is not None and ui.company.fault:
         entry = Entry(asks=Asked.NAME).filled(ui.name)
         return replace(ui, overlay=None, entry=entry, notice=Notice(ui.company.fault, refusal=True))
@@ -245,13 +244,14 @@ def _without_lobby_chat(ui: Ui) -> Ui | None:
 
 def _asked_for_a_hint(ui: Ui, model: TableModel) -> Outcome:
     if not hints_allowed(ui, model):
-        none = _("There are no hints at this table. The host can allow them in the table's menu (o).")
-        return replace(ui, notice=Notice(none)), None
-    if model.legal is None and model.state is not None and model.state.paused is not None:
-        return replace(ui, notice=Notice(_("The game is paused. It goes on when the pause is ended."))), None
-    if model.legal is None:
-        return replace(ui, notice=Notice(_("There are hints on your own turn."))), None
-    return ui, requests.Errand.HINT
+        why = _("There are no hints at this table. The host can allow them in the table's menu (o).")
+    elif model.legal is not None:
+        return ui, requests.Errand.HINT
+    elif model.state is not None and model.state.paused is not None:
+        why = _("The game is paused. It goes on when the pause is ended.")
+    else:
+        why = _("There are hints on your own turn.")
+    return ui.with_notice(why), None
 
 
 def _page(reading: Reading, pane: Pane) -> list[Line]:
@@ -312,26 +312,29 @@ def hands_table() -> list[Line]:
     rows = [row(_("players"), map(str, DEALS), "class:heading")]
     for face in FACES:
         words = f"{face:<3} {kind_words(Piece(f'{People.ETRUSCANS}{face}'))}"
-        rows.append(row(words, (_dealt(deal, face) for deal in deals)))
+        held = ((deal.own.get(face, 0), deal.second.get(face)) for deal in deals)
+        rows.append(row(words, (f"{own}" if more is None else f"{own}+{more}" for own, more in held)))
     rows.append(row(_("turns"), (str(sum((*deal.own.values(), *deal.second.values()))) for deal in deals)))
     rows.append(row(_("no soldier among the last"), (str(deal.soldierless_at) for deal in deals)))
     return rows
 
 
-def _dealt(deal: Deal, face: str) -> str:
-    second = deal.second.get(face)
-    return f"{deal.own.get(face, 0)}" if second is None else f"{deal.own.get(face, 0)}+{second}"
-
-
 def help_page(number: int, keys: Sequence[Key], glyphs: GlyphSet, width: int, *, record: bool) -> list[Line]:
     """Return a page of help: the keys that work here, the signs, the commands, those at a `record` if so."""
     if number == 0:
-        return _keys_page(keys, glyphs, width)
+        return _section(_("KEYS"), ((_few(names), words) for names, words in key_rows(keys, glyphs)), width)
     if number == 1:
         return _signs_page(glyphs, width)
     if number == 2:
-        return _commands_page(glyphs, REPLAY_COMMANDS if record else COMMANDS, width)
-    return _host_page(width)
+        panel = [
+            (glyphs.pointer, _("on turn, chosen, being counted, or in the lead")),
+            (f"{glyphs.times}3", _("how many are left in the hand")),
+        ]
+        commands = REPLAY_COMMANDS if record else COMMANDS
+        beside_board = _section(_("SIGNS BESIDE THE BOARD"), panel, width)
+        return [*beside_board, EMPTY, *_section(_("COMMANDS, AFTER A COLON"), commands, width)]
+    of_hosts = _section(_("COMMANDS OF A TABLE'S HOST"), HOST_COMMANDS, width)
+    return [*of_hosts, EMPTY, *_section(_("COMMANDS IN THE LOBBY"), LOBBY_COMMANDS, width)]
 
 
 def key_rows(keys: Iterable[Key], glyphs: GlyphSet) -> list[tuple[str, str]]:
@@ -348,27 +351,18 @@ def key_rows(keys: Iterable[Key], glyphs: GlyphSet) -> list[tuple[str, str]]:
     return rows
 
 
-def _keys_page(keys: Iterable[Key], glyphs: GlyphSet, width: int) -> list[Line]:
-    rows = ((_few(names), words) for names, words in key_rows(keys, glyphs))
-    return [line(_("KEYS"), "class:heading"), *_rows(rows, width)]
-
-
 def _few(names: str) -> str:
     while len(names) > _KEYS_WIDTH:
         names = names.rpartition(", ")[0]
     return names
 
 
-def _row(names: str, words: str) -> Line:
-    return beside(line(f"{padded(names, _KEYS_WIDTH)} ", _KEY), line(words))
-
-
-def _rows(table: Iterable[tuple[str, str]], width: int) -> list[Line]:
-    """Return signs or commands with their meanings wrapped beside them."""
-    lines: list[Line] = []
+def _section(heading: str, table: Iterable[tuple[str, str]], width: int) -> list[Line]:
+    """Return keys, signs or commands with their meanings wrapped beside them."""
+    lines = [line(heading, "class:heading")]
     for sign, words in table:
-        first, *more = wrapped(words, width - _KEYS_WIDTH - 1)
-        lines += [_row(sign, first), *(_row("", row) for row in more)]
+        for at, row in enumerate(wrapped(_(words), width - _KEYS_WIDTH - 1)):
+            lines.append(beside(line(f"{padded('' if at else sign, _KEYS_WIDTH)} ", _KEY), line(row)))
     return lines
 
 
@@ -392,43 +386,9 @@ def _signs_page(glyphs: GlyphSet, width: int) -> list[Line]:
         (glyphs.captive, _("a piece being captured")),
         ("(C:E) (C:-)", _("the Etruscans took the laurel of C; nobody did")),
     ]
-    peoples = (
-        beside(line(f" {people} ", people_style(people)), line(f" {_(PEOPLES[people])}  "))
-        for people in People
-    )
-    return [
-        line(_("SIGNS ON THE BOARD"), "class:heading"),
-        *_rows(board, width),
-        beside(*peoples),
-        EMPTY,
-        line(_("IN THE SCORING"), "class:heading"),
-        *_rows(scoring, width),
-    ]
-
-
-def _commands_page(glyphs: GlyphSet, commands: Iterable[tuple[str, str]], width: int) -> list[Line]:
-    panel = [
-        (glyphs.pointer, _("on turn, chosen, being counted, or in the lead")),
-        (f"{glyphs.times}3", _("how many are left in the hand")),
-    ]
-    return [
-        line(_("SIGNS BESIDE THE BOARD"), "class:heading"),
-        *_rows(panel, width),
-        EMPTY,
-        line(_("COMMANDS, AFTER A COLON"), "class:heading"),
-        *_rows(((command, _(words)) for command, words in commands), width),
-    ]
-
-
-def _host_page(width: int) -> list[Line]:
-    """Return what only the host of a table can type, as in its menu, and what goes in the lobby."""
-    return [
-        line(_("COMMANDS OF A TABLE'S HOST"), "class:heading"),
-        *_rows(((command, _(words)) for command, words in HOST_COMMANDS), width),
-        EMPTY,
-        line(_("COMMANDS IN THE LOBBY"), "class:heading"),
-        *_rows(((command, _(words)) for command, words in LOBBY_COMMANDS), width),
-    ]
+    peoples = (beside(chips([people]), line(f" {_(PEOPLES[people])}  ")) for people in People)
+    on_board = [*_section(_("SIGNS ON THE BOARD"), board, width), beside(*peoples)]
+    return [*on_board, EMPTY, *_section(_("IN THE SCORING"), scoring, width)]
 
 
 _NAME: Final = 24
@@ -487,16 +447,11 @@ def _is_own(holding: Holding, view: View) -> bool:
     return holding.people == view.start.peoples[holding.seat][0]
 
 
-def _who(holding: Holding, view: View, names: Sequence[str]) -> Line:
-    return beside(
-        line(f" {holding.people} ", people_style(holding.people)),
-        line(f" {names[holding.seat]}" if _is_own(holding, view) else ""),
-    )
-
-
 def _hand_row(holding: Holding, view: View, names: Sequence[str], last: int) -> Line:
-    total = str(view.remaining[holding.seat]) if _is_own(holding, view) else ""
-    return _row_of_counts(_who(holding, view, names), [*_held(holding), total.rjust(last)], _COLUMN)
+    own = _is_own(holding, view)  # and no second people
+    who = beside(chips([holding.people]), line(f" {names[holding.seat]}" if own else ""))
+    total = str(view.remaining[holding.seat]) if own else ""
+    return _row_of_counts(who, [*_held(holding), total.rjust(last)], _COLUMN)
 
 
 def _influences(view: View, names: Sequence[str]) -> list[tuple[Line, list[str]]]:
@@ -506,10 +461,7 @@ def _influences(view: View, names: Sequence[str]) -> list[tuple[Line, list[str]]
     hills = [hill_influence(view, hill) for hill in TILES]
     return [
         (
-            beside(
-                line(f" {view.start.peoples[seat][0]} ", people_style(view.start.peoples[seat][0])),
-                line(f" {names[seat]}"),
-            ),
+            beside(chips(view.start.peoples[seat][:1]), line(f" {names[seat]}")),
             [bounds_text(hill.seats[seat]) for hill in hills],
         )
         for seat in map(Seat, range(view.seats))

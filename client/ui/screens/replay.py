@@ -33,7 +33,7 @@ from client.ui.frame import (
 from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, TALK, TOGETHER, Act, Action, Key, Pick, PointAt
 from client.ui.screens import news, scoring
 from client.ui.screens.playing import Playing
-from client.ui.state import Entry, Notice, Outcome, Pane, Screen, Ui, those, with_game
+from client.ui.state import Entry, Outcome, Pane, Screen, Ui, those, with_game
 from client.ui.texts.advice import explain, in_100
 from client.ui.texts.games import describe_deciding, describe_progress, describe_turn, percent
 from client.ui.texts.glyphs import GlyphSet
@@ -157,10 +157,9 @@ class Replay(Screen):
                 return gone(ui, self, self.recording.moves) if scored else ui, requests.Errand.ANALYSE
             case Act.PLAY_ON if not ui.capabilities.plays_on:
                 told = _("Games can be played on from the list of past games, on the start screen.")
-                return replace(ui, notice=Notice(told)), None
+                return ui.with_notice(told), None
             case Act.PLAY_ON | Act.STUDY if self.stop > self.recording.last_turn:
-                told = _("The game is over here. Go back to a move to play on from.")
-                return replace(ui, notice=Notice(told)), None
+                return ui.with_notice(_("The game is over here. Go back to a move to play on from.")), None
             case Act.PLAY_ON:
                 seat = model.view.turn if model.seat is None else model.seat
                 return ui, None if seat is None else requests.PlayOn(self.recording, self.stop, seat)
@@ -253,8 +252,7 @@ def _together(ui: Ui, replay: Replay) -> Outcome:
     """Return the state after the key to look together: it leads, follows who leads, or ends either."""
     company = replay.company
     if company is None:
-        told = _("Games can be looked at together at the table where they were played.")
-        return replace(ui, notice=Notice(told)), None
+        return ui.with_notice(_("Games can be looked at together at the table where they were played.")), None
     if company.leads or not company.leader:
         return ui, Show(NEW, None if company.leads else replay.step)
     return in_company(ui, replace(company, follows=not company.follows)), None
@@ -293,7 +291,7 @@ def stopped(ui: Ui) -> Ui:
         text = _("Stopped: {progress}.").format(progress=describe_progress(analysis))
     else:
         text = describe_deciding(analysis) or _("No single move decided the game.")
-    return replace(there, notice=Notice(text))
+    return there.with_notice(text)
 
 
 def seen_in(ui: Ui) -> TableModel:
@@ -337,7 +335,7 @@ def _looked(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
         case Act.SKIP:
             return ended(ui, replay)
         case Act.ANALYSE if not replay.can_analyse and not recording.over:
-            return replace(ui, notice=Notice(_("Only a finished game can be analysed.")))
+            return ui.with_notice(_("Only a finished game can be analysed."))
         case Act.DECIDING if replay.analysis is not None and replay.analysis.deciding:
             numbers = sorted(move.number for move in replay.analysis.deciding)
             return gone(ui, replay, next((each for each in numbers if each > replay.stop), numbers[0]))
@@ -354,7 +352,7 @@ def _looked(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
         case Pick(number) if number - 1 in recording.seats:
             return seen_by(ui, replay, eyes_of(Seat(number - 1)))
         case Pick(number):
-            return replace(ui, notice=Notice(_("Nobody sits in seat {seat}.").format(seat=number)))
+            return ui.with_notice(_("Nobody sits in seat {seat}.").format(seat=number))
         case _:
             return ui
 
@@ -372,7 +370,7 @@ def ended(ui: Ui, replay: Replay) -> Ui:
 
 def seen_by(ui: Ui, replay: Replay, eyes: Eyes) -> Ui:
     if eyes not in replay.recording.every_eyes:
-        return replace(ui, notice=Notice(_("As long as the game runs, it can be seen only as you saw it.")))
+        return ui.with_notice(_("As long as the game runs, it can be seen only as you saw it."))
     there = _at(ui, replace(replay, eyes=eyes))
     match replay.table, there.page.game:
         case Playing(cursor=cursor), Playing() as table:

@@ -34,7 +34,7 @@ from client.ui.frame import (
 )
 from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, TOGETHER, Act, Action, Key, PointAt
 from client.ui.screens.history import not_here
-from client.ui.state import Notice, Outcome, Pane, Screen, Ui, those
+from client.ui.state import Outcome, Pane, Screen, Ui, those
 from client.ui.texts import games
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import names_at
@@ -53,6 +53,7 @@ from engine.events import (
 from engine.pieces import Seat
 from engine.scoring import points_won
 from engine.view import View
+from protocol.codes import Code
 from protocol.messages import NEW, Leave, Rematch
 
 REMATCH: Final = Key(("m",), Act.REMATCH, N_("play again with the same players"), N_("play again"))
@@ -178,7 +179,14 @@ class Result(_Walk):
         if (ended := pane.view.result) is None:
             return super().small_body(pane)
         names, again, width, height = names_at(pane.model), _again(pane.model), pane.width, pane.height
-        points = short_points(pane.view, ended, names, width)
+        points = [
+            ends(
+                beside(chips(pane.view.start.peoples[seat]), line(f" {names[seat]}")),
+                line(f" {ended.tallies[seat].points:>2} "),
+                width,
+            )
+            for seat in in_order(ended)
+        ]
         asked = words_now(pane.ui, width, max(height // 3, 1), again)
         room = max(height - len(points) - len(asked), 0)
         warning = begun(wrapped(_describe_draws(pane.model)[0], width), room, width)
@@ -347,8 +355,12 @@ def left_or_again(ui: Ui, action: Action, model: TableModel) -> Outcome:
     match action:
         case Act.LEAVE:
             return ui, Leave(NEW)
+        case Act.REMATCH if model.seat is not None:
+            return ui, Rematch(NEW)
+        case Act.REMATCH if model.state is not None and model.state.next is not None:
+            return ui, requests.WatchNext(model.state.next)
         case Act.REMATCH:
-            return _playing_again(ui, model)
+            return ui.with_notice(_(Code.NOT_A_PLAYER.text)), None
         case Act.REVIEW if ui.capabilities.looks_back:
             return ui, requests.Review()
         case Act.ANALYSE if ui.capabilities.analyses:
@@ -363,14 +375,6 @@ def left_or_again(ui: Ui, action: Action, model: TableModel) -> Outcome:
             return ui, requests.Errand.SAVE_PICTURE
         case _:
             return ui, None
-
-
-def _playing_again(ui: Ui, model: TableModel) -> Outcome:
-    if model.seat is not None:
-        return ui, Rematch(NEW)
-    if model.state is not None and model.state.next is not None:
-        return ui, requests.WatchNext(model.state.next)
-    return replace(ui, notice=Notice(_("You are watching: the players decide whether to play again."))), None
 
 
 class ScoringPanel(Struct, frozen=True):
@@ -546,15 +550,3 @@ def _tie(ended: GameEnded, names: Sequence[str]) -> str:
 
 def _indented(text: str, width: int, style: str = "") -> list[Line]:
     return [beside(line("  "), content) for content in paragraphs([text], width - 4, style)]
-
-
-def short_points(view: View, ended: GameEnded, names: Sequence[str], width: int) -> list[Line]:
-    order = sorted(map(Seat, range(view.seats)), key=lambda seat: -ended.tallies[seat].points)
-    return [
-        ends(
-            beside(chips(view.start.peoples[seat]), line(f" {names[seat]}")),
-            line(f" {ended.tallies[seat].points:>2} "),
-            width,
-        )
-        for seat in order
-    ]

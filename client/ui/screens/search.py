@@ -13,7 +13,7 @@ from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
 from client.ui.frame import EMPTY, Block, Row, beside, block_of, line, padded, paragraphs
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
 from client.ui.screens.lobby import table_in_words
-from client.ui.state import Asked, Entry, Notice, Outcome, Pane, Ui, those
+from client.ui.state import Asked, Entry, Outcome, Pane, Ui, those
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import describe_seats
 from client.ui.texts.times import brief_day_and_time, clock_time
@@ -77,7 +77,7 @@ class Search(ListScreen):
                 url, table = self.chosen
                 return ui, requests.GoTo(url, table, watch=True)
             case Act.WATCH:
-                return replace(ui, notice=Notice(_("Use the arrow keys to choose a table to watch."))), None
+                return ui.with_notice(_("Use the arrow keys to choose a table to watch.")), None
             case Act.LEAVE:
                 return ui, requests.Errand.GO_HOME
             case _:

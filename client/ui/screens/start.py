@@ -20,7 +20,7 @@ from client.ui.draw.page import ListScreen, choice, line_chosen, settings, short
 from client.ui.frame import EMPTY, Block, Line, Row, beside, block_of, line, padded, paragraphs
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
 from client.ui.screens.search import Search
-from client.ui.state import Asked, Entry, Notice, Outcome, Pane, Ui, those
+from client.ui.state import Asked, Entry, Outcome, Pane, Ui, those
 from client.ui.texts.pieces import PEOPLES
 from client.ui.texts.tables import describe_layout
 from engine.pieces import People
@@ -223,15 +223,15 @@ def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
     if asked is Asked.TITLE:
         if len(text) > TITLE_LENGTH:
             too_long = _("The name is too long: at most {most} characters.").format(most=TITLE_LENGTH)
-            return replace(ui, notice=Notice(too_long, refusal=True)), None
+            return ui.with_notice(too_long, refusal=True), None
         return ui, ChangeSetting(NEW, Title(text))
     if asked is Asked.EVENING and isinstance(ui.page, Start):
         if text and (fault := fault_of(text, TITLE_LENGTH)) is not None:
-            return replace(ui, notice=Notice(fault, refusal=True)), None
+            return ui.with_notice(fault, refusal=True), None
         return ui.page.named_evening(ui, text), None
     if asked is Asked.NAME:
         if (fault := fault_of(text)) is not None:
-            return replace(ui, notice=Notice(fault, refusal=True)), None
+            return ui.with_notice(fault, refusal=True), None
         if isinstance(ui.page, Start):
             return replace(ui, name=text), None
         return replace(ui, name=text, retry=None), requests.Rename(text, ui.retry)
@@ -240,7 +240,7 @@ def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
     try:
         return ui, requests.GoTo(server_url(text))
     except BadText as error:
-        return replace(ui, notice=Notice(f"{error}.", refusal=True)), None
+        return ui.with_notice(f"{error}.", refusal=True), None
 
 
 _WELCOME: Final = N_("Welcome, {name}.")

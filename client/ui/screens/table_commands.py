@@ -75,6 +75,10 @@ class TableCommand(NamedTuple):
             yield f"{self.verb} {text}".removesuffix("...").rstrip() + (" " if text == "..." else "")
 
 
+def _more_time(_id: int, on: bool) -> Request:
+    return Ask(NEW, "more-time", on)
+
+
 def _made(kind: Callable[..., Request], value: object | None) -> Request | None:
     return None if value is None else kind(NEW, value)
 
@@ -204,30 +208,9 @@ TABLE_COMMANDS: Final = (
         _BEFORE,
         host=False,
     ),
-    TableCommand(
-        "pause",
-        _CONSENT,
-        _pause,
-        ("", "off", "until ..."),
-        "playing",
-        host=False,
-    ),
-    TableCommand(
-        "time",
-        _CONSENT,
-        _said(lambda _id, on: Ask(NEW, "more-time", on)),
-        ("", "off"),
-        "playing",
-        host=False,
-    ),
-    TableCommand(
-        "holiday",
-        _CONSENT,
-        _said(TakeHoliday),
-        ("", "off"),
-        "playing",
-        host=False,
-    ),
+    TableCommand("pause", _CONSENT, _pause, ("", "off", "until ..."), "playing", host=False),
+    TableCommand("time", _CONSENT, _said(_more_time), ("", "off"), "playing", host=False),
+    TableCommand("holiday", _CONSENT, _said(TakeHoliday), ("", "off"), "playing", host=False),
     TableCommand(
         "notify ann@x.org, off",
         N_("be called while you are away; the code confirms it"),
@@ -302,13 +285,11 @@ def mute(verb: str, rest: str, model: TableModel) -> Mute | Misread:
 
     In the lobby it can be anybody, whether they are there or not.
     """
-    on = verb == "mute"
+    on, example = verb == "mute", f"{verb} Bob, {verb} spectators"
     if (state := model.state) is None:
-        return (
-            Mute(rest, on)
-            if rest
-            else Misread(_("Type it like this: {example}").format(example=f"{verb} Bob"))
-        )
+        if rest:
+            return Mute(rest, on)
+        return Misread(_("Type it like this: {example}").format(example=f"{verb} Bob"))
     if rest == "spectators":
         return Mute(None, on)
     if (seat := _seat(rest, state)) is not None and seat != model.seat and state.seats[seat].name:
@@ -316,11 +297,7 @@ def mute(verb: str, rest: str, model: TableModel) -> Mute | Misread:
     if rest and ((number := _spectator(rest, state)) is not None or not on):
         name = next((each.name for each in state.watching if each.number == number), rest)
         return Mute(name or rest, on)  # one who has left can still be heard again
-    return Misread(_("Type it like this: {example}").format(example=f"{verb} Bob, {verb} spectators"))
-
-
-def lines_about(names: Iterable[str]) -> Iterator[str]:
-    yield from (f"{verb} {name}" for name in names for verb in ("mute", "unmute"))
+    return Misread(_("Type it like this: {example}").format(example=example))
 
 
 def mute_lines(model: TableModel) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,7 +24,19 @@ from engine.events import LayTile, Place
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Piece, Seat
 from engine.view import SPECTATOR, Eyes, Phase, eyes_of
-from protocol.messages import NEW, Leave, ListTables, Plan, Rematch, Say, SayInLobby, TakePart, Vote
+from protocol.codes import Code
+from protocol.messages import (
+    NEW,
+    Leave,
+    ListTables,
+    Plan,
+    Rematch,
+    Say,
+    SayInLobby,
+    TakePart,
+    TakesPart,
+    Vote,
+)
 
 _PIECE: Final = re.compile(r"([ESLMA])?([MFS])(\*)?", re.IGNORECASE)
 
@@ -43,20 +55,23 @@ Meaning: TypeAlias = Request | Act | Mute | Misread
 ReplayMeaning: TypeAlias = Go | See | Act | Say | Misread
 
 PAGES: Final = ("help", "rules", "quit")
+# What is typed as it stands here, and may make no sense to the server where it is typed.
+_PLAIN: Final[dict[str, Request | Act]] = {
+    **{word: Act[word.upper()] for word in (*PAGES, "undo", "evening")},
+    **{f"evening {how}": TakePart(NEW, how) for how in get_args(TakesPart)},
+    "again": Rematch(NEW),
+    "review": requests.Review(),
+    "together": requests.Review(together=True),
+    "study": requests.JoinStudy(),
+    "save": requests.Errand.SAVE_RECORD,
+    "picture": requests.Errand.SAVE_PICTURE,
+    "leave": Leave(NEW),
+    "plan off": Plan(NEW),
+}
 _ANSWERS: Final = {"yes": True, "no": False}
 _LOBBY_WORDS: Final = ("join", "watch", "open", "say", "name ", "refresh", *PAGES)
 _TABLE_WORDS: Final = ("say", "leave", *PAGES)
-_REPLAY_WORDS: Final = (
-    "go ",
-    "eyes ",
-    "go start",
-    "go scoring",
-    "go end",
-    "eyes all",
-    "eyes none",
-    "together",
-    "study",
-)
+_REPLAY_WORDS: Final = ("go ", "eyes ", "go start", "go scoring", "go end", "eyes all", "eyes none")
 
 
 def meaning(text: str, model: TableModel) -> Meaning:
@@ -64,10 +79,13 @@ def meaning(text: str, model: TableModel) -> Meaning:
     match [words[0].lower(), *words[1:]] if words else []:
         case []:
             return Misread(_("Type a command, for example: {example}").format(example="m* C4"))
-        case [page] if page in {*PAGES, "undo"}:
-            return Act[page.upper()]
+        case [*plain] if (plain_meaning := _PLAIN.get(" ".join(plain))) is not None:
+            return plain_meaning
         case [("join" | "watch") as verb, code]:
-            return _join(verb, code)
+            try:
+                return (requests.Join if verb == "join" else requests.Watch)(table_code(code))
+            except BadText as error:
+                return Misread(str(error))
         case ["open", *options]:
             return _open(options)
         case ["name", *_name]:
@@ -81,33 +99,13 @@ def meaning(text: str, model: TableModel) -> Meaning:
             return asked
         case [("mute" | "unmute") as verb, *who]:
             return table_commands.mute(verb, " ".join(who), model)
-        case ["evening"]:
-            return Act.EVENING
-        case ["evening", ("play" | "pause" | "leave") as how]:
-            return TakePart(NEW, how)
-        case ["again"]:
-            return Rematch(NEW)
-        case ["review"]:
-            return requests.Review()
-        case ["together"]:
-            return requests.Review(together=True)
-        case ["study"]:
-            return requests.JoinStudy()
-        case ["save"]:
-            return requests.Errand.SAVE_RECORD
-        case ["picture"]:
-            return requests.Errand.SAVE_PICTURE
         case ["vote", *answer]:
             return _vote(answer, model)
-        case ["leave"]:
-            return Leave(NEW)
         case ["say", *_rest]:
             said = _remark(text)
             return SayInLobby(NEW, said.text) if isinstance(said, Say) and model.table is None else said
         case ["lay", *numbers]:
             return _lay(numbers, model)
-        case ["plan", "off"]:
-            return Plan(NEW)
         case ["plan", piece, field]:
             meant = _place(piece, field, text, model)
             return Plan(NEW, meant.piece, meant.field) if isinstance(meant, Place) else meant
@@ -127,37 +125,22 @@ def _remark(text: str) -> Say | Misread:
     return Say(NEW, said)
 
 
-def _join(verb: str, text: str) -> Meaning:
-    try:
-        code = table_code(text)
-    except BadText as error:
-        return Misread(str(error))
-    return requests.Join(code) if verb == "join" else requests.Watch(code)
-
-
 def _open(options: Sequence[str]) -> Meaning:
     """Return the request to open a table: players, who starts, absence policy, and words like `random`."""
     opening, starts = requests.Open(3), "random"
-    for word in map(str.lower, options):
-        if word in map(str, DEALS):
-            opening = replace(opening, players=int(word))
-        elif word.isdecimal():
-            hint = _("Palatinus is for {least} to {most} players, not {n}.")
-            return Misread(hint.format(n=word, least=min(DEALS), most=max(DEALS)))
-        elif word == "random":
-            opening = replace(opening, random_layout=True)
-        elif word == "private":
-            opening = replace(opening, private=True)
-        elif word == "hints":
-            opening = replace(opening, hints=True)
-        elif word.startswith("starts:"):
-            starts = word.removeprefix("starts:")
-        else:
-            try:
-                opening = replace(opening, absence=policy_named(word))
-            except BadText as error:
-                return Misread(str(error))
     try:
+        for word in map(str.lower, options):
+            if word in map(str, DEALS):
+                opening = replace(opening, players=int(word))
+            elif word.isdecimal():
+                hint = _("Palatinus is for {least} to {most} players, not {n}.")
+                return Misread(hint.format(n=word, least=min(DEALS), most=max(DEALS)))
+            elif word in {"random", "private", "hints"}:
+                opening = replace(opening, **{"random_layout" if word == "random" else word: True})
+            elif word.startswith("starts:"):
+                starts = word.removeprefix("starts:")
+            else:
+                opening = replace(opening, absence=policy_named(word))
         return replace(opening, starting=seat_to_start(starts, opening.players))
     except BadText as error:
         return Misread(str(error))
@@ -182,9 +165,10 @@ def _vote(answer: Sequence[str], model: TableModel) -> Meaning:
         return misread
     if not answer[1:] and (asked := request_to_answer(model, on=agree)) is not None:
         return asked
-    voted_on = seats_named(" ".join(answer[1:]), (each.name for each in model.state.seats))
-    if not answer[1:]:
-        voted_on = [seat for seat, each in enumerate(model.state.seats) if each.votes_needed]
+    seats = model.state.seats
+    voted_on = [seat for seat, each in enumerate(seats) if each.votes_needed]
+    if answer[1:]:
+        voted_on = seats_named(" ".join(answer[1:]), (each.name for each in seats))
     return Vote(NEW, voted_on[0], agree) if len(voted_on) == 1 else misread
 
 
@@ -239,18 +223,12 @@ def replay_meaning(text: str, replay: Replay) -> ReplayMeaning:
 
 
 def _lay(numbers: list[str], model: TableModel) -> Meaning:
-    position, orientation = (*numbers, "0")[:2] if numbers else ("", "")
-    if (
-        model.seat is None
-        or len(numbers) > 2
-        or position not in map(str, OUTER_POSITIONS)
-        or orientation not in map(str, ORIENTATIONS)
-    ):
-        text = _(
-            "Type lay, a position (1 to 6) and how often to turn the tile (0 to 5), for example: {example}"
-        )
-        return Misread(text.format(example="lay 3 2"))
-    return LayTile(model.seat, int(position), int(orientation))
+    position, turns = [*numbers, "0"][:2] if 1 <= len(numbers) <= 2 else ["", ""]
+    fits = position in map(str, OUTER_POSITIONS) and turns in map(str, ORIENTATIONS)
+    if model.seat is not None and fits:
+        return LayTile(model.seat, int(position), int(turns))
+    text = _("Type lay, a position (1 to 6) and how often to turn the tile (0 to 5), for example: {example}")
+    return Misread(text.format(example="lay 3 2"))
 
 
 def _place(piece: str, field: str, line: str, model: TableModel) -> Meaning:
@@ -261,7 +239,7 @@ def _place(piece: str, field: str, line: str, model: TableModel) -> Meaning:
     if model.view is None:
         return Misread(_("Pieces are placed during a game, and none is running here."), mistyped=False)
     if model.seat is None:
-        return Misread(_("You are watching: only the players place pieces."), mistyped=False)
+        return Misread(_(Code.NOT_A_PLAYER.text), mistyped=False)
     if name not in FIELDS:
         text = _("There is no field {field}. Choose an empty field, A1 to G6.")
         return Misread(text.format(field=name))
@@ -279,15 +257,11 @@ def completions(
 ) -> tuple[str, ...]:
     """Return the lines that `text` could be completed to, the likeliest first; `online` are names."""
     wanted = text.lower()
-    lines = _lines(model, text, online) if replay is None else _replay_lines(replay)
+    lines: Iterable[str] = _lines(model, text, online)
+    if replay is not None:
+        eyes = *(str(seat + 1) for seat in replay.recording.seats), *replay.recording.names
+        lines = *_REPLAY_WORDS, *(f"eyes {who}" for who in eyes), "together", "study", *PAGES
     return tuple(line for line in lines if line.lower().startswith(wanted) and line.lower() != wanted)
-
-
-def _replay_lines(replay: Replay) -> Iterator[str]:
-    yield from _REPLAY_WORDS
-    yield from (f"eyes {seat + 1}" for seat in replay.recording.seats)
-    yield from (f"eyes {name}" for name in replay.recording.names)
-    yield from PAGES
 
 
 def _lines(model: TableModel, text: str, online: Iterable[str]) -> Iterator[str]:
@@ -302,15 +276,13 @@ def _lines(model: TableModel, text: str, online: Iterable[str]) -> Iterator[str]
             else:
                 yield from (f"{spelling} " for spelling in spellings)
         case LegalLays():
-            yield from (f"lay {position} " for position in model.legal.positions)
+            ways = [f"lay {position} " for position in model.legal.positions]
+            yield from ways
             if space:
-                yield from (
-                    f"lay {position} {turns}"
-                    for position in model.legal.positions
-                    for turns in model.legal.orientations
-                )
+                yield from (f"{way}{turns}" for way in ways for turns in model.legal.orientations)
     if model.table is None:
-        yield from (*_LOBBY_WORDS, *table_commands.lines_about(online))
+        yield from _LOBBY_WORDS
+        yield from (f"{verb} {name}" for name in online for verb in ("mute", "unmute"))
     elif model.view is None:
         yield from (*table_commands.lines(model), *_TABLE_WORDS, *table_commands.mute_lines(model))
     else:

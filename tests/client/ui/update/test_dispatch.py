@@ -446,7 +446,7 @@ def test_moves_where_none_can_be_made_are_refused_with_the_reason() -> None:
         for text in "plan m* C4", "m* C4":
             assert "none is running" in notice_of(after(followed(Ui("Ann"), model), model, *typed(text)))
     ui, model = placing()
-    assert "only the players" in notice_of(after(ui, replace(model, seat=None), *typed("plan m* C4")))
+    assert "Only players" in notice_of(after(ui, replace(model, seat=None), *typed("plan m* C4")))
 
 
 def test_a_line_is_edited() -> None:
