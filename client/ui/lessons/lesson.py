@@ -22,7 +22,7 @@ from client.ui.lessons.pages import PAGES, LessonPage, Shown
 from client.ui.requests import Request, TurnPage
 from client.ui.screens.playing import Playing
 from client.ui.screens.scoring import Result, Scoring, at_step, result_page, step_of
-from client.ui.state import Notice, Outcome, Pane, Screen, Ui, those, with_game
+from client.ui.state import Outcome, Pane, Screen, Ui, those, with_game
 from client.ui.texts.games import amounts
 from client.ui.texts.glyphs import GlyphSet, glyphs_to_read
 from engine.view import View

@@ -341,7 +341,8 @@ def _describe_request(state: messages.TableState, what: messages.Wish, *, on: bo
         return _("end the pause")
     ask, agree, no_longer = _WISHES[what]
     asked = open_request(state)
-    return _(no_longer if not on else ask if asked is None or asked.what != what else agree)
+    words = no_longer if not on else ask if asked is None or asked.what != what else agree
+    return _(words)
 
 
 def _of_notices(notices: messages.Notices, kinds: Sequence[messages.NoticeKind]) -> Choice:
@@ -446,7 +447,8 @@ def _of_seats(
 
 
 def _at(state: messages.TableState, seat: int) -> str:
-    return f"{seat + 1} {state.seats[seat].name or _('free')}"
+    name = state.seats[seat].name or _("free")
+    return f"{seat + 1} {name}"
 
 
 def _menu_block(menu: TableMenu, pane: Pane) -> Block:
