@@ -10,7 +10,7 @@ import ssl
 import struct
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
@@ -62,6 +62,7 @@ HERE = "127.0.0.1"
 TIMEOUT = 60.0  # seconds until a test gives up waiting, not how long anything should take
 
 Message = TypeVar("Message")
+Request: TypeAlias = ClientMessage | Callable[..., ClientMessage]
 
 UPGRADE = (
     b"GET / HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -134,24 +135,29 @@ class Peer:
             pass
         return message
 
-    async def ask(self, message: ClientMessage) -> ServerMessage:
-        """Send a message and return its answer."""
+    async def ask(self, request: Request, *facts: Any, **more: Any) -> ServerMessage:
+        """Send a message, or one of this kind with the next id and these fields; return its answer."""
+        message = request(self.next_id(), *facts, **more) if callable(request) else request
         await self.send(message)
         while True:
             answer = await self.receive()
             if isinstance(answer, Welcome) or _id(answer) == _id(message):
                 return answer
 
-    async def done(self, message: ClientMessage) -> None:
+    async def done(self, request: Request, *facts: Any, **more: Any) -> None:
         """Send a message that must be accepted: its events answer a move, Done answers all else."""
-        answer = await self.ask(message)
+        answer = await self.ask(request, *facts, **more)
         assert isinstance(answer, Done | Events), answer
 
-    async def refused(self, message: ClientMessage) -> Refused:
+    async def refused(self, request: Request, *facts: Any, **more: Any) -> Refused:
         """Send a message that must be refused; return the refusal."""
-        answer = await self.ask(message)
+        answer = await self.ask(request, *facts, **more)
         assert isinstance(answer, Refused), answer
         return answer
+
+    async def refusal(self, request: Request, *facts: Any, **more: Any) -> str:
+        """Send a message that must be refused; return the code."""
+        return (await self.refused(request, *facts, **more)).code
 
     async def nothing_but_pong(self) -> None:
         """Send a ping; fail if anything but its answer arrives."""

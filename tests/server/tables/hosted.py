@@ -52,7 +52,7 @@ async def next_state_where(peer: Peer, condition: Callable[[TableState], bool]) 
 async def changed(host: Peer, *settings: Setting) -> None:
     """Have the host change settings."""
     for setting in settings:
-        await host.done(ChangeSetting(host.next_id(), setting))
+        await host.done(ChangeSetting, setting)
 
 
 async def play_to_the_end(peers: Sequence[Peer], seed: int = 1) -> list[Events]:

@@ -6,24 +6,9 @@ from pathlib import Path
 import pytest
 
 from engine.pieces import Seat
+from protocol import messages
 from protocol.absence import ByVote, GameClock, Wait
 from protocol.codes import Code
-from protocol.messages import (
-    Announced,
-    Events,
-    GetRecord,
-    JoinTable,
-    Leave,
-    Refused,
-    Rematch,
-    Resume,
-    Seated,
-    StartGame,
-    Sync,
-    TableState,
-    Vote,
-    Watch,
-)
 from server.app import running
 from server.config import Config, Limits
 from server.errors import JournalError
@@ -32,8 +17,8 @@ from server.tables.state.persistent_state import Player
 from tests.server.peer import Peer, connected, eventually, full_table, game, memory_server, play_on, table_of
 
 
-async def sent_away(peer: Peer) -> Refused:
-    refused = await peer.until(Refused)
+async def sent_away(peer: Peer) -> messages.Refused:
+    refused = await peer.until(messages.Refused)
     assert refused.id is None
     return refused
 
@@ -44,7 +29,7 @@ async def test_everybody_at_a_closed_table_is_told_and_is_in_the_lobby(reason: s
         await server.lobby.registry.close(peers[0].code, reason)
         for peer in peers:
             if reason is not None:
-                assert (await peer.until(Announced)).text == reason
+                assert (await peer.until(messages.Announced)).text == reason
             assert (await sent_away(peer)).code == Code.CLOSED_BY_SERVER
             await peer.open(2, "Still here")
 
@@ -68,12 +53,12 @@ async def test_a_closed_table_answers_whoever_still_knows_it() -> None:
         session = table._context.audience.seated[Seat(0)]
         await table.close(None)
         for refused in (
-            table.handle(session, Sync(1)),
-            table.enter(session, JoinTable(1, table.code, "Anna")),
-            table.enter(session, Resume(1, table.code, peers[0].token)),
-            table.enter(session, Watch(1, table.code)),
-            table.handle(session, Rematch(1)),
-            table.handle(session, GetRecord(1)),
+            table.handle(session, messages.Sync(1)),
+            table.enter(session, messages.JoinTable(1, table.code, "Anna")),
+            table.enter(session, messages.Resume(1, table.code, peers[0].token)),
+            table.enter(session, messages.Watch(1, table.code)),
+            table.handle(session, messages.Rematch(1)),
+            table.handle(session, messages.GetRecord(1)),
             table.arrive(session, 1, Player("Anna", "")),
             table.close(None),
             table.remove_player(Seat(0)),
@@ -109,9 +94,9 @@ async def test_before_the_game_the_seat_of_a_removed_player_is_free() -> None:
     async with memory_server() as server, full_table(server.port, 2) as peers:
         assert await server.lobby.registry.table(peers[0].code).remove_player(Seat(1))
         assert (await sent_away(peers[1])).code == Code.REMOVED_BY_SERVER
-        state = await peers[0].until(TableState)
+        state = await peers[0].until(messages.TableState)
         assert [seat.name for seat in state.seats] == ["Player 0", None]
-        assert (await peers[1].refused(Resume(7, peers[0].code, peers[1].token))).code == Code.BAD_TOKEN
+        assert await peers[1].refusal(messages.Resume, peers[0].code, peers[1].token) == Code.BAD_TOKEN
         assert not await server.lobby.registry.table(peers[0].code).remove_player(Seat(1))
         async with connected(server.port) as other:
             assert (await other.join(peers[0].code, "Other")).seat == 1
@@ -123,22 +108,21 @@ async def test_in_a_running_game_a_bot_plays_for_a_removed_player(absence: Wait 
     async with memory_server(stand_in_seconds=0) as server, game(server.port, 2, absence=absence) as peers:
         assert await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
         assert (await sent_away(peers[0])).code == Code.REMOVED_BY_SERVER
-        while (state := await peers[1].until(TableState)).seats[0].here:
+        while (state := await peers[1].until(messages.TableState)).seats[0].here:
             pass
         assert state.seats[0].bot
-        moved = await peers[1].until(Events)
+        moved = await peers[1].until(messages.Events)
         assert moved.by == "bot"
-        assert (await peers[0].refused(Resume(7, peers[0].code, peers[0].token))).code == Code.BAD_TOKEN
+        assert await peers[0].refusal(messages.Resume, peers[0].code, peers[0].token) == Code.BAD_TOKEN
         if isinstance(absence, ByVote):
-            refused = await peers[1].refused(Vote(peers[1].next_id(), 0, agree=False))
-            assert refused.code == Code.BOT_PLAYS_ALREADY
+            assert await peers[1].refusal(messages.Vote, 0, agree=False) == Code.BOT_PLAYS_ALREADY
 
 
 async def test_an_absent_player_can_be_removed() -> None:
     async with memory_server(stand_in_seconds=0) as server, game(server.port, 2) as peers:
-        await peers[0].done(Leave(peers[0].next_id()))
+        await peers[0].done(messages.Leave)
         assert await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
-        assert (await peers[1].until(Events)).by == "bot"
+        assert (await peers[1].until(messages.Events)).by == "bot"
 
 
 async def test_a_removed_player_stays_removed_after_a_restart(tmp_path: Path) -> None:
@@ -147,25 +131,25 @@ async def test_a_removed_player_stays_removed_after_a_restart(tmp_path: Path) ->
     keeping = Config(data=tmp_path, limits=Limits(stand_in_seconds=0))
     async with running(keeping) as server, game(server.port, 2) as peers:
         await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
-        await peers[1].until(Events)
+        await peers[1].until(messages.Events)
     async with running(config) as server, connected(server.port) as peer:
-        assert (await peer.refused(Resume(7, peers[0].code, peers[0].token))).code == Code.BAD_TOKEN
+        assert await peer.refusal(messages.Resume, peers[0].code, peers[0].token) == Code.BAD_TOKEN
         await eventually(lambda: peers[0].code in server.lobby.journal.archived)
-        assert (await peer.refused(Resume(8, peers[0].code, peers[0].token))).code == Code.BAD_TOKEN
+        assert await peer.refusal(messages.Resume, peers[0].code, peers[0].token) == Code.BAD_TOKEN
         assert peers[0].code in server.lobby.journal.archived
         await peer.resume(peers[1].code, peers[1].token)
-        assert (await peer.until(TableState)).seats[0].bot
+        assert (await peer.until(messages.TableState)).seats[0].bot
 
 
 async def test_the_others_play_again_without_a_removed_player() -> None:
     async with memory_server(stand_in_seconds=0) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1))
         await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
-        answer = await peers[1].ask(Rematch(peers[1].next_id()))
-        assert isinstance(answer, Seated)
-        state = await peers[1].until(TableState)
+        answer = await peers[1].ask(messages.Rematch)
+        assert isinstance(answer, messages.Seated)
+        state = await peers[1].until(messages.TableState)
         assert [seat.name for seat in state.seats] == [None, "Player 1"]
         async with connected(server.port) as other:
             await other.join(answer.table, "Other")
             peers[1].go_back_to(0, [])
-            await peers[1].done(StartGame(peers[1].next_id()))
+            await peers[1].done(messages.StartGame)

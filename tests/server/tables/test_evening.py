@@ -14,24 +14,9 @@ import pytest
 from engine.draws import Bytes32, commitment_to
 from engine.events import GameEnded, GameStarted, LaurelsDealt, LayoutDrawn
 from palatinus import main
+from protocol import messages
 from protocol.admin import EveningPlan
 from protocol.codes import Code
-from protocol.messages import (
-    AskEvening,
-    ChoosePeople,
-    Evening,
-    EveningTable,
-    JoinTable,
-    Leave,
-    Ping,
-    Refused,
-    Rematch,
-    SignedUp,
-    SignUp,
-    StartGame,
-    TakePart,
-    Watch,
-)
 from server.app import Running, running
 from server.config import Config
 from server.errors import JournalError
@@ -60,34 +45,34 @@ class Guest:
         self.peer: Peer
 
     async def sign_up(self, peer: Peer) -> None:
-        answer = await peer.ask(SignUp(peer.next_id(), self.name, self.token))
-        assert isinstance(answer, SignedUp), answer
+        answer = await peer.ask(messages.SignUp, self.name, self.token)
+        assert isinstance(answer, messages.SignedUp), answer
         self.peer, self.person = peer, answer.person
 
-    async def evening(self, condition: Callable[[Evening], object]) -> Evening:
+    async def evening(self, condition: Callable[[messages.Evening], object]) -> messages.Evening:
         """Return the evening as soon as it is so."""
-        latest = [message for message in self.peer.received if isinstance(message, Evening)]
+        latest = [message for message in self.peer.received if isinstance(message, messages.Evening)]
         while not latest or not condition(latest[-1]):
-            latest.append(await self.peer.until(Evening))
+            latest.append(await self.peer.until(messages.Evening))
         return latest[-1]
 
-    async def called(self, round_number: int) -> EveningTable:
+    async def called(self, round_number: int) -> messages.EveningTable:
         """Return the table of this round where this person has a seat."""
         evening = await self.evening(lambda evening: self._table(evening, round_number))
         table = self._table(evening, round_number)
         assert table is not None
         return table
 
-    def _table(self, evening: Evening, number: int) -> EveningTable | None:
+    def _table(self, evening: messages.Evening, number: int) -> messages.EveningTable | None:
         return next(
             (each for each in evening.tables if each.round == number and self.person in each.people), None
         )
 
-    async def go(self, table: EveningTable) -> None:
+    async def go(self, table: messages.EveningTable) -> None:
         """Leave the table of before, and take the seat at this one with the evening's token."""
         peer = self.peer
         if peer.code:
-            await peer.done(Leave(peer.next_id()))
+            await peer.done(messages.Leave)
         peer.view, peer.seq, peer.seen, peer.legal = None, 0, [], None
         seat = await peer.resume(table.table, self.token)
         assert table.people[seat.seat] == self.person
@@ -147,8 +132,7 @@ async def test_an_evening_in_rounds(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert [each.games for each in over.people] == [2] * 7
         assert {len(table.people) for table in (*first.tables, *over.tables)} == {3, 4}
         assert abs(sum(each.average for each in over.people) - 7 * 5000) < 7  # half, but for rounding
-        refused = await guests[0].peer.refused(SignUp(guests[0].peer.next_id(), "Late", Guest("").token))
-        assert refused.code == Code.NO_EVENING
+        assert await guests[0].peer.refusal(messages.SignUp, "Late", Guest("").token) == Code.NO_EVENING
     assert main(["history", "--records", str(tmp_path / "records"), "standings", "--evening", "--json"]) == 0
     shown = [(each["name"], each["place"], each["games"]) for each in json.loads(capsys.readouterr().out)]
     assert shown == [(each.name, each.place, each.games) for each in over.people]
@@ -185,7 +169,7 @@ async def test_who_leaves_before_the_table_is_ready_is_not_said_to_pause(
     async with running(_config(EveningPlan("Friday", minutes=5))) as server, _signed_up(server, guests):
         table = await guests[0].called(1)
         left, *here = guests
-        await left.peer.done(TakePart(left.peer.next_id(), "leave"))
+        await left.peer.done(messages.TakePart, "leave")
         for guest in here:
             await guest.go(table)
         for guest in here:
@@ -208,8 +192,8 @@ async def test_connections_that_come_and_go_are_no_news() -> None:
             before = len(reader.peer.received)
             for _ in range(round(seconds * 2)):
                 clock.advance(0.5)
-                await reader.peer.ask(Ping(reader.peer.next_id()))
-            new = [each for each in reader.peer.received[before:] if isinstance(each, Evening)]
+                await reader.peer.ask(messages.Ping)
+            new = [each for each in reader.peer.received[before:] if isinstance(each, messages.Evening)]
             return [[person.here for person in each.people] for each in new]
 
         await told(20)
@@ -238,8 +222,7 @@ async def test_an_evening_gives_way_in_one_step(tmp_path: Path) -> None:
         _, refusal = await asyncio.gather(sunday, second.close(), return_exceptions=True)
         assert isinstance(refusal, Refusal)
         assert sum(server.lobby.journal.commits.counts) == before + 3
-        refused = await peer.refused(SignUp(peer.next_id(), "Anna", guest.token, back=True))
-        assert refused.code == Code.NOT_SIGNED_UP
+        assert await peer.refusal(messages.SignUp, "Anna", guest.token, back=True) == Code.NOT_SIGNED_UP
 
 
 async def test_who_may_not_know_or_do_what() -> None:
@@ -257,17 +240,14 @@ async def test_who_may_not_know_or_do_what() -> None:
         assert (len(mine), len(others)) == (3, 3)
         for guest in mine:
             await guest.go(tables[0])
-        assert (await other.refused(Watch(other.next_id(), tables[0].table))).code == Code.NO_SPECTATORS
-        join = JoinTable(other.next_id(), tables[0].table, "Other")
-        assert (await other.refused(join)).code == Code.OF_THE_EVENING
+        assert await other.refusal(messages.Watch, tables[0].table) == Code.NO_SPECTATORS
+        assert await other.refusal(messages.JoinTable, tables[0].table, "Other") == Code.OF_THE_EVENING
         peer = mine[0].peer
-        for message in (
-            ChoosePeople(peer.next_id(), "E"), StartGame(peer.next_id()), Rematch(peer.next_id())
-        ):  # fmt: skip
-            assert (await peer.refused(message)).code == Code.OF_THE_EVENING
+        for kind, *facts in ((messages.ChoosePeople, "E"), (messages.StartGame,), (messages.Rematch,)):
+            assert await peer.refusal(kind, *facts) == Code.OF_THE_EVENING
         for guest in others[1:]:
             await guest.go(await guest.called(1))
-        await peer.done(Leave(peer.next_id()))
+        await peer.done(messages.Leave)
         assert all(table.state.game is None for table in server.lobby.tables.values())
         seed = server.lobby.evening.state.seeds[0] if server.lobby.evening else ""
         await mine[0].peer.resume(tables[0].table, mine[0].token)
@@ -283,20 +263,23 @@ async def test_who_may_not_know_or_do_what() -> None:
 async def test_refusals() -> None:
     """Names are told apart, only those who have signed up take part, and tokens are one person's."""
     async with running(_config(None)) as server, connected(server.port) as peer:
-        for message in AskEvening(peer.next_id()), SignUp(peer.next_id(), "Anna", Guest("").token):
-            assert (await peer.refused(message)).code == Code.NO_EVENING
+        for message in (
+            messages.AskEvening(peer.next_id()),
+            messages.SignUp(peer.next_id(), "Anna", Guest("").token),
+        ):
+            assert await peer.refusal(message) == Code.NO_EVENING
         await server.lobby.begin_evening(EveningPlan("Friday"))
-        assert (await peer.refused(TakePart(peer.next_id(), "pause"))).code == Code.NOT_SIGNED_UP
+        assert await peer.refusal(messages.TakePart, "pause") == Code.NOT_SIGNED_UP
         one, other = Guest("Anna"), Guest("anna")
         await one.sign_up(peer)
         async with connected(server.port) as second:
-            refused = await second.ask(SignUp(second.next_id(), other.name, other.token))
-            assert isinstance(refused, Refused)
+            refused = await second.ask(messages.SignUp, other.name, other.token)
+            assert isinstance(refused, messages.Refused)
             assert refused.code == Code.NAME_IN_USE
             other.token = one.token
             await other.sign_up(second)
             assert other.person == one.person
-        await peer.done(TakePart(peer.next_id(), "pause"))
+        await peer.done(messages.TakePart, "pause")
         evening = await one.evening(lambda evening: evening.people[0].takes_part == "pause")
         assert [(each.name, each.here) for each in evening.people] == [("Anna", True)]
 

@@ -11,31 +11,9 @@ from engine.game import RandomChance
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import eyes_of
+from protocol import messages
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
-from protocol.messages import (
-    Arrange,
-    ChoosePeople,
-    Dismiss,
-    EndGame,
-    HandOver,
-    JoinTable,
-    Leave,
-    Ping,
-    Refused,
-    Rematch,
-    Remove,
-    Reseated,
-    Resume,
-    SeatBot,
-    Seated,
-    Snapshot,
-    StartGame,
-    SubstituteNow,
-    Sync,
-    TableState,
-    Watch,
-)
 from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Setting, Spectators, Starting, Title
 from server.app import running
 from server.config import Config, Limits
@@ -71,7 +49,7 @@ SETTINGS: tuple[Setting, ...] = (
 
 async def sent_away(peer: Peer) -> Code:
     """Wait until the peer is sent away, and return why."""
-    while not isinstance(message := await peer.receive(), Refused) or message.id is not None:
+    while not isinstance(message := await peer.receive(), messages.Refused) or message.id is not None:
         pass
     return Code(message.code)
 
@@ -94,12 +72,12 @@ async def test_everybody_is_told_the_settings_and_a_restart_keeps_them(tmp_path:
         facts = table_facts(table_of(server, peers).state)
     async with served(tmp_path) as server, resumed(server.port, *peers) as again:
         assert table_facts(table_of(server, again).state) == facts
-        await again[0].done(StartGame(again[0].next_id()))
+        await again[0].done(messages.StartGame)
         await all_caught_up(again, again[0].seq)
         await play_to_the_end(again)
         assert again[0].view is not None
         assert again[0].view.start.starting == 1
-        next_table = (await again[1].ask(Rematch(again[1].next_id()))).table  # type: ignore[union-attr]
+        next_table = (await again[1].ask(messages.Rematch)).table  # type: ignore[union-attr]
         following = server.lobby.tables[next_table].state
         kept = (
             following.title,
@@ -111,7 +89,7 @@ async def test_everybody_is_told_the_settings_and_a_restart_keeps_them(tmp_path:
         )
         assert kept == ("Friday", True, True, True, True, ByBot(60))
         assert following.host == 1, "until the host comes"
-        assert isinstance(await again[0].ask(Rematch(again[0].next_id())), Seated)
+        assert isinstance(await again[0].ask(messages.Rematch), messages.Seated)
         assert following.host == 0
 
 
@@ -120,8 +98,7 @@ async def test_a_table_closed_to_spectators_sends_them_away() -> None:
     async with memory_server() as server, game(server.port, 2, watched=True) as peers:
         await changed(peers[0], Spectators(allowed=False))
         assert await sent_away(peers[2]) == Code.NO_SPECTATORS
-        watch = Watch(peers[2].next_id(), peers[0].code)
-        assert (await peers[2].refused(watch)).code == Code.NO_SPECTATORS
+        assert await peers[2].refusal(messages.Watch, peers[0].code) == Code.NO_SPECTATORS
         await changed(peers[0], Spectators(allowed=True))
         await peers[2].watch(peers[0].code)
 
@@ -181,7 +158,7 @@ async def test_a_clock_comes_although_a_player_does_nothing(tmp_path: Path) -> N
         time.advance(100)
         await changed(host, AbsenceSetting(MoveClock(5)))  # it begins again
         time.advance(119)
-        await host.ask(Ping(host.next_id()))
+        await host.ask(messages.Ping)
         assert host.seq == before  # nobody has moved
         time.advance(1)
         await play_moves_of_stand_in(peers, 1)
@@ -208,19 +185,19 @@ async def test_a_clock_comes_although_a_player_does_nothing(tmp_path: Path) -> N
 async def test_a_player_is_removed_before_the_game() -> None:
     """The seat is free, the token void, and whoever was removed cannot come straight back, nor the name."""
     async with memory_server() as server, full_table(server.port, 3) as peers:
-        await peers[0].done(Remove(peers[0].next_id(), 1))
+        await peers[0].done(messages.Remove, 1)
         assert await sent_away(peers[1]) == Code.REMOVED
         state = await state_where(peers[2], lambda state: state.seats[1].name is None)
         assert (state.host, state.seats[1].removed) == (0, True)
         code = peers[0].code
-        for again in (JoinTable(5, code, "Sombody"), Watch(6, code)):
+        for again in (messages.JoinTable(5, code, "Sombody"), messages.Watch(6, code)):
             refused = await peers[1].refused(again)
             assert (refused.code, refused.about) == (Code.REMOVED, {"table": code, "seconds": "600"})
-        assert (await peers[1].refused(Resume(7, code, peers[1].token))).code == Code.BAD_TOKEN
+        assert await peers[1].refusal(messages.Resume, code, peers[1].token) == Code.BAD_TOKEN
         async with connected(server.port) as other:
-            assert (await other.refused(JoinTable(8, code, "PLAYER 1"))).code == Code.REMOVED
+            assert await other.refusal(messages.JoinTable, code, "PLAYER 1") == Code.REMOVED
             assert (await other.join(code, "Carla")).seat == 1
-            await other.done(Leave(other.next_id()))
+            await other.done(messages.Leave)
             await state_where(peers[2], lambda state: not state.seats[1].removed and not state.seats[1].name)
         await peers[1].open(2)  # other tables are open to them
 
@@ -230,17 +207,17 @@ async def test_who_was_removed_while_away_cannot_come_straight_back() -> None:
     async with memory_server() as server, full_table(server.port, 3) as peers:
         await peers[1].socket.close()
         await state_where(peers[0], lambda state: not state.seats[1].here)
-        await peers[0].done(Arrange(peers[0].next_id(), (0, 2, 1)))
-        await peers[0].done(Remove(peers[0].next_id(), 2))
+        await peers[0].done(messages.Arrange, (0, 2, 1))
+        await peers[0].done(messages.Remove, 2)
         async with connected(server.port) as again:
-            assert (await again.refused(JoinTable(7, peers[0].code, "player 1"))).code == Code.REMOVED
+            assert await again.refusal(messages.JoinTable, peers[0].code, "player 1") == Code.REMOVED
             await again.join(peers[0].code, "Carla")
 
 
 async def test_who_was_removed_may_come_back_later() -> None:
     time = ManualClock()
     async with served(time=time) as server, full_table(server.port, 2) as peers:
-        await peers[0].done(Remove(peers[0].next_id(), 1))
+        await peers[0].done(messages.Remove, 1)
         await sent_away(peers[1])
         time.advance(Limits().removed_seconds + 1)
         await peers[1].join(peers[0].code, "Player 1")
@@ -262,13 +239,13 @@ async def test_others_at_the_address_of_who_was_removed_wait_for_a_minute() -> N
         await anna.open(4)
         await bruno.join(anna.code, "Bruno")
         await dario.join(anna.code, "Dario")
-        await anna.done(Remove(anna.next_id(), 1))
-        refused = await carla.refused(JoinTable(7, anna.code, "Carla"))
+        await anna.done(messages.Remove, 1)
+        refused = await carla.refused(messages.JoinTable, anna.code, "Carla")
         assert (refused.code, refused.about) == (Code.REMOVED_NEARBY, {"table": anna.code, "seconds": "60"})
-        assert (await carla.refused(JoinTable(8, anna.code, "Bruno"))).code == Code.REMOVED
+        assert await carla.refusal(messages.JoinTable, anna.code, "Bruno") == Code.REMOVED
         time.advance(Limits().removed_address_seconds)
-        assert (await carla.refused(JoinTable(9, anna.code, "Bruno"))).code == Code.REMOVED
-        assert (await bruno.refused(JoinTable(10, anna.code, "Benno"))).code == Code.REMOVED
+        assert await carla.refusal(messages.JoinTable, anna.code, "Bruno") == Code.REMOVED
+        assert await bruno.refusal(messages.JoinTable, anna.code, "Benno") == Code.REMOVED
         await carla.join(anna.code, "Carla")
         await other_bruno.join(anna.code, "Bruno")
 
@@ -276,14 +253,13 @@ async def test_others_at_the_address_of_who_was_removed_wait_for_a_minute() -> N
 async def test_a_spectator_is_removed_at_any_time() -> None:
     """By a number that no other spectator ever has; the others stay, and see that one less watches."""
     async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as zoe:
-        await zoe.ask(Watch(zoe.next_id(), peers[0].code, name="Zoe"))
+        await zoe.ask(messages.Watch, peers[0].code, name="Zoe")
         state = await state_where(peers[0], lambda state: state.spectators == 1)
         (spectator,) = state.watching
         assert spectator.name == "Zoe"
-        await peers[0].done(Dismiss(peers[0].next_id(), spectator.number))
+        await peers[0].done(messages.Dismiss, spectator.number)
         assert await sent_away(zoe) == Code.REMOVED
-        request = Dismiss(peers[0].next_id(), spectator.number)
-        assert (await peers[0].refused(request)).code == Code.NO_SUCH_SPECTATOR
+        assert await peers[0].refusal(messages.Dismiss, spectator.number) == Code.NO_SUCH_SPECTATOR
         async with connected(server.port) as other:
             await other.watch(peers[0].code)
             watching = await state_where(
@@ -295,17 +271,19 @@ async def test_a_spectator_is_removed_at_any_time() -> None:
 async def test_spectators_cannot_pass_for_players() -> None:
     async with memory_server() as server, full_table(server.port, 2) as peers, connected(server.port) as late:
         for name in ("player 1", "Pl\u0430yer 1"):
-            refused = await late.refused(Watch(late.next_id(), peers[0].code, name=name))
-            assert refused.code in {Code.NAME_TAKEN, Code.NAME_MIXED_ALPHABETS}
+            assert await late.refusal(messages.Watch, peers[0].code, name=name) in {
+                Code.NAME_TAKEN,
+                Code.NAME_MIXED_ALPHABETS,
+            }
 
 
 async def test_hosting_is_handed_on() -> None:
     """The new host may, the old one may not."""
     async with memory_server() as server, full_table(server.port, 2) as peers:
-        assert (await peers[0].refused(SeatBot(peers[0].next_id(), "random"))).code == Code.NO_BOTS
-        await peers[0].done(HandOver(peers[0].next_id(), 1))
-        assert (await peers[0].refused(StartGame(peers[0].next_id()))).code == Code.NOT_THE_HOST
-        await peers[1].done(StartGame(peers[1].next_id()))
+        assert await peers[0].refusal(messages.SeatBot, "random") == Code.NO_BOTS
+        await peers[0].done(messages.HandOver, 1)
+        assert await peers[0].refusal(messages.StartGame) == Code.NOT_THE_HOST
+        await peers[1].done(messages.StartGame)
 
 
 async def test_somebody_who_is_there_follows_a_host_who_is_away_for_long(tmp_path: Path) -> None:
@@ -319,7 +297,7 @@ async def test_somebody_who_is_there_follows_a_host_who_is_away_for_long(tmp_pat
         time.advance(1)
         assert (await state_where(peers[2], lambda state: state.host != 0)).host == 1
         async with resumed(server.port, peers[0]) as (back,):
-            assert (await back.refused(SubstituteNow(back.next_id(), 1))).code == Code.NOT_THE_HOST
+            assert await back.refusal(messages.SubstituteNow, 1) == Code.NOT_THE_HOST
     time = ManualClock()
     async with served(tmp_path, time) as server:
         time.advance(Limits().host_grace_seconds)
@@ -330,8 +308,8 @@ async def test_somebody_who_is_there_follows_a_host_who_is_away_for_long(tmp_pat
 async def test_no_two_seats_have_the_same_people_while_seats_are_swapped(tmp_path: Path) -> None:
     """As a table would have that is restored at an entry in the middle of that."""
     async with served(tmp_path) as server, full_table(server.port, 3) as peers:
-        await peers[2].done(ChoosePeople(peers[2].next_id(), "M"))
-        await peers[0].done(Arrange(peers[0].next_id(), (2, 0, 1)))
+        await peers[2].done(messages.ChoosePeople, "M")
+        await peers[0].done(messages.Arrange, (2, 0, 1))
     state = PersistentState((), RandomChance(random.Random()))
     for entry in (await stored_entries(tmp_path))[peers[0].code]:
         state.fold(entry)
@@ -341,18 +319,18 @@ async def test_no_two_seats_have_the_same_people_while_seats_are_swapped(tmp_pat
 async def test_seats_are_swapped_and_shuffled(tmp_path: Path) -> None:
     """Each player is told the new seat; tokens, the host and who starts go with the players."""
     async with served(tmp_path) as server, full_table(server.port, 3, starting=2) as peers:
-        await peers[0].done(Arrange(peers[0].next_id(), (2, 0, 1)))
+        await peers[0].done(messages.Arrange, (2, 0, 1))
         seats = []
         for peer in peers:
-            while peer.received and not any(isinstance(each, Reseated) for each in peer.received):
+            while peer.received and not any(isinstance(each, messages.Reseated) for each in peer.received):
                 await peer.receive()
-            seats.append(next(each.seat for each in peer.received if isinstance(each, Reseated)))
+            seats.append(next(each.seat for each in peer.received if isinstance(each, messages.Reseated)))
         assert seats == [1, 2, 0]
-        state = await peers[1].until(TableState)
+        state = await peers[1].until(messages.TableState)
         assert ([seat.name for seat in state.seats], state.host, state.starting) == (
             ["Player 2", "Player 0", "Player 1"], 1, 0,
         )  # fmt: skip
-        await peers[0].done(Arrange(peers[0].next_id()))
+        await peers[0].done(messages.Arrange)
         shuffled = table_of(server, peers).state
         assert sorted(shuffled.names) == ["Player 0", "Player 1", "Player 2"]
         assert shuffled.names[shuffled.host or 0] == "Player 0"
@@ -363,7 +341,7 @@ async def test_seats_are_swapped_and_shuffled(tmp_path: Path) -> None:
         async with resumed(server.port, *peers) as again:
             for number, peer in enumerate(again):
                 assert peer.seat == names.index(f"Player {number}")
-            await again[0].done(StartGame(again[0].next_id()))
+            await again[0].done(messages.StartGame)
             await all_caught_up(again, again[0].seq)
             check_views(table_of(server, again), again)
             await play_on(again, random.Random(1), moves=3)
@@ -378,18 +356,16 @@ async def test_a_bot_plays_for_a_player_who_is_away(tmp_path: Path, policy: Abse
     time = ManualClock()
     async with served(tmp_path, time) as server, game(server.port, 2, absence=policy) as peers:
         await play_on(peers, random.Random(1), moves=1)
-        request = SubstituteNow(peers[0].next_id(), 1)
-        assert (await peers[0].refused(request)).code == Code.NOT_AWAY
-        await peers[1].done(Leave(peers[1].next_id()))
+        assert await peers[0].refusal(messages.SubstituteNow, 1) == Code.NOT_AWAY
+        await peers[1].done(messages.Leave)
         await state_where(peers[0], lambda state: state.seats[1].removable_in == 60)
         time.advance(59)
-        refused = await peers[0].refused(SubstituteNow(peers[0].next_id(), 1))
+        refused = await peers[0].refused(messages.SubstituteNow, 1)
         assert (refused.code, refused.about) == (Code.TOO_EARLY, {"seat": "1", "seconds": "1"})
         time.advance(1)
-        await peers[0].done(SubstituteNow(peers[0].next_id(), 1))
+        await peers[0].done(messages.SubstituteNow, 1)
         await play_moves_of_stand_in(peers[:1], 1)
-        again = SubstituteNow(peers[0].next_id(), 1)
-        assert (await peers[0].refused(again)).code == Code.BOT_PLAYS_ALREADY
+        assert await peers[0].refusal(messages.SubstituteNow, 1) == Code.BOT_PLAYS_ALREADY
         await peers[0].done(peers[0].random_move(random.Random(1)))
         await play_moves_of_stand_in(peers[:1], 1)
     async with served(tmp_path) as server, resumed(server.port, peers[0]) as (anna,):
@@ -407,26 +383,26 @@ async def test_somebody_takes_an_abandoned_seat_over(tmp_path: Path) -> None:
     async with served(tmp_path, time) as server, game(server.port, 3, watched=True) as peers:
         anna, bruno, carla, zoe = peers
         await play_on(peers, random.Random(1), moves=7)
-        await bruno.done(Leave(bruno.next_id()))
+        await bruno.done(messages.Leave)
         async with connected(server.port) as late:
-            assert (await late.refused(JoinTable(7, anna.code, "Dario"))).code == Code.GAME_RUNNING
+            assert await late.refusal(messages.JoinTable, anna.code, "Dario") == Code.GAME_RUNNING
         await state_where(carla, lambda state: state.seats[1].removable_in == 60)
         time.advance(60)
-        await anna.done(Remove(anna.next_id(), 1))
+        await anna.done(messages.Remove, 1)
         state = await state_where(carla, lambda state: state.seats[1].vacant)
         assert state.seats[1].name == "Player 1"
-        await carla.done(Leave(carla.next_id()))
-        refused = await carla.refused(JoinTable(carla.next_id(), anna.code, "Clara"))
+        await carla.done(messages.Leave)
+        refused = await carla.refused(messages.JoinTable, anna.code, "Clara")
         assert refused.code == Code.KNOWS_ANOTHER_HAND
         await carla.resume(anna.code, carla.token, carla.seq)
-        assert (await bruno.refused(Resume(7, anna.code, bruno.token))).code == Code.BAD_TOKEN
-        await zoe.done(Leave(zoe.next_id()))
+        assert await bruno.refusal(messages.Resume, anna.code, bruno.token) == Code.BAD_TOKEN
+        await zoe.done(messages.Leave)
         zoe.go_back_to(0, [])
-        refused = await zoe.refused(JoinTable(zoe.next_id(), anna.code, "player 2"))
+        refused = await zoe.refused(messages.JoinTable, anna.code, "player 2")
         assert refused.code == Code.NAME_TAKEN
         seated = await zoe.join(anna.code, "Zoe")
         assert (seated.seat, seated.taken_over) == (1, "Player 1")
-        await zoe.until(Snapshot)
+        await zoe.until(messages.Snapshot)
         held = table_of(server, peers).state.game
         assert held is not None
         assert zoe.seat is not None
@@ -437,7 +413,7 @@ async def test_somebody_takes_an_abandoned_seat_over(tmp_path: Path) -> None:
     async with served(tmp_path) as server:
         assert table_facts(table_of(server, peers).state) == facts
         async with connected(server.port) as gone, resumed(server.port, anna, zoe, carla) as again:
-            assert (await gone.refused(Resume(8, anna.code, bruno.token))).code == Code.BAD_TOKEN
+            assert await gone.refusal(messages.Resume, anna.code, bruno.token) == Code.BAD_TOKEN
             check_views(table_of(server, again), again)
             await play_on(again, random.Random(2))
             assert again[0].view is not None
@@ -449,11 +425,11 @@ async def test_a_hand_cannot_be_stolen_while_the_connection_is_lost() -> None:
     time = ManualClock()
     async with served(time=time) as server, game(server.port, 3) as (anna, bruno, carla):
         for _ in range(2):  # a second time after having come back
-            await bruno.done(Leave(bruno.next_id()))
+            await bruno.done(messages.Leave)
             await state_where(carla, lambda state: state.seats[1].removable_in == 60)
             await changed(anna, AbsenceSetting(ByVote(0)))
             time.advance(59)
-            refused = await anna.refused(Remove(anna.next_id(), 1))
+            refused = await anna.refused(messages.Remove, 1)
             assert (refused.code, refused.about) == (Code.TOO_EARLY, {"seat": "1", "seconds": "1"})
             await bruno.resume(anna.code, bruno.token, bruno.seq)
             state = await state_where(carla, lambda state: state.seats[1].here)
@@ -464,20 +440,20 @@ async def test_the_host_ends_a_game(tmp_path: Path) -> None:
     """Nobody wins, nobody can move, hidden pieces stay hidden, and the players can play again."""
     async with served(tmp_path) as server, game(server.port, 2, watched=True) as peers:
         await play_on(peers, random.Random(1), moves=5)
-        await peers[0].done(EndGame(peers[0].next_id()))
+        await peers[0].done(messages.EndGame)
         for peer in peers:
             state = await state_where(peer, lambda state: state.ended)
             assert (state.stage, peer.legal) == ("over", None)
         mover = peers[1]
         assert mover.view is not None
-        await mover.done(Sync(mover.next_id(), 0))
+        await mover.done(messages.Sync, 0)
         assert mover.legal is None
-        assert (await peers[0].refused(EndGame(peers[0].next_id()))).code == "game-over"
+        assert await peers[0].refusal(messages.EndGame) == "game-over"
         facts = table_facts(table_of(server, peers).state)
     async with served(tmp_path) as server, resumed(server.port, *peers[:2]) as again:
         assert table_facts(table_of(server, again).state) == facts
         assert all(peer.legal is None for peer in again)
-        assert isinstance(await again[1].ask(Rematch(again[1].next_id())), Seated)
-        assert isinstance(await again[0].ask(Rematch(again[0].next_id())), Seated)
+        assert isinstance(await again[1].ask(messages.Rematch), messages.Seated)
+        assert isinstance(await again[0].ask(messages.Rematch), messages.Seated)
         again[0].go_back_to(0, [])
-        await again[0].done(StartGame(again[0].next_id()))
+        await again[0].done(messages.StartGame)

@@ -7,33 +7,10 @@ from pathlib import Path
 import pytest
 
 from client.bots.brains import at_random
+from protocol import messages
 from protocol.absence import ByBot
 from protocol.codes import CloseReason, Code
 from protocol.limits import ARRAY_LENGTH, REMARKS_REPEATED
-from protocol.messages import (
-    Arrange,
-    ChangeSeat,
-    ChoosePeople,
-    Leave,
-    ListTables,
-    OpenTable,
-    Ping,
-    Refused,
-    Remove,
-    Reseated,
-    Resume,
-    Said,
-    SaidBefore,
-    Say,
-    SayReady,
-    SeatBot,
-    StartGame,
-    Sync,
-    Tables,
-    TableState,
-    TableSummary,
-    Watch,
-)
 from protocol.settings import AbsenceSetting, Hints, Private, Setting, Spectators, Starting, Title
 from server.app import running
 from server.config import Config, Limits
@@ -54,9 +31,9 @@ from tests.server.storage.test_journal import resumed, table_facts
 from tests.server.tables.hosted import changed, next_state_where, served, state_where
 
 
-async def table_list(peer: Peer) -> list[TableSummary]:
-    answer = await peer.ask(ListTables(peer.next_id()))
-    assert isinstance(answer, Tables)
+async def table_list(peer: Peer) -> list[messages.TableSummary]:
+    answer = await peer.ask(messages.ListTables)
+    assert isinstance(answer, messages.Tables)
     return answer.tables
 
 
@@ -72,10 +49,10 @@ async def test_the_list_shows_tables_newest_first() -> None:
         first = await anna.open(2, "Anna")
         second = await bruno.open(5, "Bruno", random_layout=True, hints=True, absence=ByBot(60))
         assert await table_list(anna) == [
-            TableSummary(
+            messages.TableSummary(
                 second.table, "Bruno", 5, 1, "gathering", random_layout=True, hints=True, absence=ByBot(60)
             ),
-            TableSummary(first.table, "Anna", 2, 1, "gathering"),
+            messages.TableSummary(first.table, "Anna", 2, 1, "gathering"),
         ]
 
 
@@ -91,7 +68,7 @@ async def test_deserted_tables_are_behind_all_others() -> None:
             ]
             await zoe.watch(code)
         await eventually(lambda: not server.lobby.tables[code].players_here)
-        await zoe.done(Leave(zoe.next_id()))
+        await zoe.done(messages.Leave)
         assert [(table.table, table.deserted) for table in await table_list(zoe)] == [
             (anna.code, False),
             (code, True),
@@ -113,7 +90,7 @@ async def test_a_game_of_programs_alone_is_archived_as_soon_as_one_that_is_over(
             async with connected(server.port) as host, connected(server.port) as guest:
                 await host.open(2, "Bot", program=True)
                 await guest.join(host.code, "Guest", program=not person)
-                await host.done(StartGame(host.next_id()))
+                await host.done(messages.StartGame)
                 codes.append(host.code)
             await eventually(lambda: server.lobby.tables[codes[-1]].unattended_since is not None)
         time.advance(9)
@@ -140,14 +117,14 @@ async def test_leaving_frees_the_seat_and_passes_the_host_on() -> None:
     """The lowest taken seat is host, also after another player takes the free seat."""
     async with memory_server() as server, full_table(server.port, 3) as peers, connected(server.port) as late:
         host, second, third = peers
-        await host.done(Leave(host.next_id()))
+        await host.done(messages.Leave)
         state = await next_state_where(third, lambda state: state.seats[0].name is None)
         assert state.host == 1
-        assert (await third.refused(StartGame(third.next_id()))).code == Code.NOT_THE_HOST
-        assert (await second.refused(StartGame(second.next_id()))).code == Code.SEATS_EMPTY
+        assert await third.refusal(messages.StartGame) == Code.NOT_THE_HOST
+        assert await second.refusal(messages.StartGame) == Code.SEATS_EMPTY
         assert (await late.join(second.code, "Late")).seat == 0
         await host.nothing_but_pong()
-        await second.done(StartGame(second.next_id()))
+        await second.done(messages.StartGame)
 
 
 async def test_a_table_closes_when_everybody_has_left() -> None:
@@ -156,12 +133,12 @@ async def test_a_table_closes_when_everybody_has_left() -> None:
         memory_server() as server,
         full_table(server.port, 2, watched=True) as (host, second, spectator),
     ):
-        await host.done(Leave(host.next_id()))
-        await second.done(Leave(second.next_id()))
-        refused = await spectator.until(Refused)
+        await host.done(messages.Leave)
+        await second.done(messages.Leave)
+        refused = await spectator.until(messages.Refused)
         assert (refused.code, refused.id) == (Code.TABLE_CLOSED, None)
         assert await table_list(spectator) == []
-        assert (await host.refused(Watch(host.next_id(), host.code))).code == Code.NO_SUCH_TABLE
+        assert await host.refusal(messages.Watch, host.code) == Code.NO_SUCH_TABLE
         await spectator.open(2)
 
 
@@ -191,7 +168,7 @@ async def test_a_running_game_keeps_its_seats() -> None:
             code, token = peers[0].code, peers[0].token
         await later.resume(code, token)
         assert [player is not None for player in server.lobby.tables[code].state.players] == [True, True]
-        await later.done(Leave(later.next_id()))
+        await later.done(messages.Leave)
         await table_gone(server.lobby, code)
 
 
@@ -199,8 +176,8 @@ async def test_a_leave_repeated_under_its_id_is_carried_out_again() -> None:
     """A client that restarts its ids on each connection can still leave the table."""
     async with memory_server() as server, game(server.port, 2) as (_, second):
         for _ in range(2):
-            await second.done(Leave(77))
-            assert (await second.refused(Sync(78))).code == Code.NOT_AT_A_TABLE
+            await second.done(messages.Leave)
+            assert await second.refusal(messages.Sync) == Code.NOT_AT_A_TABLE
             await second.resume(second.code, second.token)
 
 
@@ -210,15 +187,14 @@ async def test_a_token_is_valid_at_its_own_table_only() -> None:
         first = await anna.open(2)
         assert len(first.token or "") == 43
         second = await bruno.open(2)
-        await bruno.done(Leave(bruno.next_id()))
+        await bruno.done(messages.Leave)
         await bruno.open(2)
         player = server.lobby.tables[first.table].state.players[0]
         assert player is not None
-        await bruno.done(Leave(bruno.next_id()))
+        await bruno.done(messages.Leave)
         for token in (second.token or "", "x" * 43, player.token_hash[:43], "0"):
-            refused = await bruno.refused(Resume(bruno.next_id(), first.table, token))
-            assert refused.code == Code.BAD_TOKEN
-        await bruno.send(Resume(bruno.next_id(), first.table, "y"))
+            assert await bruno.refusal(messages.Resume, first.table, token) == Code.BAD_TOKEN
+        await bruno.send(messages.Resume(bruno.next_id(), first.table, "y"))
         assert await bruno.closed() == (1008, CloseReason.TOO_MANY_WRONG_TOKENS)
 
 
@@ -232,8 +208,8 @@ async def test_opening_tables_is_rate_limited(limit: str) -> None:
     ):
         for _ in range(2):
             await anna.open(2)
-            await anna.done(Leave(anna.next_id()))
-        refused = await anna.refused(OpenTable(7, 2, "Anna"))
+            await anna.done(messages.Leave)
+        refused = await anna.refused(messages.OpenTable, 2, "Anna")
         assert refused.code == Code.TOO_SOON
         assert refused.about is not None
         assert 0 < int(refused.about["seconds"]) <= 60
@@ -241,7 +217,7 @@ async def test_opening_tables_is_rate_limited(limit: str) -> None:
         if limit == "tables_per_connection":
             await anna.join((await bruno.open(2, "Bruno")).table, "Anna")
         else:
-            assert (await bruno.refused(OpenTable(7, 2, "Bruno"))).code == Code.TOO_SOON
+            assert await bruno.refusal(messages.OpenTable, 2, "Bruno") == Code.TOO_SOON
 
 
 def test_a_client_that_has_waited_a_minute_may_go_on() -> None:
@@ -271,9 +247,9 @@ async def test_one_address_does_not_take_all_places_for_spectators() -> None:
         await old.watch(code)
         await new.watch(code)
         await elsewhere.watch(code)
-        assert (await new.until(Refused)).code == Code.SPECTATORS_FULL
-        assert (await last.refused(Watch(1, code))).code == Code.SPECTATORS_FULL
-        assert (await new.refused(Watch(1, code))).code == Code.SPECTATORS_FULL
+        assert (await new.until(messages.Refused)).code == Code.SPECTATORS_FULL
+        assert await last.refusal(messages.Watch, code) == Code.SPECTATORS_FULL
+        assert await new.refusal(messages.Watch, code) == Code.SPECTATORS_FULL
 
 
 async def test_whoever_comes_and_goes_is_told_at_a_bounded_rate() -> None:
@@ -287,13 +263,13 @@ async def test_whoever_comes_and_goes_is_told_at_a_bounded_rate() -> None:
     ):
         for _ in range(60):
             await stranger.watch(anna.code)
-            assert (await stranger.until(TableState)).spectators == 1
-            await stranger.done(Leave(stranger.next_id()))
+            assert (await stranger.until(messages.TableState)).spectators == 1
+            await stranger.done(messages.Leave)
         await stranger.watch(anna.code)
-        await anna.done(Say(anna.next_id(), "still here"))
-        assert sum(isinstance(message, TableState) for message in anna.received) <= 20
+        await anna.done(messages.Say, "still here")
+        assert sum(isinstance(message, messages.TableState) for message in anna.received) <= 20
         clock.advance(1)
-        assert (await anna.until(TableState)).spectators == 1
+        assert (await anna.until(messages.TableState)).spectators == 1
 
 
 async def test_who_comes_to_a_table_is_told_what_was_said_there() -> None:
@@ -305,21 +281,21 @@ async def test_who_comes_to_a_table_is_told_what_was_said_there() -> None:
     ):
         host, player = peers
         await changed(host, Spectators(allowed=False))
-        await host.done(Say(host.next_id(), "among us"))
+        await host.done(messages.Say, "among us")
         await changed(host, Spectators(allowed=True))
-        await player.done(Say(player.next_id(), "hello"))
+        await player.done(messages.Say, "hello")
         async with connected(server.port) as again:
             await again.watch(host.code)
             for number in range(REMARKS_REPEATED + 1):
-                await again.done(Say(again.next_id(), str(number)))
+                await again.done(messages.Say, str(number))
         await late.watch(host.code)
-        told = await late.until(SaidBefore)
+        told = await late.until(messages.SaidBefore)
         assert [(each.text, each.name) for each in told.remarks[:2]] == [("hello", "Player 1"), ("1", None)]
         assert [each.text for each in told.remarks[1:]] == [str(1 + n) for n in range(REMARKS_REPEATED)]
-        await host.ask(Ping(host.next_id()))
-        heard = {said.text: said.number for said in host.received if isinstance(said, Said)}
+        await host.ask(messages.Ping)
+        heard = {said.text: said.number for said in host.received if isinstance(said, messages.Said)}
         async with resumed(server.port, player) as (back,):
-            told = await back.until(SaidBefore)
+            told = await back.until(messages.SaidBefore)
             assert [each.text for each in told.remarks[:3]] == ["among us", "hello", "1"]
             assert [each.number for each in told.remarks[:2]] == [heard["among us"], heard["hello"]]
 
@@ -335,12 +311,12 @@ async def test_chat_is_limited_by_table_and_by_address() -> None:
     ):
 
         async def says(peer: Peer) -> str:
-            answer = await peer.ask(Say(peer.next_id(), "hello"))
-            return answer.code if isinstance(answer, Refused) else "said"
+            answer = await peer.ask(messages.Say, "hello")
+            return answer.code if isinstance(answer, messages.Refused) else "said"
 
         for one, other in ((spectator, spectator), (anna, bruno)):
             assert [await says(peer) for peer in (one, other, other)] == ["said", "said", "too-much-chat"]
-        refused = [message for message in bruno.received if isinstance(message, Refused)][-1]
+        refused = [message for message in bruno.received if isinstance(message, messages.Refused)][-1]
         assert refused.about == {"seconds": "60"}
         assert [await says(peer) for peer in (carla, carla)] == ["said", "too-much-chat"]
         clock.advance(60)
@@ -357,7 +333,7 @@ async def test_a_host_is_told_who_comes_to_a_table_and_who_leaves_it() -> None:
     async with running(Config(attendance=tell)) as server:
         async with full_table(server.port, 3, programs={2}, bots={}) as peers:
             code = peers[0].code
-            await peers[1].done(Leave(peers[1].next_id()))
+            await peers[1].done(messages.Leave)
         await eventually(lambda: len(told) == 4)
     assert told == [
         ("Player 0", code, True),
@@ -370,13 +346,13 @@ async def test_a_host_is_told_who_comes_to_a_table_and_who_leaves_it() -> None:
 # -- what players settle themselves before the game ------------------------------------------------------
 
 
-def ready_in(state: TableState) -> list[int]:
+def ready_in(state: messages.TableState) -> list[int]:
     return [seat for seat, each in enumerate(state.seats) if each.ready]
 
 
 async def say_ready(*peers: Peer, on: bool = True) -> None:
     for peer in peers:
-        await peer.done(SayReady(peer.next_id(), on))
+        await peer.done(messages.SayReady, on)
 
 
 async def test_everybody_sees_who_is_ready_and_a_restart_keeps_it(tmp_path: Path) -> None:
@@ -391,7 +367,7 @@ async def test_everybody_sees_who_is_ready_and_a_restart_keeps_it(tmp_path: Path
     async with served(tmp_path) as server, resumed(server.port, *peers[:3]) as again:
         assert table_facts(table_of(server, again).state) == facts
         await state_where(again[1], lambda state: ready_in(state) == [1, 2])
-        await again[0].done(StartGame(again[0].next_id()))
+        await again[0].done(messages.StartGame)
         await state_where(again[1], lambda state: state.stage == "playing" and not ready_in(state))
 
 
@@ -418,12 +394,12 @@ async def test_a_newcomer_is_agreed_on_anew() -> None:
     async with memory_server() as server, full_table(server.port, 3) as peers:
         state = table_of(server, peers).state
         await say_ready(*peers)
-        await peers[2].done(Leave(peers[2].next_id()))
+        await peers[2].done(messages.Leave)
         assert state.ready == {0, 1}
         await peers[2].join(peers[0].code, "Newcomer")
         assert state.ready == set()
         await say_ready(*peers)
-        await peers[0].done(Arrange(peers[0].next_id(), (1, 0, 2)))
+        await peers[0].done(messages.Arrange, (1, 0, 2))
         assert state.ready == set()
 
 
@@ -433,8 +409,10 @@ async def test_a_player_moves_to_a_free_seat(tmp_path: Path) -> None:
         await host.open(4, "Anna", starting=0)
         await bruno.join(host.code, "Bruno")
         await say_ready(host, bruno)
-        await host.done(ChangeSeat(host.next_id(), 3))
-        assert [each for each in host.received if isinstance(each, Reseated)] == [Reseated(3)]
+        await host.done(messages.ChangeSeat, 3)
+        assert [each for each in host.received if isinstance(each, messages.Reseated)] == [
+            messages.Reseated(3)
+        ]
         state = await state_where(bruno, lambda state: state.seats[3].name == "Anna")
         assert (state.host, state.starting, ready_in(state)) == (3, 3, [])
         async with connected(server.port) as carla:
@@ -442,7 +420,7 @@ async def test_a_player_moves_to_a_free_seat(tmp_path: Path) -> None:
             facts = table_facts(table_of(server, [host]).state)
             async with connected(server.port) as late:
                 await late.join(host.code, "Dario")
-                await host.done(StartGame(host.next_id()))
+                await host.done(messages.StartGame)
                 for peer in (host, bruno, carla, late):
                     await peer.caught_up(host.seq)
                 check_views(table_of(server, [host]), [host, bruno, carla, late])
@@ -456,18 +434,18 @@ async def test_moving_keeps_no_absent_players_seat() -> None:
     """However often others move, the seat of a player who stays away is free after its time."""
     clock = ManualClock()
     async with served(time=clock) as server, full_table(server.port, 3) as peers:
-        await peers[2].done(Leave(peers[2].next_id()))
+        await peers[2].done(messages.Leave)
         await peers[1].socket.close()
         await state_where(peers[0], lambda state: not state.seats[1].here)
         for seat in (2, 0) * 5:
             clock.advance(table_of(server, peers)._context.limits.seat_grace_seconds / 8)
             if table_of(server, peers).state.players[1] is None:
                 break
-            await peers[0].done(ChangeSeat(peers[0].next_id(), seat))
+            await peers[0].done(messages.ChangeSeat, seat)
         await state_where(peers[0], lambda state: state.seats[1].name is None)
 
 
-def peoples_in(state: TableState) -> str:
+def peoples_in(state: messages.TableState) -> str:
     """Return the seats' peoples, the chosen ones as capital letters."""
     return "".join(
         (each.people or "-") if each.chosen else (each.people or "-").lower() for each in state.seats
@@ -475,7 +453,7 @@ def peoples_in(state: TableState) -> str:
 
 
 async def choose(peer: Peer, people: str | None) -> None:
-    await peer.done(ChoosePeople(peer.next_id(), people))
+    await peer.done(messages.ChoosePeople, people)
 
 
 async def see_peoples(peers: list[Peer], peoples: str) -> None:
@@ -499,7 +477,7 @@ async def test_players_choose_their_peoples_and_a_restart_keeps_them(tmp_path: P
     async with served(tmp_path) as server, resumed(server.port, *peers[:4]) as again:
         assert table_facts(table_of(server, again).state) == facts
         await see_peoples(again, "sLmE")
-        await again[0].done(StartGame(again[0].next_id()))
+        await again[0].done(messages.StartGame)
         for peer in again:
             await state_where(peer, lambda state: state.stage == "playing" and peoples_in(state) == "----")
             assert peer.view is not None
@@ -510,7 +488,7 @@ async def test_a_people_is_chosen_once() -> None:
     """The refusal says by whom and what is left; what a seat merely would have can be chosen."""
     async with memory_server() as server, full_table(server.port, 3) as peers:
         await choose(peers[0], "M")
-        refused = await peers[1].refused(ChoosePeople(peers[1].next_id(), "M"))
+        refused = await peers[1].refused(messages.ChoosePeople, "M")
         assert (refused.code, refused.about) == (
             Code.PEOPLE_TAKEN,
             {"people": "M", "name": "Player 0", "free_peoples": "E, S, L, A"},
@@ -541,13 +519,13 @@ async def test_a_choice_goes_with_its_player_and_ends_when_the_player_leaves() -
         await choose(peers[2], "A")
         await choose(peers[3], "E")
         await see_peoples(peers, "SlAE")
-        await peers[0].done(Arrange(peers[0].next_id(), (2, 1, 3, 0)))
+        await peers[0].done(messages.Arrange, (2, 1, 3, 0))
         await see_peoples(peers, "AlES")
-        await peers[1].done(Leave(peers[1].next_id()))
-        await peers[2].done(ChangeSeat(peers[2].next_id(), 1))
+        await peers[1].done(messages.Leave)
+        await peers[2].done(messages.ChangeSeat, 1)
         await see_peoples([peers[0]], "lAES")
-        await peers[0].done(Remove(peers[0].next_id(), 1))
+        await peers[0].done(messages.Remove, 1)
         await see_peoples([peers[0]], "lmES")
         for seat in (0, 1):
-            await peers[0].done(SeatBot(peers[0].next_id(), "random", seat))
+            await peers[0].done(messages.SeatBot, "random", seat)
         await see_peoples([peers[0]], "lmES")

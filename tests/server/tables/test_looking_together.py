@@ -16,26 +16,26 @@ async def test_one_at_a_time_leads_until_they_stop_or_go() -> None:
     async with memory_server() as server, finished_game(server, 3, watched=True) as peers:
         first, second, third, spectator = peers
         before = table_of(server, peers).state.entry_count
-        await first.done(Show(first.next_id(), 7))
+        await first.done(Show, 7)
         await _see(peers[1:], Shown(7, 0))
         for other in (second, spectator):
-            assert (await other.refused(Show(other.next_id(), 3))).code == Code.LED_ALREADY
+            assert await other.refusal(Show, 3) == Code.LED_ALREADY
         async with connected(server.port) as late:
             await late.watch(first.code)
             await _see([late], Shown(7, 0))
-        await first.done(Show(first.next_id()))
+        await first.done(Show)
         await _see(peers[1:], None)
-        await spectator.done(Show(spectator.next_id(), 0))
+        await spectator.done(Show, 0)
         await _see(peers[:3], Shown(0, spectator=1))
         await spectator.socket.close()
         await _see(peers[:3], None)
-        await third.done(Show(third.next_id(), 255))
+        await third.done(Show, 255)
         await _see(peers[:2], Shown(255, 2))
         async with connected(server.port) as resumed:  # whose client knows nothing of having led
             await resumed.resume(first.code, third.token)
             await _see([first, second, resumed], None)
         assert table_of(server, peers).state.entry_count == before
-        await second.done(Show(second.next_id(), 9))
+        await second.done(Show, 9)
         await _see([first], Shown(9, 1))
         await rematch(second)  # who has the same seat at the next table
         await _see([first], None)

@@ -14,22 +14,9 @@ import pytest
 
 from commands.serving.notices import wording
 from engine.pieces import Seat
+from protocol import messages
 from protocol.absence import WAIT, Absence, MoveClock
 from protocol.codes import Code
-from protocol.messages import (
-    AskPause,
-    CallMe,
-    ChangeSeat,
-    ConfirmCall,
-    EndGame,
-    Leave,
-    Notices,
-    Ping,
-    Pong,
-    Say,
-    TakeHoliday,
-    Welcome,
-)
 from server.app import Running, running
 from server.config import Config, Limits
 from server.net.postman import NoticePostman, SmtpServer
@@ -77,8 +64,8 @@ async def gathered(players: int) -> AsyncIterator[tuple[Called, Running, list[Pe
 
 
 async def leave_address(peer: Peer, called: Called, language: str = "en") -> None:
-    await peer.done(CallMe(peer.next_id(), called.url, language))
-    await peer.done(ConfirmCall(peer.next_id(), await called.receiver.code()))
+    await peer.done(messages.CallMe, called.url, language)
+    await peer.done(messages.ConfirmCall, await called.receiver.code())
 
 
 @contextlib.asynccontextmanager
@@ -106,8 +93,8 @@ def player(server: Running, peer: Peer) -> Player:
 async def nobody_is_called(called: Called, here: Peer, seconds: float) -> None:
     called.clock.advance(seconds)
     for _ in range(2):  # what fell due is done
-        await here.send(Ping(id=here.next_id()))
-        await here.until(Pong)
+        await here.send(messages.Ping(id=here.next_id()))
+        await here.until(messages.Pong)
     assert called.receiver.arrived.empty()
 
 
@@ -162,9 +149,9 @@ async def test_everybody_who_is_away_is_called_once_when_the_game_goes_on(
             await eventually(lambda: player(server, away).noticed > (0, False))
             await leave_address(here, called)
             until = int(time.time()) + 10 * HOUR
-            await here.done(AskPause(here.next_id(), on=True, until=until))
+            await here.done(messages.AskPause, on=True, until=until)
             async with resumed(server.port, away) as (back,):
-                await back.done(AskPause(back.next_id(), on=True))
+                await back.done(messages.AskPause, on=True)
             await disconnect(back, here)
         async with running(called.config) as server, resumed(server.port, here) as (here,):
             await nobody_is_called(called, here, 10 * HOUR - 1)
@@ -189,7 +176,7 @@ async def test_who_is_on_holiday_is_called_when_it_is_over(monkeypatch: pytest.M
             assert here is not None
             away = peers[1 - peers.index(here)]
             await leave_address(away, called)
-            await away.done(TakeHoliday(away.next_id(), on=True))
+            await away.done(messages.TakeHoliday, on=True)
             await disconnect(away, here)
             while here.legal is not None:
                 await here.done(here.random_move(random.Random(1)))
@@ -229,7 +216,7 @@ async def test_after_the_end_the_address_is_gone(tmp_path: Path, caplog: pytest.
             await leave_address(guest, called)
             called.receiver.answers.append(b"HTTP/1.1 500 Oh\r\n\r\n")
             await disconnect(guest, host)
-            await host.done(EndGame(host.next_id()))
+            await host.done(messages.EndGame)
             called.clock.advance(GRACE)
             assert await called.receiver.next() == "refused"
             await eventually(lambda: "not delivered" in caplog.text)
@@ -273,7 +260,7 @@ async def test_a_table_goes_on_while_a_slow_receiver_is_called() -> None:
         called.clock.advance(GRACE)
         await called.receiver.next()
         archiving = asyncio.create_task(server.lobby.tables[away.code].archive(attended=True))
-        await here.done(Say(here.next_id(), "still here"))
+        await here.done(messages.Say, "still here")
         called.receiver.may_answer.set()
         assert await archiving
 
@@ -285,23 +272,23 @@ def _is_sending(server: Running, peer: Peer) -> bool:
 async def test_an_address_is_confirmed_by_the_code_that_is_sent_there() -> None:
     async with gathered(2) as (called, _server, peers):
         host, guest = peers
-        refused = await host.refused(ConfirmCall(host.next_id(), "000000"))
+        refused = await host.refused(messages.ConfirmCall, "000000")
         assert refused.code == Code.NO_CODE
-        await host.done(CallMe(host.next_id(), called.url))
-        assert host.received[-2] == Notices("unconfirmed", "url")
+        await host.done(messages.CallMe, called.url)
+        assert host.received[-2] == messages.Notices("unconfirmed", "url")
         code = await called.receiver.code()
-        refused = await guest.refused(ConfirmCall(guest.next_id(), code))
+        refused = await guest.refused(messages.ConfirmCall, code)
         assert refused.code == Code.NO_CODE
         wrong = "000000" if code != "000000" else "000001"
-        refused = await host.refused(ConfirmCall(host.next_id(), wrong))
+        refused = await host.refused(messages.ConfirmCall, wrong)
         assert refused.code == Code.WRONG_CODE
-        await host.done(ConfirmCall(host.next_id(), code))
-        assert host.received[-2] == Notices("confirmed", "url")
-        await host.done(CallMe(host.next_id()))
-        assert host.received[-2] == Notices("none")
-        await host.done(CallMe(host.next_id(), called.url))
+        await host.done(messages.ConfirmCall, code)
+        assert host.received[-2] == messages.Notices("confirmed", "url")
+        await host.done(messages.CallMe)
+        assert host.received[-2] == messages.Notices("none")
+        await host.done(messages.CallMe, called.url)
         wrong = "000000" if await called.receiver.code() != "000000" else "000001"
-        codes = [(await host.refused(ConfirmCall(host.next_id(), wrong))).code for _ in range(6)]
+        codes = [await host.refusal(messages.ConfirmCall, wrong) for _ in range(6)]
         assert codes == [*[Code.WRONG_CODE] * 5, Code.NO_CODE]
 
 
@@ -310,12 +297,12 @@ async def test_the_address_stays_with_the_player() -> None:
     async with gathered(3) as (called, server, peers):
         host, guest, other = peers
         await leave_address(guest, called)
-        await other.done(Leave(other.next_id()))
-        await guest.done(ChangeSeat(guest.next_id(), 2))
+        await other.done(messages.Leave)
+        await guest.done(messages.ChangeSeat, 2)
         assert player(server, guest).notices is not None
         async with resumed(server.port, guest) as (again,):
-            assert await again.until(Notices) == Notices("confirmed", "url")
-            await again.done(Leave(again.next_id()))
+            assert await again.until(messages.Notices) == messages.Notices("confirmed", "url")
+            await again.done(messages.Leave)
             async with connected(server.port) as late:
                 await late.join(host.code, "Late", 2)
                 assert player(server, late).notices is None
@@ -324,8 +311,8 @@ async def test_the_address_stays_with_the_player() -> None:
 async def test_an_unreachable_address_is_reported() -> None:
     async with gathered(2) as (called, _server, peers):
         called.receiver.answers.append(b"HTTP/1.1 404 No\r\n\r\n")
-        await peers[0].done(CallMe(peers[0].next_id(), called.url))
-        while (await peers[0].until(Notices)).state != "unreachable":
+        await peers[0].done(messages.CallMe, called.url)
+        while (await peers[0].until(messages.Notices)).state != "unreachable":
             pass
 
 
@@ -334,19 +321,18 @@ async def test_codes_are_sent_at_a_limited_rate() -> None:
     async with gathered(2) as (called, _server, peers):
         limits = called.config.limits
         for number in range(limits.notice_codes_per_receiver):
-            await peers[number % 2].done(CallMe(peers[number % 2].next_id(), f"{called.url}?a={number}"))
-        refused = await peers[0].refused(CallMe(peers[0].next_id(), called.url.replace("secret", "SECRET")))
+            await peers[number % 2].done(messages.CallMe, f"{called.url}?a={number}")
+        refused = await peers[0].refused(messages.CallMe, called.url.replace("secret", "SECRET"))
         assert refused.code == Code.TOO_MANY_CODES
         for number in range(limits.notice_codes_per_address - limits.notice_codes_per_receiver):
-            await peers[0].done(CallMe(peers[0].next_id(), f"{called.url}/{number}"))
-        refused = await peers[1].refused(CallMe(peers[1].next_id(), f"{called.url}/other"))
+            await peers[0].done(messages.CallMe, f"{called.url}/{number}")
+        refused = await peers[1].refused(messages.CallMe, f"{called.url}/other")
         assert refused.code == Code.TOO_MANY_CODES
 
 
 async def test_a_server_that_calls_nobody_says_so() -> None:
     async with running(Config()) as server, full_table(server.port, 2) as peers:
-        refused = await peers[0].refused(CallMe(peers[0].next_id(), "ann@example.org"))
-        assert refused.code == Code.NO_NOTICES
+        assert await peers[0].refusal(messages.CallMe, "ann@example.org") == Code.NO_NOTICES
 
 
 async def test_a_player_is_called_by_e_mail() -> None:
@@ -358,10 +344,10 @@ async def test_a_player_is_called_by_e_mail() -> None:
         config = Config(postman=postman, timers=lambda: clock, seed=1)
         async with running(config) as server, game(server.port, 2) as peers:
             host, guest = peers
-            await guest.done(CallMe(guest.next_id(), "ann@example.org", "nl"))
-            await guest.done(ConfirmCall(guest.next_id(), await receiver.code()))
+            await guest.done(messages.CallMe, "ann@example.org", "nl")
+            await guest.done(messages.ConfirmCall, await receiver.code())
             await disconnect(guest, host)
-            await host.done(EndGame(host.next_id()))
+            await host.done(messages.EndGame)
             clock.advance(GRACE)
             text = await receiver.next()
             assert f"palatinus join ws://127.0.0.1:{server.port} {guest.code}" in text
@@ -371,4 +357,4 @@ async def test_a_player_is_called_by_e_mail() -> None:
 
 async def test_clients_are_told_what_kinds_of_addresses_they_can_leave() -> None:
     async with gathered(2) as (_called, _server, peers):
-        assert [each.notices for each in peers[0].received if isinstance(each, Welcome)] == [["url"]]
+        assert [each.notices for each in peers[0].received if isinstance(each, messages.Welcome)] == [["url"]]

@@ -4,23 +4,11 @@ import asyncio
 import random
 from pathlib import Path
 
+from protocol import messages
 from protocol.absence import MoveClock
 from protocol.codec import encode
 from protocol.codes import Code
 from protocol.limits import CODE_LENGTH, PRIVATE_CODE_LENGTH
-from protocol.messages import (
-    AskTurn,
-    JoinTable,
-    ListTables,
-    Ping,
-    Rematch,
-    Remove,
-    Resume,
-    Seated,
-    Tables,
-    Turn,
-    Watch,
-)
 from protocol.settings import Private, Title
 from server.app import running
 from server.config import Config, Limits
@@ -33,8 +21,8 @@ from tests.server.tables.hosted import changed
 async def listed(peer: Peer) -> bytes:
     """Return the list of tables as it is sent to the peer."""
     peer.id = 0
-    answer = await peer.ask(ListTables(0))
-    assert isinstance(answer, Tables)
+    answer = await peer.ask(messages.ListTables)
+    assert isinstance(answer, messages.Tables)
     return encode(answer)
 
 
@@ -61,19 +49,19 @@ async def test_codes_of_private_tables_cannot_be_found_by_trying() -> None:
             most = Limits().wrong_codes_per_address
             for number in range(most):
                 wrong = (
-                    Watch(number, "AAAA"),
-                    Resume(number, "AAAA", "x"),
-                    AskTurn(number, "AAAA", token_hash("x")),
+                    messages.Watch(number, "AAAA"),
+                    messages.Resume(number, "AAAA", "x"),
+                    messages.AskTurn(number, "AAAA", token_hash("x")),
                 )[number % 3]
-                assert (await stranger.refused(wrong)).code == Code.NO_SUCH_TABLE
+                assert await stranger.refusal(wrong) == Code.NO_SUCH_TABLE
             answers = [
                 await stranger.refused(message)
                 for code in (private, "AAAA")
                 for message in (
-                    Watch(7, code),
-                    JoinTable(7, code, "X"),
-                    Resume(7, code, "x"),
-                    AskTurn(7, code, token_hash("x")),
+                    messages.Watch(7, code),
+                    messages.JoinTable(7, code, "X"),
+                    messages.Resume(7, code, "x"),
+                    messages.AskTurn(7, code, token_hash("x")),
                 )
             ]
             assert len({encode(answer) for answer in answers}) == 1
@@ -90,10 +78,10 @@ async def test_how_long_it_takes_to_refuse_a_code_says_nothing() -> None:
     config = Config(timers=lambda: clock, limits=Limits(wrong_codes_per_address=1))
     async with running(config) as server, connected(server.port) as host, connected(server.port) as stranger:
         private = (await host.open(2, private=True)).table
-        assert (await stranger.refused(Watch(1, "AAAA"))).code == Code.NO_SUCH_TABLE
+        assert await stranger.refusal(messages.Watch, "AAAA") == Code.NO_SUCH_TABLE
         before = clock.waiting
         for code in (private, "AAAA"):
-            refused = asyncio.create_task(stranger.refused(Watch(2, code)))
+            refused = asyncio.create_task(stranger.refused(messages.Watch, code))
             await eventually(lambda: clock.waiting == before + 1)
             assert not refused.done()
             clock.advance(1.0)
@@ -109,11 +97,11 @@ async def test_the_archive_is_not_looked_at_for_codes_that_are_tried(tmp_path: P
         await eventually(lambda: not server.lobby.tables)
         async with connected(server.port) as stranger:
             for number in range(2):
-                await stranger.refused(Resume(number, "AAAA", "x"))
+                await stranger.refused(messages.Resume(number, "AAAA", "x"))
             refusals = [
                 await stranger.refused(message)
                 for code, token in ((host.code, host.token), (host.code, "x"), ("AAAA", "x"))
-                for message in (Resume(7, code, token), AskTurn(7, code, token_hash(token)))
+                for message in (messages.Resume(7, code, token), messages.AskTurn(7, code, token_hash(token)))
             ]
             assert len({encode(refusal) for refusal in refusals}) == 1
             assert refusals[0].code == Code.TOO_MANY_GUESSES
@@ -124,8 +112,8 @@ async def test_codes_of_private_tables_are_long() -> None:
     async with memory_server() as server, game(server.port, 2, private=True) as peers:
         assert len(peers[0].code) == PRIVATE_CODE_LENGTH
         await play_on(peers, random.Random(1))
-        again = await peers[0].ask(Rematch(peers[0].next_id()))
-        assert isinstance(again, Seated)
+        again = await peers[0].ask(messages.Rematch)
+        assert isinstance(again, messages.Seated)
         assert len(again.table) == PRIVATE_CODE_LENGTH
         async with connected(server.port) as host, connected(server.port) as guest:
             code = (await host.open(2)).table
@@ -137,10 +125,10 @@ async def test_codes_of_private_tables_are_long() -> None:
 # -- how a game stands, for players who are not there ----------------------------------------------------
 
 
-async def turn(peer: Peer, code: str, token: str) -> Turn:
+async def turn(peer: Peer, code: str, token: str) -> messages.Turn:
     """Return how the game stands for the holder of a token, who asks over another connection."""
-    answer = await peer.ask(AskTurn(peer.next_id(), code, token_hash(token)))
-    assert isinstance(answer, Turn)
+    answer = await peer.ask(messages.AskTurn, code, token_hash(token))
+    assert isinstance(answer, messages.Turn)
     return answer
 
 
@@ -158,11 +146,13 @@ async def test_a_player_learns_whose_turn_it_is_before_during_and_after_the_game
                 assert on_turn is not None
                 assert answer.clock is not None
                 assert 0 < answer.clock <= 60_000
-                known = Turn(answer.id, "playing", peer.seat, on_turn, f"Player {on_turn}", answer.clock)
+                known = messages.Turn(
+                    answer.id, "playing", peer.seat, on_turn, f"Player {on_turn}", answer.clock
+                )
                 assert answer == known
             await play_on(peers, random.Random(1))
             answer = await turn(asker, peers[1].code, peers[1].token)
-            assert answer == Turn(answer.id, "over", 1)
+            assert answer == messages.Turn(answer.id, "over", 1)
 
 
 async def test_nothing_is_told_without_the_seats_own_token() -> None:
@@ -175,17 +165,19 @@ async def test_nothing_is_told_without_the_seats_own_token() -> None:
     ):
         await other.open(2)
         for token in ("x", other.token):
-            question = AskTurn(7, peers[0].code, token_hash(token))
-            assert (await stranger.refused(question)).code == Code.BAD_TOKEN
+            question = messages.AskTurn(7, peers[0].code, token_hash(token))
+            assert await stranger.refusal(question) == Code.BAD_TOKEN
             assert question.proof not in repr(question)
         before = [len(peer.frames) for peer in peers]
         await turn(stranger, peers[0].code, peers[1].token)
         for peer in peers:
-            await peer.ask(Ping(peer.next_id()))
+            await peer.ask(messages.Ping)
         assert [len(peer.frames) for peer in peers] == [number + 1 for number in before]
-        await peers[0].done(Remove(peers[0].next_id(), 1))
-        refused = await stranger.refused(AskTurn(7, peers[0].code, token_hash(peers[1].token)))
-        assert refused.code == Code.BAD_TOKEN
+        await peers[0].done(messages.Remove, 1)
+        assert (
+            await stranger.refusal(messages.AskTurn, peers[0].code, token_hash(peers[1].token))
+            == Code.BAD_TOKEN
+        )
 
 
 async def test_an_archived_game_stays_in_the_archive(tmp_path: Path) -> None:
@@ -194,11 +186,9 @@ async def test_an_archived_game_stays_in_the_archive(tmp_path: Path) -> None:
         async with game(server.port, 2) as (host, _):
             pass
         await eventually(lambda: not server.lobby.tables)
-        wrong = await asker.refused(AskTurn(7, host.code, token_hash("x")))
-        assert wrong.code == Code.BAD_TOKEN
+        assert await asker.refusal(messages.AskTurn, host.code, token_hash("x")) == Code.BAD_TOKEN
         for _ in range(2):
             answer = await turn(asker, host.code, host.token)
-            assert answer == Turn(answer.id, "playing", archived=True)
+            assert answer == messages.Turn(answer.id, "playing", archived=True)
         assert not server.lobby.tables
-        too_often = await asker.refused(AskTurn(7, host.code, token_hash(host.token)))
-        assert too_often.code == Code.TOO_SOON
+        assert await asker.refusal(messages.AskTurn, host.code, token_hash(host.token)) == Code.TOO_SOON

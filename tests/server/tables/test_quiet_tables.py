@@ -19,21 +19,21 @@ async def test_no_byte_of_what_spectators_say_reaches_a_seat_while_a_quiet_game_
         await other.watch(players[0].code)
         await changed(players[0], Quiet(on=True))
         assert (await state_where(spectator, lambda state: state.quiet)).quiet
-        await spectator.done(Say(spectator.next_id(), "before"))
+        await spectator.done(Say, "before")
         assert await hears(players[1], "before") == 1
-        await players[0].done(StartGame(players[0].next_id()))
+        await players[0].done(StartGame)
         await all_caught_up([*peers, other], players[0].seq)
-        await spectator.done(Say(spectator.next_id(), "a tip"))
+        await spectator.done(Say, "a tip")
         assert await hears(other, "a tip") == 1
-        await players[1].done(Say(players[1].next_id(), "thanks"))
+        await players[1].done(Say, "thanks")
         assert await hears(other, "thanks") is None
-        await players[0].done(Sync(players[0].next_id(), 0))
+        await players[0].done(Sync, 0)
         async with resumed(server.port, players[1]) as again:
             told = await again[0].until(SaidBefore)
             assert [each.text for each in told.remarks] == ["before", "thanks"]
             await again[0].nothing_but_pong()
             await play_to_the_end([players[0], *again])
-            await spectator.done(Say(spectator.next_id(), "after"))
+            await spectator.done(Say, "after")
             for peer in (players[0], *again):
                 assert await hears(peer, "after") == 1
                 assert not any(b"a tip" in frame for frame in peer.frames)
@@ -43,9 +43,9 @@ async def test_no_byte_of_what_spectators_say_reaches_a_seat_while_a_quiet_game_
 async def test_an_ended_game_is_quiet_no_more() -> None:
     async with memory_server() as server, game(server.port, 2, watched=True) as (host, player, spectator):
         await changed(host, Quiet(on=True))
-        await spectator.done(Say(spectator.next_id(), "a tip"))
-        await host.done(EndGame(host.next_id()))
-        await spectator.done(Say(spectator.next_id(), "a pity"))
+        await spectator.done(Say, "a tip")
+        await host.done(EndGame)
+        await spectator.done(Say, "a pity")
         assert await hears(player, "a pity") == 1
 
 

@@ -145,7 +145,7 @@ async def test_at_a_table_with_a_free_seat() -> None:
     """Here seat 3 is a bot's."""
     async with running(CONFIG) as server, full_table(server.port, 4, bots={3: "random"}) as peers:
         host, second, third = peers
-        await third.done(Leave(third.next_id()))
+        await third.done(Leave)
         rows: list[tuple[ClientMessage, str]] = [
             (ChangeSeat(0, 0), Code.SEAT_TAKEN),
             (ChangeSeat(0, 1), Code.NOT_YOURSELF),
@@ -160,7 +160,7 @@ async def test_at_a_table_with_a_free_seat() -> None:
             (SeatBot(0, "random", 4), Code.NO_SUCH_SEAT),
         ]
         await check_refused(peers, 0, *rows)
-        refused = await third.refused(JoinTable(third.next_id(), host.code, "Third", 1))
+        refused = await third.refused(JoinTable, host.code, "Third", 1)
         assert (refused.code, refused.about) == (Code.SEAT_TAKEN, {"seat": "1", "free_seats": "2, 3"})
         table = table_of(server, peers)
         async with table._lock:

@@ -12,22 +12,8 @@ from unittest.mock import AsyncMock
 import pytest
 
 from engine.game import Game
+from protocol import messages
 from protocol.codes import CloseCode, Code
-from protocol.messages import (
-    ChoosePeople,
-    GetRecord,
-    JoinTable,
-    OpenTable,
-    Record,
-    Refused,
-    Rematch,
-    Resume,
-    Say,
-    Seated,
-    Standing,
-    StartGame,
-    TableState,
-)
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.sqlite.journal import SqliteJournal
@@ -64,7 +50,7 @@ async def test_everybody_gets_the_same_seat_at_the_next_table() -> None:
         seated = await rematch(peers[1])
         assert (seated.seat, seated.token) == (1, None)
         assert seated.table != before
-        state = await peers[1].until(TableState)
+        state = await peers[1].until(messages.TableState)
         assert [(seat.name, seat.here, seat.kept) for seat in state.seats] == [
             ("Player 0", False, True), ("Player 1", True, False), ("Player 2", False, True),
         ]  # fmt: skip
@@ -75,11 +61,11 @@ async def test_everybody_gets_the_same_seat_at_the_next_table() -> None:
             assert [(seat.here, seat.again) for seat in state.seats] == [
                 (True, False), (False, True), (True, False),
             ]  # fmt: skip
-        refused = await peers[1].refused(StartGame(peers[1].next_id()))
+        refused = await peers[1].refused(messages.StartGame)
         assert (refused.code, "Player 0" in refused.text) == (Code.SEAT_KEPT, True)
         for peer in (peers[0], peers[2]):
             assert (await rematch(peer)).table == seated.table
-        await peers[0].done(StartGame(peers[0].next_id()))
+        await peers[0].done(messages.StartGame)
         for peer in peers[:3]:
             await peer.caught_up(peers[0].seq)
         assert peers[0].view is not None
@@ -97,12 +83,12 @@ async def test_choices_of_peoples_come_along() -> None:
         finished_game(server, 3, peoples={0: "A", 1: "E", 2: "M"}) as peers,
     ):
         code = (await rematch(peers[0])).table
-        first = await peers[0].until(TableState)
+        first = await peers[0].until(messages.TableState)
         assert [(each.people, each.chosen, each.kept) for each in first.seats] == [
             ("A", True, False), ("E", True, True), ("M", True, True),
         ]  # fmt: skip
         await next_state_where(peers[0], lambda state: not any(each.kept for each in state.seats))
-        await peers[0].done(ChoosePeople(peers[0].next_id(), "M"))
+        await peers[0].done(messages.ChoosePeople, "M")
         for peer in peers[1:]:
             assert (await rematch(peer)).table == code
         last = await next_state_where(peers[0], lambda state: all(each.here for each in state.seats))
@@ -116,14 +102,13 @@ async def test_a_seat_is_kept_for_its_player_for_a_time() -> None:
     async with memory_server(rematch_grace_seconds=0.3) as server, finished_game(server, 3) as peers:
         code = (await rematch(peers[0])).table
         async with connected(server.port) as late, connected(server.port) as later:
-            assert (await late.refused(JoinTable(late.next_id(), code, "Late"))).code == Code.TABLE_FULL
+            assert await late.refusal(messages.JoinTable, code, "Late") == Code.TABLE_FULL
             await next_state_where(peers[0], lambda state: state.seats[1].name is None)
             await next_state_where(peers[0], lambda state: state.seats[2].name is None)
             assert (await late.join(code, "Late", 1)).seat == 1
             assert (await rematch(peers[1])).seat == 2
-            refused = await peers[2].refused(Rematch(peers[2].next_id()))
-            assert refused.code == Code.TABLE_FULL
-            await peers[2].done(Say(peers[2].next_id(), "then not"))  # at the old table still
+            assert await peers[2].refusal(messages.Rematch) == Code.TABLE_FULL
+            await peers[2].done(messages.Say, "then not")  # at the old table still
             await later.watch(code)
 
 
@@ -146,18 +131,18 @@ async def test_a_player_who_goes_on_sits_at_one_table_only() -> None:
         code, token = peers[0].code, peers[0].token
         earlier, later = server.lobby.tables[code], server.lobby.tables[(await rematch(peers[1])).table]
         await later._lock.acquire()
-        await peers[0].send(Rematch(peers[0].next_id()))
+        await peers[0].send(messages.Rematch(peers[0].next_id()))
         await eventually(lambda: queued_requests(later) == 1)
         busy = asyncio.create_task(earlier._lock.acquire())
         await asyncio.sleep(0)
         queued = queued_requests(earlier)
-        await again.send(Resume(again.next_id(), code, token))
+        await again.send(messages.Resume(again.next_id(), code, token))
         await eventually(lambda: queued_requests(earlier) == queued + 1)
         later._lock.release()
-        assert (await peers[0].until(Seated)).table == later.code
+        assert (await peers[0].until(messages.Seated)).table == later.code
         await busy
         earlier._lock.release()
-        assert (await again.until(Seated)).table == code
+        assert (await again.until(messages.Seated)).table == code
         assert later.players_here == 2
         peers[0].socket.transport.abort()
         await eventually(lambda: later.players_here == 1)
@@ -169,14 +154,14 @@ async def test_an_archived_next_table_is_restored(tmp_path: Path) -> None:
     async with running(Config(data=tmp_path, limits=limits)) as server, finished_game(server, 2) as peers:
         old, code = peers[0].code, (await rematch(peers[0])).table
         await rematch(peers[1])
-        await peers[0].done(StartGame(peers[0].next_id()))
+        await peers[0].done(messages.StartGame)
         async with connected(server.port) as resumed:
             await resumed.resume(old, peers[1].token)
             for peer in peers:
                 await peer.socket.close()
             await eventually(lambda: code not in server.lobby.tables)
             assert (await rematch(resumed)).table == code
-            assert (await resumed.until(TableState)).stage == "playing"
+            assert (await resumed.until(messages.TableState)).stage == "playing"
 
 
 async def test_the_next_table_is_stored_with_the_link_to_it(
@@ -190,7 +175,7 @@ async def test_the_next_table_is_stored_with_the_link_to_it(
             "CREATE TEMP TRIGGER full BEFORE INSERT ON entry WHEN NEW.body LIKE '%continued%' "
             "BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
         )
-        assert (await peers[0].refused(Rematch(peers[0].next_id()))).code == Code.NOT_STORED
+        assert await peers[0].refusal(messages.Rematch) == Code.NOT_STORED
         old = peers[0].code
         assert list(server.lobby.tables) == [old] == list(await journal.tables())
         journal._database.execute("DROP TRIGGER full")
@@ -198,17 +183,17 @@ async def test_the_next_table_is_stored_with_the_link_to_it(
         assert list(await journal.tables()) == [old, code]
         monkeypatch.setattr(SqliteJournal, "whereabouts", AsyncMock(return_value="ws://other.example"))
         server.lobby.tables[code].give_up()
-        assert (await peers[1].refused(Rematch(peers[1].next_id()))).code == Code.TABLE_ELSEWHERE
+        assert await peers[1].refusal(messages.Rematch) == Code.TABLE_ELSEWHERE
 
 
 async def test_a_rematch_beyond_the_limit_of_tables_is_refused() -> None:
     """The player stays at the old table."""
     async with memory_server(tables=1) as server, finished_game(server, 2) as peers:
-        refused = await peers[0].ask(Rematch(peers[0].next_id()))
-        assert isinstance(refused, Refused)
+        refused = await peers[0].ask(messages.Rematch)
+        assert isinstance(refused, messages.Refused)
         assert refused.code == Code.TOO_MANY_TABLES
-        await peers[0].done(Say(peers[0].next_id(), "still here"))
-        assert (await peers[0].refused(OpenTable(peers[0].next_id(), 2, "A"))).code == Code.AT_A_TABLE
+        await peers[0].done(messages.Say, "still here")
+        assert await peers[0].refusal(messages.OpenTable, 2, "A") == Code.AT_A_TABLE
 
 
 async def test_programs_are_programs_in_a_rematch_too() -> None:
@@ -224,7 +209,7 @@ async def test_programs_are_programs_in_a_rematch_too() -> None:
         await eventually(lambda: seating.players[2] is None)
         await rematch(peers[2])
         assert seating.programs == {1, 2}
-        await peers[0].done(StartGame(peers[0].next_id()))
+        await peers[0].done(messages.StartGame)
         await peers[1].socket.close()
         state = await next_state_where(peers[0], lambda state: not state.seats[1].here)
         assert state.seats[1].bot
@@ -235,12 +220,12 @@ async def test_programs_are_programs_in_a_rematch_too() -> None:
 
 async def record_for(peer: Peer) -> str:
     """Return the record of the finished game at the peer's table."""
-    answer = await peer.ask(GetRecord(peer.next_id()))
-    assert isinstance(answer, Record), answer
+    answer = await peer.ask(messages.GetRecord)
+    assert isinstance(answer, messages.Record), answer
     return "\n".join(answer.lines) + "\n"
 
 
-def standings(state: TableState) -> list[Standing]:
+def standings(state: messages.TableState) -> list[messages.Standing]:
     """Return the players' standings by seat."""
     return [seat.standing for seat in state.seats]
 
@@ -275,7 +260,7 @@ async def test_a_finished_game_that_everybody_has_left_takes_little_memory() -> 
 async def test_standings_add_up_over_the_games_of_an_evening(tmp_path: Path) -> None:
     """Each table's standings are those before, and its own result once there is one; a restart keeps them."""
     async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
-        expected = [Standing(), Standing()]
+        expected = [messages.Standing(), messages.Standing()]
         for number in range(3):
             if number:
                 for peer in peers:
@@ -284,7 +269,7 @@ async def test_standings_add_up_over_the_games_of_an_evening(tmp_path: Path) -> 
                     standings(await next_state_where(peers[0], lambda state: bool(state.seats[1].here)))
                     == expected
                 )
-                await peers[0].done(StartGame(peers[0].next_id()))
+                await peers[0].done(messages.StartGame)
                 await all_caught_up(peers, peers[0].seq)
             await play_on(peers, random.Random(number))
             state = await next_state_where(peers[0], lambda state: state.stage == "over")
@@ -292,11 +277,13 @@ async def test_standings_add_up_over_the_games_of_an_evening(tmp_path: Path) -> 
             result = peers[0].view.result
             assert result is not None
             expected = [
-                Standing(each.games + 1, each.wins + (seat in result.winners), each.points + tally.points)
+                messages.Standing(
+                    each.games + 1, each.wins + (seat in result.winners), each.points + tally.points
+                )
                 for seat, (each, tally) in enumerate(zip(expected, result.tallies, strict=True))
             ]
             assert standings(state) == expected
         code = (await rematch(peers[1])).table
     async with running(Config(data=tmp_path)) as server, connected(server.port) as back:
         await back.resume(code, peers[0].token)
-        assert standings(await back.until(TableState)) == expected
+        assert standings(await back.until(messages.TableState)) == expected

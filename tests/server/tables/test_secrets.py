@@ -12,45 +12,9 @@ from typing import get_args
 import msgpack
 import pytest
 
+from protocol import messages
 from protocol.absence import WAIT
 from protocol.codec import decode_server
-from protocol.messages import (
-    Announced,
-    Arrange,
-    AskPause,
-    AskTurn,
-    ChangeSeat,
-    ChangeSetting,
-    ChoosePeople,
-    ClientMessage,
-    DrawBegins,
-    EnterLobby,
-    Evening,
-    GetRecord,
-    JoinTable,
-    Leave,
-    ListTables,
-    Moved,
-    Notices,
-    OpenTable,
-    Ping,
-    Planned,
-    Pong,
-    Record,
-    Rematch,
-    Remove,
-    Reseated,
-    Resume,
-    Say,
-    SayInLobby,
-    SayReady,
-    ServerMessage,
-    SignedUp,
-    StartGame,
-    SubstituteNow,
-    Sync,
-    Watch,
-)
 from protocol.settings import Starting
 from server.app import running
 from server.config import Config
@@ -98,8 +62,8 @@ async def told_in_match(script: Script, log: pytest.LogCaptureFixture, folder: P
     with traces() as traced:
         async with match(script, folder / "data") as playing, connected(playing.server.port) as visitor:
             server, code = playing.server, playing.spectator.code
-            await visitor.done(EnterLobby(1, "Visitor"))
-            await visitor.done(SayInLobby(2, "hello"))
+            await visitor.done(messages.EnterLobby(1, "Visitor"))
+            await visitor.done(messages.SayInLobby(2, "hello"))
             while playing.turns_left > 1:
                 await playing.turn()
                 seat = watching_seat(script)
@@ -107,19 +71,19 @@ async def told_in_match(script: Script, log: pytest.LogCaptureFixture, folder: P
                 if playing.turns % 6 == 5 and seat not in playing.away:
                     for message in refused_messages(peer):
                         await peer.refused(message)
-                    await peer.done(Say(peer.next_id(), "hm"))
-                    await peer.done(Sync(peer.next_id(), 0))
+                    await peer.done(messages.Say, "hm")
+                    await peer.done(messages.Sync, 0)
                     await sync_again(playing.spectator, rng)
                     others += await frames_of_latecomer(server.port, playing.spectator, peer, rng)
                 if playing.turns == 20:
                     shutil.copytree(folder / "data", folder / "copy")
                     others += await frames_after_a_restart(script, playing, folder / "copy", rng)
-            server.clients.broadcast(Announced("Down at ten."))
+            server.clients.broadcast(messages.Announced("Down at ten."))
             server.drain.begin(600)
             server.drain.cancel()
             visitor.id = 10
             for each in (*playing.present, visitor):
-                await each.ask(Ping(each.next_id()))  # everything sent before has arrived
+                await each.ask(messages.Ping)  # everything sent before has arrived
             _, metrics = await http_get(server.port, "/metrics")
             lines = sorted(
                 without_addresses(record, code)
@@ -137,25 +101,25 @@ async def told_in_match(script: Script, log: pytest.LogCaptureFixture, folder: P
     )
 
 
-def refused_messages(peer: Peer) -> list[ClientMessage]:
+def refused_messages(peer: Peer) -> list[messages.ClientMessage]:
     """Return requests that are refused to a player in the middle of a game."""
     assert peer.seat is not None
     return [
-        OpenTable(peer.next_id(), 2, "Anna"),
-        JoinTable(peer.next_id(), peer.code, "Anna"),
-        Resume(peer.next_id(), peer.code, peer.token),
-        Watch(peer.next_id(), peer.code),
-        StartGame(peer.next_id()),
-        Rematch(peer.next_id()),
-        GetRecord(peer.next_id()),
-        ChangeSetting(peer.next_id(), Starting(1)),
-        Remove(peer.next_id(), peer.seat),
-        Arrange(peer.next_id()),
-        SubstituteNow(peer.next_id(), peer.seat),
-        SayReady(peer.next_id(), on=True),
-        AskPause(peer.next_id(), on=False),
-        ChangeSeat(peer.next_id(), 1),
-        ChoosePeople(peer.next_id(), "A"),
+        messages.OpenTable(peer.next_id(), 2, "Anna"),
+        messages.JoinTable(peer.next_id(), peer.code, "Anna"),
+        messages.Resume(peer.next_id(), peer.code, peer.token),
+        messages.Watch(peer.next_id(), peer.code),
+        messages.StartGame(peer.next_id()),
+        messages.Rematch(peer.next_id()),
+        messages.GetRecord(peer.next_id()),
+        messages.ChangeSetting(peer.next_id(), Starting(1)),
+        messages.Remove(peer.next_id(), peer.seat),
+        messages.Arrange(peer.next_id()),
+        messages.SubstituteNow(peer.next_id(), peer.seat),
+        messages.SayReady(peer.next_id(), on=True),
+        messages.AskPause(peer.next_id(), on=False),
+        messages.ChangeSeat(peer.next_id(), 1),
+        messages.ChoosePeople(peer.next_id(), "A"),
     ]
 
 
@@ -164,7 +128,7 @@ async def sync_again(peer: Peer, rng: random.Random) -> None:
     seen, seq, legal = list(peer.seen), peer.seq, peer.legal
     after = rng.choice([0, rng.randint(1, seq)])
     peer.go_back_to(after, seen)
-    await peer.done(Sync(peer.next_id(), after))
+    await peer.done(messages.Sync, after)
     peer.seen = seen
     assert (peer.seq, peer.legal) == (seq, legal)
 
@@ -176,15 +140,15 @@ async def frames_of_latecomer(port: int, spectator: Peer, player: Peer, rng: ran
     """
     async with connected(port) as late:
         late.id = 0
-        await late.refused(JoinTable(late.next_id(), spectator.code, "Late"))
-        await late.ask(ListTables(late.next_id()))
-        await late.ask(AskTurn(late.next_id(), player.code, token_hash(player.token)))
+        await late.refused(messages.JoinTable, spectator.code, "Late")
+        await late.ask(messages.ListTables)
+        await late.ask(messages.AskTurn, player.code, token_hash(player.token))
         after = rng.choice([0, rng.randint(1, spectator.seq)])
         late.go_back_to(after, spectator.seen)
-        await late.send(Watch(late.next_id(), spectator.code, after))
+        await late.send(messages.Watch(late.next_id(), spectator.code, after))
         await late.news()
         assert late.view == spectator.view
-        await late.done(Leave(late.next_id()))
+        await late.done(messages.Leave)
         return late.frames
 
 
@@ -202,9 +166,14 @@ async def frames_after_a_restart(
                 after = rng.choice([0, rng.randint(1, gone.seq)])
                 token = gone.token
                 await back.send(
-                    Resume(1, gone.code, token, after) if token else Watch(1, gone.code, after), Ping(2)
+                    messages.Resume(1, gone.code, token, after)
+                    if token
+                    else messages.Watch(1, gone.code, after),
+                    messages.Ping(2),
                 )
-                while not isinstance(decode_server(frame := await back.socket.recv(decode=False)), Pong):
+                while not isinstance(
+                    decode_server(frame := await back.socket.recv(decode=False)), messages.Pong
+                ):
                     frames.append(frame)
         peers = await later.enter_async_context(resumed(server.port, *playing.peers))
         again = Match(script, server, clock, peers, later)
@@ -251,8 +220,16 @@ async def test_what_a_seat_may_not_know_changes_no_byte(
     assert one.traces == two.traces != []
     received = {msgpack.unpackb(frame)["t"] for frames in (*one.seats, one.others) for frame in frames}
     # Some are sent only after a game, before it, or when a server stops.
-    kinds = set(get_args(ServerMessage)) - {Record, Reseated, DrawBegins, Moved, Evening, Notices, SignedUp}
-    kinds.remove(Planned)  # only to whoever has planned a move
+    kinds = set(get_args(messages.ServerMessage)) - {
+        messages.Record,
+        messages.Reseated,
+        messages.DrawBegins,
+        messages.Moved,
+        messages.Evening,
+        messages.Notices,
+        messages.SignedUp,
+    }
+    kinds.remove(messages.Planned)  # only to whoever has planned a move
     assert received == {kind.__struct_config__.tag for kind in kinds}
     stands_in = script.absence != WAIT or bool(script.programs)
     assert any("stand-in moved" in line for line in one.log) == stands_in

@@ -9,29 +9,12 @@ from engine.events import GameStarted, lasting, stops
 from engine.pieces import Seat
 from engine.redaction import redacted
 from engine.view import SPECTATOR, eyes_of
+from protocol import messages
 from protocol.codes import Code
 from protocol.events import event_map
-from protocol.messages import (
-    NEWCOMER,
-    EventMap,
-    ListTables,
-    Studied,
-    Study,
-    SubstituteNow,
-    Tables,
-    TableState,
-)
 from server.app import Running, running
 from server.config import Config, Limits
-from tests.server.peer import (
-    Peer,
-    check_views,
-    connected,
-    eventually,
-    play_on,
-    rematch,
-    table_of,
-)
+from tests.server import peer
 from tests.server.tables.hosted import next_state_where, play_to_the_end, served
 from tests.server.tables.test_rematch import finished_game
 
@@ -42,18 +25,18 @@ def _moves(server: Running, code: str) -> int:
     return len(stops(lasting(found.events))) - 2
 
 
-async def _study(asker: Peer, step: int) -> str:
+async def _study(asker: peer.Peer, step: int) -> str:
     """Open a study, and return its code."""
-    await asker.done(Study(asker.next_id(), step))
+    await asker.done(messages.Study, step)
     state = next(
-        each for each in reversed(asker.received) if isinstance(each, TableState)
+        each for each in reversed(asker.received) if isinstance(each, messages.TableState)
     )  # before the answer
     assert state.studied is not None
     assert (state.studied.step, state.studied.seat) == (step, asker.seat)
     return state.studied.table
 
 
-def _until(server: Running, code: str, step: int) -> list[EventMap]:
+def _until(server: Running, code: str, step: int) -> list[messages.EventMap]:
     """Return what a spectator and then each seat may see of the game at a table up to this step."""
     found = server.lobby.tables[code].state.game
     assert found is not None
@@ -74,46 +57,46 @@ async def test_a_finished_game_goes_on_from_a_moment_and_counts_for_nothing(tmp_
     async with running(config) as server, finished_game(server, 3, watched=True) as peers:
         code = await _study(peers[1], step)
         for other in (peers[0], peers[3]):
-            await next_state_where(other, lambda state: state.studied == Studied(code, step, 1))
-        tables = await peers[0].ask(ListTables(peers[0].next_id()))
-        assert isinstance(tables, Tables)
+            await next_state_where(other, lambda state: state.studied == messages.Studied(code, step, 1))
+        tables = await peers[0].ask(messages.ListTables)
+        assert isinstance(tables, messages.Tables)
         assert {each.table: (each.study, each.vacant) for each in tables.tables} == {
             code: (True, 3),
             peers[0].code: (False, 0),
         }
-        assert (await peers[3].refused(Study(peers[3].next_id(), 3))).code == Code.NOT_A_PLAYER
-        last = await peers[0].refused(Study(peers[0].next_id(), 255))
+        assert await peers[3].refusal(messages.Study, 3) == Code.NOT_A_PLAYER
+        last = await peers[0].refused(messages.Study, 255)
         assert last.code == Code.NO_SUCH_STEP
         assert last.about == {"last": str(_moves(server, peers[0].code) - 1)}
         seen = _until(server, code, step)
         assert seen == _until(server, peers[0].code, step)
-        await eventually(lambda: len(list(records.iterdir())) == 1)
+        await peer.eventually(lambda: len(list(records.iterdir())) == 1)
     async with contextlib.AsyncExitStack() as stack, running(config) as server:
         assert _until(server, code, step) == seen
-        players = [await stack.enter_async_context(connected(server.port)) for _ in range(3)]
+        players = [await stack.enter_async_context(peer.connected(server.port)) for _ in range(3)]
         for seat in (2, 0, 1):
             assert (await players[seat].join(code, f"Player {seat}")).seat == seat
             await players[seat].news()
-        check_views(table := table_of(server, players), players)
-        await play_on(players, random.Random(2))
+        peer.check_views(table := peer.table_of(server, players), players)
+        await peer.play_on(players, random.Random(2))
         state = await next_state_where(players[0], lambda state: state.stage == "over")
         assert state.study
-        assert [seat.standing for seat in state.seats] == [NEWCOMER] * 3
+        assert [seat.standing for seat in state.seats] == [messages.NEWCOMER] * 3
         assert (table.state.played, server.lobby.counts.games) == (False, 0)
         assert await server.lobby.journal.records_due() == []
         assert len(list(records.iterdir())) == 1
-        again = (await rematch(players[0])).table
+        again = (await peer.rematch(players[0])).table
         assert not server.lobby.tables[again].state.study
 
 
 async def test_a_bot_plays_at_once_for_a_seat_of_a_study_that_nobody_has_taken() -> None:
     async with served() as server, finished_game(server, 2) as peers:
         code = await _study(peers[0], 12)
-        async with connected(server.port) as alone:
+        async with peer.connected(server.port) as alone:
             await alone.join(code, "Player 0")
-            await alone.done(SubstituteNow(alone.next_id(), 1))
+            await alone.done(messages.SubstituteNow, 1)
             await play_to_the_end([alone])
-            assert table_of(server, [alone]).state.stage == "over"
+            assert peer.table_of(server, [alone]).state.stage == "over"
 
 
 async def test_a_study_costs_what_another_table_does(tmp_path: Path) -> None:
@@ -121,6 +104,6 @@ async def test_a_study_costs_what_another_table_does(tmp_path: Path) -> None:
     config = Config(data=tmp_path, limits=Limits(tables_per_connection=2, over_seconds=0.01))
     async with running(config) as server, finished_game(server, 2) as peers:
         code = await _study(peers[0], 0)
-        await eventually(lambda: code not in server.lobby.tables)
+        await peer.eventually(lambda: code not in server.lobby.tables)
         assert code not in server.lobby.journal.archived
-        assert (await peers[0].refused(Study(peers[0].next_id(), 0))).code == Code.TOO_SOON
+        assert await peers[0].refusal(messages.Study, 0) == Code.TOO_SOON

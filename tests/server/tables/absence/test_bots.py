@@ -17,27 +17,9 @@ from engine.events import Command
 from engine.legal import Legal
 from engine.pieces import Piece, Seat
 from engine.view import View
+from protocol import messages
 from protocol.absence import WAIT, Absence, GameClock, MoveClock
 from protocol.codes import Code
-from protocol.messages import (
-    Arrange,
-    AskPause,
-    Events,
-    JoinTable,
-    Leave,
-    ListTables,
-    Ping,
-    Rematch,
-    Remove,
-    Resume,
-    SeatBot,
-    Seated,
-    StartGame,
-    Tables,
-    TableState,
-    Watch,
-    Welcome,
-)
 from server.app import Running, running
 from server.config import Brain, Choose, Config, InProcess, Limits
 from server.monitoring.logs import describe
@@ -66,17 +48,17 @@ PAUSE = 1.0
 served = partial(hosted.served, brains=BRAINS)
 
 
-async def seated_bot(host: Peer, level: str = "random", seat: int | None = None) -> TableState:
+async def seated_bot(host: Peer, level: str = "random", seat: int | None = None) -> messages.TableState:
     """Have the host seat a bot; return the table as it is then."""
     before = sum(each.level is not None for each in (await latest(host)).seats)
-    await host.done(SeatBot(host.next_id(), level, seat))
+    await host.done(messages.SeatBot, level, seat)
     return await state_where(host, lambda state: sum(each.level is not None for each in state.seats) > before)
 
 
-async def latest(peer: Peer) -> TableState:
+async def latest(peer: Peer) -> messages.TableState:
     """Return the last state of the table that the peer was sent."""
-    await peer.ask(Ping(peer.next_id()))
-    return next(each for each in reversed(peer.received) if isinstance(each, TableState))
+    await peer.ask(messages.Ping)
+    return next(each for each in reversed(peer.received) if isinstance(each, messages.TableState))
 
 
 # -- seating ----------------------------------------------------------------------------------------
@@ -96,11 +78,13 @@ async def test_the_host_seats_bots() -> None:
             ("greedy-1", "greedy", True),
             (None, None, False),
         ]
-        tables = await other.ask(ListTables(other.next_id()))
-        assert isinstance(tables, Tables)
+        tables = await other.ask(messages.ListTables)
+        assert isinstance(tables, messages.Tables)
         assert (tables.tables[0].taken, tables.tables[0].bots) == (4, 3)
-        assert [each.levels for each in host.received if isinstance(each, Welcome)] == [["random", "greedy"]]
-        await host.done(Remove(host.next_id(), 1))
+        assert [each.levels for each in host.received if isinstance(each, messages.Welcome)] == [
+            ["random", "greedy"]
+        ]
+        await host.done(messages.Remove, 1)
         assert (await latest(host)).seats[1].name is None
 
 
@@ -109,12 +93,14 @@ async def test_no_two_names_at_a_table_look_alike(name: str) -> None:
     """A bot takes another name than those of players and spectators, and nobody takes a bot's."""
     async with served() as server, connected(server.port) as host, connected(server.port) as other:
         await host.open(3)
-        await other.ask(Watch(other.next_id(), host.code, name=name))
+        await other.ask(messages.Watch, host.code, name=name)
         state = await seated_bot(host, "greedy")
         assert state.seats[1].name == "greedy-2"
-        await other.done(Leave(other.next_id()))
-        late = JoinTable(other.next_id(), host.code, name.replace("1", "2").replace("l", "2"))
-        assert (await other.refused(late)).code == Code.NAME_TAKEN
+        await other.done(messages.Leave)
+        assert (
+            await other.refusal(messages.JoinTable, host.code, name.replace("1", "2").replace("l", "2"))
+            == Code.NAME_TAKEN
+        )
 
 
 async def test_a_person_can_take_the_seat_of_a_bot_before_the_game() -> None:
@@ -128,26 +114,25 @@ async def test_a_person_can_take_the_seat_of_a_bot_before_the_game() -> None:
     ):
         await host.open(3)
         await seated_bot(host)
-        program = JoinTable(dario.next_id(), host.code, "Dario", 1, program=True)
-        refusal = await dario.refused(program)
+        refusal = await dario.refused(messages.JoinTable, host.code, "Dario", 1, program=True)
         assert (refusal.code, refusal.about) == (Code.SEAT_TAKEN, {"seat": "1", "free_seats": "2"})
         assert (await ben.join(host.code, "Ben")).seat == 2
-        refusal = await dario.refused(JoinTable(dario.next_id(), host.code, "Dario", program=True))
+        refusal = await dario.refused(messages.JoinTable, host.code, "Dario", program=True)
         assert refusal.code == Code.TABLE_FULL
         assert (await carla.join(host.code, "random-1")).seat == 1  # the name that it had is free with it
         state = await state_where(host, lambda state: not any(each.level for each in state.seats))
         assert [each.name for each in state.seats] == ["Anna", "random-1", "Ben"]
-        refusal = await dario.refused(JoinTable(dario.next_id(), host.code, "Dario"))
+        refusal = await dario.refused(messages.JoinTable, host.code, "Dario")
         assert refusal.code == Code.TABLE_FULL
 
 
 async def test_bots_go_along_when_seats_are_given_in_another_order() -> None:
     async with served() as server, full_table(server.port, 3, bots={1: "greedy"}) as (host, other):
-        await host.done(Arrange(host.next_id(), (1, 2, 0)))
+        await host.done(messages.Arrange, (1, 2, 0))
         state = await latest(host)
         assert [each.level for each in state.seats] == ["greedy", None, None]
         assert (state.host, host.seat) == (2, 2)
-        await host.done(StartGame(host.next_id()))
+        await host.done(messages.StartGame)
         await play_to_the_end([host, other])
 
 
@@ -160,7 +145,7 @@ async def test_bots_alone_do_not_keep_a_table(leaves: bool) -> None:
         await seated_bot(host)
         await seated_bot(host)
         if leaves:
-            await host.done(Leave(host.next_id()))
+            await host.done(messages.Leave)
         else:
             await host.socket.close()
             await eventually(lambda: table_of(server, [host]).players_here == 0)
@@ -180,7 +165,7 @@ async def test_a_bot_keeps_its_seat_however_long_the_game_does_not_begin(tmp_pat
         await other.join(host.code, "Ben")
         await other.socket.close()
         await state_where(host, lambda state: not state.seats[1].here and state.seats[1].name == "Ben")
-        await host.done(Remove(host.next_id(), 1))
+        await host.done(messages.Remove, 1)
         await seated_bot(host)
         clock.advance(2 * Limits().seat_grace_seconds)
         assert (await latest(host)).seats[1].level == "random"
@@ -212,7 +197,7 @@ async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> 
         host = peers[0]
         await play_to_the_end(peers)
         check_views(table_of(server, peers), peers)
-        moves = [each for each in host.received if isinstance(each, Events)]
+        moves = [each for each in host.received if isinstance(each, messages.Events)]
         assert all(each.by is None for each in moves)
         assert all(each.clock is None for each in moves if each.turn in bots)
         state = await latest(host)
@@ -224,8 +209,8 @@ async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> 
             assert set(view.hands) == {seat}
             others = [piece for field, piece in view.placed.items() if view.owners[field] != seat]
             assert not [piece for piece in others if isinstance(piece, Piece) and piece.wolf]
-        answer = await host.ask(Rematch(host.next_id()))
-        assert isinstance(answer, Seated)
+        answer = await host.ask(messages.Rematch)
+        assert isinstance(answer, messages.Seated)
         host.view, host.seq, host.legal = None, 0, None
         again = await state_where(host, lambda each: each.table == answer.table)
         assert [(each.name, each.level, each.kept) for each in again.seats] == [
@@ -234,7 +219,7 @@ async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> 
             ("watched-2", "watched", False),
         ]
         assert [each.standing for each in again.seats] == [each.standing for each in state.seats]
-        await host.done(StartGame(host.next_id()))
+        await host.done(messages.StartGame)
         await play_to_the_end([host])
 
 
@@ -247,7 +232,7 @@ async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: boo
         (host,) = await stack.enter_async_context(game(server.port, 2, bots={1: "random"}))
         await host.done(host.random_move(random.Random(1)))
         clock.advance(PAUSE / 2)
-        await host.done(AskPause(host.next_id(), on=True))
+        await host.done(messages.AskPause, on=True)
         if restart:
             await stack.aclose()
             server = await stack.enter_async_context(served(tmp_path, time=clock, pause=PAUSE))
@@ -257,7 +242,7 @@ async def test_a_bot_waits_while_the_game_is_paused(tmp_path: Path, restart: boo
         state = await latest(host)
         assert state.paused is not None
         assert host.seq == seq
-        await host.done(AskPause(host.next_id(), on=False))
+        await host.done(messages.AskPause, on=False)
         clock.advance(PAUSE)
         while host.seq == seq:
             await host.news()
@@ -297,14 +282,14 @@ async def test_a_token_of_before_does_not_bring_back_a_table_where_a_bot_sits(tm
     ):
         await host.open(2, random_layout=True)
         await ben.join(host.code, "Ben")
-        await ben.done(Leave(ben.next_id()))
+        await ben.done(messages.Leave)
         await seated_bot(host)
-        await host.done(StartGame(host.next_id()))
+        await host.done(messages.StartGame)
         await host.socket.close()
         await eventually(lambda: table_of(server, [host]).players_here == 0)
         clock.advance(Limits().unattended_seconds)
         await eventually(lambda: not server.lobby.tables)
-        assert (await ben.refused(Resume(ben.next_id(), host.code, ben.token))).code == Code.BAD_TOKEN
+        assert await ben.refusal(messages.Resume, host.code, ben.token) == Code.BAD_TOKEN
         assert not server.lobby.tables
 
 
@@ -384,7 +369,7 @@ async def test_a_bot_learns_from_game_to_game() -> None:
         assert host.view is not None
         assert next(field for field, seat in host.view.owners.items() if seat == 1) in {"A1", "A2"}
         await rematch(host)
-        await host.done(StartGame(host.next_id()))
+        await host.done(messages.StartGame)
         while host.legal is None:
             await host.news()
         assert host.view.owners == {"G6": 1}

@@ -43,8 +43,8 @@ async def test_the_stand_in_moves_when_the_move_clock_runs_out() -> None:
         assert policy_of(server, peers)._substitute_move is None
         time.advance(0.001)
         await eventually(lambda: policy_of(server, peers)._substitute_move is not None)
-        assert (await peers[0].refused(peers[0].random_move(random.Random(1)))).code == Code.TIME_UP
-        assert (await peers[1].refused(PlacePiece(peers[1].next_id(), "Em", "A1"))).code == "not-your-turn"
+        assert await peers[0].refusal(peers[0].random_move(random.Random(1))) == Code.TIME_UP
+        assert await peers[1].refusal(PlacePiece, "Em", "A1") == "not-your-turn"
     async with served(time=time) as server, game(server.port, 2, absence=MoveClock(5)) as peers:
         moves = []
         for _ in range(6):
@@ -54,7 +54,7 @@ async def test_the_stand_in_moves_when_the_move_clock_runs_out() -> None:
         assert [events.turn for events in moves] == [1, 0] * 3
         assert {events.clock for events in moves} == {5000}
         assert all(events.legal is not None for events in moves[1::2])
-        await peers[1].done(Leave(peers[1].next_id()))
+        await peers[1].done(Leave)
         state = await next_state_where(peers[0], lambda state: not state.seats[1].here)
         assert state.seats[1] == SeatSummary("Player 1", removable_in=60)
 
@@ -131,7 +131,7 @@ async def test_used_time_survives_a_restart(tmp_path: Path) -> None:
         left = [clocks.left(Seat(seat)) for seat in (0, 1)]
         assert left == [596_500, 569_750]
         time.advance(100)
-        await peers[0].done(Leave(peers[0].next_id()))
+        await peers[0].done(Leave)
         state = await next_state_where(peers[1], lambda state: not state.seats[0].here)
         assert [seat.clock for seat in state.seats][1] == left[1]
     async with served(tmp_path) as server, resumed(server.port, *peers) as again:
@@ -208,7 +208,7 @@ async def test_seats_are_kept_for_days_before_a_game_by_letters() -> None:
             host, lambda state: state.seats[1].name is not None and not state.seats[1].here
         )
         time.advance(_DAY - 1)
-        await host.done(Sync(host.next_id(), 0))
+        await host.done(Sync, 0)
         assert server.lobby.tables[host.code].state.players[1] is not None
         time.advance(1)
         await next_state_where(host, lambda state: state.seats[1].name is None)
@@ -225,8 +225,7 @@ async def test_a_move_while_the_server_stops_is_charged_like_any_other() -> None
         assert news.clock == 60_000
         assert table_of(server, peers).state.clocks.left(Seat(0)) == 40_000
         time.advance(60)
-        refused = await peers[1].refused(peers[1].random_move(random.Random(1)))
-        assert refused.code == Code.TIME_UP
+        assert await peers[1].refusal(peers[1].random_move(random.Random(1))) == Code.TIME_UP
 
 
 @given(st.integers(30, 600), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 200_000))))

@@ -109,7 +109,7 @@ async def test_bots_do_not_play_among_themselves() -> None:
 async def test_a_player_absent_at_the_start_is_replaced() -> None:
     async with served() as server, full_table(server.port, 2, absence=ByBot(0)) as peers:
         await disconnect(peers[1], peers[0])
-        await peers[0].done(StartGame(peers[0].next_id()))
+        await peers[0].done(StartGame)
         await next_state_where(peers[0], held_by_bot(1))
 
 
@@ -131,12 +131,12 @@ async def test_retries_do_not_multiply(tmp_path: Path) -> None:
             while await attempts.get() < 3:
                 assert not table.state.bot_seats, "nothing changes before it is stored"
             for _ in range(5):
-                await peers[0].done(Sync(peers[0].next_id()))  # what is due by now has had its turn
+                await peers[0].done(Sync)  # what is due by now has had its turn
                 while not attempts.empty():
                     attempts.get_nowait()
                 time.advance(RETRY_SECONDS)
                 assert await attempts.get() == 3
-                await peers[0].done(Sync(peers[0].next_id()))
+                await peers[0].done(Sync)
                 assert attempts.empty()
         time.advance(RETRY_SECONDS)
         await next_state_where(peers[0], held_by_bot(3))
@@ -221,11 +221,11 @@ async def test_programs_neither_vote_nor_are_voted_on(tmp_path: Path) -> None:
         await disconnect(dario, anna)
         state = await next_state_where(anna, lambda state: state.seats[3].seconds_left == 0)
         assert tally(state, 3) == ([], 1)
-        assert (await program.refused(vote(program, 3))).code == Code.PROGRAMS_DO_NOT_VOTE
+        assert await program.refusal(vote(program, 3)) == Code.PROGRAMS_DO_NOT_VOTE
         await disconnect(other, anna)
         await anna.done(vote(anna, 2))  # as good as done
-        assert (await anna.refused(vote(anna, 2, agree=False))).code == Code.BOT_PLAYS_ALREADY
-        assert (await anna.refused(vote(anna, 1))).code == Code.NOT_AWAY
+        assert await anna.refusal(vote(anna, 2, agree=False)) == Code.BOT_PLAYS_ALREADY
+        assert await anna.refusal(vote(anna, 1)) == Code.NOT_AWAY
     async with served(tmp_path) as server, resumed(server.port, anna, program) as (anna, program):
         await eventually(lambda: 3 in policy_of(server, peers)._overdue)
         await anna.done(vote(anna, 3))
@@ -286,14 +286,14 @@ async def test_a_late_stand_in_does_not_show_when_it_has_chosen() -> None:
     ):
         async with thinking_for(peers, thinks, may_move):
             time.advance(4.0)  # as long as it may take at most
-            await peers[1].done(Say(peers[1].next_id(), "Are you still there?"))
+            await peers[1].done(Say, "Are you still there?")
             policy = policy_of(server, peers)
             move = policy._substitute_move
             assert move is not None
         await eventually(move.command.done)
-        await peers[1].done(Say(peers[1].next_id(), "It has chosen."))
+        await peers[1].done(Say, "It has chosen.")
         time.advance(1.4)
-        await peers[1].done(Say(peers[1].next_id(), "Nothing to be seen."))
+        await peers[1].done(Say, "Nothing to be seen.")
         assert policy._substitute_move is move
         time.advance(4.0)
         assert (await peers[1].until(Events)).by == "bot"
@@ -309,7 +309,7 @@ async def test_a_stand_in_that_thinks_for_long_delays_no_player_at_its_table() -
     ):
         async with thinking_for(peers, thinks, may_move):
             time.advance(1.0)
-            await peers[1].done(Say(peers[1].next_id(), "Are you still there?"))
+            await peers[1].done(Say, "Are you still there?")
             async with resumed(server.port, peers[0]) as (again,):
                 await again.done(again.random_move(random.Random(1)))
                 assert (await peers[1].until(Events)).by is None

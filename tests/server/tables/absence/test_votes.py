@@ -52,7 +52,7 @@ async def test_more_than_half_of_the_others_replace_an_absent_player(tmp_path: P
         await bruno.done(vote(bruno, 3))
         await next_state_where(viewer, held_by_bot(3))
         await anna.done(vote(anna, 3))  # as good as done
-        assert (await anna.refused(vote(anna, 3, agree=False))).code == Code.BOT_PLAYS_ALREADY
+        assert await anna.refusal(vote(anna, 3, agree=False)) == Code.BOT_PLAYS_ALREADY
         async with connected(server.port) as again:
             await again.resume(dario.code, dario.token)
             state = await next_state_where(viewer, lambda state: state.seats[3].here)
@@ -84,7 +84,7 @@ async def test_nothing_falls_due_at_a_table_opened_while_the_server_stops() -> N
         async with game(server.port, 3, absence=ByBot(0)) as peers:
             table = table_of(server, peers)
             await disconnect(peers[1], peers[0])
-            await peers[0].done(Sync(peers[0].next_id()))
+            await peers[0].done(Sync)
             assert table.state.bot_seats == set()
         time.advance(10**6)
         assert server.lobby.tables == {table.code: table}
@@ -105,7 +105,7 @@ async def test_an_invalid_vote_is_refused() -> None:
         await disconnect(without_policy[1], without_policy[0])
 
         async def code(peer: Peer, seat: int) -> str:
-            return (await peer.refused(vote(peer, seat))).code
+            return await peer.refusal(vote(peer, seat))
 
         assert [await code(peers[0], seat) for seat in range(5)] == [
             Code.NOT_AWAY,

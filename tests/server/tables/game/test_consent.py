@@ -10,27 +10,10 @@ import pytest
 from engine.events import TakenBack
 from engine.pieces import Seat
 from engine.record import recorded, replayed
+from protocol import messages
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
 from protocol.limits import ARRAY_LENGTH, OTHERS_WAIT_SECONDS
-from protocol.messages import (
-    Ask,
-    Asked,
-    AskPause,
-    AskTurn,
-    ChangeSetting,
-    EndGame,
-    Events,
-    HandOver,
-    Lay,
-    Leave,
-    Refused,
-    Snapshot,
-    SubstituteNow,
-    TableState,
-    Turn,
-    Wish,
-)
 from protocol.settings import AbsenceSetting
 from server.app import Running
 from server.net.tokens import token_hash
@@ -44,14 +27,14 @@ from tests.server.tables.hosted import policy_of, served, state_where
 
 
 async def pause(peer: Peer, *, on: bool = True) -> None:
-    await peer.done(AskPause(peer.next_id(), on))
+    await peer.done(messages.AskPause, on)
 
 
-async def paused_by(peer: Peer, seat: int) -> TableState:
+async def paused_by(peer: Peer, seat: int) -> messages.TableState:
     return await state_where(peer, lambda state: state.paused is not None and state.paused.seat == seat)
 
 
-async def goes_on(peer: Peer) -> TableState:
+async def goes_on(peer: Peer) -> messages.TableState:
     return await state_where(peer, lambda state: state.paused is None)
 
 
@@ -59,18 +42,16 @@ async def goes_on(peer: Peer) -> TableState:
 async def test_without_a_clock_a_pause_is_granted_at_once(policy: Absence) -> None:
     """Everybody learns who paused; nobody may move, until the player who paused ends it."""
     async with served() as server, game(server.port, 3, absence=policy, watched=True) as peers:
-        refused = await peers[1].refused(AskPause(peers[1].next_id(), on=False))
-        assert refused.code == Code.NOT_PAUSED
+        assert await peers[1].refusal(messages.AskPause, on=False) == Code.NOT_PAUSED
         await pause(peers[1])
         for peer in peers:
             state = await paused_by(peer, 1)
             assert state.paused is not None
             assert (state.paused.seconds, state.paused.seconds_left) == (0, PAUSE_SECONDS)
             assert peer.legal is None
-        assert (await peers[0].refused(Lay(peers[0].next_id(), 1, 0))).code == Code.PAUSED
-        asked = AskTurn(peers[0].next_id(), peers[0].code, token_hash(peers[0].token))
-        stands = await peers[0].ask(asked)
-        assert isinstance(stands, Turn)
+        assert await peers[0].refusal(messages.Lay, 1, 0) == Code.PAUSED
+        stands = await peers[0].ask(messages.AskTurn, peers[0].code, token_hash(peers[0].token))
+        assert isinstance(stands, messages.Turn)
         assert stands.paused
         await pause(peers[1], on=False)
         for peer in peers:
@@ -86,9 +67,8 @@ async def test_with_a_clock_the_others_have_to_agree(policy: Absence) -> None:
         await pause(peers[2])
         state = await state_where(peers[0], lambda state: state.pause_asked == [2])
         assert state.paused is None
-        await peers[1].done(Leave(peers[1].next_id()))
-        refused = await peers[3].refused(AskPause(peers[3].next_id(), on=True))
-        assert refused.code == Code.PROGRAMS_DO_NOT_VOTE
+        await peers[1].done(messages.Leave)
+        assert await peers[3].refusal(messages.AskPause, on=True) == Code.PROGRAMS_DO_NOT_VOTE
         assert table_of(server, peers).state.paused is None
         await pause(peers[0])
         state = await paused_by(peers[2], 2)
@@ -96,7 +76,7 @@ async def test_with_a_clock_the_others_have_to_agree(policy: Absence) -> None:
 
 
 async def leaves(_server: Running, peers: list[Peer]) -> None:
-    await peers[0].done(Leave(peers[0].next_id()))
+    await peers[0].done(messages.Leave)
 
 
 async def is_cut_off(_server: Running, peers: list[Peer]) -> None:
@@ -108,11 +88,11 @@ async def is_removed(server: Running, peers: list[Peer]) -> None:
 
 
 async def hands_over(_server: Running, peers: list[Peer]) -> None:
-    await peers[0].done(HandOver(peers[0].next_id(), 1))
+    await peers[0].done(messages.HandOver, 1)
 
 
 async def takes_the_clock_away(_server: Running, peers: list[Peer]) -> None:
-    await peers[0].done(ChangeSetting(peers[0].next_id(), AbsenceSetting(WAIT)))
+    await peers[0].done(messages.ChangeSetting, AbsenceSetting(WAIT))
 
 
 @pytest.mark.parametrize("happens", [leaves, is_cut_off, is_removed, hands_over, takes_the_clock_away])
@@ -147,7 +127,7 @@ async def test_a_request_is_withdrawn_and_ends_when_its_player_moves() -> None:
         await play_on(peers, random.Random(1), moves=1)
         await state_where(peers[0], lambda state: state.pause_asked == [])
         await pause(peers[1])
-        await peers[1].done(Leave(peers[1].next_id()))
+        await peers[1].done(messages.Leave)
         await state_where(peers[0], lambda state: not state.seats[1].here and state.pause_asked == [])
 
 
@@ -167,10 +147,10 @@ async def test_clocks_stand_still_and_lose_nothing(tmp_path: Path, policy: Absen
         state = await paused_by(again[1], 0)
         assert state.paused is not None
         clock.advance(100)
-        assert (await again[0].refused(AskPause(again[0].next_id(), on=True))).code == Code.PAUSED
+        assert await again[0].refusal(messages.AskPause, on=True) == Code.PAUSED
         await pause(again[0], on=False)
         await goes_on(again[0])
-        news = next(each for each in reversed(again[0].received) if isinstance(each, Events))
+        news = next(each for each in reversed(again[0].received) if isinstance(each, messages.Events))
         assert news.clock == 40_000
         assert again[0].legal is not None
         clock.advance(41)
@@ -184,10 +164,10 @@ async def test_nobody_plays_for_absent_players_meanwhile() -> None:
     async with served(time=clock) as server, game(server.port, 2, absence=ByBot(60)) as peers:
         await play_on(peers, random.Random(1), moves=1)
         await pause(peers[0])
-        await peers[1].done(Leave(peers[1].next_id()))
+        await peers[1].done(messages.Leave)
         clock.advance(PAUSE_SECONDS - 1)
         assert table_of(server, peers).state.bot_seats == set()
-        await peers[0].done(SubstituteNow(peers[0].next_id(), 1))
+        await peers[0].done(messages.SubstituteNow, 1)
         state = await state_where(peers[0], lambda state: state.seats[1].bot)
         assert state.paused is not None
         seq = peers[0].seq
@@ -203,7 +183,7 @@ async def test_the_host_or_later_anybody_ends_it() -> None:
         await pause(peers[0], on=False)
         await pause(peers[1])
         clock.advance(OTHERS_WAIT_SECONDS - 1)
-        refused = await peers[2].refused(AskPause(peers[2].next_id(), on=False))
+        refused = await peers[2].refused(messages.AskPause, on=False)
         assert (refused.code, refused.about) == (Code.PAUSE_GOES_ON, {"seconds": "1"})
         clock.advance(1)
         await pause(peers[2], on=False)
@@ -222,7 +202,7 @@ async def test_the_game_goes_on_by_itself() -> None:
         state = await paused_by(peers[0], 1)
         clock.advance(PAUSE_SECONDS - 20)
         while state.paused is not None:
-            state = await peers[0].until(TableState)
+            state = await peers[0].until(messages.TableState)
         await play_on(peers, random.Random(1), moves=2)
 
 
@@ -235,9 +215,8 @@ async def test_pauses_are_counted_for_good(tmp_path: Path) -> None:
         facts = table_facts(table_of(server, peers).state)
     async with served(tmp_path) as server, resumed(server.port, *peers) as again:
         assert table_facts(table_of(server, again).state) == facts
-        refused = await again[1].refused(AskPause(again[1].next_id(), on=True))
-        assert refused.code == Code.NO_PAUSES_LEFT
-        await again[0].done(ChangeSetting(again[0].next_id(), AbsenceSetting(MoveClock(60))))
+        assert await again[1].refusal(messages.AskPause, on=True) == Code.NO_PAUSES_LEFT
+        await again[0].done(messages.ChangeSetting, AbsenceSetting(MoveClock(60)))
         await pause(again[0])
         await paused_by(again[1], 0)
         assert table_of(server, again).state.pauses == {0: 1, 1: PAUSES}
@@ -246,11 +225,10 @@ async def test_pauses_are_counted_for_good(tmp_path: Path) -> None:
 async def test_a_paused_game_is_ended_by_its_host(tmp_path: Path) -> None:
     async with served(tmp_path) as server, game(server.port, 2) as peers:
         await pause(peers[1])
-        await peers[0].done(EndGame(peers[0].next_id()))
+        await peers[0].done(messages.EndGame)
         state = await state_where(peers[1], lambda state: state.ended)
         assert state.paused is None
-        refused = await peers[1].refused(AskPause(peers[1].next_id(), on=True))
-        assert refused.code == "game-over"
+        assert await peers[1].refusal(messages.AskPause, on=True) == "game-over"
 
 
 BEGUN = 1_800_000_000
@@ -265,7 +243,7 @@ def clock_of_day(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
 
 
 async def pause_until(peer: Peer, moment: int) -> None:
-    await peer.done(AskPause(peer.next_id(), on=True, until=moment))
+    await peer.done(messages.AskPause, on=True, until=moment)
 
 
 @pytest.mark.parametrize("policy", [WAIT, MoveClock(60)])
@@ -277,11 +255,10 @@ async def test_a_pause_until_a_moment_ends_then_whoever_is_there(
     async with served(tmp_path, clock) as server, game(server.port, 3, absence=policy) as peers:
         clock.advance(20)
         await pause_until(peers[0], friday)
-        other = AskPause(peers[1].next_id(), on=True, until=friday + 60)
-        assert (await peers[1].refused(other)).code == Code.OTHERS_ASKED
+        assert await peers[1].refusal(messages.AskPause, on=True, until=friday + 60) == Code.OTHERS_ASKED
         await pause(peers[1])
-        await peers[0].done(Leave(peers[0].next_id()))
-        await asked_in(peers[2], Asked("pause", [0, 1], until=friday))
+        await peers[0].done(messages.Leave)
+        await asked_in(peers[2], messages.Asked("pause", [0, 1], until=friday))
         await pause(peers[2])
         state = await paused_by(peers[1], 0)
         assert state.paused is not None
@@ -289,7 +266,7 @@ async def test_a_pause_until_a_moment_ends_then_whoever_is_there(
         assert state.seats[0].removable_in == 4 * DAY - 20 + 60
         table = table_of(server, peers)
         for peer in peers[1:]:
-            await peer.done(Leave(peer.next_id()))
+            await peer.done(messages.Leave)
         clock.advance(DAY)
         assert not table.archived
         facts = table_facts(table.state)
@@ -302,7 +279,11 @@ async def test_a_pause_until_a_moment_ends_then_whoever_is_there(
         await eventually(lambda: table.state.paused is None)
         async with resumed(server.port, *peers) as again:
             assert again[0].legal is not None
-            news = next(each for each in reversed(again[0].received) if isinstance(each, Events | Snapshot))
+            news = next(
+                each
+                for each in reversed(again[0].received)
+                if isinstance(each, messages.Events | messages.Snapshot)
+            )
             assert news.clock == (None if policy == WAIT else 40_000)
 
 
@@ -323,29 +304,28 @@ async def test_a_pause_ends_at_a_moment_that_is_not_over_nor_too_far_away() -> N
     async with served() as server, game(server.port, 2) as peers:
         for seconds in (-60, LONGEST_PAUSE_DAYS * DAY + 60):
             until = int(time.time()) + seconds
-            refused = await peers[0].refused(AskPause(peers[0].next_id(), on=True, until=until))
+            refused = await peers[0].refused(messages.AskPause, on=True, until=until)
             assert (refused.code, refused.about) == (Code.BAD_MOMENT, {"most": str(LONGEST_PAUSE_DAYS)})
 
 
-async def ask(peer: Peer, what: Wish, *, on: bool = True) -> None:
-    await peer.done(Ask(peer.next_id(), what, on))
+async def ask(peer: Peer, what: messages.Wish, *, on: bool = True) -> None:
+    await peer.done(messages.Ask, what, on)
 
 
-async def asked_in(peer: Peer, asked: Asked | None) -> None:
+async def asked_in(peer: Peer, asked: messages.Asked | None) -> None:
     await state_where(peer, lambda state: state.asked == asked)
 
 
 async def test_a_move_is_taken_back_when_everybody_else_agrees(tmp_path: Path) -> None:
     """With all that followed it; an absent player must agree, too, and a restart changes nothing in this."""
     async with served(tmp_path) as server, game(server.port, 3, watched=True, programs={1}) as peers:
-        nothing = await peers[0].refused(Ask(peers[0].next_id(), "take-back", on=True))
-        assert nothing.code == "nothing-to-take-back"
+        assert await peers[0].refusal(messages.Ask, "take-back", on=True) == "nothing-to-take-back"
         await play_on(peers, random.Random(1), moves=3)
         await ask(peers[0], "take-back")
-        await peers[2].done(Leave(peers[2].next_id()))
-        await asked_in(peers[3], Asked("take-back", [0]))
-        assert (await peers[1].refused(Ask(1, "take-back", on=True))).code == Code.PROGRAMS_DO_NOT_VOTE
-        assert (await peers[0].refused(AskPause(2, on=True))).code == Code.OTHERS_ASKED
+        await peers[2].done(messages.Leave)
+        await asked_in(peers[3], messages.Asked("take-back", [0]))
+        assert await peers[1].refusal(messages.Ask, "take-back", on=True) == Code.PROGRAMS_DO_NOT_VOTE
+        assert await peers[0].refusal(messages.AskPause, on=True) == Code.OTHERS_ASKED
         facts = table_facts(table_of(server, peers).state)
     async with served(tmp_path) as server, resumed(server.port, *peers[:3]) as again:
         assert table_facts(table_of(server, again).state) == facts
@@ -374,12 +354,14 @@ async def test_who_was_away_gets_what_was_taken_back_in_a_snapshot() -> None:
         await play_on(peers, random.Random(2), moves=1)
         async with connected(server.port) as late:
             await late.watch(peers[0].code, seq)
-            news = await late.until(Snapshot)
+            news = await late.until(messages.Snapshot)
             assert news.missed[0]["t"] == "taken-back"
             assert news.seq == seq + 2 == len(news.missed) + seq
-            await late.done(Leave(late.next_id()))
+            await late.done(messages.Leave)
             await late.watch(peers[0].code, 0)
-            assert len((await late.until(Snapshot)).missed) == seq + 2  # a newcomer looks back at all of it
+            assert (
+                len((await late.until(messages.Snapshot)).missed) == seq + 2
+            )  # a newcomer looks back at all of it
         check_views(table_of(server, peers), peers)
 
 
@@ -390,7 +372,7 @@ async def test_a_game_has_no_more_events_than_clients_read() -> None:
             await play_on(peers, random.Random(number), moves=2)
             await ask(peers[0], "take-back")
         await play_on(peers, random.Random(1), moves=2)
-        refused = await peers[0].refused(Ask(peers[0].next_id(), "take-back", on=True))
+        refused = await peers[0].refused(messages.Ask, "take-back", on=True)
         assert (refused.code, refused.about) == (Code.NO_TAKE_BACKS_LEFT, {"most": str(TAKE_BACKS)})
         await play_on(peers, random.Random(1))
         state = table_of(server, peers).state
@@ -405,15 +387,14 @@ async def test_a_request_is_refused_by_one_and_by_nobody_twice() -> None:
         await ask(peers[0], "take-back")
         await ask(peers[1], "take-back")
         await ask(peers[1], "take-back", on=False)
-        await asked_in(peers[2], Asked("take-back", [0]))
+        await asked_in(peers[2], messages.Asked("take-back", [0]))
         await ask(peers[2], "take-back", on=False)
-        await asked_in(peers[0], Asked("take-back", [0], refused=2))
+        await asked_in(peers[0], messages.Asked("take-back", [0], refused=2))
         for peer in peers:
-            late = await peer.refused(Ask(peer.next_id(), "take-back", on=False))
-            assert late.code == Code.NOTHING_ASKED
+            assert await peer.refusal(messages.Ask, "take-back", on=False) == Code.NOTHING_ASKED
         await ask(peers[0], "take-back")
         await ask(peers[0], "take-back", on=False)
-        await asked_in(peers[1], Asked("take-back", [0], refused=0))
+        await asked_in(peers[1], messages.Asked("take-back", [0], refused=0))
         await play_on(peers, random.Random(1), moves=3)
         await asked_in(peers[1], None)
 
@@ -426,11 +407,11 @@ async def test_more_time_is_given_to_who_asks(tmp_path: Path, policy: Absence, l
         clock.advance(10)
         await ask(peers[0], "more-time")
         await ask(peers[1], "more-time")
-        granted = Asked("more-time", [0, 1], granted=True)
+        granted = messages.Asked("more-time", [0, 1], granted=True)
         state = await state_where(peers[0], lambda state: state.asked == granted)
         assert state.seats[1].clock == (60_000 if isinstance(policy, GameClock) else None)
         facts = table_facts(table_of(server, peers).state)
-        told = next(each for each in reversed(peers[0].received) if isinstance(each, Events))
+        told = next(each for each in reversed(peers[0].received) if isinstance(each, messages.Events))
         assert told.clock == left
     async with served(tmp_path, ManualClock()) as server, resumed(server.port, *peers) as again:
         assert table_facts(table_of(server, again).state) == facts
@@ -441,19 +422,19 @@ async def test_nobody_alone_takes_more_and_more_time(policy: Absence) -> None:
     """Nor floods those who watch with states, though nobody has to agree."""
     async with served() as server, game(server.port, 2, programs={1}, absence=policy) as peers:
         for _ in range(100):
-            answer = await peers[0].ask(Ask(peers[0].next_id(), "more-time", on=True))
-            if isinstance(answer, Refused):
+            answer = await peers[0].ask(messages.Ask, "more-time", on=True)
+            if isinstance(answer, messages.Refused):
                 break
-        assert isinstance(answer, Refused)
+        assert isinstance(answer, messages.Refused)
         assert answer.code == Code.ENOUGH_TIME
         assert 600_000 < (policy_of(server, peers).time_left() or 0) < 720_000
 
 
 async def test_more_time_needs_a_clock_and_for_a_move_the_turn() -> None:
     async with served() as server, game(server.port, 2) as peers:
-        assert (await peers[0].refused(Ask(1, "more-time", on=True))).code == Code.NO_CLOCK
+        assert await peers[0].refusal(messages.Ask, "more-time", on=True) == Code.NO_CLOCK
     async with served() as server, game(server.port, 2, absence=MoveClock(60)) as peers:
-        assert (await peers[1].refused(Ask(1, "more-time", on=True))).code == "not-your-turn"
+        assert await peers[1].refusal(messages.Ask, "more-time", on=True) == "not-your-turn"
 
 
 async def test_a_local_game_goes_back_to_before_a_move_that_still_counts(tmp_path: Path) -> None:

@@ -14,33 +14,8 @@ from client.bots.brains import at_random
 from engine.draws import MISSING, NO_SHARE, Bytes32, Draws, Share, commitment_to, outcomes, pledge_of
 from engine.fairness import sources_of
 from engine.record import replayed
+from protocol import messages
 from protocol.codes import Code
-from protocol.messages import (
-    AddShare,
-    Arrange,
-    ChangeSetting,
-    ClientMessage,
-    Done,
-    DrawBegins,
-    EndGame,
-    Events,
-    GetRecord,
-    JoinTable,
-    Leave,
-    OpenTable,
-    Record,
-    Refused,
-    Rematch,
-    Resume,
-    SayReady,
-    SeatBot,
-    Seated,
-    Snapshot,
-    StartGame,
-    Sync,
-    TableState,
-    Watch,
-)
 from protocol.settings import Title
 from server.app import Running, running
 from server.config import Config, Limits
@@ -71,13 +46,13 @@ class Sharer:
     peer: Peer
     share: Share
 
-    async def called(self) -> DrawBegins:
+    async def called(self) -> messages.DrawBegins:
         """Return the call for its share."""
-        return await self.peer.until(DrawBegins)
+        return await self.peer.until(messages.DrawBegins)
 
-    def showing(self, draw: DrawBegins, share: Share | None = None) -> AddShare:
+    def showing(self, draw: messages.DrawBegins, share: Share | None = None) -> messages.AddShare:
         """Return the answer to a call, with another share than its own if that is given."""
-        return AddShare(self.peer.next_id(), draw.commitment, share or self.share, pledge_of(NEXT))
+        return messages.AddShare(self.peer.next_id(), draw.commitment, share or self.share, pledge_of(NEXT))
 
     async def show(self) -> None:
         """Wait for the call and answer it; the next share is another one."""
@@ -99,22 +74,24 @@ async def sharers(
             peer = await stack.enter_async_context(connected(port))
             share = SHARES[seat]
             pledge = pledge_of(share) if pledging is None or seat in pledging else None
-            message: ClientMessage = OpenTable(peer.next_id(), players, "Player 0", pledge=pledge)
+            message: messages.ClientMessage = messages.OpenTable(
+                peer.next_id(), players, "Player 0", pledge=pledge
+            )
             if seated:
                 code = seated[0].peer.code
-                message = JoinTable(peer.next_id(), code, f"Player {seat}", seat, pledge=pledge)
-            assert isinstance(await peer.ask(message), Seated)
+                message = messages.JoinTable(peer.next_id(), code, f"Player {seat}", seat, pledge=pledge)
+            assert isinstance(await peer.ask(message), messages.Seated)
             seated.append(Sharer(peer, share))
         host = seated[0].peer
         for _ in range(bots):
-            await host.done(SeatBot(host.next_id(), "random"))
+            await host.done(messages.SeatBot, "random")
         yield seated
 
 
 async def begin(seated: Sequence[Sharer]) -> None:
     """Start a game, with a share from each; all know that it has begun."""
     host = seated[0].peer
-    await host.send(StartGame(host.next_id()))
+    await host.send(messages.StartGame(host.next_id()))
     for each in seated:
         await each.show()
     await begun(*(each.peer for each in seated))
@@ -150,7 +127,7 @@ async def test_a_game_is_drawn_from_all_shares(players: int) -> None:
     """All are told the same commitment before anybody shows a share; the seed comes with the result."""
     async with memory_server() as server, sharers(server.port, players) as seated:
         host, peers = seated[0].peer, [each.peer for each in seated]
-        await host.send(StartGame(host.next_id()))
+        await host.send(messages.StartGame(host.next_id()))
         calls = [await each.called() for each in seated]
         assert calls == [calls[0]] * players
         assert calls[0].pledges == [pledge_of(share) for share in SHARES[:players]]
@@ -169,8 +146,8 @@ async def test_a_game_is_drawn_from_all_shares(players: int) -> None:
             assert peer.view.result.seed is not None
             assert commitment_to(peer.view.result.seed) == calls[0].commitment
             assert sources_of(peer.seen).mismatch is None
-        record = await host.ask(GetRecord(host.next_id()))
-        assert isinstance(record, Record)
+        record = await host.ask(messages.GetRecord)
+        assert isinstance(record, messages.Record)
         assert sources_of(replayed("\n".join(record.lines)).events) == sources_of(peers[-1].seen)
 
 
@@ -180,7 +157,7 @@ async def test_a_server_with_a_fixed_seed_asks_for_no_shares() -> None:
     for _ in range(2):
         async with running(Config(seed=1)) as server, sharers(server.port, 2) as seated:
             host = seated[0].peer
-            await host.done(StartGame(host.next_id()))
+            await host.done(messages.StartGame)
             assert host.view is not None
             assert host.view.start.draws is None
             drawn.append(host.seen)
@@ -196,8 +173,8 @@ async def test_the_next_game_has_a_new_commitment() -> None:
         await play_on(peers, random.Random(1))
         for number, each in enumerate(seated):
             each.share = Share(str(number) * 64)
-            answer = await each.peer.ask(Rematch(each.peer.next_id(), pledge_of(each.share)))
-            assert isinstance(answer, Seated)
+            answer = await each.peer.ask(messages.Rematch, pledge_of(each.share))
+            assert isinstance(answer, messages.Seated)
             each.peer.view, each.peer.seq, each.peer.seen = None, 0, []
         await begin(seated)
         second = draws_of(peers[0])
@@ -216,9 +193,9 @@ async def test_nobody_holds_up_a_start(tmp_path: Path) -> None:
     async with running(config) as server, sharers(server.port, 5, bots=1) as seated:
         host, silent, away, mute = (each.peer for each in seated)
         await away.socket.close()
-        while (await host.until(TableState)).seats[2].here:
+        while (await host.until(messages.TableState)).seats[2].here:
             pass
-        await host.send(StartGame(host.next_id()))
+        await host.send(messages.StartGame(host.next_id()))
         draw = await seated[0].called()
         assert [pledge is None for pledge in draw.pledges] == [False, False, True, False, True]
         await host.done(seated[0].showing(draw))
@@ -226,11 +203,11 @@ async def test_nobody_holds_up_a_start(tmp_path: Path) -> None:
         clock.advance(SHARE_SECONDS - 0.1)
         assert host.view is None
         clock.advance(0.1)
-        await host.until(Events)
+        await host.until(messages.Events)
         assert draws_of(host).shares == (SHARES[0], MISSING, NO_SHARE, MISSING, NO_SHARE)
-        await silent.until(DrawBegins)
+        await silent.until(messages.DrawBegins)
         answer = await silent.ask(Sharer(silent, SHARES[1]).showing(draw))
-        assert isinstance(answer, Done)  # too late, and no harm done
+        assert isinstance(answer, messages.Done)  # too late, and no harm done
         check_views(table_of(server, [host]), [host])
 
 
@@ -238,10 +215,10 @@ async def test_a_share_that_was_not_pledged_does_not_count() -> None:
     """It is refused, and not waited for any longer; nor does a share for another draw count."""
     async with memory_server() as server, sharers(server.port, 2) as seated:
         host, guest = (each.peer for each in seated)
-        await host.send(StartGame(host.next_id()))
+        await host.send(messages.StartGame(host.next_id()))
         draw = await seated[0].called()
-        other = DrawBegins(commitment_to(Bytes32("0" * 64)), draw.pledges)
-        await guest.until(DrawBegins)
+        other = messages.DrawBegins(commitment_to(Bytes32("0" * 64)), draw.pledges)
+        await guest.until(messages.DrawBegins)
         await guest.done(seated[1].showing(other))
         refused = await guest.refused(seated[1].showing(draw, NEXT))
         assert (refused.code, "pledged" in refused.text) == (Code.BAD_MESSAGE, True)
@@ -255,10 +232,10 @@ async def test_a_share_without_a_draw_changes_nothing() -> None:
     """Before a start, in a game, from a spectator, or in the lobby: answered, and nothing more."""
     async with memory_server() as server, sharers(server.port, 2) as seated, connected(server.port) as late:
         host = seated[0].peer
-        draw = DrawBegins(commitment_to(Bytes32("0" * 64)), [None, None])
-        assert (await late.refused(Sharer(late, NEXT).showing(draw))).code == Code.NOT_AT_A_TABLE
+        draw = messages.DrawBegins(commitment_to(Bytes32("0" * 64)), [None, None])
+        assert await late.refusal(Sharer(late, NEXT).showing(draw)) == Code.NOT_AT_A_TABLE
         await late.watch(host.code)
-        assert (await late.refused(Sharer(late, NEXT).showing(draw))).code == Code.NOT_A_PLAYER
+        assert await late.refusal(Sharer(late, NEXT).showing(draw)) == Code.NOT_A_PLAYER
         before = table_facts(table_of(server, [host]).state)
         await host.done(seated[0].showing(draw))
         assert table_facts(table_of(server, [host]).state) == before
@@ -272,23 +249,23 @@ async def test_a_start_is_asked_for_once() -> None:
     """Another request is refused while the first waits; the same one, from a new connection, is answered."""
     async with memory_server() as server, sharers(server.port, 2) as seated:
         host, guest = (each.peer for each in seated)
-        start = StartGame(host.next_id())
+        start = messages.StartGame(host.next_id())
         await host.send(start)
         await seated[0].called()
         draw = await seated[1].called()
-        assert (await host.refused(StartGame(host.next_id()))).code == Code.ALREADY_STARTED
-        assert (await guest.refused(StartGame(guest.next_id()))).code == Code.NOT_THE_HOST
+        assert await host.refusal(messages.StartGame) == Code.ALREADY_STARTED
+        assert await guest.refusal(messages.StartGame) == Code.NOT_THE_HOST
         async with connected(server.port) as back:
             back.seat = host.seat
-            await back.send(Resume(back.next_id(), host.code, host.token))
-            await back.until(Seated)
+            await back.send(messages.Resume(back.next_id(), host.code, host.token))
+            await back.until(messages.Seated)
             await back.send(start)
             await host.closed()
             await guest.done(seated[1].showing(draw))
-            answer = await back.until(Events)
+            answer = await back.until(messages.Events)
             assert answer.id == start.id
             assert draws_of(back).shares == (MISSING, SHARES[1])
-            assert isinstance(await back.ask(start), Done)
+            assert isinstance(await back.ask(start), messages.Done)
 
 
 # -- what breaks a draw off -------------------------------------------------------------------------
@@ -298,24 +275,24 @@ async def test_who_leaves_breaks_the_start_off() -> None:
     """The host learns which seat is empty, now and when the request comes again."""
     async with memory_server() as server, sharers(server.port, 3) as seated:
         host, _, guest = (each.peer for each in seated)
-        start = StartGame(host.next_id())
+        start = messages.StartGame(host.next_id())
         await host.send(start)
         draw = await seated[0].called()
-        await guest.until(DrawBegins)
-        await guest.done(Leave(guest.next_id()))
+        await guest.until(messages.DrawBegins)
+        await guest.done(messages.Leave)
         await seated[1].show()
         await host.done(seated[0].showing(draw))
         refused = await _answer_to(host, start)
         assert (refused.code, refused.about) == (Code.SEATS_EMPTY, {"free_seats": "2"})
-        assert (await host.refused(start)).code == Code.SEATS_EMPTY
+        assert await host.refusal(start) == Code.SEATS_EMPTY
 
 
-async def _answer_to(peer: Peer, start: StartGame) -> Refused:
+async def _answer_to(peer: Peer, start: messages.StartGame) -> messages.Refused:
     """Return the refusal of a request that was sent before; others may be among what was received."""
     for message in peer.received:
-        if isinstance(message, Refused) and message.id == start.id:
+        if isinstance(message, messages.Refused) and message.id == start.id:
             return message
-    while (refused := await peer.until(Refused)).id != start.id:
+    while (refused := await peer.until(messages.Refused)).id != start.id:
         pass
     return refused
 
@@ -324,7 +301,7 @@ async def test_a_start_that_everybody_has_left_is_void() -> None:
     """There is nobody to play; whoever comes back asks again."""
     async with memory_server() as server, sharers(server.port, 2) as seated:
         host, guest = (each.peer for each in seated)
-        start = StartGame(host.next_id())
+        start = messages.StartGame(host.next_id())
         await host.send(start)
         await seated[0].called()
         table = table_of(server, [host])
@@ -333,7 +310,7 @@ async def test_a_start_that_everybody_has_left_is_void() -> None:
         await eventually(lambda: not table.players_here)
         async with connected(server.port) as back:
             back.seat = host.seat
-            await back.ask(Resume(back.next_id(), host.code, host.token, pledge=pledge_of(NEXT)))
+            await back.ask(messages.Resume, host.code, host.token, pledge=pledge_of(NEXT))
             assert table.state.game is None
             await back.send(start)
             await Sharer(back, NEXT).show()
@@ -349,16 +326,16 @@ async def test_another_game_is_drawn_anew() -> None:
         connected(server.port) as late,
     ):
         host, guest = (each.peer for each in seated)
-        start = StartGame(host.next_id())
+        start = messages.StartGame(host.next_id())
         await host.send(start)
         first = await seated[0].called()
         await host.done(seated[0].showing(first))
         seated[0].share = NEXT
-        await late.ask(JoinTable(late.next_id(), host.code, "Late", 2, pledge=pledge_of(SHARES[4])))
-        await host.done(Arrange(host.next_id(), (1, 0, 2)))
-        await host.done(ChangeSetting(host.next_id(), Title("Friday")))  # which draws nothing
+        await late.ask(messages.JoinTable, host.code, "Late", 2, pledge=pledge_of(SHARES[4]))
+        await host.done(messages.Arrange, (1, 0, 2))
+        await host.done(messages.ChangeSetting, Title("Friday"))  # which draws nothing
         await seated[1].called()
-        await guest.done(SayReady(guest.next_id(), on=True))
+        await guest.done(messages.SayReady, on=True)
         await guest.done(seated[1].showing(first))
         seated[1].share = NEXT
         for each in (*seated, Sharer(late, SHARES[4])):
@@ -367,7 +344,9 @@ async def test_another_game_is_drawn_anew() -> None:
         assert draws_of(late).commitment != first.commitment
         assert (host.seat, guest.seat) == (1, 0)
         assert draws_of(host).shares == (NEXT, NEXT, SHARES[4])
-        answers = [each for each in host.received if isinstance(each, Events) and each.id == start.id]
+        answers = [
+            each for each in host.received if isinstance(each, messages.Events) and each.id == start.id
+        ]
         assert len(answers) == 1
 
 
@@ -376,7 +355,7 @@ async def test_a_start_that_cannot_be_stored_is_refused(tmp_path: Path) -> None:
     async with running(Config(data=tmp_path)) as server, sharers(server.port, 2) as seated:
         host = seated[0].peer
         before = table_facts(table_of(server, [host]).state)
-        start = StartGame(host.next_id())
+        start = messages.StartGame(host.next_id())
         await host.send(start)
         first = await seated[0].called()
         await seated[1].show()
@@ -410,7 +389,7 @@ async def test_a_server_that_restarts_goes_on_with_the_same_draws(tmp_path: Path
                 back = await stack.enter_async_context(connected(server.port))
                 back.id, back.seat = peer.id, peer.seat
                 await back.resume(peer.code, peer.token)
-                await back.until(Snapshot)
+                await back.until(messages.Snapshot)
                 back.code, back.token = peer.code, peer.token
                 again.append(back)
             assert seed_of(server, again[0]) == seed
@@ -454,16 +433,16 @@ async def test_the_seed_leaves_the_server_only_with_the_result(
                 break
             await play_on(peers, rng, moves=1)
             await sync_again(mover, rng)
-        assert (await host.refused(GetRecord(host.next_id()))).code == Code.NOT_OVER
+        assert await host.refusal(messages.GetRecord) == Code.NOT_OVER
         if ended:
-            await host.done(EndGame(host.next_id()))
-            assert (await host.refused(GetRecord(host.next_id()))).code == Code.NOT_OVER
-        await late.send(Watch(late.next_id(), host.code))
-        await late.until(Snapshot)
+            await host.done(messages.EndGame)
+            assert await host.refusal(messages.GetRecord) == Code.NOT_OVER
+        await late.send(messages.Watch(late.next_id(), host.code))
+        await late.until(messages.Snapshot)
         _, metrics = await http_get(server.port, "/metrics")
         told = [*peers, watching, late]
         for peer in told:
-            await peer.done(Sync(peer.next_id(), 0))
+            await peer.done(messages.Sync, 0)
         before = b"".join(frame for peer in told for frame in peer.frames)
         lines = " ".join(f"{describe(record)} {record.__dict__}" for record in caplog.records)
         for hidden in (seed, outcomes_key(seed, draws_of(host))):
@@ -489,10 +468,10 @@ async def test_nobody_learns_a_share_before_the_game(caplog: pytest.LogCaptureFi
     caplog.set_level(logging.DEBUG)
     async with memory_server() as server, sharers(server.port, 2) as seated:
         host, guest = (each.peer for each in seated)
-        await host.send(StartGame(host.next_id()))
+        await host.send(messages.StartGame(host.next_id()))
         await seated[0].show()
-        await guest.until(DrawBegins)
+        await guest.until(messages.DrawBegins)
         await guest.nothing_but_pong()
         assert SHARES[0].encode() not in b"".join(guest.frames)
-        assert SHARES[0] not in repr(seated[0].showing(DrawBegins("0" * 64, []), SHARES[0]))
+        assert SHARES[0] not in repr(seated[0].showing(messages.DrawBegins("0" * 64, []), SHARES[0]))
         assert not any(SHARES[0] in describe(record) for record in caplog.records)

@@ -18,7 +18,7 @@ LETTERS = MoveClock(DAY)
 
 
 async def holiday(peer: Peer, *, on: bool = True) -> None:
-    await peer.done(TakeHoliday(peer.next_id(), on))
+    await peer.done(TakeHoliday, on)
 
 
 def days_left(state: TableState, seat: int) -> int:
@@ -41,7 +41,7 @@ async def test_the_clock_stands_until_the_holiday_is_over(
             state = await state_where(peer, lambda state: state.seats[0].holiday_until is not None)
             assert state.seats[0].holiday_until == BEGUN + 3600 + 7 * DAY
             assert (state.holidays, days_left(state, 0), days_left(state, 1)) == (7, 7, 7)
-        await peers[0].done(Leave(peers[0].next_id()))
+        await peers[0].done(Leave)
         state = await state_where(peers[1], lambda state: not state.seats[0].here)
         assert state.seats[0].removable_in == 8 * DAY
         clock.advance(3 * DAY)
@@ -54,8 +54,7 @@ async def test_the_clock_stands_until_the_holiday_is_over(
         async with resumed(server.port, *peers[:2]) as again:
             news = next(each for each in reversed(again[0].received) if isinstance(each, Events))
             assert news.clock == 1000 * (DAY - 3600)
-            refused = await again[0].refused(TakeHoliday(again[0].next_id(), on=True))
-            assert refused.code == Code.NO_HOLIDAYS
+            assert await again[0].refusal(TakeHoliday, on=True) == Code.NO_HOLIDAYS
             clock.advance(DAY - 3600 + 1)
             while again[1].view is None or again[1].view.turn != 1:
                 await again[1].news()  # the stand-in moves: the time is up
@@ -85,10 +84,10 @@ async def test_the_host_sets_the_days_and_games_without_days_have_none() -> None
     async with served() as server, game(server.port, 2, absence=LETTERS) as peers:
         await changed(peers[0], Holidays(0))
         await state_where(peers[1], lambda state: state.holidays == 0)
-        refused = await peers[1].refused(TakeHoliday(peers[1].next_id(), on=True))
+        refused = await peers[1].refused(TakeHoliday, on=True)
         assert refused.code == Code.NO_HOLIDAYS
         await changed(peers[0], Holidays(2))
         await holiday(peers[1])
     async with served() as server, game(server.port, 2, absence=WAIT) as peers:
-        refused = await peers[1].refused(TakeHoliday(peers[1].next_id(), on=True))
+        refused = await peers[1].refused(TakeHoliday, on=True)
         assert refused.code == Code.NO_HOLIDAYS

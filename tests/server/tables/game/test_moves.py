@@ -6,23 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.errors import Fault
+from protocol import messages
 from protocol.codes import CloseCode, Code
 from protocol.limits import LARGEST_ID
-from protocol.messages import (
-    Done,
-    Events,
-    Lay,
-    Leave,
-    PlacePiece,
-    Refused,
-    Resume,
-    SaidBefore,
-    Say,
-    Snapshot,
-    StartGame,
-    Sync,
-    TableState,
-)
 from server.app import Running
 from server.storage.entries import Entry
 from server.tables.state.persistent_state import Answers
@@ -46,7 +32,7 @@ async def check_refused(
     peers: list[Peer],
     seat: int,
     reason: tuple[str, str | None],
-    *moves: Lay | PlacePiece | StartGame,
+    *moves: messages.Lay | messages.PlacePiece | messages.StartGame,
 ) -> None:
     """Send `moves` as `seat`; fail unless each is refused with this reason and changes nothing."""
     table = table_of(server, peers)
@@ -69,9 +55,13 @@ async def test_moves_out_of_turn_are_refused() -> None:
         game(server.port, 2) as placing,
     ):
         reason = (Fault.NOT_YOUR_TURN, "R3.3")
-        await check_refused(server, laying, 1, reason, Lay(7, 1, 0), PlacePiece(8, "Em", "A1"))
+        await check_refused(
+            server, laying, 1, reason, messages.Lay(7, 1, 0), messages.PlacePiece(8, "Em", "A1")
+        )
         reason = (Fault.NOT_YOUR_TURN, "R4.1")
-        await check_refused(server, placing, 1, reason, PlacePiece(7, "Sm", "A1"), Lay(8, 1, 0))
+        await check_refused(
+            server, placing, 1, reason, messages.PlacePiece(7, "Sm", "A1"), messages.Lay(8, 1, 0)
+        )
 
 
 async def test_a_repeated_move_is_answered_and_counts_once() -> None:
@@ -82,42 +72,42 @@ async def test_a_repeated_move_is_answered_and_counts_once() -> None:
         await peers[0].done(move)
         await all_caught_up(peers, peers[0].seq)
         entries = table.state.entry_count
-        assert await peers[0].ask(move) == Done(move.id)
+        assert await peers[0].ask(move) == messages.Done(move.id)
         await peers[1].nothing_but_pong()
         assert table.state.entry_count == entries
         await play_on(peers, random.Random(5))
-        assert await peers[0].ask(move) == Done(move.id)
+        assert await peers[0].ask(move) == messages.Done(move.id)
         check_views(table, peers)
 
 
 async def test_a_refused_move_stays_refused_under_its_id() -> None:
     """The same message gets the same refusal, even if the move has become legal."""
     async with memory_server() as server, game(server.port, 2) as peers:
-        early = PlacePiece(peers[1].next_id(), "Sm", "A1")
+        early = messages.PlacePiece(peers[1].next_id(), "Sm", "A1")
         first = await peers[1].refused(early)
-        await peers[0].done(PlacePiece(peers[0].next_id(), "Em", "A2"))
+        await peers[0].done(messages.PlacePiece, "Em", "A2")
         await all_caught_up(peers, peers[0].seq)
         assert await peers[1].refused(early) == first
-        await peers[1].done(PlacePiece(peers[1].next_id(), "Sm", "A1"))
+        await peers[1].done(messages.PlacePiece, "Sm", "A1")
 
 
 async def test_an_id_is_used_for_one_message_only() -> None:
     """A different message under a used id is refused; each seat has its own ids."""
     async with memory_server() as server, game(server.port, 2) as peers:
-        await peers[0].done(PlacePiece(7, "Em", "A1"))
+        await peers[0].done(messages.PlacePiece(7, "Em", "A1"))
         await all_caught_up(peers, peers[0].seq)
         await check_refused(
             server,
             peers,
             0,
             (Code.ID_REUSED, None),
-            PlacePiece(7, "Em", "A2"),
-            PlacePiece(7, "Ef", "A1"),
-            StartGame(7),
-            Lay(7, 1, 0),
+            messages.PlacePiece(7, "Em", "A2"),
+            messages.PlacePiece(7, "Ef", "A1"),
+            messages.StartGame(7),
+            messages.Lay(7, 1, 0),
         )
-        assert (await peers[0].refused(Say(7, "seven"))).code == Code.ID_REUSED
-        await peers[1].done(PlacePiece(7, "Sm", "A2"))
+        assert await peers[0].refusal(messages.Say(7, "seven")) == Code.ID_REUSED
+        await peers[1].done(messages.PlacePiece(7, "Sm", "A2"))
 
 
 async def test_a_sync_brings_the_missing_events_or_a_snapshot() -> None:
@@ -134,20 +124,20 @@ async def test_a_sync_brings_the_missing_events_or_a_snapshot() -> None:
                 for after in event_numbers(peer):
                     legal = peer.legal
                     peer.go_back_to(after, seen)
-                    await peer.send(Sync(peer.next_id(), after))
+                    await peer.send(messages.Sync(peer.next_id(), after))
                     check_catching_up(await peer.news(), after, len(seen))
                     check_views(table, [peer])
                     assert peer.legal == legal
-                    await peer.until(Done)
+                    await peer.until(messages.Done)
                 peer.seen = seen
 
 
 def test_a_request_that_is_done_after_a_refusal_is_answered_so_from_then_on() -> None:
     """As when a game is drawn for, and its host asks for it again."""
-    answers, start = Answers(), StartGame(7)
-    answers.remember(start, Refused(Code.ALREADY_STARTED, "", 7))
+    answers, start = Answers(), messages.StartGame(7)
+    answers.remember(start, messages.Refused(Code.ALREADY_STARTED, "", 7))
     answers.remember(start)
-    assert answers.known(start) == Done(7)
+    assert answers.known(start) == messages.Done(7)
 
 
 def event_numbers(peer: Peer) -> list[int]:
@@ -158,26 +148,26 @@ def event_numbers(peer: Peer) -> list[int]:
 async def test_who_comes_back_is_told_what_they_have_missed(tmp_path: Path) -> None:
     """Moves and remarks since they left; nothing if there are none, or after a restart."""
     async with served(tmp_path) as server, game(server.port, 2) as peers:
-        await peers[1].done(Say(peers[1].next_id(), "here"))
-        await peers[1].done(Leave(peers[1].next_id()))
+        await peers[1].done(messages.Say, "here")
+        await peers[1].done(messages.Leave)
         at = peers[0].seq
         await play_on(peers[:1], random.Random(1), moves=1)
-        await peers[0].done(Say(peers[0].next_id(), "gone?"))
+        await peers[0].done(messages.Say, "gone?")
         for left_at, missed in ((at, [False, True]), (None, [False, False])):
             async with connected(server.port) as back:
                 assert (await back.resume(peers[0].code, peers[1].token)).left_at == left_at
-                assert [remark.missed for remark in (await back.until(SaidBefore)).remarks] == missed
+                assert [remark.missed for remark in (await back.until(messages.SaidBefore)).remarks] == missed
     async with served(tmp_path) as server, connected(server.port) as back:
         assert (await back.resume(peers[0].code, peers[1].token)).left_at is None
 
 
-def check_catching_up(message: Events | Snapshot, after: int, last: int) -> None:
+def check_catching_up(message: messages.Events | messages.Snapshot, after: int, last: int) -> None:
     """Fail unless `message` is exactly what is missing after event `after`."""
     if 0 < after <= last:
-        assert isinstance(message, Events)
+        assert isinstance(message, messages.Events)
         assert (message.seq, len(message.events)) == (after + 1, last - after)
     else:
-        assert isinstance(message, Snapshot)
+        assert isinstance(message, messages.Snapshot)
         assert message.seq == last
 
 
@@ -186,10 +176,12 @@ async def test_a_takeover_closes_only_the_older_connection() -> None:
     async with memory_server() as server, game(server.port, 2) as peers, connected(server.port) as newer:
         await newer.resume(peers[0].code, peers[0].token)
         assert (await peers[0].closed())[0] == CloseCode.TAKEN_OVER
-        await newer.until(Snapshot)
+        await newer.until(messages.Snapshot)
         await play_on([newer, peers[1]], random.Random(9), moves=3)
         check_views(table_of(server, peers), [newer, peers[1]])
-        assert all(state.seats[0].here for state in peers[1].received if isinstance(state, TableState))
+        assert all(
+            state.seats[0].here for state in peers[1].received if isinstance(state, messages.TableState)
+        )
 
 
 async def test_a_connection_that_was_taken_over_cannot_move() -> None:
@@ -205,19 +197,19 @@ async def test_a_connection_that_was_taken_over_cannot_move() -> None:
             await append(code, first, entries)
 
         table._context.journal.append = delayed_append  # type: ignore[method-assign]
-        await peers[0].send(PlacePiece(1, "Em", "A1"))
+        await peers[0].send(messages.PlacePiece(1, "Em", "A1"))
         await storing.wait()
-        await newer.send(Resume(1, peers[1].code, peers[1].token))
+        await newer.send(messages.Resume(1, peers[1].code, peers[1].token))
         await eventually(lambda: queued_requests(table) == 1)
-        await peers[1].send(PlacePiece(1, "Sm", "A2"))
+        await peers[1].send(messages.PlacePiece(1, "Sm", "A2"))
         await eventually(lambda: queued_requests(table) == 2)
         entries = table.state.entry_count
         may_store.set()
         assert (await peers[1].closed())[0] == CloseCode.TAKEN_OVER
-        await newer.until(Snapshot)
+        await newer.until(messages.Snapshot)
         assert newer.legal is not None
         await newer.nothing_but_pong()
-        await peers[0].until(TableState)
+        await peers[0].until(messages.TableState)
         await peers[0].nothing_but_pong()
         assert peers[0].seq == 4
         assert table.state.entry_count == entries + 1

@@ -26,7 +26,7 @@ def running_game(server: Running, peers: list[Peer]) -> Game:
 
 async def plan(peer: Peer, piece: str | None = None, field: str | None = None) -> None:
     """Have the peer plan a move, or nothing; the server tells it so."""
-    await peer.done(Plan(peer.next_id(), piece, field))
+    await peer.done(Plan, piece, field)
     assert Planned(piece, field) in peer.received[-2:]
 
 
@@ -51,7 +51,7 @@ async def test_a_planned_move_is_made_when_the_turn_comes(
     async with served(tmp_path, pause=1.0, time=time) as server, resumed(server.port, *peers) as again:
         assert await again[1].until(Planned) == Planned(piece, "D4")
         for peer in again:
-            await peer.done(Sync(peer.next_id(), 0))
+            await peer.done(Sync, 0)
         assert isinstance(again[1].received[-3], Snapshot)  # which shows no plan, so that it is told again
         assert again[1].received[-2] == Planned(piece, "D4")
         assert not any(isinstance(each, Planned) for each in again[0].received)
@@ -99,10 +99,10 @@ async def test_a_plan_can_be_taken_away_and_has_to_be_possible() -> None:
     async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
         piece = str(next(iter(running_game(server, peers).view.hands[Seat(1)])))
         other = str(next(iter(running_game(server, peers).view.hands[Seat(0)])))
-        assert (await peers[1].refused(Plan(peers[1].next_id(), other, "A1"))).code == "not-in-hand"
+        assert await peers[1].refusal(Plan, other, "A1") == "not-in-hand"
         await plan(peers[1], piece, "B1")
         await peers[0].done(place(peers[0], on="A1"))
-        assert (await peers[1].refused(Plan(peers[1].next_id(), piece, "A1"))).code == "field-taken"
+        assert await peers[1].refusal(Plan, piece, "A1") == "field-taken"
         await plan(peers[1])
         time.advance(10)
         await peers[1].nothing_but_pong()
@@ -118,7 +118,7 @@ async def test_a_move_taken_back_takes_the_plan_for_after_it_away() -> None:
         await plan(peers[0], str(next(iter(hands[Seat(0)]))), "D2")
         await plan(peers[1], str(next(iter(hands[Seat(1)]))), "D4")
         for peer in peers:
-            await peer.done(Ask(peer.next_id(), "take-back", on=True))
+            await peer.done(Ask, "take-back", on=True)
         assert await peers[0].until(Planned) == Planned()
         assert table_of(server, peers).state.plans.keys() == {1}
         time.advance(10)

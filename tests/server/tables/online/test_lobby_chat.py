@@ -36,13 +36,13 @@ def fast_server(**limits: int) -> contextlib.AbstractAsyncContextManager[Running
 async def entered(stack: contextlib.AsyncExitStack, port: int, name: str) -> Peer:
     """Connect a peer and list it under the name."""
     peer = await stack.enter_async_context(connected(port))
-    await peer.done(EnterLobby(peer.next_id(), name))
+    await peer.done(EnterLobby, name)
     return peer
 
 
 async def says(peer: Peer, text: str) -> str:
     """Return what comes of it when the peer says something: `said`, or the code of the refusal."""
-    answer = await peer.ask(SayInLobby(peer.next_id(), text))
+    answer = await peer.ask(SayInLobby, text)
     return getattr(answer, "code", "said")
 
 
@@ -92,12 +92,12 @@ async def test_people_see_who_is_online_and_where() -> None:
         code = (await bruno.open(2, "Bruno")).table
         await sees(anna, PersonOnline("Anna"), PersonOnline("Bruno", "playing", code))
         async with connected(server.port) as carla:
-            await carla.done(EnterLobby(carla.next_id(), "Carla"))
+            await carla.done(EnterLobby, "Carla")
             await carla.watch(code)
             at_table = PersonOnline("Bruno", "playing", code), PersonOnline("Carla", "watching", code)
             await sees(anna, PersonOnline("Anna"), *at_table)
         await sees(anna, PersonOnline("Anna"), at_table[0])
-        await bruno.done(EnterLobby(bruno.next_id(), None))
+        await bruno.done(EnterLobby, None)
         await sees(anna, PersonOnline("Anna"))
 
 
@@ -112,10 +112,10 @@ async def test_a_private_table_shows_nowhere() -> None:
         hidden = PersonOnline("Bruno", "playing"), PersonOnline("Carla", "playing")
         await sees(anna, PersonOnline("Anna"), *hidden)
         assert not any(code.encode() in frame for frame in anna.frames)
-        await bruno.done(ChangeSetting(bruno.next_id(), Private(on=False)))
+        await bruno.done(ChangeSetting, Private(on=False))
         shown = PersonOnline("Bruno", "playing", code), PersonOnline("Carla", "watching", code)
         await sees(anna, PersonOnline("Anna"), *shown)
-        await bruno.done(ChangeSetting(bruno.next_id(), Private(on=True)))
+        await bruno.done(ChangeSetting, Private(on=True))
         dario = await entered(stack, server.port, "Dario")  # before the next round
         await sees(dario, PersonOnline("Anna"), PersonOnline("Dario"), *hidden)
         assert not any(code.encode() in frame for frame in dario.frames)
@@ -130,11 +130,11 @@ async def test_what_happens_at_a_private_table_sends_the_lobby_nothing() -> None
         host, guest = [await stack.enter_async_context(connected(server.port)) for _ in range(2)]
         code = (await host.open(2, "Bruno", private=True)).table
         await guest.join(code, "Carla")
-        await guest.done(Say(guest.next_id(), "hello"))
-        await guest.done(Leave(guest.next_id()))
-        await host.done(ChangeSetting(host.next_id(), Private(on=True)))
+        await guest.done(Say, "hello")
+        await guest.done(Leave)
+        await host.done(ChangeSetting, Private(on=True))
         frames = len(anna.frames)
-        await anna.done(EnterLobby(anna.next_id(), "Bruno"))
+        await anna.done(EnterLobby, "Bruno")
         await sees(anna, PersonOnline("Bruno"))
         assert len(anna.frames) == frames + 2, "the new list, and the answer"
 
@@ -152,7 +152,7 @@ async def test_the_lobby_hears_what_is_said_there_and_tables_do_not() -> None:
         assert [each.text for each in await heard(anna, 2)] == ["hello 🦊", "anybody?"]
         assert await says(bruno, "from the table") == "at-a-table"
         await bruno.nothing_but_pong()
-        await bruno.done(Leave(bruno.next_id()))
+        await bruno.done(Leave)
         known = await heard(bruno, 2)
         assert [each.text for each in known] == ["hello 🦊", "anybody?"]
         assert [each.number for each in known] == [first.number, first.number + 1]
@@ -179,15 +179,14 @@ async def test_names_in_the_lobby_cannot_be_mistaken_for_each_other() -> None:
     """Neither by case nor by letters that look alike; as soon as Anna has gone, her name is free."""
     async with fast_server() as server, contextlib.AsyncExitStack() as stack:
         async with connected(server.port) as anna:
-            await anna.done(EnterLobby(anna.next_id(), "Anna"))
+            await anna.done(EnterLobby, "Anna")
             bruno = await entered(stack, server.port, "Bruno")
             for name in ("anna", "An na", "Αnna"):
-                refusal = await bruno.refused(EnterLobby(bruno.next_id(), name))
-                assert refusal.code in {"name-in-use", "name-mixed-alphabets"}
-            await anna.done(EnterLobby(anna.next_id(), "ANNA"))  # her own name, written otherwise
+                assert await bruno.refusal(EnterLobby, name) in {"name-in-use", "name-mixed-alphabets"}
+            await anna.done(EnterLobby, "ANNA")  # her own name, written otherwise
             await sees(bruno, PersonOnline("ANNA"), PersonOnline("Bruno"))
         await sees(bruno, PersonOnline("Bruno"))
-        await bruno.done(EnterLobby(bruno.next_id(), "Anna"))
+        await bruno.done(EnterLobby, "Anna")
         await sees(bruno, PersonOnline("Anna"))
 
 
@@ -197,10 +196,9 @@ async def test_a_finished_game_keeps_the_names_of_those_who_are_there() -> None:
         async with game(server.port, 2) as peers:
             await play_on(peers, random.Random(1))
             again = await stack.enter_async_context(connected(server.port))
-            wanted = EnterLobby(again.next_id(), "Player 0")
-            assert (await again.refused(wanted)).code == "name-in-use"
+            assert await again.refusal(EnterLobby, "Player 0") == "name-in-use"
         await eventually(lambda: all(not table.players_here for table in server.lobby.tables.values()))
-        await again.done(EnterLobby(again.next_id(), "Player 0"))
+        await again.done(EnterLobby, "Player 0")
         await sees(again, PersonOnline("Player 0"))
 
 
@@ -211,12 +209,11 @@ async def test_nobody_gets_the_name_of_a_seat_but_who_holds_it() -> None:
         await anna.open(2, "Anna")
         stranger = await stack.enter_async_context(connected(server.port))
         for tokens in ([], ["x" * 43, "guessed"]):
-            wanted = EnterLobby(stranger.next_id(), "ANNA", tokens)
-            assert (await stranger.refused(wanted)).code == "name-in-use"
-        await anna.done(EnterLobby(anna.next_id(), "Anna"))
-        await anna.done(EnterLobby(anna.next_id(), None))
+            assert await stranger.refusal(EnterLobby, "ANNA", tokens) == "name-in-use"
+        await anna.done(EnterLobby, "Anna")
+        await anna.done(EnterLobby, None)
         elsewhere = await stack.enter_async_context(connected(server.port))
-        await elsewhere.done(EnterLobby(elsewhere.next_id(), "Anna", ["x" * 43, anna.token]))
+        await elsewhere.done(EnterLobby, "Anna", ["x" * 43, anna.token])
         await sees(elsewhere, PersonOnline("Anna"))
 
 
@@ -235,10 +232,9 @@ async def test_a_name_is_got_back_from_a_lost_connection() -> None:
     """By a secret that both connections have given, and by no other; the lost one is listed no more."""
     async with fast_server() as server, contextlib.AsyncExitStack() as stack:
         lost, stranger, back = [await stack.enter_async_context(connected(server.port)) for _ in range(3)]
-        await lost.done(EnterLobby(lost.next_id(), "Anna", ["made up"]))
-        refusal = await stranger.refused(EnterLobby(stranger.next_id(), "Anna", ["guessed"]))
-        assert refusal.code == "name-in-use"
-        await back.done(EnterLobby(back.next_id(), "Anna", ["another", "made up"]))
+        await lost.done(EnterLobby, "Anna", ["made up"])
+        assert await stranger.refusal(EnterLobby, "Anna", ["guessed"]) == "name-in-use"
+        await back.done(EnterLobby, "Anna", ["another", "made up"])
         assert await says(lost, "hello") == "not-in-lobby"
         assert await says(back, "hello") == "said"
         await sees(back, PersonOnline("Anna"))
@@ -259,14 +255,13 @@ async def test_chat_in_the_lobby_is_limited_by_connection_address_and_in_all() -
         connected(server.port, "192.0.2.1") as anna,
         connected(server.port, "192.0.2.2") as bruno,
     ):
-        await anna.done(EnterLobby(anna.next_id(), "Anna"))
-        await bruno.done(EnterLobby(bruno.next_id(), "Bruno"))
+        await anna.done(EnterLobby, "Anna")
+        await bruno.done(EnterLobby, "Bruno")
         assert [await says(anna, "x") for _ in range(3)] == ["said", "said", "too-much-chat"]
         assert await says(bruno, "x") == "said", "one address does not mute everybody"
     async with fast_server(lobby_names_per_address=1) as server, connected(server.port) as anna:
-        await anna.done(EnterLobby(anna.next_id(), "Anna"))
-        refusal = await anna.refused(EnterLobby(anna.next_id(), "Bruno"))
-        assert refusal.code == "too-much-chat"
+        await anna.done(EnterLobby, "Anna")
+        assert await anna.refusal(EnterLobby, "Bruno") == "too-much-chat"
 
 
 async def test_what_might_deceive_a_reader_is_not_said() -> None:
@@ -289,10 +284,10 @@ async def test_a_running_server_can_begin_to_do_without() -> None:
         assert await says(anna, "anybody?") == "no-lobby-chat"
         bruno = await stack.enter_async_context(connected(server.port))
         assert [each.lobby for each in bruno.received if isinstance(each, Welcome)] == [False]
-        assert (await bruno.refused(EnterLobby(bruno.next_id(), "Bruno"))).code == "no-lobby-chat"
+        assert await bruno.refusal(EnterLobby, "Bruno") == "no-lobby-chat"
         assert not lists(bruno)
         server.lobby.chat.open(on=True)
-        await bruno.done(EnterLobby(bruno.next_id(), "Bruno"))
+        await bruno.done(EnterLobby, "Bruno")
         await sees(anna, PersonOnline("Anna"), PersonOnline("Bruno"))
         assert [each.text for each in await heard(bruno, 1)] == ["hello"]
 
@@ -318,9 +313,9 @@ async def test_the_list_has_room_for_people_of_all_addresses() -> None:
     async with running(config) as server, contextlib.AsyncExitStack() as stack:
         for number in range(PEOPLE_LISTED):
             peer = await stack.enter_async_context(connected(server.port, "192.0.2.7"))
-            await peer.done(EnterLobby(peer.next_id(), f"Visitor {number}"))
+            await peer.done(EnterLobby, f"Visitor {number}")
         anna = await stack.enter_async_context(connected(server.port, "192.0.2.8"))
-        await anna.done(EnterLobby(anna.next_id(), "Anna"))
+        await anna.done(EnterLobby, "Anna")
         while not lists(anna) or lists(anna)[-1].more == 0:
             await anna.until(Online)
         assert len(lists(anna)[-1].people) == PEOPLE_LISTED

@@ -15,21 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from protocol import messages
 from protocol.absence import WAIT, Absence, ByBot
 from protocol.codes import CloseReason, Code
-from protocol.messages import (
-    JoinTable,
-    Leave,
-    ListTables,
-    OpenTable,
-    Refused,
-    Rematch,
-    Resume,
-    StartGame,
-    Study,
-    Tables,
-    Watch,
-)
 from server.app import Running, running
 from server.config import Config, Limits
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
@@ -80,8 +68,8 @@ def codes_in(database: sqlite3.Connection, table: str) -> set[str]:
 
 
 async def listed_codes(peer: Peer) -> set[str]:
-    answer = await peer.ask(ListTables(peer.next_id()))
-    assert isinstance(answer, Tables)
+    answer = await peer.ask(messages.ListTables)
+    assert isinstance(answer, messages.Tables)
     return {line.table for line in answer.tables}
 
 
@@ -151,12 +139,12 @@ async def test_only_its_players_restore_an_archived_game(tmp_path: Path) -> None
         async with game(server.port, 2) as peers:
             code = peers[0].code
         await eventually(lambda: not server.lobby.tables)
-        assert (await outsider.refused(Watch(1, code))).code == Code.NO_SUCH_TABLE
-        assert (await outsider.refused(JoinTable(2, code, "Anna"))).code == Code.NO_SUCH_TABLE
+        assert await outsider.refusal(messages.Watch, code) == Code.NO_SUCH_TABLE
+        assert await outsider.refusal(messages.JoinTable, code, "Anna") == Code.NO_SUCH_TABLE
         for number in range(4):
-            assert (await outsider.refused(Resume(3 + number, code, "guessed"))).code == Code.BAD_TOKEN
+            assert await outsider.refusal(messages.Resume(3 + number, code, "guessed")) == Code.BAD_TOKEN
         assert not server.lobby.tables
-        await outsider.send(Resume(9, code, "guessed"))
+        await outsider.send(messages.Resume(9, code, "guessed"))
         assert await outsider.closed() == (1008, CloseReason.TOO_MANY_WRONG_TOKENS)
 
 
@@ -176,12 +164,12 @@ async def test_a_player_who_returns_during_archiving_finds_the_game(tmp_path: Pa
         async with game(server.port, 2) as peers:
             table = table_of(server, peers)
         await waiting.wait()
-        resume = Resume(peer.next_id(), peers[0].code, peers[0].token)
+        resume = messages.Resume(peer.next_id(), peers[0].code, peers[0].token)
         await peer.send(resume)
         await eventually(lambda: queued_requests(table) == 1)
         may_go_on.set()
         await peer.news()
-        assert not any(isinstance(message, Refused) for message in peer.received)
+        assert not any(isinstance(message, messages.Refused) for message in peer.received)
         assert peer.view is not None
         assert server.lobby.tables[peers[0].code] is not table
 
@@ -213,20 +201,20 @@ async def test_tables_of_one_address_make_room_for_those_from_elsewhere(tmp_path
         codes = [(await host.open(2, random_layout=True)).table for host in hosts]
         for host, guest in zip(hosts[:2], guests[:2], strict=True):
             await guest.join(host.code, "Guest")
-            await host.send(StartGame(host.next_id()))
+            await host.send(messages.StartGame(host.next_id()))
             await guest.news()
         await anna.open(2)
-        closed = await hosts[2].until(Refused)
+        closed = await hosts[2].until(messages.Refused)
         assert (closed.code, closed.about) == (Code.TABLE_CLOSED, {"table": codes[2]})
-        assert (await hosts[2].refused(OpenTable(7, 2, "Again"))).code == Code.TOO_MANY_TABLES
+        assert await hosts[2].refusal(messages.OpenTable, 2, "Again") == Code.TOO_MANY_TABLES
         await bruno.open(2)
         assert server.lobby.tables.keys() == {codes[0], anna.code, bruno.code}
         assert list(server.lobby.journal.archived) == [codes[1]]
-        closed = await hosts[1].until(Refused)
+        closed = await hosts[1].until(messages.Refused)
         assert closed.code == Code.TABLE_CLOSED
         assert "game is kept" in closed.text
-        assert (await carla.refused(OpenTable(7, 2, "Carla"))).code == Code.TOO_MANY_TABLES
-        await anna.done(Leave(anna.next_id()))
+        assert await carla.refusal(messages.OpenTable, 2, "Carla") == Code.TOO_MANY_TABLES
+        await anna.done(messages.Leave)
         await hosts[1].resume(codes[1], hosts[1].token)
 
 
@@ -249,10 +237,12 @@ async def test_unattended_games_make_room_for_new_ones(tmp_path: Path) -> None:
         assert server.lobby.tables.keys() == {anna.code, bruno.code}
         async with contextlib.AsyncExitStack() as stack:
             late = await stack.enter_async_context(connected(server.port))
-            assert (await late.refused(OpenTable(1, 2, "Late"))).code == Code.TOO_MANY_TABLES
-            resume = Resume(2, left_first[0].code, left_first[0].token)
-            assert (await late.refused(resume)).code == Code.TOO_MANY_TABLES
-            await bruno.done(Leave(bruno.next_id()))
+            assert await late.refusal(messages.OpenTable, 2, "Late") == Code.TOO_MANY_TABLES
+            assert (
+                await late.refusal(messages.Resume, left_first[0].code, left_first[0].token)
+                == Code.TOO_MANY_TABLES
+            )
+            await bruno.done(messages.Leave)
             again = await all_resumed(server.port, stack, left_first)
             check_views(table_of(server, again), again)
             await play_on(again, random.Random(5), moves=2)
@@ -285,7 +275,7 @@ async def test_tables_opened_at_once_archive_different_games(tmp_path: Path) -> 
         await asyncio.gather(*(peer.open(2) for peer in peers))
         assert server.lobby.tables.keys() == {peer.code for peer in peers}
         late = await stack.enter_async_context(connected(server.port))
-        assert (await late.refused(OpenTable(1, 2, "Late"))).code == Code.TOO_MANY_TABLES
+        assert await late.refusal(messages.OpenTable, 2, "Late") == Code.TOO_MANY_TABLES
 
 
 @pytest.mark.parametrize("limit", ["tables_per_connection", "tables_per_address"])
@@ -297,9 +287,8 @@ async def test_restoring_games_is_rate_limited(tmp_path: Path, limit: str) -> No
     async with running(Config(data=tmp_path, limits=slow)) as server, connected(server.port) as peer:
         for peers in left[:2]:
             await peer.resume(peers[0].code, peers[0].token)
-            await peer.done(Leave(peer.next_id()))
-        refused = await peer.refused(Resume(1, left[2][0].code, left[2][0].token))
-        assert refused.code == Code.TOO_SOON
+            await peer.done(messages.Leave)
+        assert await peer.refusal(messages.Resume, left[2][0].code, left[2][0].token) == Code.TOO_SOON
         await peer.resume(left[1][0].code, left[1][0].token)  # which is in memory
 
 
@@ -365,17 +354,18 @@ async def test_a_damaged_archived_game_harms_no_other(
             database.execute("UPDATE archive SET entries = x'00'")
         async with connected(server.port) as peer, game(server.port, 2) as others:
             for _ in range(2):
-                refused = await peer.refused(Resume(peer.next_id(), peers[0].code, peers[0].token))
-                assert refused.code == Code.TABLE_DAMAGED
+                assert (
+                    await peer.refusal(messages.Resume, peers[0].code, peers[0].token) == Code.TABLE_DAMAGED
+                )
             await play_on(others, random.Random(6), moves=2)
     assert "a damaged table is set aside" in caplog.messages
     assert peers[0].code not in codes_in_file(tmp_path, "archive")  # where the others may be by now
     assert codes_in_file(tmp_path, "set_aside") == {peers[0].code}
 
 
-@pytest.mark.parametrize("message", [Rematch(1), Study(1, 5)])
+@pytest.mark.parametrize("message", [messages.Rematch(1), messages.Study(1, 5)])
 async def test_a_table_never_makes_room_for_the_one_that_it_opens(
-    tmp_path: Path, message: Rematch | Study
+    tmp_path: Path, message: messages.Rematch | messages.Study
 ) -> None:
     """It would wait for itself: it has been opened last, and where most were."""
     config = Config(data=tmp_path, limits=Limits(tables=2), trusted_proxies=(ip_network("127.0.0.1"),))
@@ -384,10 +374,10 @@ async def test_a_table_never_makes_room_for_the_one_that_it_opens(
         guests = [await stack.enter_async_context(connected(server.port, "192.0.2.8")) for _ in range(2)]
         for host, guest in zip(hosts, guests, strict=True):
             await guest.join((await host.open(2, random_layout=True)).table, "Guest")
-            await host.send(StartGame(host.next_id()))
+            await host.send(messages.StartGame(host.next_id()))
             await host.news()
             await guest.news()
         last = [hosts[1], guests[1]]
         await play_on(last, random.Random(1))
         for peer in reversed(last):
-            assert (await peer.refused(message)).code == Code.TOO_MANY_TABLES
+            assert await peer.refusal(message) == Code.TOO_MANY_TABLES

@@ -20,32 +20,7 @@ from protocol.messages import Leave, TableState
 from protocol.settings import Setting
 from server.app import running
 from server.config import Config, Limits
-from server.storage.entries import (
-    BotSeated,
-    Changed,
-    Clocked,
-    Continued,
-    Ended,
-    Entry,
-    Forgotten,
-    Freed,
-    GivenToBot,
-    Hosted,
-    Kept,
-    OnHoliday,
-    Opened,
-    Paused,
-    PeopleChosen,
-    PlanMade,
-    Returned,
-    SaidReady,
-    Taken,
-    TokenRevoked,
-    Unpaused,
-    Voted,
-    entry_of,
-    entry_text,
-)
+from server.storage import entries as stored
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.tables import context
@@ -61,39 +36,39 @@ seats = st.integers(0, 4)
 names = st.sampled_from(["Anna", "Bruno", "Carla"])
 settings_made: st.SearchStrategy[Setting] = of_schema(inspect.type_info(Setting))
 seat_entries = st.one_of(
-    st.builds(Taken, seats, names, names, st.booleans(), st.booleans()),
-    st.builds(Kept, seats, names, names, st.booleans()),
-    st.builds(BotSeated, seats, names, names),
-    st.builds(Freed, seats),
-    st.builds(Voted, seats, seats, st.booleans()),
-    st.builds(GivenToBot, seats),
-    st.builds(Returned, seats),
-    st.builds(TokenRevoked, seats),
-    st.builds(Hosted, seats),
-    st.builds(SaidReady, seats, st.booleans()),
-    st.builds(PlanMade, seats, st.just("Em"), st.just("A1")) | st.builds(PlanMade, seats),
-    st.builds(PeopleChosen, seats, st.none() | st.sampled_from(People)),
-    st.builds(Changed, settings_made),
-    st.builds(Clocked, st.lists(st.integers(0, 10**6), min_size=5, max_size=5), st.integers(0, 10**6)),
-    st.builds(Ended),
-    st.builds(Paused, seats, st.none() | st.just(2_000_000_000)),
-    st.builds(Unpaused),
-    st.builds(OnHoliday, seats, st.integers(0, 10**6), st.booleans()),
-    st.builds(Continued, st.sampled_from(["BBBB", "CCCC"])),
+    st.builds(stored.Taken, seats, names, names, st.booleans(), st.booleans()),
+    st.builds(stored.Kept, seats, names, names, st.booleans()),
+    st.builds(stored.BotSeated, seats, names, names),
+    st.builds(stored.Freed, seats),
+    st.builds(stored.Voted, seats, seats, st.booleans()),
+    st.builds(stored.GivenToBot, seats),
+    st.builds(stored.Returned, seats),
+    st.builds(stored.TokenRevoked, seats),
+    st.builds(stored.Hosted, seats),
+    st.builds(stored.SaidReady, seats, st.booleans()),
+    st.builds(stored.PlanMade, seats, st.just("Em"), st.just("A1")) | st.builds(stored.PlanMade, seats),
+    st.builds(stored.PeopleChosen, seats, st.none() | st.sampled_from(People)),
+    st.builds(stored.Changed, settings_made),
+    st.builds(stored.Clocked, st.lists(st.integers(0, 10**6), min_size=5, max_size=5), st.integers(0, 10**6)),
+    st.builds(stored.Ended),
+    st.builds(stored.Paused, seats, st.none() | st.just(2_000_000_000)),
+    st.builds(stored.Unpaused),
+    st.builds(stored.OnHoliday, seats, st.integers(0, 10**6), st.booleans()),
+    st.builds(stored.Continued, st.sampled_from(["BBBB", "CCCC"])),
 )
 
 
 @given(st.lists(seat_entries, max_size=60))
-@example([Voted(3, 1, agree=True), Voted(3, 1, agree=False)])
-def test_the_live_entries_make_the_same_table(happened: list[Entry]) -> None:
+@example([stored.Voted(3, 1, agree=True), stored.Voted(3, 1, agree=False)])
+def test_the_live_entries_make_the_same_table(happened: list[stored.Entry]) -> None:
     """Players join, leave, vote and change their minds in any order."""
-    entries = [Opened(5, random_layout=True, starting=None, absence=ByVote(0)), *happened]
+    entries = [stored.Opened(5, random_layout=True, starting=None, absence=ByVote(0)), *happened]
     kept = [entries[number] for number in live_entries(entries)]
     before, after = (PersistentState(each, RandomChance(random.Random(1))) for each in (entries, kept))
     assert table_facts(before) | {"entries": 0} == table_facts(after) | {"entries": 0}
     assert before.next_table == after.next_table
     # One end at most in a real journal, and three pauses of each player.
-    for_good = sum(isinstance(entry, Ended | Paused | OnHoliday) for entry in entries)
+    for_good = sum(isinstance(entry, stored.Ended | stored.Paused | stored.OnHoliday) for entry in entries)
     assert len(kept) <= 1 + 5 + 25 + 5 + 5 + 5 + 1 + 1 + 5 + 1 + 1 + for_good
     assert live_entries(kept) == list(range(len(kept)))
 
@@ -107,14 +82,14 @@ def count_rows(data: Path) -> int:
 async def join_and_leave(peer: Peer, code: str, times: int) -> None:
     for _ in range(times):
         await peer.join(code, "Restless")
-        await peer.done(Leave(peer.next_id()))
+        await peer.done(Leave)
 
 
 async def test_joining_and_leaving_does_not_fill_the_journal(tmp_path: Path) -> None:
     """The journal has little more than what counts, and a restart restores the same table."""
     config = Config(data=tmp_path, limits=FAST)
     async with running(config) as server, full_table(server.port, 3) as peers:
-        await peers[2].done(Leave(peers[2].next_id()))
+        await peers[2].done(Leave)
         async with connected(server.port) as restless:
             await join_and_leave(restless, peers[0].code, ENTRIES_BETWEEN_SHORTENINGS)
         before = table_facts(table_of(server, peers).state)
@@ -131,7 +106,7 @@ async def test_a_journal_that_is_already_long_is_shortened_after_the_start(
     with monkeypatch.context() as patch:
         patch.setattr(context.TableContext, "shorten_if_long", _shorten_never)
         async with running(config) as server, full_table(server.port, 3) as peers:
-            await peers[2].done(Leave(peers[2].next_id()))
+            await peers[2].done(Leave)
             async with connected(server.port) as restless:
                 await join_and_leave(restless, peers[0].code, ENTRIES_BETWEEN_SHORTENINGS)
             async with full_table(server.port, 2) as others:
@@ -161,9 +136,9 @@ async def test_a_table_is_removed_outside_the_event_loop(tmp_path: Path) -> None
             threads.append(threading.get_ident())
 
     try:
-        await journal.append("GONE", 0, [Opened(2, random_layout=True, starting=None)])
+        await journal.append("GONE", 0, [stored.Opened(2, random_layout=True, starting=None)])
         journal._database.set_trace_callback(seen)
-        await journal.append("GONE", 1, [Forgotten()])
+        await journal.append("GONE", 1, [stored.Forgotten()])
     finally:
         await journal.close()
     assert len(threads) == 1
@@ -180,14 +155,14 @@ LINES = [line.split(" ", 1) for line in (KEPT / "journal.txt").read_text(encodin
 
 def test_entries_are_written_as_before() -> None:
     for _, text in LINES:
-        assert entry_text(entry_of(text)) == text
+        assert stored.entry_text(stored.entry_of(text)) == text
 
 
 async def test_its_tables_are_the_same(tmp_path: Path) -> None:
     """A running game, a finished one and its rematch, and one whose players are still gathering."""
-    tables = defaultdict[str, list[Entry]](list)
+    tables = defaultdict[str, list[stored.Entry]](list)
     for code, text in LINES:
-        tables[code].append(entry_of(text))
+        tables[code].append(stored.entry_of(text))
     journal = SqliteJournal(tmp_path)
     for code, entries in tables.items():
         await journal.append(code, 0, entries)
