@@ -106,13 +106,10 @@ async def test_every_game_in_a_data_folder_is_played_to_its_scoring(kept: Path) 
 async def test_every_game_in_a_database_is_played_to_its_scoring(kept: Path, database: str) -> None:
     if not (kept / "database.sql").exists():
         pytest.skip("this version used no database")
-    connection = await Database(database).connect()
-    try:
+    async with Database(database).connection() as connection:
         await connection.execute(
             (kept / "database.sql").read_text().replace(SCHEMA, Database(database).schema)
         )
-    finally:
-        await connection.close()
     async with running(config(database=database, node="first", records=kept / "new")) as server:
         tables = await finish(server, told(kept, "database"))
         assert len(tables) == 5

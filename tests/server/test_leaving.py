@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import random
 import re
 import ssl
@@ -30,7 +31,7 @@ from server.storage.entries import Opened
 from server.storage.postgresql import hand_over, held_lease, lease
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.peer import TIMEOUT, Peer, eventually, game, play_on, table_of
-from tests.server.storage.conformance.stores import journal_at, rows
+from tests.server.storage.conformance.stores import found, journal_at, rows
 from tests.server.storage.test_journal import resumed, table_facts
 from tests.server.web.viewer import viewer
 
@@ -188,7 +189,8 @@ async def test_many_tables_are_taken_up_a_few_at_a_time(
         return codes
 
     monkeypatch.setattr(held_lease, "_TAKEN_AT_ONCE", 2)
-    monkeypatch.setattr(held_lease, "_RENEWALS", 1e9)  # so that it is due again immediately
+    due = property(lambda _: -math.inf, lambda *_: None)
+    monkeypatch.setattr(held_lease.HeldLease, "_renewal_due", due, raising=False)
     monkeypatch.setattr(lease, "renew", renewed)
     monkeypatch.setattr(lease, "take_up", taken_up)
     async with Node(database, "after") as after:
@@ -261,9 +263,7 @@ async def test_the_database_is_lost_in_the_middle(database: str, socket_folder: 
         await play_on(peers, chooser, moves=2)
         await add_silent_node(database)
         leaves.stop_soon()
-        async with asyncio.timeout(TIMEOUT):
-            while not await rows(database, OFFERED):  # noqa: ASYNC110 - it does not announce this
-                await asyncio.sleep(0.01)
+        await found(database, OFFERED)
         relay.refuses = True
         relay.cut()
         assert {(await peer.closed())[0] for peer in peers} == {CloseCode.SERVICE_RESTART}

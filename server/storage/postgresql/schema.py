@@ -141,12 +141,7 @@ $function$;
 """
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('palatinus ' || $1, 0))"
 _IN_USE: Final = "SELECT EXISTS (SELECT FROM node WHERE expires > clock_timestamp())"
-_STEPS: Final = {
-    0: _VERSION_1,
-    1: _VERSION_2,
-    2: _VERSION_3,
-    3: _VERSION_4,
-}  # what makes the next version of each
+_STEPS: Final = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
 
 
 async def prepare(connection: Connection, database: Database) -> None:
@@ -171,8 +166,8 @@ async def prepare(connection: Connection, database: Database) -> None:
                 database=database,
                 version=version,
             )
-        for step in range(version, SCHEMA_VERSION):
-            await connection.execute(_STEPS[step])
+        for step in _STEPS[version:]:
+            await connection.execute(step)
         if version < SCHEMA_VERSION:
             await connection.execute("UPDATE journal SET version = $1", SCHEMA_VERSION)
 

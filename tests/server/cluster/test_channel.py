@@ -59,12 +59,9 @@ class Cluster:
 @contextlib.asynccontextmanager
 async def cluster(url: str) -> AsyncIterator[Cluster]:
     database = Database(url)
-    connection = await database.connect()
-    try:
+    async with database.connection() as connection:
         await prepare(connection, database)
         yield Cluster(url, connection)
-    finally:
-        await connection.close()
 
 
 def tables(channel: Channel) -> dict[str, int]:

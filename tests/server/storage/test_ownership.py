@@ -56,7 +56,7 @@ from tests.server.peer import (
     table_of,
 )
 from tests.server.process import Serving, serving
-from tests.server.storage.conformance.stores import BUSY, journal_at, rows
+from tests.server.storage.conformance.stores import BUSY, PostgresStore, found, journal_at, rows
 from tests.server.tables.hosted import served
 
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
@@ -79,21 +79,11 @@ async def test_a_lease_ends_only_after_what_is_being_stored(database: str) -> No
     """Whoever ends it waits for a commit under way, and finds what that has stored."""
     async with journal_at(database, "one") as one, journal_at(database, "two"):
         await one.append("ONCE", 0, [OPENED])
-        blocker = await Database(database).connect()
-        try:
-            await blocker.execute("BEGIN; LOCK TABLE entry IN EXCLUSIVE MODE")
+        async with PostgresStore(database).locked("entry"):
             appending = asyncio.create_task(one.append("ONCE", 1, [Hosted(0)]))
-            async with asyncio.timeout(TIMEOUT):
-                while not await rows(database, BUSY):  # noqa: ASYNC110 - it does not announce this
-                    await asyncio.sleep(0.01)
+            await found(database, BUSY)
             successor = asyncio.create_task(PostgresJournal(Database(database), "one").open())
-            async with asyncio.timeout(TIMEOUT):
-                while not await rows(database, ENDING):
-                    assert not successor.done()
-                    await asyncio.sleep(0.01)
-            await blocker.execute("COMMIT")
-        finally:
-            await blocker.close()
+            await found(database, ENDING)
         await appending
         other = await successor
         try:
@@ -162,25 +152,22 @@ async def test_a_lease_that_has_run_out_is_the_servers_no_more(database: str) ->
 
 
 async def test_a_server_knows_that_another_one_has_its_name(database: str) -> None:
-    connection = await Database(database).connect()
-    try:
-        async with journal_at(database, "attic") as one, journal_at(database, "attic") as other:
-            terms = (one._lease.term, other._lease.term)
-            assert [await lease.replaced(connection, "attic", term) for term in terms] == [True, False]
-    finally:
-        await connection.close()
+    async with (
+        Database(database).connection() as connection,
+        journal_at(database, "attic") as one,
+        journal_at(database, "attic") as other,
+    ):
+        terms = (one._lease.term, other._lease.term)
+        assert [await lease.replaced(connection, "attic", term) for term in terms] == [True, False]
 
 
 async def test_no_lease_ends_soon_after_the_database_was_started(database: str) -> None:
     """Until then nobody could renew one."""
     async with journal_at(database, "one"):
         await rows(database, "UPDATE node SET expires = clock_timestamp() - interval '1 h' RETURNING term")
-        connection = await Database(database).connect()
-        try:
+        async with Database(database).connection() as connection:
             assert await lease.end_expired(connection, 10**9) == []
             assert await lease.end_expired(connection, 0) == ["one"]
-        finally:
-            await connection.close()
 
 
 async def test_a_move_that_was_stored_is_never_denied(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,9 +326,7 @@ async def test_a_new_lease_is_the_servers_own_even_if_the_answer_is_lost(
 
     journal = await PostgresJournal(Database(database), "one", lease_seconds=1.0).open()
     monkeypatch.setattr(Transaction, "commit", commit_and_lose_the_answer)
-    connection = await Database(database).connect()
-    await connection.execute("DELETE FROM node")
-    await connection.close()
+    await PostgresStore(database).execute("DELETE FROM node")
     keeping = asyncio.create_task(journal.keep(Mock()))
     try:
         await eventually(lambda: keeping.done() or journal.node.leases == 2)

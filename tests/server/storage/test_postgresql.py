@@ -22,7 +22,7 @@ from server.storage.postgresql import line
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.schema import _STEPS, SCHEMA_VERSION
 from tests.server.peer import TIMEOUT, check_views, eventually, game, http_get, play_on, table_of
-from tests.server.storage.conformance.stores import BUSY, journal_at, rows
+from tests.server.storage.conformance.stores import BUSY, PostgresStore, found, journal_at, rows
 from tests.server.storage.test_journal import resumed, table_facts
 
 OPENED = Opened(2, random_layout=True, starting=None)
@@ -31,16 +31,10 @@ ENTRIES: list[Entry] = [OPENED, Hosted(0)]
 
 async def make_schema(database: str, version: int, *others: str) -> None:
     """Make the schema as a version left it, and execute other statements there."""
-    connection = await Database(database).connect()
-    try:
-        await connection.execute(f'CREATE SCHEMA "{Database(database).schema}"')
-        for step in range(version):
-            await connection.execute(_STEPS[step])
-        await connection.execute("UPDATE journal SET version = $1", version)
-        for statement in others:
-            await connection.execute(statement)
-    finally:
-        await connection.close()
+    schema = f'CREATE SCHEMA "{Database(database).schema}"'
+    now = f"UPDATE journal SET version = {version}"  # noqa: S608 - a number
+    for statement in (schema, *_STEPS[:version], now, *others):
+        await PostgresStore(database).execute(statement)
 
 
 @pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
@@ -118,18 +112,18 @@ async def test_a_server_whose_lease_was_ended_stores_nothing(database: str) -> N
 
 async def test_a_table_that_another_server_brings_back_at_once_is_archived_no_more(database: str) -> None:
     """Though size and last rank of the archive are what they were when it was last looked at."""
-    connection = await Database(database).connect()
-    try:
-        async with journal_at(database, "one") as one, journal_at(database, "two") as two:
-            await one.append("ONCE", 0, ENTRIES)
-            await one.look_at_others(connection)
-            await one.archive("ONCE", ArchivedGame("", played=True))
-            await two.look_at_others(connection)
-            await two.bring_back("ONCE")
-            await one.look_at_others(connection)
-            assert not one.archived
-    finally:
-        await connection.close()
+    async with (
+        Database(database).connection() as connection,
+        journal_at(database, "one") as one,
+        journal_at(database, "two") as two,
+    ):
+        await one.append("ONCE", 0, ENTRIES)
+        await one.look_at_others(connection)
+        await one.archive("ONCE", ArchivedGame("", played=True))
+        await two.look_at_others(connection)
+        await two.bring_back("ONCE")
+        await one.look_at_others(connection)
+        assert not one.archived
 
 
 async def test_a_table_that_another_server_has_just_taken_is_neither_restored_nor_removed(
@@ -182,9 +176,7 @@ async def test_a_commit_whose_answer_is_lost_is_told_as_stored(database: str, so
         relay.answers, relay.refuses = False, True
         appending = asyncio.create_task(journal.append("ONCE", 1, [Hosted(0)]))
         changing = asyncio.create_task(journal.record_written("NONE"))
-        async with asyncio.timeout(TIMEOUT):
-            while len(await rows(database, "SELECT FROM entry")) < 2:  # noqa: ASYNC110 - it does not announce this
-                await asyncio.sleep(0.01)
+        await found(database, "SELECT FROM entry", 2)
         relay.cut()
         await asyncio.sleep(0.1)
         assert not appending.done()
@@ -203,27 +195,21 @@ async def test_a_refusal_does_not_settle_a_commit_in_doubt(database: str, socket
     async with DatabaseRelay(database, socket_folder).running() as relay, journal_at(relay.url) as journal:
         await journal.append("ONCE", 0, [OPENED])
         line = journal._lease.moves
-        blocker = await Database(database).connect()
-        try:
-            await blocker.execute(
-                "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-                f" IF pg_backend_pid() <> {line._connection.get_server_pid()} THEN"
-                " RAISE EXCEPTION 'the disk is full' USING ERRCODE = '53100'; END IF; RETURN NEW; END $$;"
-                "CREATE TRIGGER refuse BEFORE INSERT ON entry FOR EACH ROW EXECUTE FUNCTION refuse()"
-            )
-            await blocker.execute("BEGIN; LOCK TABLE entry IN EXCLUSIVE MODE")
+        store = PostgresStore(database)
+        await store.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            f" IF pg_backend_pid() <> {line._connection.get_server_pid()} THEN"
+            " RAISE EXCEPTION 'the disk is full' USING ERRCODE = '53100'; END IF; RETURN NEW; END $$;"
+            "CREATE TRIGGER refuse BEFORE INSERT ON entry FOR EACH ROW EXECUTE FUNCTION refuse()"
+        )
+        async with store.locked("entry"):
             appending = asyncio.create_task(journal.append("ONCE", 1, [Hosted(0)]))
-            async with asyncio.timeout(TIMEOUT):
-                while not await rows(database, BUSY):  # noqa: ASYNC110 - it does not announce this
-                    await asyncio.sleep(0.01)
+            await found(database, BUSY)
             attempts = line.round_trips
             relay.cut()
-            await blocker.execute("COMMIT")
-            await eventually(lambda: line.round_trips > attempts + 1)  # the second attempt was refused
-            assert not appending.done()
-            await blocker.execute("DROP TRIGGER refuse ON entry")
-        finally:
-            await blocker.close()
+        await eventually(lambda: line.round_trips > attempts + 1)  # the second attempt was refused
+        assert not appending.done()
+        await store.execute("DROP TRIGGER refuse ON entry")
         await appending
         assert await journal.tables() == {"ONCE": ENTRIES}
         assert journal.not_stored == 0
@@ -282,11 +268,7 @@ async def test_a_database_of_others_is_refused(database: str, statement: str, to
     """It is not changed."""
     async with journal_at(database):
         pass
-    connection = await Database(database).connect()
-    try:
-        await connection.execute(statement)
-    finally:
-        await connection.close()
+    await PostgresStore(database).execute(statement)
     with pytest.raises(JournalError, match=told):
         async with journal_at(database):
             pass

@@ -25,13 +25,21 @@ from server.storage.postgresql.line import Line
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.peer import eventually
-from tests.server.storage.conformance.stores import journal_at, rows
+from tests.server.storage.conformance.stores import PostgresStore, journal_at, rows
+
+
+async def refused(url: str) -> str:
+    """Return why no server starts with this database."""
+    with pytest.raises(JournalError) as error:
+        async with journal_at(url):
+            pass
+    return str(error.value)
+
 
 HIDDEN = "Em*"
 OPENED = Opened(2, random_layout=True, starting=None)
 PLACED = Played(0, StartGame(1), [{"t": "placed", "seat": 0, "piece": HIDDEN, "field": "A1"}])
 INSERT = "INSERT INTO entry VALUES ('ONCE', 1, 'Em*', 1, '')"
-GAME = ArchivedGame("somebody", played=True)
 
 
 def refused_with(kind: type[asyncpg.PostgresError]) -> asyncpg.PostgresError:
@@ -44,14 +52,6 @@ def refused_with(kind: type[asyncpg.PostgresError]) -> asyncpg.PostgresError:
 def logged(caplog: pytest.LogCaptureFixture) -> str:
     """Return the lines of the log, as the server writes them."""
     return "\n".join(map(HumanFormatter().format, caplog.records))
-
-
-async def executed(url: str, statements: str) -> None:
-    connection = await Database(url).connect()
-    try:
-        await connection.execute(statements)
-    finally:
-        await connection.close()
 
 
 def refusing(what: str) -> str:
@@ -78,11 +78,11 @@ async def test_what_postgresql_quotes_is_in_no_line(
     """Its own text has the piece; ours has the kind of error and its number."""
     async with journal_at(database) as journal:
         await journal.append("ONCE", 0, [OPENED])
-        await executed(database, statements)
+        await PostgresStore(database).execute(statements)
         with pytest.raises(NotStored) as refused:
             await journal.append("ONCE", 1, [PLACED])
         with pytest.raises(asyncpg.PostgresError) as error:
-            await executed(database, INSERT)
+            await PostgresStore(database).execute(INSERT)
         assert HIDDEN in str(getattr(error.value, quoted))
         assert f"the database refuses it ({kind})" in str(refused.value)
         assert f"({kind})" in logged(caplog)
@@ -102,23 +102,16 @@ async def test_what_cannot_be_sent_to_postgresql_is_in_no_line(
         await journal.append("NEXT", 0, [OPENED])
 
 
-async def read_again(journal: Journal) -> object:
-    return await journal.entries("ONCE")
-
-
-async def shortened(journal: Journal) -> object:
-    return await journal.shorten("ONCE", lambda entries: list(range(len(entries))))
-
-
-async def archived(journal: Journal) -> None:
-    await journal.archive("ONCE", GAME)
-
-
-async def all_tables(journal: Journal) -> object:
-    return await journal.tables()
-
-
-@pytest.mark.parametrize("work", [read_again, shortened, archived, all_tables])
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda journal: journal.entries("ONCE"),
+        lambda journal: journal.shorten("ONCE", lambda entries: list(range(len(entries)))),
+        lambda journal: journal.archive("ONCE", ArchivedGame("somebody", played=True)),
+        lambda journal: journal.tables(),
+    ],
+    ids=["read", "shorten", "archive", "read all"],
+)
 async def test_what_sqlite_cannot_decode_is_in_no_line(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, work: Callable[[Journal], Awaitable[object]]
 ) -> None:
@@ -231,11 +224,9 @@ AS = "postgresql://me:sec%2Fret@db"
 )
 async def test_what_is_wrong_with_a_url_is_told_precisely(url: str, told: str) -> None:
     """And nothing of it is repeated that may be a password."""
-    with pytest.raises(JournalError) as error:
-        async with journal_at(url):
-            pass
-    assert told in str(error.value)
-    assert "sec" not in str(error.value)
+    error = await refused(url)
+    assert told in error
+    assert "sec" not in error
 
 
 @pytest.mark.parametrize(
@@ -250,14 +241,6 @@ async def test_what_is_wrong_with_a_url_is_told_precisely(url: str, told: str) -
 )
 def test_there_is_nothing_wrong_with_the_usual_urls(url: str) -> None:
     assert fault_in(url) is None
-
-
-async def refused(url: str) -> str:
-    """Return why no server starts with this database."""
-    with pytest.raises(JournalError) as error:
-        async with journal_at(url):
-            pass
-    return str(error.value)
 
 
 @contextlib.asynccontextmanager

@@ -1,12 +1,11 @@
 """The places where a journal can be, as the tests of what `Journal` promises see them."""
 
+import asyncio
 import contextlib
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Protocol
-
-import asyncpg
 
 from server.storage.journal import Journal
 from server.storage.postgresql.database import Database
@@ -14,6 +13,7 @@ from server.storage.postgresql.journal import PostgresJournal
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
+from tests.server.peer import TIMEOUT
 
 
 class Store(Protocol):
@@ -68,21 +68,15 @@ class PostgresStore:
             yield journal
 
     async def execute(self, statement: str) -> None:
-        connection = await Database(self._url).connect()
-        try:
+        async with Database(self._url).connection() as connection:
             await connection.execute(statement)
-        finally:
-            await connection.close()
 
     @contextlib.asynccontextmanager
     async def locked(self, table: str) -> AsyncIterator[None]:
         """Keep everybody from changing a table in the database while the context lasts."""
-        blocker = await Database(self._url).connect()
-        try:
+        async with Database(self._url).connection() as blocker:
             await blocker.execute(f"BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE")
             yield
-        finally:
-            await blocker.close()
 
     async def keep_archive(self, *, on: bool) -> None:
         if on:
@@ -97,11 +91,15 @@ class PostgresStore:
 
 async def rows(url: str, query: str) -> list[tuple[object, ...]]:
     """Return what a query finds in the database at `url`."""
-    connection: asyncpg.Connection = await Database(url).connect()
-    try:
+    async with Database(url).connection() as connection:
         return [tuple(row) for row in await connection.fetch(query)]
-    finally:
-        await connection.close()
+
+
+async def found(url: str, query: str, number: int = 1) -> None:
+    """Wait until a query finds so many rows in the database at `url`, which announces nothing."""
+    async with asyncio.timeout(TIMEOUT):
+        while len(await rows(url, query)) < number:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.01)
 
 
 # Whose commits wait for a lock that a test has.
