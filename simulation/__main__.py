@@ -9,11 +9,10 @@ import secrets
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from simulation.broken.mistakes import MISTAKES
+from simulation.broken import MISTAKES, prove
 from simulation.plan import Choice, plan_of
 from simulation.running import outcomes, shrunk
 from simulation.world import Outcome
@@ -42,10 +41,10 @@ def main() -> int:
     parser.add_argument(
         "--shrink", action="store_true", help="leave out the faults that a failure does not need"
     )
+    parser.add_argument("--broken", choices=("all", *MISTAKES), help="prove that this broken server is found")
     parser.add_argument(
-        "--broken", choices=("all", *MISTAKES), help="prove that this mistake of a server is found"
+        "--needs", choices=MISTAKES, help="play what this broken server needs, to the first failure"
     )
-    parser.add_argument("--control", action="store_true", help="what --broken needs, without the mistake")
     options = parser.parse_args()
     first = secrets.randbelow(10**9) if options.first is None else options.first
     without = frozenset(map(int, filter(None, options.without.split(","))))
@@ -54,16 +53,14 @@ def main() -> int:
             seed,
             without,
             calm=options.calm,
-            broken=options.broken,
             nodes=options.nodes,
             letters=options.letters,
-            control=options.control,
+            needs=options.needs,
         )
         for seed in range(first, first + options.seeds)
     )
-    if options.broken == "all" or (options.broken is not None and options.seeds > 1):
-        names = list(MISTAKES) if options.broken == "all" else [options.broken]
-        return _prove(names, first, options.jobs)
+    if options.broken is not None:
+        return prove(list(MISTAKES) if options.broken == "all" else [options.broken], first, options.jobs)
     return _live(list(choices), options)
 
 
@@ -73,15 +70,18 @@ def _live(choices: list[Choice], options: argparse.Namespace) -> int:
     until = None if options.minutes is None else began + 60 * options.minutes
     counts: Counter[str] = Counter()
     done = failed = 0
-    virtual = 0.0
+    virtual = cpu = 0.0
     for choice, outcome in outcomes(choices, options.jobs, trace=options.trace, until=until):
         done += 1
         counts.update(outcome.counts)
         virtual += outcome.seconds
+        cpu += outcome.cpu
         if outcome.failed:
             failed += 1
             small = shrunk(choice, outcome, options.jobs) if options.shrink else choice
             _report(small, outcome)
+        if options.needs is not None and (failed or cpu > _SECONDS_FOR_A_MISTAKE):
+            break
         if time.monotonic() > told + _SECONDS_BETWEEN_LINES:
             told = time.monotonic()
             print(_progress(done, failed, counts, virtual, told - began), file=sys.stderr, flush=True)
@@ -90,6 +90,8 @@ def _live(choices: list[Choice], options: argparse.Namespace) -> int:
     for name, count in sorted(counts.items()):
         print(f"{name:44}{count:>12,}")
     print(_progress(done, failed, counts, virtual, time.monotonic() - began))
+    if options.needs is not None:
+        print(f"CPU: {cpu:.1f} s")
     return 1 if failed else 0
 
 
@@ -114,35 +116,6 @@ def _report(choice: Choice, outcome: Outcome) -> None:
         for line in lines:
             print(f"    {line.rstrip()[:_WORDS]}")
     sys.stdout.flush()
-
-
-def _prove(names: list[str], first: int, jobs: int) -> int:
-    """Print how soon each mistake is found; return 1 if one is not.
-
-    What is found has to be right without the mistake.
-    """
-    missed = 0
-    for name in names:
-        seconds, made, tried = 0.0, 0, 0
-        found: list[str] = []
-        nodes = MISTAKES[name].plan.get("nodes", 1)
-        choices = [Choice(seed, broken=name, nodes=nodes) for seed in range(first, first + 10_000)]
-        for choice, outcome in outcomes(choices, jobs):
-            tried += 1
-            seconds += outcome.cpu
-            made += outcome.counts["mistakes made"]
-            found = [kind for kind, cases in outcome.verdict.kinds().items() if cases]
-            if found:
-                for _, control in outcomes([replace(choice, control=True)], 1):
-                    if control.failed:
-                        _report(replace(choice, control=True), control)
-                        found = []
-            if found or seconds > _SECONDS_FOR_A_MISTAKE:
-                break
-        missed += not found
-        how = ", ".join(found) or ("NOT FOUND" if made else "NEVER MADE")
-        print(f"{name:28}{MISTAKES[name].wrong:68}{tried:>4} seeds {seconds:>6.1f} s  {how}", flush=True)
-    return 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -5,8 +5,11 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import msgspec
+
+from protocol.absence import Absence
 from protocol.admin import EveningPlan
-from simulation.broken.mistakes import MISTAKES
+from simulation.broken import MISTAKES
 from simulation.database import LEASE_SECONDS
 from simulation.network import Weather
 from simulation.people.evening import evening_of
@@ -73,21 +76,19 @@ class Plan:
     nodes: int  # more than one share a database
     lease: float  # seconds
     grace: float  # seconds for which the seat of somebody who is away is safe
-    broken: str | None
     evening: EveningPlan | None  # that guests of their own attend
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is asked for: a seed, and perhaps less than it brings, or a server with a mistake."""
+    """What is asked for: a seed, and perhaps less than it brings, or what a broken server needs."""
 
     seed: int
     without: frozenset[int] = frozenset()  # numbers of faults that do not happen
     calm: bool = False
-    broken: str | None = None
     nodes: int | None = None  # the seed says so
     letters: bool = False  # games over days
-    control: bool = False  # with all that the mistake needs, and without the mistake
+    needs: str | None = None  # with all that this broken server needs to be found
 
     def smaller(self, *, without: int | None = None, calm: bool = False) -> "Choice":
         """Return the same with something left out."""
@@ -101,8 +102,7 @@ class Choice:
         words += ["--letters"] if self.letters else []
         words += ["--calm"] if self.calm else []
         words += ["--nodes", str(self.nodes)] if self.nodes is not None else []
-        words += ["--broken", self.broken] if self.broken else []
-        words += ["--control"] if self.control else []
+        words += ["--needs", self.needs] if self.needs else []
         return " ".join(words)
 
 
@@ -139,7 +139,7 @@ _MOVES_OF_A_GAME: Final = 30
 _GRACES: Final = (0.1, 0.1, 60.0)
 
 
-# What a mistake asks for (`Mistake.plan`), in faults of ours.
+# What a broken server asks for (`Mistake.needs`), in faults of ours.
 _WANTED: Final = {
     "kills": Kind.KILL,
     "full_disks": Kind.FULL_DISK,
@@ -165,7 +165,9 @@ _BY_LETTERS: Final[dict[str, Any]] = {
 def plan_of(choice: Choice) -> Plan:
     """Return what happens."""
     rng = random.Random(f"simulation {choice.seed}")
-    wanted = dict(MISTAKES[choice.broken].plan) if choice.broken is not None else {}
+    wanted = dict(MISTAKES[choice.needs].needs) if choice.needs is not None else {}
+    if "policies" in wanted:
+        wanted["policies"] = msgspec.convert(wanted["policies"], tuple[Absence, ...])
     durable = bool(wanted.pop("durable", rng.random() < 0.5))
     nodes = wanted.pop("nodes", choice.nodes)
     if nodes is None and choice.letters:
@@ -175,7 +177,7 @@ def plan_of(choice: Choice) -> Plan:
     shares = _SHARES_OF_NODES if nodes > 1 else _SHARES
     kinds = [kind for kind in shares if durable or kind is not Kind.POWER_CUT]
     struck = rng.choices(kinds, [shares[kind] for kind in kinds], k=rng.choice([0, 1, 2, 4, 8]))
-    if choice.broken is not None and nodes == 1:
+    if choice.needs is not None and nodes == 1:
         struck += [Kind.POWER_CUT if wanted.pop("power_cuts", False) else Kind.KILL] * 3
     for name, kind in _WANTED.items():
         struck += [kind] * wanted.pop(name, 0)
@@ -223,9 +225,8 @@ def plan_of(choice: Choice) -> Plan:
         # Where everybody's seat is free again immediately, all may have left a rematch's table, which is then
         # closed, before the last has come there: who comes opens another one.
         grace=60.0 if people["played_again"] else random.Random(f"grace {choice.seed}").choice(_GRACES),
-        broken=None if choice.control else choice.broken,
         evening=None
-        if nodes > 1 or choice.letters or choice.broken or people.get("most_tables", 500) < people["games"]
+        if nodes > 1 or choice.letters or choice.needs or people.get("most_tables", 500) < people["games"]
         else evening_of(choice.seed),
     )
 

@@ -12,14 +12,12 @@ from typing import Any, Final, TypeAlias
 
 from server.storage.postgresql.database import Signal
 from server.storage.stored_tables import COLUMNS
-from simulation.broken.leases import NO_CHECK
 from simulation.rows import Lock, Row, Transaction, refusal
 
 _Answer: TypeAlias = list[tuple[Any, ...]]
 _Statement: TypeAlias = Callable[..., _Answer | None]
 _STATEMENTS: Final[dict[str, _Statement]] = {}
 _COLUMNS: Final = {table: tuple(columns.split(", ")) for table, columns in COLUMNS.items()}
-_unfenced: Final = set[str]()
 
 
 class Unknown(Exception):
@@ -80,11 +78,6 @@ def _relations(_here: Transaction, _schema: str) -> _Answer:
 @_sql("SELECT version FROM journal")
 def _version(_here: Transaction) -> _Answer:
     return [(4,)]
-
-
-@_sql(NO_CHECK)
-def _do_not_fence(_here: Transaction) -> None:
-    _unfenced.add("append_entries")
 
 
 # -- leases ---------------------------------------------------------------------------------------------
@@ -215,18 +208,7 @@ def _append_entries(  # noqa: PLR0917 - as the function in the schema
     finished: Sequence[str],
     ended: Sequence[int],
 ) -> None:
-    fenced = "append_entries" not in _unfenced
-    if not _prove_term(here, term) and fenced:
-        raise refusal("PL001", "the lease is lost")
-    if fenced and any(
-        row is None or row["term"] != term or row["place"] != "="
-        for row in (here.get("game_table", code) for code in known)
-    ):
-        raise refusal("PL002", "another server has taken it up")
-    for code, length, link in zip(known, lengths, ends, strict=True):
-        last = here.get("entry", (code, length - 1))
-        if fenced and (last is None or last["chain"] != link):
-            raise refusal("PL003", "the database has lost changes")
+    _check_fence(here, term, known, lengths, ends)
     for table in ("entry", "game_table") if forgotten else ():
         owners = {row["code"]: row["term"] for row in _chosen(here, "game_table", forgotten)}
         _delete_all(here, table, [code for code in forgotten if owners.get(code) == term])
@@ -239,6 +221,20 @@ def _append_entries(  # noqa: PLR0917 - as the function in the schema
             here.update("record_due", due, ended=at)
         else:
             here.insert("record_due", {"code": code, "ended": at})
+
+
+def _check_fence(
+    here: Transaction, term: int, known: Sequence[str], lengths: Sequence[int], ends: Sequence[bytes]
+) -> None:
+    if not _prove_term(here, term):
+        raise refusal("PL001", "the lease is lost")
+    rows = [here.get("game_table", code) for code in known]
+    if any(row is None or row["term"] != term or row["place"] != "=" for row in rows):
+        raise refusal("PL002", "another server has taken it up")
+    for code, length, link in zip(known, lengths, ends, strict=True):
+        last = here.get("entry", (code, length - 1))
+        if last is None or last["chain"] != link:
+            raise refusal("PL003", "the database has lost changes")
 
 
 @_sql(

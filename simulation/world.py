@@ -25,8 +25,6 @@ from server.storage.entries import EVENING, Entry
 from server.storage.postgresql.rows import carry_out
 from server.storage.stored_tables import SetAside, Stored
 from simulation import machine
-from simulation.broken.making import times_made
-from simulation.broken.mistakes import MISTAKES
 from simulation.database import DatabaseServer, connection_to
 from simulation.disk import Disks
 from simulation.disturbing import Disturbing
@@ -100,8 +98,6 @@ class World:
         self._network.opened = self._tap
         disks = Disks(clock, rng)
         machine.enter(clock, self._network, disks, rng)
-        if plan.broken is not None:
-            MISTAKES[plan.broken].make()
         self._people = Process(clock, self._network, "people", _PLAYERS[0], rng)
         self._people.hosts = _PLAYERS
         self._browser = Process(clock, self._network, "browser", "10.0.2.1", rng)
@@ -392,7 +388,6 @@ class World:
     async def _judge(self) -> None:
         counts, verdict = self.outcome.counts, self.outcome.verdict
         counts["writes undone by power cuts"] += sum(server.undone for server in self.servers)
-        counts["mistakes made"] += times_made.total()
         try:
             journal = await self._journal()
         except JournalError as error:

@@ -27,7 +27,7 @@ from server.admin.metrics import node_metrics
 from server.app import running
 from server.config import Config, Limits
 from server.storage.journal import NodeState
-from simulation.broken.mistakes import MISTAKES
+from simulation.broken import MISTAKES
 from tests.server.peer import connected, http_get
 from trials.mutations import MUTATIONS, mutations
 
@@ -320,9 +320,9 @@ def test_each_promise_names_what_would_break_it() -> None:
 
 
 def test_every_mutation_still_has_its_text() -> None:
-    """`python -m trials.mutations` looks for what is in the product today; the document counts them."""
+    """`trials.mutations` and broken servers replace what is in the product today; the document counts them."""
     found = list(mutations(MUTATIONS.read_text(encoding="utf-8")))
-    for mutation in found:
+    for mutation in (*found, *(each.mutation for each in MISTAKES.values())):
         mutation.applied((ROOT / mutation.path).read_text(encoding="utf-8"))
     told = section("Mutations", TESTING)
     for area in {mutation.area for mutation in found}:

@@ -11,7 +11,6 @@ import pytest
 from engine.pieces import Seat
 from protocol.messages import Done, PlacePiece, Refused, ServerMessage
 from server.storage.entries import Played
-from simulation.broken.mistakes import MISTAKES
 from simulation.judging.answers import check_answers
 from simulation.verdict import Verdict
 from simulation.wiretap import Asked, Heard, Wiretap
@@ -143,11 +142,3 @@ def test_what_is_no_message_is_found() -> None:
     page = Wiretap(1)
     page.feed(b"HTTP/1.1 426 Upgrade Required\r\n\r\n\x82\x02{}")
     assert not page.damaged
-
-
-def test_every_mistake_can_be_made() -> None:
-    """What the mistakes replace is still there."""
-    make = "from simulation.broken.mistakes import MISTAKES as m\nfor each in m.values(): each.make()"
-    done = subprocess.run([sys.executable, "-c", make], cwd=ROOT, check=False)
-    assert done.returncode == 0
-    assert len(MISTAKES) >= 12
