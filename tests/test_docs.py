@@ -320,7 +320,7 @@ def test_each_promise_names_what_would_break_it() -> None:
 
 
 def test_every_mutation_still_has_its_text() -> None:
-    """`trials.mutations` and broken servers replace what is in the product today; the document counts them."""
+    """`trials.mutations` and broken servers replace what the product has; the document counts them."""
     found = list(mutations(MUTATIONS.read_text(encoding="utf-8")))
     for mutation in (*found, *(each.mutation for each in MISTAKES.values())):
         mutation.applied((ROOT / mutation.path).read_text(encoding="utf-8"))

@@ -44,64 +44,34 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from protocol.events import event_map, legal_message
     from protocol.messages import (
         Announced,
-        Arrange,
-        Ask,
         Asked,
-        AskPause,
-        ChangeSeat,
-        ChangeSetting,
-        ChoosePeople,
         ClientMessage,
-        Dismiss,
-        EndGame,
-        EnterLobby,
         Events,
-        GetRecord,
-        HandOver,
-        Hello,
-        JoinTable,
-        Lay,
-        Leave,
         LobbyRemark,
         Online,
-        OpenTable,
         PauseSummary,
         PersonOnline,
-        PlacePiece,
         Record,
         Refused,
-        Rematch,
-        Remove,
         Reseated,
-        Resume,
         Said,
         SaidInLobby,
-        Say,
-        SayInLobby,
-        SayReady,
-        SeatBot,
         Seated,
         SeatSummary,
         ServerMessage,
-        Show,
         Shown,
         SpectatorSummary,
         Standing,
         Stopping,
         Studied,
-        Study,
-        SubstituteNow,
-        Sync,
         Tables,
         TableState,
         TableSummary,
-        Vote,
-        Watch,
         Welcome,
     )
     from protocol.pages import Choice, Hand
-    from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators, Starting, Title
     from protocol.snapshot import snapshot_message
+    from simulation.random_messages import KINDS, RandomMessages
 
 Message = TypeVar("Message", ClientMessage, ServerMessage)
 
@@ -229,81 +199,44 @@ def _check_refusal(error: BadMessage) -> None:
 
 def from_clients() -> Iterator[ClientMessage]:
     """Yield the messages to start from."""
-    yield Hello([1], "fuzz")
-    yield OpenTable(1, 4, "Anna", random_layout=True, starting=2)
-    yield JoinTable(2, "KRTV", "Zoë", 3)
-    yield Resume(3, "KRTV", "x" * 43, 17)
-    yield Lay(4, 6, 5)
-    yield PlacePiece(5, "Em*", "C4")
-    yield Say(6, "well played")
-    yield ChangeSetting(7, AbsenceSetting(GameClock(600)))
-    yield ChangeSetting(8, Starting(2))
-    yield ChangeSetting(9, Title("Friday"))
-    yield ChangeSetting(9, Hints(on=True))
-    yield Arrange(10, (1, 0, 2))
-    yield Remove(11, 3)
-    yield SayReady(12, on=True)
-    yield ChangeSeat(13, 2)
-    yield ChoosePeople(14, "A")
-    yield SeatBot(15, "greedy", 2)
-    yield AskPause(16, on=True)
-    yield Ask(16, "take-back", on=True)
-    yield EnterLobby(17, "Zoë", ["x" * 43])
-    yield SayInLobby(18, "hello")
-    yield OpenTable(19, 3, "Anna", private=True, hints=True)
-    yield ChangeSetting(20, Private(on=True))
-    yield ChangeSetting(21, Spectators(allowed=False))
-    yield ChangeSetting(22, Quiet(on=True))
-    yield Dismiss(23, 3)
-    yield HandOver(24, 1)
-    yield SubstituteNow(25, 2)
-    yield EndGame(26)
-    yield Vote(27, 1, agree=True)
-    yield Watch(28, "KRTV", 4, "Zoë")
-    yield from (Show(29, 17), Study(33, 17), Rematch(29), GetRecord(30), Sync(31, 4), Leave(32))
+    messages = RandomMessages(random.Random(1), {"table": ["KRTV"]})
+    return map(messages.of, KINDS)
+
+
+def without_game() -> Iterator[ServerMessage]:
+    """Yield messages to start from that are no part of a game."""
+    yield Welcome(1, "palatinus/1", ["random", "greedy"], lobby=True)
+    yield Online([PersonOnline("Anna"), PersonOnline("Bruno", "watching", "KRTV")], 7)
+    yield SaidInLobby([LobbyRemark(7, "Anna", "hello")])
+    yield Tables(1, [TableSummary("AAAA", "Anna", 4, 2, "gathering")])
+    bots = [SeatSummary("greedy-1", here=True, level="greedy")] * 2
+    choices = [SeatSummary("Anna", here=True, people="A", ready=True, chosen=True), SeatSummary(people="S")]
+    standings = [SeatSummary("Anna", here=True, standing=Standing(3, 2, 99)), SeatSummary("Bruno", kept=True)]
+    for seats in (bots, choices, standings):
+        yield TableState("AAAA", "gathering", seats, 0, private=True, quiet=True, absence=GameClock(600))
+    seats, vacant = (
+        [SeatSummary("Anna", here=True), SeatSummary("Bruno", here=True)],
+        SeatSummary(vacant=True),
+    )
+    watching = [SpectatorSummary(1, "Zoë"), SpectatorSummary(2)]
+    yield TableState("AAAA", "playing", [seats[0], vacant], 0, pause_asked=[1], watching=watching)
+    yield TableState("AAAA", "playing", seats, 0, paused=PauseSummary(1, 20, 580), hints=True)
+    asked = Asked("take-back", [1], refused=0)
+    yield TableState("AAAA", "playing", seats, 0, asked=asked, may_ask=["pause", "take-back"])
+    shown, studied = Shown(7, spectator=2), Studied("KRTW", 7, 1)
+    yield TableState(
+        "AAAA", "over", [vacant] * 2, 1, watching=watching, title="Friday", shown=shown, study=True
+    )
+    yield TableState("AAAA", "over", seats, 0, starting=1, ended=True, studied=studied, next="ABCD")
+    yield from (Reseated(1), Said("hm", 2), Said("hm", spectator=2), Announced("Down at ten."))
+    yield from (Stopping(60), Stopping(), Record(8, ["palatinus record 1"]))
+    yield Refused("removed", "You were removed.", about={"table": "KRTV"})
+    yield from (Refused("field-taken", "C4 is taken.", 7, "R4.1"), Refused("table-closed", ""))
 
 
 def from_servers() -> Iterator[ServerMessage]:
     """Yield the messages to start from, those of a whole game among them."""
-    yield Welcome(1, "palatinus/1", ["random", "greedy"], lobby=True)
-    yield Online([PersonOnline("Anna"), PersonOnline("Bruno", "watching", "KRTV")], 7)
-    yield SaidInLobby([LobbyRemark(7, "Anna", "hello")])
-    yield TableState("KRTV", "gathering", [SeatSummary("greedy-1", here=True, level="greedy")] * 2, 1)
-    choices = [SeatSummary("Anna", here=True, people="A", chosen=True), SeatSummary(people="S")]
-    yield TableState("KRTV", "gathering", choices, 0)
-    yield Tables(1, [TableSummary("KRTV", "Anna", 4, 2, "gathering")])
-    yield TableState("KRTV", "playing", [SeatSummary("Anna", here=True), SeatSummary()], 0)
-    watching = [SpectatorSummary(1, "Zoë"), SpectatorSummary(2)]
-    vacant, shown = [SeatSummary(vacant=True)] * 2, Shown(7, spectator=2)
-    yield TableState("KRTV", "over", vacant, 1, watching=watching, title="Friday", shown=shown, study=True)
-    yield TableState("KRTV", "over", vacant, 1, studied=Studied("KRTW", 7, 1))
-    seats = [SeatSummary("Anna", here=True), SeatSummary("Bruno", here=True)]
-    yield TableState("KRTV", "playing", seats, 0, paused=PauseSummary(1, 20, 580), pause_asked=[1, 0])
-    asked = Asked("take-back", [1], refused=0)
-    yield TableState("KRTV", "playing", seats, 0, asked=asked, may_ask=["pause", "take-back"])
-    yield TableState(
-        "KRTV",
-        "over",
-        seats,
-        0,
-        starting=1,
-        ended=True,
-        private=True,
-        no_spectators=True,
-        hints=True,
-        quiet=True,
-    )
-    standings = [SeatSummary("Anna", here=True, standing=Standing(3, 2, 99)), SeatSummary("Bruno", kept=True)]
-    yield TableState("ABCD", "gathering", standings, 0, absence=GameClock(600), next="KRTV")
-    yield Reseated(1)
-    yield Refused("removed", "You were removed.", about={"table": "KRTV"})
-    yield Said("hm", spectator=2)
-    yield Announced("Down at ten.")
-    yield from (Stopping(60), Stopping())
-    yield Record(8, ["palatinus record 1"])
-    yield Refused("removed", "You were removed.")
-    yield Refused("field-taken", "C4 is taken.", 7, "R4.1")
-    yield Said("hm", 2)
+    yield from without_game()
     chance = random.Random(1)
     game, eyes = Game.new(GameOptions(2), RandomChance(chance)), eyes_of(Seat(0))
     sent = 0
@@ -319,23 +252,7 @@ def from_servers() -> Iterator[ServerMessage]:
 def sequences() -> Iterator[bytes]:
     """Yield inputs for `read_by_screen`: a table, its game from some point on, and what else is sent."""
     rng = random.Random(1)
-    ready = [SeatSummary("Anna", here=True, ready=True, people="A"), SeatSummary("greedy-1", level="greedy")]
-    playing = [SeatSummary("Anna", here=True), SeatSummary("Bruno", vacant=True)]
-    others: list[ServerMessage] = [
-        TableState("AAAA", "gathering", ready, 0, private=True, quiet=True, no_spectators=True),
-        TableState("AAAA", "playing", playing, 0, paused=PauseSummary(1, 20, 580), hints=True),
-        TableState("AAAA", "playing", playing, 0, pause_asked=[1], watching=[SpectatorSummary(1, "Zoë")]),
-        TableState("AAAA", "over", playing, 0, ended=True, next="ABCD"),
-        Reseated(1),
-        Announced("Down at ten."),
-        Stopping(60),
-        Said("hm", 1),
-        Said("hm", spectator=1),
-        Refused("field-taken", "C4 is taken.", None, "R4.1"),
-        Refused("table-closed", ""),
-        Online([PersonOnline("Anna"), PersonOnline("Bruno", "watching", "KRTV")], 7),
-        SaidInLobby([LobbyRemark(7, "Anna", "hello")]),
-    ]
+    others = list(without_game())
     for number in range(_SEQUENCES):
         players, seat = rng.randrange(2, 6), Seat(0)
         seats = [SeatSummary(f"Player {each}", here=True) for each in range(players)]
