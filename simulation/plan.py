@@ -170,7 +170,7 @@ def plan_of(choice: Choice) -> Plan:
         wanted["policies"] = msgspec.convert(wanted["policies"], tuple[Absence, ...])
     durable = bool(wanted.pop("durable", rng.random() < 0.5))
     nodes = wanted.pop("nodes", choice.nodes)
-    if nodes is None and choice.letters:
+    if nodes is None and (choice.letters or choice.needs is not None):
         nodes = 1
     elif nodes is None:
         nodes = 3 if random.Random(f"nodes {choice.seed}").random() < _SHARE_WITH_NODES else 1

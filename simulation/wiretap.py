@@ -21,6 +21,7 @@ from protocol.messages import (
 )
 
 _CONTROL: Final = 0x8  # the least opcode of a frame that holds no part of a message
+_CLOSE: Final = 0x8
 _MASKED: Final = 0x80
 
 
@@ -73,8 +74,8 @@ class Wiretap:
         self._table: str | None = None
         self._seat: Seat | None = None
         self._leaving: set[int] = set()  # ids of requests to leave
-        self._down = _Frames(self._take)
-        self._up = _Frames(self._take_request)
+        self._down = _Frames(self._take, self._lose_seat)
+        self._up = _Frames(self._take_request, lambda: None)
 
     def feed(self, data: bytes) -> None:
         """Take in what the server sent next."""
@@ -94,6 +95,9 @@ class Wiretap:
         """Return the tables that the client was at."""
         return {each.table for each in self.heard if each.table is not None}
 
+    def _lose_seat(self) -> None:
+        self._table, self._seat = None, None
+
     def _take(self, frame: bytes, begins: int) -> None:
         try:
             message = decode_server(frame)
@@ -108,9 +112,9 @@ class Wiretap:
             case Reseated():
                 self._seat = Seat(message.seat)
             case Refused(code=code, id=None) if code in SENT_AWAY:
-                self._table, self._seat = None, None
+                self._lose_seat()
             case Done(id) if id in self._leaving:
-                self._table, self._seat = None, None
+                self._lose_seat()
             case Events() if self._table is not None and any(
                 event["t"] == "ended" for event in message.events
             ):
@@ -133,8 +137,9 @@ class _Frames:
     Neither side has a reason to send text, or parts of a message; such a frame is no message.
     """
 
-    def __init__(self, take: Callable[[bytes, int], None]) -> None:
+    def __init__(self, take: Callable[[bytes, int], None], closed: Callable[[], None]) -> None:
         self._take = take  # a payload, and after how many bytes its frame begins
+        self._closed = closed  # called when the sender ends the connection
         self._rest = b""
         self._cut = 0  # bytes
         self._greeted = False
@@ -158,6 +163,8 @@ class _Frames:
             opcode, payload, at = found
             if opcode < _CONTROL:
                 self._take(payload, begins)
+            elif opcode == _CLOSE:
+                self._closed()
         self._cut += at
         self._rest = self._rest[at:]
 

@@ -2,14 +2,13 @@
 
 import random
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from engine.errors import DamagedRecord
-from engine.events import Command, Event, LayTile, Place, Placed, SeenEvent, TakenBack, TileLaid
+from engine.events import Event, SeenEvent
 from engine.game import Game, RandomChance
 from engine.legal import Legal
 from engine.pieces import Seat
@@ -22,8 +21,8 @@ from protocol.messages import Events, Record, Refused, Seated, ServerMessage, Sn
 from protocol.snapshot import snapshot_message
 from server.storage.entries import Entry, GivenToBot, Played, Returned, StoodIn, TookBack, events_in
 from simulation.judging.history import History, Standing
-from simulation.people.players import Move, Player
-from simulation.people.visitors import Received, Seen, Spectator
+from simulation.people.players import Player
+from simulation.people.visitors import Seen, Spectator
 from simulation.verdict import Verdict
 from simulation.wiretap import Heard, Wiretap
 
@@ -62,13 +61,7 @@ class Judge:
             self.verdict.different.append(f"{self._table}: its record is refused: {error}")
         self._judge_entries()
         self.history.check_moves(self.verdict)
-        ours = {player.name for player in players}  # and not of programs in processes of their own
-        moves = [move for player in players for move in player.moves if move.table == self._table]
-        for seat, name in enumerate(self.history.state.names):
-            if name in ours:
-                self._judge_moves(Seat(seat), [move for move in moves if move.seat == seat])
         for player in players:
-            self._judge_records(player)
             for model in player.models:
                 seen = model.seen[self._table]
                 if seen.seat is not None:
@@ -112,49 +105,6 @@ class Judge:
                 case Returned(seat):
                     bots.discard(seat)
 
-    def _judge_moves(self, seat: Seat, moves: Sequence[Move]) -> None:
-        """Every move that was acknowledged happened once, and none that was not tried."""
-        who = f"{self._table}: seat {seat}"
-        played: Counter[Command] = Counter()
-        late = {move.late_id for move in moves if move.outcome == "late"}
-        for entry in self._made.values():
-            if isinstance(entry, Played) and entry.seat == seat:
-                commands = [_command(event, seat) for event in events_in(entry)]
-                played.update(command for command in commands if command is not None)
-                if entry.move.id in late:
-                    self.verdict.stolen.append(f"{who} moved from a terminal that had lost the seat")
-        done = Counter(move.command for move in moves if move.outcome == "done")
-        may_be = Counter(move.command for move in moves if move.outcome == "unknown")
-        again = self._taken_back(seat)  # whoever takes a move back may make the same one again
-        for command, times in (done - played).items():
-            kind = self.verdict.doubled if times > 1 or played[command] else self.verdict.lost
-            kind.append(f"{who} was told that {command} was done, and it was not")
-        for command in played - done - may_be:
-            self.verdict.invented.append(f"{who} never tried {command}")
-        for command, times in played.items():
-            if times > 1 + again[command]:
-                self.verdict.doubled.append(f"{who} did {command} {times} times")
-
-    def _taken_back(self, seat: Seat) -> Counter[Command]:
-        """Return the seat's moves that were taken back."""
-        kept: list[Event] = []
-        found: Counter[Command] = Counter()
-        for event in self._events:
-            if isinstance(event, TakenBack):
-                taken = kept[-len(event.fields) :]
-                found.update(command for each in taken if (command := _command(each, seat)) is not None)
-                del kept[-len(event.fields) :]
-            else:
-                kept.append(event)
-        return found
-
-    def _judge_records(self, player: Player) -> None:
-        for table, text in player.records:
-            if table == self._table and not self._over:
-                self.verdict.leaked.append(f"{player.who} was sent the record of a game without a result")
-            elif table == self._table and text != self._record:
-                self.verdict.different.append(f"{player.who} was sent another record")
-
     def judge_removed(self, players: Iterable[Player]) -> None:
         """Nobody lost a seat that was not taken from its player."""
         for player in players:
@@ -173,27 +123,10 @@ class Judge:
         return recorded(self._events, self.history.state.names)
 
     def _judge_seen(self, who: str, eyes: Eyes, model: Seen) -> None:
-        """What a client took in is what its eyes may know of the journal, each event once."""
-        at, who = 0, f"{self._table}: {who}"
+        """What a client knows is what its eyes may know of the journal."""
+        who = f"{self._table}: {who}"
         if model.fault is not None:
             self.verdict.different.append(f"{who} found the draws wrong: {model.fault}")
-        for message in model.received:
-            if message is None:
-                at = 0
-            elif isinstance(message, Received):
-                if message.first > at + 1:
-                    self.verdict.lost.append(f"{who} went on at event {message.first} after {at}")
-                elif message.first <= at:
-                    self.verdict.doubled.append(f"{who} took in event {message.first} after {at}")
-                at = message.first + len(message.events) - 1
-                if message.events != tuple(self._seen(eyes, message.first, at)):
-                    self.verdict.different.append(f"{who} saw other events from {message.first} to {at}")
-            else:
-                if message.seq < at:
-                    self.verdict.lost.append(f"{who} had {at} events when the server knew of {message.seq}")
-                elif at > 0:
-                    self.verdict.needless.append(f"{who} was sent everything though it had {at} events")
-                at = message.seq
         if model.view is not None and model.seq <= len(self._events):
             known = snapshot(self.game(model.seq).view, eyes)
             if (model.view, list(model.view.placed)) != (known, list(known.placed)):
@@ -322,12 +255,3 @@ def _tells_the_result(message: ServerMessage) -> bool:
         case Snapshot():
             return any(event["t"] == "ended" for event in message.scoring)
     return isinstance(message, Record)
-
-
-def _command(event: Event, seat: Seat) -> Command | None:
-    match event:
-        case TileLaid() if event.seat == seat:
-            return LayTile(seat, event.position, event.orientation)
-        case Placed() if event.seat == seat:
-            return Place(seat, event.piece, event.field)
-    return None

@@ -15,7 +15,7 @@ from engine.events import Place
 from engine.view import Phase
 from protocol.absence import letter_seconds
 from protocol.messages import NEW, AskPause, CallMe, ConfirmCall, Plan
-from simulation.people.players import End, Move, Player
+from simulation.people.players import End, Player
 from simulation.people.visitors import is_over, next_update
 
 _HOUR: Final = 3600.0
@@ -69,8 +69,10 @@ class Correspondent(Player):
                 await self._start()
             if model.legal is not None and model.view is not None:
                 before = model.seq
-                moved = self.rng.random() >= _MOVES_LATER and await self._moved(connection)
-                if moved and self.moves[-1].outcome == "done":
+                made = self.made
+                if self.rng.random() >= _MOVES_LATER:
+                    await self._moved(connection)
+                if self.made > made:
                     self.moved[before] = asyncio.get_running_loop().time()
                 break
         if is_over(connection):
@@ -159,7 +161,6 @@ class Correspondent(Player):
         else:
             place = Place(model.seat, rng.choice(hand), rng.choice(FIELDS))
             plan = Plan(NEW, place.piece, place.field)
-            self.moves.append(Move(self.table, model.seat, place))  # it may be made, or not
         try:
             await self.connection.ask(plan)
         except (ConnectFailed, RequestRefused):

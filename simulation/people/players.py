@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import enum
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
 from websockets.exceptions import ConnectionClosed
 
@@ -13,9 +13,7 @@ from client.network.connection import Connection
 from client.network.transport import ConnectFailed
 from client.network.waiting import RequestRefused
 from client.tables.table import Closed, TableClosed
-from engine.events import Command
 from engine.legal import Legal
-from engine.pieces import Seat
 from protocol.absence import Absence, ByVote, MoveClock, Wait
 from protocol.codec import encode
 from protocol.codes import Code
@@ -37,7 +35,6 @@ from simulation.people.deeds import Deeds
 from simulation.people.visitors import (
     NO_TABLE,
     PAUSE,
-    WITHOUT_A_SEAT,
     Lost,
     NeverBegun,
     Stolen,
@@ -85,17 +82,6 @@ class End(enum.Enum):
     CLOSED = "the table is closed"
 
 
-@dataclass(slots=True)
-class Move:
-    """What a player tried, and the outcome as far as the player knows; a `late` one had lost its seat."""
-
-    table: str
-    seat: Seat
-    command: Command
-    outcome: Literal["done", "refused", "unknown", "late"] = "unknown"
-    late_id: int | None = None
-
-
 @dataclass(slots=True, kw_only=True)
 class Player(Visitor):
     """Holds a seat and makes its moves, at random; with `deeds`, it does other things too."""
@@ -104,10 +90,10 @@ class Player(Visitor):
     leaves_at: int | None = None  # the event after which everybody leaves for a while
     deeds: Deeds | None = None
     program: bool = False
-    moves: list[Move] = field(default_factory=list)
-    records: list[tuple[str, str]] = field(default_factory=list)  # that the server sent, by tables
     table: str = ""
     token: str = field(default="", repr=False)
+    made: int = 0  # moves
+    late_moves: int = 0  # that were sent after the seat was lost
     lost_seat: bool = False  # it was sent away, or its token was refused
     _seated_anew: bool = False  # on another connection than before
 
@@ -206,7 +192,7 @@ class Player(Visitor):
 
     async def _ask_for_the_record(self) -> None:
         with contextlib.suppress(ConnectFailed, RequestRefused):
-            self.records.append((self.table, (await self.connection.ask(GetRecord(NEW))).text))
+            await self.connection.ask(GetRecord(NEW))
             self.counts["records asked for"] += 1
 
     async def _lead(self) -> None:
@@ -359,11 +345,11 @@ class Player(Visitor):
         view = connection.model.view
         if websocket is None or view is None:
             return
-        late_id = _LATE_ID + len(self.moves)
-        move = Move(self.table, legal.seat, at_random(view, legal, self.rng), "late", late_id)
+        self.late_moves += 1
+        move = move_message(_LATE_ID + self.late_moves, at_random(view, legal, self.rng))
         release = self.way.hold((websocket.local_address[1], websocket.remote_address[1]))
         try:
-            await websocket.send(encode(move_message(late_id, move.command)))
+            await websocket.send(encode(move))
             await self.connect()
             await self.insist(self._resumed)
         except RequestRefused as refusal:
@@ -375,7 +361,6 @@ class Player(Visitor):
         finally:
             release()
         self._seated_anew = True
-        self.moves.append(move)
         self.counts["late moves"] += 1
         await asyncio.sleep(PAUSE)  # for the move to arrive before the next one
 
@@ -395,13 +380,9 @@ class Player(Visitor):
         model = connection.model
         assert model.view is not None
         assert model.legal is not None
-        move = Move(self.table, model.legal.seat, at_random(model.view, model.legal, self.rng))
-        self.moves.append(move)
         try:
-            await connection.ask(move_message(NEW, move.command))
+            await connection.ask(move_message(NEW, at_random(model.view, model.legal, self.rng)))
         except RequestRefused as refusal:
-            if refusal.code not in WITHOUT_A_SEAT:  # else the answer is lost with the seat
-                move.outcome = "refused"
             if (count := _REFUSED_FOR_NOW.get(refusal.code)) is not None:
                 self.counts[count] += 1
                 await asyncio.sleep(PAUSE)
@@ -410,6 +391,6 @@ class Player(Visitor):
             self.counts["moves without an answer"] += 1
             return False
         else:
-            move.outcome = "done"
+            self.made += 1
             self.counts["moves"] += 1
         return True

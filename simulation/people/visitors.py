@@ -12,12 +12,11 @@ from client.network.connection import Connection, connected
 from client.network.transport import Access, ConnectFailed, Timeouts
 from client.network.waiting import RequestRefused
 from client.tables.draws import Fault
-from client.tables.table import Closed, Happened, TableClosed, TableModel, TableUpdate, Update
-from engine.events import SeenEvent
+from client.tables.table import Closed, TableClosed, TableModel, TableUpdate, Update
 from engine.pieces import Seat
 from engine.view import View
 from protocol.codes import SENT_AWAY, Code
-from protocol.messages import NEW, ListTables, Say, ServerMessage, Snapshot, TableState, Watch
+from protocol.messages import NEW, ListTables, Say, ServerMessage, TableState, Watch
 from simulation.postbox import Postbox
 
 # Of a client, and of the listener that it came to: a connection's two, for one port can have several.
@@ -59,23 +58,13 @@ class NeverBegun(Exception):
     """The table was closed before its game: it had to make room, or its players were away for too long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
-    """Events as a client took them in, the first one number `first`."""
-
-    first: int
-    events: tuple[SeenEvent, ...]
-
-
 @dataclass(slots=True)
 class Seen:
-    """What one connection took in of one table: news in order, and what it knew in the end, from its seat.
+    """What one connection knew of one table in the end, from its seat.
 
-    None stands among the news for when it forgot all, because it left for another table.
     `fault` is what it has found wrong with the draws of the game.
     """
 
-    received: list[Received | Snapshot | None] = field(default_factory=list)
     view: View | None = None
     seq: int = 0
     seat: Seat | None = None
@@ -83,7 +72,7 @@ class Seen:
 
 
 class Witness(TableModel):
-    """The client's model; it remembers what it took in, by tables.
+    """The client's model; it remembers what it knew, by tables.
 
     `strangers` has the seats that it was given though they have another name than its own.
     """
@@ -94,21 +83,11 @@ class Witness(TableModel):
         self.strangers: list[str] = []
         self._name = name
 
-    def clear(self) -> None:
-        if self.table is not None:
-            self.seen[self.table].received.append(None)
-        super().clear()
-
     def take(self, message: ServerMessage) -> tuple[TableUpdate, ...]:
         updates = super().take(message)
         if self.table is None:
             return updates
         seen = self.seen[self.table]
-        if isinstance(message, Snapshot) and not message.missed:
-            seen.received.append(message)
-        for update in updates:
-            if isinstance(update, Happened):
-                seen.received.append(Received(update.seq - len(update.events) + 1, update.events))
         seen.view, seen.seq, seen.seat = self.view, self.seq, self.seat
         seen.fault = None if (check := self.draws.check()) is None else check.fault
         if isinstance(message, TableState) and message.table == self.table and self.seat is not None:
