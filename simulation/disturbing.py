@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Final
 
 from protocol.messages import Resume
-from simulation.database import DatabaseServer, Line
+from simulation.database.server import DatabaseServer, Line
 from simulation.judging.ownership import SAID_BY_NODES
-from simulation.network import Network
+from simulation.machine.network import Network
 from simulation.plan import Fault, Kind, Moment, Plan
 from simulation.server import Server
 from simulation.verdict import Verdict

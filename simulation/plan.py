@@ -10,8 +10,8 @@ import msgspec
 from protocol.absence import Absence
 from protocol.admin import EveningPlan
 from simulation.broken import MISTAKES
-from simulation.database import LEASE_SECONDS
-from simulation.network import Weather
+from simulation.database.server import LEASE_SECONDS
+from simulation.machine.network import Weather
 from simulation.people.evening import evening_of
 from simulation.people.plan import LETTERS
 from simulation.people.plan import Plan as People
@@ -156,6 +156,7 @@ _BY_LETTERS: Final[dict[str, Any]] = {
     "policies": LETTERS,
     "by_letters": True,
     "lively": 0.0,
+    "with_guests": 0.0,
     "with_bots": 0.0,
     "played_again": 0.0,
     "talk": 0.0,
@@ -241,6 +242,7 @@ def _people(rng: random.Random, seed: str) -> dict[str, Any]:
         "patience": 300.0,  # a host waits a minute to free a seat, and again when the table changes nodes
         "most_tables": max(2, games // 2) if rng.random() < 0.25 and games > 2 else 500,
         "lively": rng.choice([0.0, 0.5, 1.0]),
+        "with_guests": 0.05,
         "with_bots": rng.choice([0.0, 0.25]),
         "played_again": rng.choice([0.0, 0.3, 1.0]),
         "talk": rng.choice([0.0, 0.01, 0.1]),

@@ -39,7 +39,7 @@ from server.storage.stored_tables import SetAside, Stored
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from simulation.judging.ownership import NOTES, SAID_BY_NODES, Ownership, noted
 from simulation.judging.tables import Tables
-from simulation.machine import NAMES_A_PIECE
+from simulation.machine.entering import NAMES_A_PIECE
 from simulation.people.games import Games
 from simulation.people.plan import Plan, games
 from simulation.people.visitors import Ports, Route

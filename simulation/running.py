@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from server.tables.seats.names import skeleton
-from simulation.loop import Trace
+from simulation.machine.loop import Trace
 from simulation.plan import Choice, plan_of
 from simulation.week import Week
 from simulation.world import Outcome, World

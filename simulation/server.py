@@ -15,9 +15,9 @@ from server.errors import JournalError, StartError
 from server.monitoring.logs import HumanFormatter
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
-from simulation.disk import Disk, Disks
-from simulation.loop import Clock, Process
-from simulation.network import Network
+from simulation.machine.disk import Disk, Disks
+from simulation.machine.loop import Clock, Process
+from simulation.machine.network import Network
 
 _SECONDS_TO_START: Final = 200.0  # a node waits for its database for a minute
 _SECONDS_BETWEEN_STARTS: Final = 1.0

@@ -14,7 +14,7 @@ from server.storage.entries import Entry, Paused, Played, StoodIn, events_in
 from server.storage.sqlite import journal as sqlite_journal
 from server.tables.notices import notice_key
 from server.tables.state.persistent_state import PersistentState
-from simulation.database import LEASE_SECONDS
+from simulation.database.server import LEASE_SECONDS
 from simulation.people.correspondent import Correspondent, is_called_at
 from simulation.people.games import Games, Party
 from simulation.people.plan import games

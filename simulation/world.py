@@ -24,22 +24,21 @@ from server.storage import operations
 from server.storage.entries import EVENING, Entry
 from server.storage.postgresql.rows import carry_out
 from server.storage.stored_tables import SetAside, Stored
-from simulation import machine
-from simulation.database import DatabaseServer, connection_to
-from simulation.disk import Disks
+from simulation.database.server import DatabaseServer, connection_to
 from simulation.disturbing import Disturbing
 from simulation.judging.tables import Tables
-from simulation.loop import EPOCH, Clock, Process, Stuck, Trace
-from simulation.network import Connection, Network, Weather
-from simulation.people import games as people_games
+from simulation.machine.disk import Disks
+from simulation.machine.entering import NAMES_A_PIECE, enter, since_the_beginning
+from simulation.machine.loop import EPOCH, Clock, Process, Stuck, Trace
+from simulation.machine.network import Connection, Network, Weather
 from simulation.people.evening import EveningGuest, hold_evening, judge_evening
 from simulation.people.games import Games
 from simulation.people.plan import games
+from simulation.people.postbox import Postbox
+from simulation.people.strangers import Bots, Stranger, browse
 from simulation.people.visitors import Route, Stroller
 from simulation.plan import Plan
-from simulation.postbox import Postbox
 from simulation.server import Log, NotStarted, Server, begin, records_in
-from simulation.strangers import Bots, Stranger, browse
 from simulation.verdict import Verdict, journal_in
 from simulation.wiretap import Wiretap
 
@@ -97,13 +96,12 @@ class World:
         self._network = Network(clock, rng, plan.weather)
         self._network.opened = self._tap
         disks = Disks(clock, rng)
-        machine.enter(clock, self._network, disks, rng)
+        enter(clock, self._network, disks, rng)
         self._people = Process(clock, self._network, "people", _PLAYERS[0], rng)
         self._people.hosts = _PLAYERS
         self._browser = Process(clock, self._network, "browser", "10.0.2.1", rng)
         self._guests = Process(clock, self._network, "evening", _EVENING, rng)
         self._stranger = Process(clock, self._network, "stranger", _STRANGER, rng)
-        people_games.Guest = Bots(self._new_bot, begin)  # type: ignore[assignment,attr-defined]
         counts, verdict = self.outcome.counts, self.outcome.verdict
         self.postbox = Postbox(clock, random.Random(f"{plan.seed} postbox"), counts)
         config = Config(
@@ -280,6 +278,7 @@ class World:
             counts,
             verdict,
             between_games=self._disturbing.at_rematch,
+            bots=Bots(self._new_bot, begin),
         )
         strange = Stranger(self._host, PORT, random.Random(f"{plan.seed} stranger"), counts)
         others = [begin(self._stranger, strange.break_rules()), begin(self._browser, self._browse())]
@@ -424,7 +423,7 @@ class World:
             if any(self.outcome.verdict.concerns(table) for table in tap.tables):
                 said = [(each.time, f"> {each.message}") for each in tap.asked]
                 said += [(each.time, f"< {each.message}") for each in tap.heard]
-                lines = [f"{machine.since_the_beginning(at):.6f} {what}" for at, what in sorted(said)]
+                lines = [f"{since_the_beginning(at):.6f} {what}" for at, what in sorted(said)]
                 last[f"connection {number}"] = lines[-_LAST_MESSAGES:]
         return last
 
@@ -446,7 +445,7 @@ class World:
             for line in server.log:
                 if not (expected.search(line) or " INFO " in line):
                     verdict.different.append(f"the {server.name} logged: {line}")
-                if machine.NAMES_A_PIECE.search(line) or any(token in line for token in tokens):
+                if NAMES_A_PIECE.search(line) or any(token in line for token in tokens):
                     verdict.leaked.append(f"the {server.name} logged: {line}")
             verdict.different += [f"the {server.name} failed: {error}" for error in server.errors]
 

@@ -13,8 +13,8 @@ import pytest
 
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.schema import prepare
-from simulation.rows import Rows, Transaction
-from simulation.statements import _COLUMNS, _STATEMENTS, carry_out
+from simulation.database.rows import Rows, Transaction
+from simulation.database.statements import _COLUMNS, _STATEMENTS, carry_out
 
 Answer: TypeAlias = list[tuple[Any, ...]] | str  # rows, or the state of an error
 

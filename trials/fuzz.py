@@ -71,7 +71,7 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     )
     from protocol.pages import Choice, Hand
     from protocol.snapshot import snapshot_message
-    from simulation.random_messages import KINDS, RandomMessages
+    from simulation.people.random_messages import KINDS, RandomMessages
 
 Message = TypeVar("Message", ClientMessage, ServerMessage)
 

@@ -12,9 +12,9 @@ from client.network.waiting import RequestRefused
 from protocol.messages import NEW, SeatBot
 from simulation.people.correspondent import Correspondent
 from simulation.people.deeds import Company, Deeds
-from simulation.people.guest import Guest
 from simulation.people.plan import Game, Plan
 from simulation.people.players import End, Player
+from simulation.people.strangers import Bot, Bots
 from simulation.people.visitors import NO_TABLE, Lost, NeverBegun, Route, Spectator, Stolen
 from simulation.verdict import Verdict
 
@@ -34,7 +34,7 @@ class Party:
     former: list[Player] = field(default_factory=list)
     company: Company | None = None
     spectators: list[Spectator] = field(default_factory=list)
-    guest: Guest | None = None
+    guest: Bot | None = None
     tables: list[str] = field(default_factory=list)
     ended: int = 0  # games
     tasks: asyncio.TaskGroup | None = None  # of all who play, or wait for a seat
@@ -66,6 +66,7 @@ class Games:
         verdict: Verdict,
         *,
         between_games: Callable[[], None],
+        bots: Bots | None = None,
     ) -> None:
         self.parties: list[Party] = []
         self._plan = plan
@@ -74,6 +75,7 @@ class Games:
         self._counts = counts
         self._verdict = verdict
         self._between_games = between_games
+        self._bots = bots
         self._rng = random.Random(f"{plan.seed} games")
         self._newcomers = 0
 
@@ -112,7 +114,7 @@ class Games:
             for visitor in (*party.everybody, *party.spectators):
                 await visitor.disconnect()
             if party.guest is not None:
-                await party.guest.end()
+                party.guest.end()
         return begun
 
     async def _play_here(self, party: Party, newcomers: int = 0) -> None:
@@ -267,8 +269,8 @@ class Games:
                     self._counts["bots of the server seated"] += 1
                 for at, player in enumerate(players[1:], start=1):
                     await player.join(table, game.bots + at)
-                if game.guests:
-                    guest = await Guest.joined(self._way.url, table)
+                if game.guests and self._bots is not None:
+                    guest = self._bots.joined(self._way.url, table)
                     guests.add(await guest.seated(host.connection))
             except (ConnectFailed, RequestRefused):
                 await asyncio.sleep(_PAUSE)
@@ -276,7 +278,7 @@ class Games:
                 for player in players:
                     await player.disconnect()
                 if guest is not None:
-                    await guest.end()
+                    guest.end()
             else:
                 if company is not None:
                     company.people |= {str(player.name) for player in players}

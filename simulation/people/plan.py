@@ -10,7 +10,6 @@ from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock,
 _WATCHED: Final = 0.4  # of the games
 _LEFT: Final = 0.6  # by everybody at once, in the middle of the game, where tables are few
 _WITH_A_PROGRAM: Final = 0.2
-_WITH_A_GUEST: Final = 0.05
 _DEEDS_AT_MOST: Final = (
     8  # before a lively game, and as many during it: far fewer than shorten a table's journal
 )
@@ -49,6 +48,7 @@ class Plan:
     may_end: float = 0.2  # of the lively games: their hosts may end them
     quiet: bool = False  # hosts of lively games keep what spectators say from the players
     by_letters: bool = False  # people look in now and then, and nobody else is there
+    with_guests: float = 0.0  # of the games: the last seat is for `palatinus bot`
     with_bots: float = 0.25  # of the games: one or two seats are for bots of the server
 
 
@@ -60,7 +60,7 @@ class Game:
     random_layout: bool
     absence: Absence
     programs: frozenset[int]  # seats
-    guests: int  # of the last seats: `palatinus bot`, a process of its own that is paused
+    guests: int  # of the last seats: `palatinus bot`, which is paused
     watched: bool
     again: bool  # there is a rematch
     leaves_at: int | None  # the event after which everybody leaves for a while
@@ -80,7 +80,7 @@ def _game(rng: random.Random, plan: Plan) -> Game:
     players = rng.choice(list(DEALS))
     crowded = plan.most_tables < plan.games
     lively = rng.random() < plan.lively
-    guests = int(rng.random() < _WITH_A_GUEST and not plan.by_letters)
+    guests = int(rng.random() < plan.with_guests)
     bots = min(rng.choice((1, 2)), players - 1 - guests) if rng.random() < plan.with_bots else 0
     return Game(
         players=players,

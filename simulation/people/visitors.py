@@ -17,7 +17,7 @@ from engine.pieces import Seat
 from engine.view import View
 from protocol.codes import SENT_AWAY, Code
 from protocol.messages import NEW, ListTables, Say, ServerMessage, TableState, Watch
-from simulation.postbox import Postbox
+from simulation.people.postbox import Postbox
 
 # Of a client, and of the listener that it came to: a connection's two, for one port can have several.
 Ports: TypeAlias = tuple[int, int]

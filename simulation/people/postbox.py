@@ -9,7 +9,7 @@ from typing import Final
 
 from protocol.messages import NoticeKind
 from server.config import Notice
-from simulation.loop import Clock, Process
+from simulation.machine.loop import Clock, Process
 
 _FAILS: Final = 0.2
 _LONGEST: Final = 3.0  # seconds until a notice arrives, and again until its sender knows

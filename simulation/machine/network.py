@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from simulation.loop import Clock, Process
+from simulation.machine.loop import Clock, Process
 
 _SENT_AHEAD: Final = 64 * 1024  # bytes that the system takes from a process before anything arrives
 _FIRST_PORT: Final = 40_000

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from server.storage.postgresql.database import Signal
 from server.storage.stored_tables import COLUMNS
-from simulation.rows import Lock, Row, Transaction, refusal
+from simulation.database.rows import Lock, Row, Transaction, refusal
 
 _Answer: TypeAlias = list[tuple[Any, ...]]
 _Statement: TypeAlias = Callable[..., _Answer | None]
@@ -27,7 +27,7 @@ class Unknown(Exception):
 def carry_out(transaction: Transaction, text: str, arguments: Sequence[Any]) -> _Answer:
     """Return the rows that a statement returns; raises Blocked, or what the library raises, or Unknown."""
     if (statement := _STATEMENTS.get(_plain(text))) is None:
-        raise Unknown(f"simulation/statements.py does not have the statement {_plain(text)}")
+        raise Unknown(f"simulation/database/statements.py does not have the statement {_plain(text)}")
     return statement(transaction, *arguments) or []
 
 

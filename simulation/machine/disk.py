@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from simulation.loop import Clock
+from simulation.machine.loop import Clock
 
 _OK: Final = 0
 _FULL: Final = 13

@@ -19,9 +19,9 @@ from client.network.transport import ConnectFailed
 from protocol.codec import encode
 from protocol.limits import VERSIONS
 from protocol.messages import Hello, JoinTable, OpenTable, Resume
-from simulation.loop import Process
+from simulation.machine.loop import Process
+from simulation.people.random_messages import KINDS, RandomMessages
 from simulation.people.visitors import TIMEOUTS
-from simulation.random_messages import KINDS, RandomMessages
 
 # The kind of a piece that a page may show only in the scoring; another's wolf is `?*` until then.
 _WOLF: Final = re.compile(r"\b[ESLMA][mf]\*")
@@ -31,7 +31,7 @@ _LOOK: Final = 0.05
 
 
 class Bot:
-    """`palatinus bot` at a table, in a process that is paused now and then; it stands for chaos' `Guest`."""
+    """`palatinus bot` at a table, in a process that is paused now and then."""
 
     def __init__(self, process: Process, playing: "asyncio.Task[int]", said: io.StringIO) -> None:
         self._process = process
@@ -57,20 +57,20 @@ class Bot:
             await asyncio.sleep(longest * share)
             self._process.paused = False
 
-    async def end(self) -> None:
+    def end(self) -> None:
         """End the process."""
         self._process.end()
 
 
 class Bots:
-    """Starts bots, each in a process that `new_process` makes; as the class `Guest`, where people come."""
+    """Starts bots, each in a process that `new_process` makes."""
 
     def __init__(self, new_process: Callable[[str], Process], begin: Callable[..., Any]) -> None:
         self._new_process = new_process
         self._begin = begin
         self._number = 0
 
-    async def joined(self, url: str, table: str) -> Bot:
+    def joined(self, url: str, table: str) -> Bot:
         """Start a bot that joins the table."""
         self._number += 1
         process, said = self._new_process(f"bot {self._number}"), io.StringIO()

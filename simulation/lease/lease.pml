@@ -1,6 +1,6 @@
 /* The lease of one table between two nodes and a database that can fail (docs/architecture.md), for the model checker Spin.
 
-    simulation/check_lease.sh
+    simulation/lease/check_lease.sh
 
 explores every state, and shows that each mistake that the model can be given is found. A move is stored by one
 transaction that proves its term. A node may stop between any two steps, for any time; a request may reach the

@@ -16,11 +16,11 @@ from typing import Any, Final
 
 import asyncpg
 
+from simulation.database.rows import Blocked, Row, Rows, Transaction, refusal
+from simulation.database.statements import carry_out
 from simulation.judging.ownership import Ownership
-from simulation.loop import EPOCH, Clock, Process
-from simulation.network import Weather
-from simulation.rows import Blocked, Row, Rows, Transaction, refusal
-from simulation.statements import carry_out
+from simulation.machine.loop import EPOCH, Clock, Process
+from simulation.machine.network import Weather
 
 LEASE_SECONDS: Final = 3.0
 _MOST_WORK: Final = 0.004  # seconds for a statement, usually; a commit takes as long again

@@ -214,7 +214,7 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "failing_calls.so"
-        source = Path(__file__).with_suffix(".c")
+        source = Path(__file__).with_name("calls.c")
         subprocess.run([compiler, "-w", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
         command = [sys.executable, "-m", "simulation.failing_calls", "--every", str(options.every)]
         return subprocess.run(command, env=os.environ | {"LD_PRELOAD": str(library)}, check=False).returncode

@@ -20,9 +20,9 @@ from websockets.asyncio.server import ServerConnection
 
 from server.net.connections import freed_memory
 from server.storage.sqlite import commit_list
-from simulation.disk import Disks
-from simulation.loop import EPOCH, Clock, Process
-from simulation.network import ListeningSocket, Network
+from simulation.machine.disk import Disks
+from simulation.machine.loop import EPOCH, Clock, Process
+from simulation.machine.network import ListeningSocket, Network
 
 NAMES_A_PIECE: Final = re.compile(r"\b([ESLMA][mf]|[ESLM]s)\b")
 

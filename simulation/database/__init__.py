@@ -1,0 +1,1 @@
+"""The PostgreSQL that nodes share."""

@@ -1,0 +1,1 @@
+"""What a failing system call does to the journal."""
