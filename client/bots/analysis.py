@@ -5,14 +5,14 @@ spectator's, and what a move did shows at once and not when the wolves are turne
 was better is judged by what the player on turn saw.
 """
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from anyio import CapacityLimiter
 
-from client.bots.processes import ATTEMPTS, ProcessesLost, in_process
+from client.bots.processes import ATTEMPTS, ProcessesLost, in_process, tasks_failing_alike
 from client.bots.search.advice import better, chances_in, shares_of_wins
 from client.language import _
 from client.records import (
@@ -126,25 +126,27 @@ async def analysed(recording: Recording, effort: Effort, told: Callable[[Analysi
         nonlocal analysis
         for index in waiting:
             moment = ahead[index]
+            work = partial(judged, moment, effort.simulations, effort.seed)
             try:
-                verdicts[index] = await in_process(
-                    judged, moment, effort.simulations, effort.seed, limiter=limiter
-                )
+                verdicts[index] = await in_process(work, limiter=limiter)
             except ProcessesLost as error:
                 text = _("The process that was analysing move {number} ended, {n} times in a row.")
                 raise ProcessesLost(text.format(number=moment.stop, n=ATTEMPTS)) from error
             before = analysis
             while (verdict := verdicts.get(analysis.judged)) is not None:
-                analysis = _with(analysis, ahead[analysis.judged], verdict)
+                moment = ahead[analysis.judged]
+                if analysis.start is None or moment.move is None:
+                    analysis = replace(analysis, start=verdict.chances)
+                else:
+                    then = analysis.curve[-1]
+                    move = JudgedMove(moment.stop, moment.move, then, verdict.chances, verdict.better)
+                    analysis = replace(analysis, moves=(*analysis.moves, move))
             if analysis is not before:
                 told(analysis)
 
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            for _core in range(effort.cores):
-                tasks.create_task(judge())
-    except ExceptionGroup as group:
-        raise group.exceptions[0] from None  # one is enough to report
+    async with tasks_failing_alike() as tasks:
+        for _core in range(effort.cores):
+            tasks.create_task(judge())
     return analysis
 
 
@@ -181,11 +183,3 @@ async def analyse(recording: Recording, told: Callable[[Analysis], None]) -> str
     except ProcessesLost as error:
         return str(error)
     return ""
-
-
-def _with(analysis: Analysis, moment: Moment, verdict: Verdict) -> Analysis:
-    if analysis.start is None or moment.move is None:
-        return replace(analysis, start=verdict.chances)
-    before = analysis.curve[-1]
-    move = JudgedMove(moment.stop, moment.move, before, verdict.chances, verdict.better)
-    return replace(analysis, moves=(*analysis.moves, move))

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache, partial
 from typing import Final, TypeVar, TypeVarTuple
 
@@ -19,13 +19,7 @@ Arguments = TypeVarTuple("Arguments")
 # A process that is killed, for lack of memory say, is replaced; so is one that is late, as all are when this
 # program is stopped for a while by Ctrl-Z.
 ATTEMPTS: Final = 3
-_LOST: Final = (
-    BrokenWorkerProcess,
-    ProcessLookupError,
-    TimeoutError,
-)  # the second if it ended while it started
-
-
+_LOST: Final = (BrokenWorkerProcess, ProcessLookupError, TimeoutError)  # the second if it ended at its start
 _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at whether the parent is still there
 
 # When the event loop ends, anyio kills each process twice. If it has ended before the second time, asyncio
@@ -42,6 +36,16 @@ logging.getLogger("asyncio").addFilter(_tells_something)
 
 class ProcessesLost(Exception):
     """The processes ended or did not answer, again and again; the text says what they worked on."""
+
+
+@contextlib.asynccontextmanager
+async def tasks_failing_alike() -> AsyncIterator[asyncio.TaskGroup]:
+    """Yield a group of tasks that fail for the same reason: one error is enough to report."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            yield tasks
+    except ExceptionGroup as group:
+        raise group.exceptions[0] from None
 
 
 def _nothing() -> None:

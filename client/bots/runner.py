@@ -21,7 +21,7 @@ from client.bots.brain import (
     forbidden_choice,
 )
 from client.bots.brains import NamedBrain, NoSuchBrain, brain_named
-from client.bots.processes import ATTEMPTS, ProcessesLost, in_process
+from client.bots.processes import ATTEMPTS, ProcessesLost, in_process, tasks_failing_alike
 from client.bots.results import Results
 from client.bots.search.brain import SearchBrain, seed_from
 from client.language import _
@@ -161,12 +161,11 @@ async def run_bots(options: BotOptions, out: TextIO, errors: TextIO | None = Non
 
 async def _play_game(bots: list["_Bot"], options: BotOptions, number: int, results: Results) -> None:
     """Take seats at a table, play its game, and more if others want to, and leave."""
-    if options.table is None:
-        table = await bots[0].open(options)
+    table, joining = options.table, bots
+    if table is None:
+        table, joining = await bots[0].open(), bots[1:]
         results.table_opened(table)
-    else:
-        table = await bots[0].join(options.table)
-    for bot in bots[1:]:
+    for bot in joining:
         await bot.join(table)
     await _play_to_the_end(bots, number, results)
     while options.rematch and await _played_again(bots):
@@ -189,14 +188,8 @@ async def _played_again(bots: list["_Bot"]) -> bool:
 
 
 async def _play_to_the_end(bots: list["_Bot"], number: int, results: Results) -> None:
-    failed: Exception | None = None
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            playing = [tasks.create_task(bot.play()) for bot in bots]
-    except* (ConnectFailed, RequestRefused, BrainFailed) as group:
-        failed = group.exceptions[0]  # one is enough to report
-    if failed is not None:
-        raise failed
+    async with tasks_failing_alike() as tasks:
+        playing = [tasks.create_task(bot.play()) for bot in bots]
     state = bots[0].connection.model.state
     assert state is not None  # noqa: S101 - a game that was played had a table
     checks = [check for bot in bots if (check := bot.connection.model.draws.check()) is not None]
@@ -213,69 +206,60 @@ class _Bot:
         self, connection: Connection, brain: NamedBrain, rng: random.Random, number: int, options: BotOptions
     ) -> None:
         self.connection, self._brain, self._rng, self._number = connection, brain, rng, number
+        self._options = options
         self._choose: Brain = brain.choose
         self._known: list[str | None] = []  # the players whom the brain has learned of, by seat
-        self._seats, self._cores = options.kept_in, options.cores
-        self._human_pace, self._keep_trying = options.human_pace, options.timeouts.keep_trying
         self._held: HeldSeat | None = None
 
-    async def open(self, options: BotOptions) -> str:
+    async def open(self) -> str:
         self._known = []
-        seated = await self._asked_until_stored(
-            lambda: self.connection.ask(
-                messages.OpenTable(
-                    NEW,
-                    options.players,
-                    self._name(self._number),
-                    random_layout=options.random_layout,
-                    starting=options.starting,
-                    absence=options.absence,
-                    program=True,
-                )
-            )
+        opened = messages.OpenTable(
+            NEW,
+            self._options.players,
+            self._name(self._number),
+            random_layout=self._options.random_layout,
+            starting=self._options.starting,
+            absence=self._options.absence,
+            program=True,
         )
-        return seated.table
+        return (await self._asked_until_stored(partial(self.connection.ask, opened))).table
 
-    async def join(self, table: str) -> str:
-        """Join the table, with the next number if another bot there has this one's name; return its code.
+    async def join(self, table: str) -> None:
+        """Join the table, with the next number if another bot there has this one's name.
 
         If a seat is kept for this bot, it is taken again.
         """
         self._known = []
-        if (held := self._kept(table)) is not None:
-            token = held.token
-            await self._asked_until_stored(lambda: self.connection.ask(messages.Resume(NEW, table, token)))
-            return table
+        if self._options.kept_in is not None:
+            with contextlib.suppress(OSError):
+                self._held = self._options.kept_in.take(table, self._name(self._number))
+        if self._held is not None:
+            back = messages.Resume(NEW, table, self._held.token)
+            await self._asked_until_stored(partial(self.connection.ask, back))
+            return
         for number in range(self._number, self._number + _NAMES_TRIED):
             try:
                 message = messages.JoinTable(NEW, table, self._name(number), program=True)
-                seated = await self._asked_until_stored(partial(self.connection.ask, message))
+                await self._asked_until_stored(partial(self.connection.ask, message))
             except RequestRefused as refusal:
                 if refusal.code != Code.NAME_TAKEN:
                     raise
             else:
                 self.keep_seat()
-                return seated.table
+                return
         text = _("All names like {name} are taken.")
         raise RequestRefused(Code.NAME_TAKEN, text.format(name=self._name(self._number)))
 
     def keep_seat(self) -> None:
         """Keep this bot's seat for another time, and no longer the one that it had before."""
-        model = self.connection.model
-        if self._seats is None or model.table is None or model.seat is None or model.token is None:
+        model, seats = self.connection.model, self._options.kept_in
+        if seats is None or model.table is None or model.seat is None or model.token is None:
             return
         with contextlib.suppress(OSError):  # without its seat, a stand-in plays for this bot from then on
             if self._held is not None:
-                self._seats.forget(self._held)
-            self._held = self._seats.keep(
-                model.table, model.seat, self._name(self._number), model.token, self.connection.cluster
-            )
-
-    def _kept(self, table: str) -> HeldSeat | None:
-        if self._seats is not None:
-            with contextlib.suppress(OSError):
-                self._held = self._seats.take(table, self._name(self._number))
-        return self._held
+                seats.forget(self._held)
+            name = self._name(self._number)
+            self._held = seats.keep(model.table, model.seat, name, model.token, self.connection.cluster)
 
     def release_seat(self) -> None:
         if self._held is not None:
@@ -298,10 +282,14 @@ class _Bot:
             if model.state is not None and model.state.ended:
                 return None
             if _may_start(model.state, model.seat):
-                await self._start()
+                try:
+                    await self._asked_until_stored(partial(self.connection.ask, messages.StartGame(NEW)))
+                except RequestRefused as refusal:
+                    if refusal.code not in _NOT_TO_BE_STARTED:
+                        raise  # else somebody left or was quicker, as the table's next state shows
             if model.legal is not None:
                 seen_at = model.seq
-                due = _now() + (random.uniform(*_HUMAN_SECONDS) if self._human_pace else 0.0)
+                due = _now() + (random.uniform(*_HUMAN_SECONDS) if self._options.human_pace else 0.0)
                 command = await self._chosen()
                 await asyncio.sleep(due - _now())  # how long it thought tells nothing
                 if model.seq == seen_at:  # else it thought for longer than the table's clock
@@ -315,25 +303,18 @@ class _Bot:
                 while (state := self.connection.model.state) is not None:
                     if state.next is not None:
                         return True
-                    if not any(
-                        _may_play_again(line) for at, line in enumerate(state.seats) if at not in ours
-                    ):
+                    others = [line for at, line in enumerate(state.seats) if at not in ours]
+                    # Bots of the server never ask to play again.
+                    if not any(line.here and line.level is None for line in others):
                         return False
                     if isinstance(await anext(self.connection.updates()), Closed):
                         return False
         return False
 
-    async def _start(self) -> None:
-        try:
-            await self._asked_until_stored(lambda: self.connection.ask(messages.StartGame(NEW)))
-        except RequestRefused as refusal:
-            if refusal.code not in _NOT_TO_BE_STARTED:
-                raise  # with these codes somebody left or was quicker; the table's next state will show it
-
     async def _move(self, command: Command) -> None:
         """Make the move, unless it is too late, or the game is paused: what comes next will show that."""
         try:
-            await self._asked_until_stored(lambda: self.connection.ask(move_message(NEW, command)))
+            await self._asked_until_stored(partial(self.connection.ask, move_message(NEW, command)))
         except RequestRefused as refusal:
             if refusal.code in _NOT_NOW:
                 return
@@ -343,7 +324,7 @@ class _Bot:
 
     async def _asked_until_stored(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Return the answer to a request, made again as long as the server says when: bots can wait."""
-        until = _now() + self._keep_trying
+        until = _now() + self._options.timeouts.keep_trying
         while True:
             try:
                 return await ask()
@@ -375,7 +356,7 @@ class _Bot:
         choose = self._choose
         try:
             if isinstance(choose, SearchBrain):
-                return await searched(choose, view, model.legal, self._rng, self._cores)
+                return await searched(choose, view, model.legal, self._rng, self._options.cores)
             returned = await asyncio.to_thread(choose, view, model.legal, self._rng)
         except ProcessesLost as error:
             text = _("The brain {name} failed: {error}.")
@@ -390,11 +371,6 @@ class _Bot:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _may_play_again(line: messages.SeatSummary) -> bool:
-    """Return whether the seat's player can ask to play again, as bots of the server never do."""
-    return line.here and line.level is None
 
 
 def _may_start(state: messages.TableState | None, seat: int | None) -> bool:
@@ -418,16 +394,13 @@ async def searched(
         return brain(view, legal, rng)
     seeds = [seed_from(rng) for _ in range(cores)]
     limiter, seconds = CapacityLimiter(cores), brain.seconds + _SPARE_SECONDS
-    failed: Exception | None = None
     try:
-        async with asyncio.TaskGroup() as tasks:
+        async with tasks_failing_alike() as tasks:
             searches = [
                 tasks.create_task(in_process(brain.visits, view, seed, limiter=limiter, seconds=seconds))
                 for seed in seeds
             ]
-    except* ProcessesLost as group:
-        failed = group.exceptions[0]  # one is enough to report
-    if failed is not None:
+    except ProcessesLost as error:
         text = _("a process of the search ended or did not answer, {n} times in a row")
-        raise ProcessesLost(text.format(n=ATTEMPTS)) from failed
+        raise ProcessesLost(text.format(n=ATTEMPTS)) from error
     return brain.chosen(view, legal, [search.result() for search in searches], rng)

@@ -6,7 +6,6 @@ brains plays with this deal once in every rotation of its seats, so luck favours
 after which differs from round to round.
 """
 
-import asyncio
 import contextlib
 import functools
 import itertools
@@ -32,7 +31,7 @@ from client.bots.brain import (
     forbidden_choice,
 )
 from client.bots.brains import brain_named
-from client.bots.processes import ATTEMPTS, ProcessesLost, in_process
+from client.bots.processes import ATTEMPTS, ProcessesLost, in_process, tasks_failing_alike
 from client.language import _, speaking, spoken
 from engine.errors import IllegalCommand
 from engine.events import Command, GameEnded
@@ -375,13 +374,10 @@ async def play_all(
             for outcome in await play_series(pairing):
                 finished(outcome)
 
-    try:
-        async with asyncio.TaskGroup() as tasks:
+    with contextlib.suppress(Decided):
+        async with tasks_failing_alike() as tasks:
             for _one in range(at_once):
                 tasks.create_task(play_in_turn())
-    except ExceptionGroup as group:
-        if not isinstance(group.exceptions[0], Decided):
-            raise group.exceptions[0] from None  # one is enough to report
 
 
 class InProcesses:
