@@ -1,6 +1,7 @@
 """Hints: the move that a search advises, how it compares with the next best, and what speaks for it."""
 
 import asyncio
+import contextlib
 import random
 from functools import partial
 from typing import Final
@@ -13,7 +14,7 @@ from client.bots.processes import ProcessesLost, in_process
 from client.bots.search.advice import advised, compared
 from client.language import _, counted
 from client.records import Better, Suggestion
-from engine.events import Command, LayTile, Place
+from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces
 from engine.pieces import Kind, Piece
 from engine.view import View
@@ -31,24 +32,16 @@ async def suggested(view: View, legal: Legal) -> Suggestion:
     turns = _turns.get(None)
     if turns is None:
         _turns.set(turns := asyncio.Lock())
-    async with turns:
-        return await _suggested(view, legal)
-
-
-async def _suggested(view: View, legal: Legal) -> Suggestion:
     rng = random.Random()
-    if isinstance(legal, LegalPlaces):
-        try:
-            seed = str(rng.getrandbits(64))
-            limiter = CapacityLimiter(1)
-            move, other, better = await in_process(
-                advised, view, legal.seat, SIMULATIONS, seed, limiter=limiter, seconds=_MOST_SECONDS
-            )
-            return Suggestion(move, reason_for(move, view, legal), other, better)
-        except ProcessesLost:  # a simpler move is better than none
-            pass
-    command = await asyncio.to_thread(greedy, view, legal, rng)
-    return Suggestion(command, reason_for(command, view, legal))
+    async with turns:
+        if isinstance(legal, LegalPlaces):
+            with contextlib.suppress(ProcessesLost):  # a simpler move is better than none
+                seed, limiter = str(rng.getrandbits(64)), CapacityLimiter(1)
+                work = partial(advised, view, legal.seat, SIMULATIONS, seed)
+                move, other, better = await in_process(work, limiter=limiter, seconds=_MOST_SECONDS)
+                return Suggestion(move, reason_for(move, view, legal), other, better)
+        command = await asyncio.to_thread(greedy, view, legal, rng)
+        return Suggestion(command, reason_for(command, view, legal))
 
 
 async def compare(view: View, move: Place, other: Place) -> Better | None:
@@ -60,29 +53,19 @@ async def compare(view: View, move: Place, other: Place) -> Better | None:
 
 def reason_for(command: Command, view: View, legal: Legal) -> str:
     """Return what speaks for a move, besides what it does at once."""
-    if not isinstance(command, LayTile):
-        return " ".join(filter(None, (_room_to_grow(view, command), _hides(command, legal))))
-    if legal.seat == view.start.starting:
-        return _("Springs lie close together there: you place first, and can take the best field.")
-    return _("Springs lie apart there: whoever places first has less to gain.")
-
-
-def _room_to_grow(view: View, command: Place) -> str:
-    """Return that a merchant has fields beside it for pieces to come; empty for other pieces."""
+    if not isinstance(command, Place) or not isinstance(legal, LegalPlaces):
+        if legal.seat == view.start.starting:
+            return _("Springs lie close together there: you place first, and can take the best field.")
+        return _("Springs lie apart there: whoever places first has less to gain.")
+    reasons, piece = [], command.piece
     empty = sum(field not in view.placed for field in view.layout.adjacent(command.field))
-    if command.piece.kind is not Kind.MERCHANT or not empty:
-        return ""
-    return counted(
-        "{n} field beside it is empty: a piece placed there will add to it.",
-        "{n} fields beside it are empty: pieces placed there will add to it.",
-        empty,
-    ).format(n=empty)
-
-
-def _hides(command: Place, legal: Legal) -> str:
-    """Return why it is to be a wolf, where an open piece of its kind could be placed as well."""
-    piece = command.piece
-    twin = Piece(str(piece).removesuffix("*"))
-    if not piece.wolf or not isinstance(legal, LegalPlaces) or twin not in legal.pieces:
-        return ""
-    return _("As a wolf it shows nobody what it is until the end.")
+    if piece.kind is Kind.MERCHANT and empty:
+        form = counted(
+            "{n} field beside it is empty: a piece placed there will add to it.",
+            "{n} fields beside it are empty: pieces placed there will add to it.",
+            empty,
+        )
+        reasons.append(form.format(n=empty))
+    if piece.wolf and Piece(str(piece).removesuffix("*")) in legal.pieces:
+        reasons.append(_("As a wolf it shows nobody what it is until the end."))
+    return " ".join(reasons)

@@ -1,18 +1,18 @@
-"""What games of an arena come to: outcomes, ratings and standings, as tables for people and as JSON.
+"""What games of an arena come to: ratings and standings, as tables for people and as JSON.
 
 The model is Plackett and Luce's, updated game by game (Weng and Lin, "A Bayesian Approximation Method for
-Online Ranking", JMLR 12, 2011). A brain learns at most within
-a series, so unlike a person's its rating only gets surer.
+Online Ranking", JMLR 12, 2011). 25 is the mean of all at the start. A brain learns at most within a series,
+so unlike a person's its rating only gets surer.
 """
 
 import itertools
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from openskill.models import PlackettLuce
+from openskill.models import PlackettLuce, PlackettLuceRating
 
 from client.bots.arena.games import Entrant, GameOutcome, Schedule
 from client.bots.brain import Forfeit
@@ -20,19 +20,7 @@ from client.bots.shares import Share, Z
 from client.language import _, counted
 
 
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """How strong a brain is: 25 is the mean of all at the start; `reach` is that of a 95% interval."""
-
-    mean: float
-    deviation: float
-
-    @property
-    def reach(self) -> float:
-        return Z * self.deviation
-
-
-def rated(entrants: int, outcomes: Iterable[GameOutcome]) -> list[Rating]:
+def rated(entrants: int, outcomes: Iterable[GameOutcome]) -> list[PlackettLuceRating]:
     """Return the rating of each brain after the games, in the order of the outcomes."""
     model = PlackettLuce(tau=0.0)
     ratings = [model.rating() for _ in range(entrants)]
@@ -49,7 +37,7 @@ def rated(entrants: int, outcomes: Iterable[GameOutcome]) -> list[Rating]:
         for entrant, (more, surer) in changes.items():
             old = ratings[entrant]
             ratings[entrant] = model.rating(mu=old.mu + more, sigma=old.sigma * surer)
-    return [Rating(rating.mu, rating.sigma) for rating in ratings]
+    return ratings
 
 
 @dataclass(slots=True)
@@ -58,9 +46,10 @@ class Standing:
 
     name: str
     seats: list[Share]
-    rating: Rating
+    rating: PlackettLuceRating
     total: Share = field(default_factory=Share)
-    against: dict[str, Share] = field(default_factory=dict)  # by the other's name, how often it was ahead
+    # By the other's name, how often it was ahead.
+    against: defaultdict[str, Share] = field(default_factory=lambda: defaultdict(Share))
     moves: int = 0
     seconds: float = 0.0
     longest: float = 0.0
@@ -77,32 +66,25 @@ def standings(names: Sequence[str], players: int, outcomes: Iterable[GameOutcome
     The order in which the games were finished makes no difference.
     """
     in_order = sorted(outcomes, key=lambda outcome: outcome.number)
-    ratings = rated(len(names), in_order)
     found = [
         Standing(name, [Share() for _ in range(players)], rating)
-        for name, rating in zip(names, ratings, strict=True)
+        for name, rating in zip(names, rated(len(names), in_order), strict=True)
     ]
     for outcome in in_order:
-        _add(found, outcome)
-    return sorted(
-        (standing for standing in found if standing.total.games), key=lambda each: -each.rating.mean
-    )
-
-
-def _add(found: Sequence[Standing], outcome: GameOutcome) -> None:
-    for number, own in enumerate(outcome.seats):
-        standing = found[own.entrant]
-        standing.total.add(own.share, own.points)
-        standing.seats[number].add(own.share, own.points)
-        standing.moves += own.moves
-        standing.seconds += own.seconds
-        standing.longest = max(standing.longest, own.longest)
-        if own.forfeit is not None:
-            standing.forfeits[own.forfeit] += 1
-    for one, other in itertools.permutations({seat.entrant for seat in outcome.seats}, 2):
-        # A game counts once, however many seats they have in it.
-        share = statistics.fmean(ahead(outcome, one, other))
-        found[one].against.setdefault(found[other].name, Share()).add(share)
+        for number, own in enumerate(outcome.seats):
+            standing = found[own.entrant]
+            standing.total.add(own.share, own.points)
+            standing.seats[number].add(own.share, own.points)
+            standing.moves += own.moves
+            standing.seconds += own.seconds
+            standing.longest = max(standing.longest, own.longest)
+            if own.forfeit is not None:
+                standing.forfeits[own.forfeit] += 1
+        for one, other in itertools.permutations({seat.entrant for seat in outcome.seats}, 2):
+            # A game counts once, however many seats they have in it.
+            share = statistics.fmean(ahead(outcome, one, other))
+            found[one].against[found[other].name].add(share)
+    return sorted((each for each in found if each.total.games), key=lambda each: -each.rating.mu)
 
 
 def ahead(outcome: GameOutcome, own: Entrant, other: Entrant) -> Iterator[float]:
@@ -123,12 +105,15 @@ def tables(
     if not found:
         return [(above, [])]
     forfeits = (_("Games lost before their end:"), _forfeits(found))
+    seats, names = map(str, range(1, schedule.players + 1)), [each.name for each in found]
+    by_seat = [[_("brain"), *seats], *([each.name, *map(_short, each.seats)] for each in found)]
+    pairs = [[each.name, *(_short(each.against.get(name)) for name in names)] for each in found]
     return [
         (above, []),
         ("", _overall(found, times=times)),
         *([forfeits] if any(each.forfeits for each in found) else []),
-        (_("Wins by seat, seat 1 starting:"), _by_seat(schedule, found)),
-        (_("How often the row's brain finishes ahead of the column's:"), _pairs(found)),
+        (_("Wins by seat, seat 1 starting:"), by_seat),
+        (_("How often the row's brain finishes ahead of the column's:"), [["", *names], *pairs]),
     ]
 
 
@@ -167,8 +152,8 @@ def _overall(found: Sequence[Standing], *, times: bool) -> Rows:
             f"{standing.total.share:.1%}",
             _interval(standing.total, ".1f"),
             f"{standing.total.mean_points:.1f}",
-            f"{standing.rating.mean:.1f}",
-            f"±{standing.rating.reach:.1f}",
+            f"{standing.rating.mu:.1f}",
+            f"±{Z * standing.rating.sigma:.1f}",
         ]
         for standing in found
     ]
@@ -192,17 +177,6 @@ def _forfeits(found: Sequence[Standing]) -> Rows:
     return [[_("brain"), *(words[kind] for kind in kinds)], *rows]
 
 
-def _by_seat(schedule: Schedule, found: Sequence[Standing]) -> Rows:
-    heads = [_("brain"), *(str(seat) for seat in range(1, schedule.players + 1))]
-    return [heads, *([each.name, *map(_short, each.seats)] for each in found)]
-
-
-def _pairs(found: Sequence[Standing]) -> Rows:
-    names = [standing.name for standing in found]
-    rows = [[each.name, *(_short(each.against.get(name)) for name in names)] for each in found]
-    return [["", *names], *rows]
-
-
 def _short(share: Share | None) -> str:
     if share is None or not share.games:
         return "-"
@@ -218,7 +192,7 @@ def _brain_json(standing: Standing, *, times: bool) -> dict[str, Any]:
     told = {
         "name": standing.name,
         **_share_json(standing.total),
-        "rating": {"mean": standing.rating.mean, "deviation": standing.rating.deviation},
+        "rating": {"mean": standing.rating.mu, "deviation": standing.rating.sigma},
         "forfeits": {kind.value: count for kind, count in standing.forfeits.items()},
         "seats": [_share_json(share) for share in standing.seats],
         "ahead_of": {

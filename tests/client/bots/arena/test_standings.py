@@ -101,7 +101,7 @@ def test_ratings_are_openskills_where_every_brain_has_one_seat() -> None:
         scores = [float(seat.rank[0]) for seat in game.seats]
         ratings = [rating for (rating,) in model.rate([[rating] for rating in ratings], scores=scores)]
     for found, expected in zip(rated(3, games), ratings, strict=True):
-        assert (found.mean, found.deviation) == pytest.approx((expected.mu, expected.sigma))
+        assert (found.mu, found.sigma) == pytest.approx((expected.mu, expected.sigma))
 
 
 @pytest.mark.parametrize("seating", [(0, 1, 2), (0, 0, 1), (2, 2, 0, 1), (0, 1, 1, 2, 2)])
@@ -114,10 +114,10 @@ def test_ratings_put_brains_in_order(seating: tuple[int, ...]) -> None:
     ]
     found = rated(3, games)
     played = [found[entrant] for entrant in sorted(set(seating))]
-    assert played == sorted(played, key=lambda rating: -rating.mean)
+    assert played == sorted(played, key=lambda rating: -rating.mu)
     for better, worse in itertools.pairwise(played):
-        assert better.mean - worse.mean > better.reach
-    assert all(rating.reach < 8 for rating in played)  # it was more than 16 before the first game
+        assert better.mu - worse.mu > 1.96 * better.sigma
+    assert all(rating.sigma < 4 for rating in played)  # it was more than 8 before the first game
 
 
 def test_a_brain_that_has_not_played_yet_is_in_no_table() -> None:
