@@ -272,7 +272,7 @@ class TableModel:
                 self._go_to(table, None)
             case messages.TableState() if message.table == self.table:
                 check_table(message, self.view, self.seat)
-                before, self.state = self.state, _safe(message)
+                before, self.state = self.state, safe_to_show(message)
                 return (TableChanged(self.state, before),)
             case messages.Snapshot(missed=[_, *_]) if self.table is not None:
                 return self._fold(_missed(message))
@@ -410,7 +410,7 @@ def _before(view: View, message: messages.Snapshot) -> Refreshed:
     return Refreshed(placed, first, tuple(message.stood_in))
 
 
-def _safe(state: messages.TableState) -> messages.TableState:
+def safe_to_show(state: messages.TableState) -> messages.TableState:
     """Return `state` with names that no terminal interprets, whatever the server let through."""
     seats = [seat if seat.name is None else replace(seat, name=printable(seat.name)) for seat in state.seats]
     watching = [

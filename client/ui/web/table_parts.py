@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from markupsafe import Markup
-from msgspec.structs import replace as with_fields
 
 from client.language import _, counted, labelled, parted
-from client.tables.table import TableModel
+from client.tables.table import TableModel, safe_to_show
 from client.ui.draw.board import Marks
 from client.ui.export.picture import BOARD_VIEW, NOTHING, board_parts
 from client.ui.screens.scoring import COLUMNS, Scene, amounts_of, in_order, last_step, scene
@@ -31,7 +30,6 @@ from engine.pieces import People, Piece, Seat, Wolf
 from engine.view import View
 from protocol.messages import SeatSummary, TableState
 from protocol.pages import Hand
-from protocol.text import printable
 
 _MOVES: Final = 8  # the last ones, which a phone shows without scrolling far
 _BOARD: Final = tuple(f"hex{number}" for number in range(50))  # the ground, and what stands on each hex
@@ -81,7 +79,7 @@ def table_parts(
 
     With a `hand` they are those of its player's page; otherwise, if the server `plays`, they lead there.
     """
-    state = with_safe_names(state)
+    state = safe_to_show(state)
     seated = None if hand is None else Seated(state, view, hand)
     model = TableModel(state.table, state=state, view=view) if seated is None else seated.model
     names = names_of(state, len(state.seats))
@@ -110,7 +108,7 @@ def table_parts(
         elif seated is not None and not state.ended:
             shown, marks, touch = seated.board(view, marks)
     parts: dict[str, str] = {
-        "title": printable(state.title),
+        "title": state.title,
         "now": now,
         "players": _players(state, view, names, walking),
         "recent": _("Last moves") if view is None or view.result is None else _("The scoring"),
@@ -139,13 +137,6 @@ def empty_board(label: str) -> Markup:
         aria_label=label,
         aria_describedby="words",
     )
-
-
-def with_safe_names(state: TableState) -> TableState:
-    seats = [
-        each if each.name is None else with_fields(each, name=printable(each.name)) for each in state.seats
-    ]
-    return with_fields(state, seats=seats)
 
 
 def _now(state: TableState, model: TableModel, names: Sequence[str]) -> str:

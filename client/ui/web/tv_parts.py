@@ -6,6 +6,7 @@ from typing import Final
 from markupsafe import Markup
 
 from client.language import _, counted
+from client.tables.table import safe_to_show
 from client.ui.draw.board import Marks
 from client.ui.export.picture import BOARD_VIEW, board_parts
 from client.ui.texts.evenings import describe_round, table_of
@@ -13,7 +14,6 @@ from client.ui.texts.games import describe_standings
 from client.ui.texts.tables import names_of
 from client.ui.web.html import EMPTY, element, joined
 from client.ui.web.seat_parts import button
-from client.ui.web.table_parts import with_safe_names
 from engine.view import View
 from protocol.messages import (
     NEW,
@@ -33,7 +33,7 @@ SMALL: Final = tuple(f"small{number}" for number in range(SMALL_TABLES))  # ids 
 
 def small_table(state: TableState, view: View) -> Markup:
     """Return a running table: the board, its code, and who plays."""
-    state = with_safe_names(state)
+    state = safe_to_show(state)
     last = next(reversed(view.placed), None)
     # No titles: nobody points at anything.
     drawn = Markup("").join(map(Markup, board_parts(view, Marks(last=last))))
@@ -110,12 +110,12 @@ def _person(person: EveningPerson) -> Markup:
 
 
 def _waiting(state: TableState) -> Markup:
-    state = with_safe_names(state)
+    state = safe_to_show(state)
     names = ", ".join(each.name for each in state.seats if each.name is not None)
     free = sum(each.name is None for each in state.seats)
     said = [element("strong", state.table), " ", element("bdi", names)]
     if state.title:
-        said[1:1] = [" ", element("bdi", printable(state.title)), " ·"]
+        said[1:1] = [" ", element("bdi", state.title), " ·"]
     if free:
         said += [" · ", counted("{n} seat is free.", "{n} seats are free.", free).format(n=free)]
     if standings := describe_standings(state):
