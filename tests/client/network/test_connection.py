@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import functools
 import random
-from collections.abc import AsyncIterator
 
 import msgpack
 import pytest
@@ -12,19 +11,21 @@ import pytest
 from client.network.connection import Connection, connected
 from client.network.transport import ConnectFailed
 from client.network.waiting import NoAnswer, RequestRefused
-from client.tables.table import Back, Closed, Happened, Heard, Lost, Refreshed
+from client.tables.table import Back, Closed, Happened, Heard, Lost, Refreshed, news_of_server
 from engine.board import Field
-from engine.events import Command, Place
+from engine.events import Place
 from engine.game import Game
-from engine.legal import Legal
+from engine.legal import random_command
 from engine.pieces import Piece, Seat
 from engine.redaction import snapshot
 from engine.view import eyes_of
 from protocol import messages
+from protocol.codec import encode
 from protocol.codes import Code
 from protocol.events import move_message
+from protocol.limits import LARGEST_ID
 from protocol.messages import NEW
-from server.app import Running, running
+from server.app import running
 from server.config import Config
 from tests.client.network.seated import (
     SHORT_TIMEOUTS,
@@ -123,21 +124,31 @@ async def test_a_request_can_be_cancelled() -> None:
         assert connection._waiting == {}
 
 
-@pytest.mark.parametrize("nonsense", ["text", b"\xc1", b"\x81\xa1t\x01"])
-async def test_nonsense_closes_the_connection(nonsense: str | bytes) -> None:
+@pytest.mark.parametrize(
+    ("nonsense", "told"),
+    [
+        ("text", "does not understand"),
+        (b"\xc1", "does not understand"),
+        (b"\x81\xa1t\x01", "does not understand"),
+        (encode(messages.Done(LARGEST_ID)), "Done is not an answer to Ping"),
+        (bytes(300_000), "sent a message that is too long"),
+    ],
+)
+async def test_nonsense_closes_the_connection(nonsense: str | bytes, told: str) -> None:
     """An unreadable message ends the connection for good, and waiting requests fail with a sentence."""
 
     async def act(peer: Peer) -> None:
         await peer.welcome()
         await peer.receive(messages.Ping)
         await peer.socket.send(nonsense)
+        await peer.socket.wait_closed()
 
     async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        with pytest.raises(ConnectFailed, match="does not understand"):
+        connection._last_id = LARGEST_ID - 1
+        with pytest.raises(ConnectFailed, match=told):
             await connection.ask(messages.Ping(NEW))
-        closed = await next_update(connection, Closed)
-        assert closed == connection.closed
-        with pytest.raises(ConnectFailed, match="does not understand"):
+        assert await next_update(connection, Closed) == connection.closed
+        with pytest.raises(ConnectFailed, match=told):
             await connection.ask(messages.ListTables(NEW))
         assert [update async for update in connection.updates()] == []
 
@@ -168,31 +179,6 @@ async def test_what_a_newer_server_sends_besides_is_passed_over() -> None:
     async with joined(act, again) as connection:
         await next_update(connection, Back)
         await connection.ask(messages.Ping(NEW))
-
-
-async def test_an_answer_of_the_wrong_type_closes_the_connection() -> None:
-    """A Pong does not answer a JoinTable."""
-
-    async def act(peer: Peer) -> None:
-        await peer.welcome()
-        await peer.send(messages.Pong((await peer.receive(messages.JoinTable)).id))
-
-    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        with pytest.raises(ConnectFailed, match="Pong is not an answer to JoinTable"):
-            await connection.ask(messages.JoinTable(NEW, "ABCD", "ann"))
-
-
-async def test_a_message_that_is_too_long_closes_the_connection() -> None:
-    """A message beyond the limit for servers is not read."""
-
-    async def act(peer: Peer) -> None:
-        await peer.welcome()
-        await peer.socket.send(bytes(300_000))
-        await peer.socket.wait_closed()
-
-    async with scripted(act) as url, connected(url, timeouts=FAST_RETRIES) as connection:
-        closed = await next_update(connection, Closed)
-        assert (closed.code, closed.reason) == (1009, "The server sent a message that is too long.")
 
 
 async def test_errors_inside_the_context_are_not_changed() -> None:
@@ -267,29 +253,6 @@ async def test_a_slow_reader_of_updates_gets_a_refresh() -> None:
         assert updates[-1] == Heard(Seat(1), str(many - 1))
 
 
-@contextlib.asynccontextmanager
-async def at_one_table(server: Running, *names: str) -> AsyncIterator[list[Connection]]:
-    """Seat players at a new table of the server."""
-    async with contextlib.AsyncExitStack() as stack:
-        url = f"ws://127.0.0.1:{server.port}"
-        players = [await stack.enter_async_context(connected(url, timeouts=FAST_RETRIES)) for _ in names]
-        seated = await players[0].ask(messages.OpenTable(NEW, len(names), names[0], starting=0))
-        for player, name in zip(players[1:], names[1:], strict=True):
-            await player.ask(messages.JoinTable(NEW, seated.table, name))
-        yield players
-
-
-def break_connection(connection: Connection) -> None:
-    """Break the client's connection, if it has one."""
-    if connection._websocket is not None:
-        connection._websocket.transport.abort()
-
-
-def random_command(legal: Legal, rng: random.Random) -> Command:
-    commands: list[Command] = list(legal.commands())
-    return rng.choice(commands)
-
-
 async def play_to_the_end(connection: Connection, rng: random.Random, breaks: float = 0.0) -> None:
     """Make random moves until the game is over, breaking the connection now and then."""
     moved_at: int | None = None
@@ -303,30 +266,36 @@ async def play_to_the_end(connection: Connection, rng: random.Random, breaks: fl
             playing = asyncio.create_task(connection.ask(move_message(NEW, random_command(model.legal, rng))))
             if rng.random() < breaks:
                 await asyncio.sleep(0)
-                break_connection(connection)
+                if connection._websocket is not None:
+                    connection._websocket.transport.abort()
             await playing
 
 
 @pytest.mark.parametrize("breaks", [0.0, 0.5])
 async def test_a_game_on_a_real_server(breaks: float) -> None:
     """Players and a spectator end with the same board, however often they lose their connections."""
-    async with running(Config(seed=1)) as server, at_one_table(server, "ann", "bob", "cat") as players:
+    async with (
+        running(Config(seed=1)) as server,
+        contextlib.AsyncExitStack() as stack,
+        asyncio.timeout(TIMEOUT),
+    ):
         url = f"ws://127.0.0.1:{server.port}"
-        async with connected(url, timeouts=FAST_RETRIES) as spectator, asyncio.timeout(TIMEOUT):
-            code = players[0].model.table
-            assert code is not None
-            await spectator.ask(messages.Watch(NEW, code))
-            assert [peer.taken for peer in (await spectator.ask(messages.ListTables(NEW))).tables] == [3]
-            await players[0].ask(messages.StartGame(NEW))
-            async with asyncio.TaskGroup() as tasks:
-                for number, each in enumerate([*players, spectator]):
-                    tasks.create_task(play_to_the_end(each, random.Random(number), breaks))
-            views = [each.model.view for each in (*players, spectator)]
-            game = server.lobby.tables[code].state.game
-            assert game is not None
-            for view in views:
-                assert view is not None
-                assert view == snapshot(game.view, view.eyes)
+        clients = [await stack.enter_async_context(connected(url, timeouts=FAST_RETRIES)) for _ in range(4)]
+        host, *others, spectator = clients
+        code = (await host.ask(messages.OpenTable(NEW, 3, "ann", starting=0))).table
+        for client, name in zip(others, ("bob", "cat"), strict=True):
+            await client.ask(messages.JoinTable(NEW, code, name))
+        await spectator.ask(messages.Watch(NEW, code))
+        assert [each.taken for each in (await spectator.ask(messages.ListTables(NEW))).tables] == [3]
+        await host.ask(messages.StartGame(NEW))
+        async with asyncio.TaskGroup() as tasks:
+            for number, each in enumerate(clients):
+                tasks.create_task(play_to_the_end(each, random.Random(number), breaks))
+        game = server.lobby.tables[code].state.game
+        assert game is not None
+        for each in clients:
+            assert each.model.view is not None
+            assert each.model.view == snapshot(game.view, each.model.view.eyes)
 
 
 async def test_an_unanswered_rematch_is_asked_for_again() -> None:
@@ -353,19 +322,14 @@ async def test_an_unanswered_rematch_is_asked_for_again() -> None:
     assert asked[0] == asked[1]
 
 
-async def test_what_the_lobby_tells_is_safe_to_show() -> None:
+def test_what_the_lobby_tells_is_safe_to_show() -> None:
     """Whatever the server lets through: nothing that a terminal interprets gets to the screen."""
-
-    async def act(peer: Peer) -> None:
-        await peer.welcome()
-        await peer.send(messages.Online([messages.PersonOnline("\x1b[2J", "playing", "KXQT")], 3))
-        await peer.send(messages.SaidInLobby([messages.LobbyRemark(1, "\x1b[2J", "\x07")]))
-
-    async with scripted(act) as url, connected(url) as connection:
-        online = await next_update(connection, messages.Online)
-        assert online == messages.Online([messages.PersonOnline("\\x1b[2J", "playing", "KXQT")], 3)
-        heard = await next_update(connection, messages.SaidInLobby)
-        assert heard == messages.SaidInLobby([messages.LobbyRemark(1, "\\x1b[2J", "\\x07")])
+    online = messages.Online([messages.PersonOnline("\x1b[2J", "playing", "KXQT")], 3)
+    assert news_of_server(online) == messages.Online(
+        [messages.PersonOnline("\\x1b[2J", "playing", "KXQT")], 3
+    )
+    said = messages.SaidInLobby([messages.LobbyRemark(1, "\x1b[2J", "\x07")])
+    assert news_of_server(said) == messages.SaidInLobby([messages.LobbyRemark(1, "\\x1b[2J", "\\x07")])
 
 
 async def test_after_a_lost_connection_nobody_is_listed_and_nothing_said_twice() -> None:

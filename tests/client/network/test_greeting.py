@@ -12,8 +12,6 @@ from client.network.transport import ConnectFailed, Timeouts, why_not
 from protocol.codes import FULL
 from protocol.limits import VERSIONS
 from protocol.messages import Pong, Refused, Welcome
-from server.app import running
-from server.config import Config
 from tests.client.network.seated import SHORT_TIMEOUTS
 from tests.client.scripted import FAST_RETRIES, Peer, scripted
 
@@ -47,15 +45,6 @@ async def connection_failure(url: str, timeouts: Timeouts = FAST_RETRIES) -> Con
         async with connected(url, timeouts=timeouts):
             pass
     return failed.value
-
-
-async def test_a_port_without_a_server() -> None:
-    """The error is one sentence, and the client may try again."""
-    async with running(Config()) as server:
-        url = f"ws://127.0.0.1:{server.port}"
-    failed = await connection_failure(url)
-    assert str(failed) == f"Nothing answers at {url}. Is the server running?"
-    assert not failed.final
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "somewhere", "ws://h:99999", "ws://", ""])
