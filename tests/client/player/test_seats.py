@@ -44,6 +44,9 @@ class OtherClient:
             text=True,
             cwd=ROOT,
         )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._commands, self._answers = self._process.stdin, self._process.stdout
 
     def __enter__(self) -> "OtherClient":
         return self
@@ -52,13 +55,10 @@ class OtherClient:
         self.kill()
 
     def ask(self, words: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{words}\n")
-        self._process.stdin.flush()
+        print(words, file=self._commands, flush=True)
 
     def answer(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
+        return self._answers.readline().strip()
 
     def kill(self) -> None:
         self._process.kill()
@@ -162,15 +162,6 @@ def test_a_damaged_file_does_not_hide_others(folder: Path, content: bytes) -> No
     assert taken_and_released(seats) is not None
 
 
-def test_a_half_written_seat_is_removed(folder: Path) -> None:
-    """A client may have been killed while it wrote."""
-    seats = Seats(folder, SERVER)
-    kept_and_released(seats)
-    (folder / "0.new").write_bytes(b'{"format"')
-    assert seats.tables() == {"KXQT"}
-    assert not (folder / "0.new").exists()
-
-
 def test_old_seats_are_forgotten(folder: Path) -> None:
     """They are removed 100 days after their last use, damaged or not, unless they are in use."""
     seats = Seats(folder, SERVER)
@@ -178,11 +169,13 @@ def test_old_seats_are_forgotten(folder: Path) -> None:
     recent = kept_and_released(seats, name="Bob")
     broken = folder / "0.json"
     broken.write_bytes(b"?")
+    half_written = folder / "0.new"  # by a client that was killed
+    half_written.write_bytes(b'{"format"')
     for path, days in ((old.path, 101), (used.path, 101), (broken, 101), (recent.path, 99)):
         then = path.stat().st_mtime - days * 24 * 3600
         os.utime(path, (then, then))
     assert seats.tables() == {"KXQT"}
-    assert set(folder.glob("*.json")) == {used.path, recent.path}
+    assert set(folder.iterdir()) == {used.path, recent.path, folder / "lock"}
     assert seats.damaged == ()
     again = taken_and_released(seats)
     assert again is not None
@@ -191,11 +184,19 @@ def test_old_seats_are_forgotten(folder: Path) -> None:
 
 
 def test_the_best_of_several_seats_is_taken(folder: Path) -> None:
-    """A seat under the given name comes first, and of these the last used."""
+    """A seat under the given name comes first, and of these the last used; free ones prove the name."""
     seats = Seats(folder, SERVER)
     for age, (name, token) in enumerate([("Bob", "a"), ("Ann", "b"), ("Ann", "c"), ("Bob", "d")]):
         held = kept_and_released(seats, name, token=token)
         os.utime(held.path, (held.path.stat().st_mtime - 1000 * age,) * 2)
+    in_use = seats.keep("KXQT", 4, "Ann", "in use")
+    assert (seats.tokens("Ann", 8), seats.tokens("Ann", 1), seats.tokens("Carl", 8)) == (
+        ("b", "c"),
+        ("b",),
+        (),
+    )
+    in_use.release()
+    seats.forget(in_use)
     tokens = []
     for name in ("Ann", "Ann", "Cosima", "Cosima", "Cosima"):
         found = seats.take("KXQT", name)
@@ -210,8 +211,7 @@ def test_a_new_player_takes_no_older_seat(folder: Path) -> None:
     assert seats.tables() == frozenset()
     assert taken_and_released(seats) is None
     kept_and_released(seats, name="Bob")
-    found = taken_and_released(seats)
-    assert found is not None
+    assert (found := taken_and_released(seats)) is not None
     assert found.name == "Bob"
 
 
@@ -259,17 +259,3 @@ def test_an_impossible_folder_is_an_os_error(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("")
     with pytest.raises(OSError, match=r"directory|exists"):
         Seats(tmp_path / "state" / "seats", SERVER).keep("KXQT", 0, "Ann", TOKEN)
-
-
-def test_tokens_prove_a_name(tmp_path: Path) -> None:
-    """Those of seats under that name that no client sits in: the latest first, no more than asked for."""
-    seats = Seats(tmp_path, SERVER)
-    for number in range(3):
-        held = seats.keep("KXQT", number, "Ann", f"token {number}")
-        held.release()
-        os.utime(held.path, (held.path.stat().st_atime, held.path.stat().st_mtime - 10 * (3 - number)))
-    seats.keep("KXQT", 3, "Bob", "Bob's token").release()
-    seats.keep("KXQT", 4, "Ann", "in use")
-    assert seats.tokens("Ann", 2) == ("token 2", "token 1")
-    assert seats.tokens("Carl", 2) == ()
-    assert seats.take("KXQT", "Ann") is not None, "they can still be taken"

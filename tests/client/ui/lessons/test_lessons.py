@@ -216,11 +216,7 @@ HAND = ("Em", "Em*", "Ef", "Ef*", "Es")
 
 @pytest.mark.parametrize(
     ("language", "glyphs", "size"),
-    [
-        *((language, UNICODE, (80, 24)) for language in LANGUAGES),
-        ("en", UNICODE, (96, 31)),
-        ("en", ASCII, (80, 24)),
-    ],
+    [*((each, UNICODE, (80, 24)) for each in LANGUAGES), ("en", UNICODE, (96, 31)), ("en", ASCII, (80, 24))],
 )
 def test_nothing_of_a_page_is_cut_off(
     language: str, glyphs: GlyphSet, size: tuple[int, int], in_language: Callable[[str], None]
@@ -248,17 +244,16 @@ def words_of(text: str) -> Counter[str]:
 def test_the_longest_arithmetic_is_shown_in_full() -> None:
     """It belongs to the farmer on the best field."""
     page = page_titled("Farmers")
-    best = max((way for way in solutions(page) if isinstance(way, Place)), key=gain)
+
+    def gain(command: Place) -> int:
+        game = game_of(page)
+        game.apply(command)
+        influence = influence_of(seen(game, page, "Ann"), command.field)
+        return 0 if influence is None else influence.amount
+
     course = course_at(page.title)
-    play(course, best)
+    play(course, max((way for way in solutions(page) if isinstance(way, Place)), key=gain))
     assert shows_end_of(course.ui.log[0], shown(course))
-
-
-def gain(command: Place) -> int:
-    game = game_of(page_titled("Farmers"))
-    game.apply(command)
-    influence = influence_of(seen(game, page_titled("Farmers"), "Ann"), command.field)
-    return 0 if influence is None else influence.amount
 
 
 SCREENS: dict[str, tuple[str, bool, GlyphSet, tuple[int, int]]] = {
