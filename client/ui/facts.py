@@ -157,9 +157,12 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
         case ["hand"] | ["my", "hand"]:
             return spoken(row for row, _action in _panel(ui, model, view).hand())
         case ["hill", letter] if letter.upper() in TILES:
-            return _hill(Tile(letter.upper()), ui, model, board)
+            tile = Tile(letter.upper())
+            told = _at(view.layout.hills.get(tile), ui, model, board)
+            # Without the heading, and that a hill holds no pieces.
+            return [*told[1:-1], _of_hill(tile, board)] if len(told) > 1 else told
         case ["field", name] | [name] if name.upper() in FIELDS:
-            return _field(Field(name.upper()), ui, model, board)
+            return _at(view.layout.hexes.get(Field(name.upper())), ui, model, board)
         case ["what", "if", piece, name] | ["if", piece, name] if name.upper() in FIELDS:
             return _foreseen(piece, Field(name.upper()), ui, model, view)
         case ["if", position, turns] if view.drawn is not None and turns in map(str, ORIENTATIONS):
@@ -177,7 +180,7 @@ def _of_game(words: list[str], ui: Ui, model: TableModel, view: View) -> list[st
         case ["counts"]:
             return spoken(short_counts(view, names_at(model), WIDE))
         case ["points"]:
-            return _points(ui, model, view)
+            return list(_points(ui, model, view))
         case ["chances"]:
             return _chances(ui)
     return None
@@ -191,31 +194,21 @@ def _panel(
     return Panel(ui, chosen, model, view, glyphs_to_read(), WIDE, _("YOUR HAND"), foresees=piece is not None)
 
 
-def _field(field: Field, ui: Ui, model: TableModel, view: View) -> list[str]:
-    if (cell := view.layout.hexes.get(field)) is None:
+def _at(cell: Hex | None, ui: Ui, model: TableModel, view: View, piece: Piece | None = None) -> list[str]:
+    """Return what the panel tells of a field or a hill."""
+    if cell is None:
         return [_("NO TILE YET")]
-    return spoken(row for row, _action in _panel(ui, model, view, cell).field())
-
-
-def _hill(tile: Tile, ui: Ui, model: TableModel, view: View) -> list[str]:
-    if (cell := view.layout.hills.get(tile)) is None:
-        return [_("NO TILE YET")]
-    rows = [row for row, _action in _panel(ui, model, view, cell).field()]
-    return [*spoken(rows[1:-1]), _of_hill(tile, view)]  # the last row says that a hill holds no pieces
+    return spoken(row for row, _action in _panel(ui, model, view, cell, piece).field())
 
 
 def _of_hill(tile: Tile, view: View) -> str:
     """Return in one line what stands on the fields around a hill."""
     laurel = view.laurels.get(tile)
-    heading = _("HILL {hill}").format(hill=tile)
-    fields = ", ".join(_on(field, view) for field in fields_of(tile))
+    heading, empty = _("HILL {hill}").format(hill=tile), _("empty")
+    signs = {field: notation(piece) for field, piece in view.board.items()}
+    fields = ", ".join(f"{_in_words(field)} {signs.get(field, empty)}" for field in fields_of(tile))
     worth = "" if laurel is None else f", {laurel.value} {LAUREL_WORTH[laurel]}"
     return labelled(f"{heading}{worth}", fields)
-
-
-def _on(field: Field, view: View) -> str:
-    piece = view.board.get(field)
-    return f"{_in_words(field)} {_('empty') if piece is None else notation(piece)}"
 
 
 def _in_words(field: Field) -> str:
@@ -228,7 +221,7 @@ def _foreseen(text: str, field: Field, ui: Ui, model: TableModel, view: View) ->
     piece = typed.piece if isinstance(typed, Place) else None
     if piece is None or not hand.get(piece) or cell is None:
         return [_("There is no {piece} left in your hand.").format(piece=text)]
-    return spoken(row for row, _action in _panel(ui, model, view, cell, piece).field())
+    return _at(cell, ui, model, view, piece)
 
 
 def _laid(text: str, laid: LaidTile, ui: Ui, model: TableModel, view: View) -> Iterator[str]:
@@ -274,35 +267,29 @@ def _leaders(model: TableModel, view: View) -> Iterator[str]:
     names: Sequence[str] = names_at(model)
     for tile in sorted(view.layout.hills):
         seats = hill_influence(view, tile).seats
-        amounts = [
-            f"{name} {bounds_text(bounds)}" for name, bounds in zip(names, seats, strict=False) if bounds.most
-        ]
+        some = [(name, bounds) for name, bounds in zip(names, seats, strict=False) if bounds.most]
+        amounts = [f"{name} {bounds_text(bounds)}" for name, bounds in some]
         most = max((bounds.least for bounds in seats), default=0)
-        leads = [
-            name for name, bounds in zip(names, seats, strict=False) if bounds.most and bounds.most >= most
-        ]
+        leads = [name for name, bounds in some if bounds.most >= most]
         told = labelled(_("HILL {hill}").format(hill=tile), listed(leads) or _("nobody"))
         yield f"{told} ({', '.join(amounts)})" if amounts else told
 
 
-def _points(ui: Ui, model: TableModel, view: View) -> list[str]:
+def _points(ui: Ui, model: TableModel, view: View) -> Iterator[str]:
     match ui.page.game:
         case Result() as page:
-            return list(page.words(ui, model))
+            yield from page.words(ui, model)
         case Scoring() as page:
-            return list(_points_so_far(step_of(page, view), model, view))
-    standings = "" if model.state is None else describe_standings(model.state)
-    return [standings or _("Nothing has been scored yet.")]
-
-
-def _points_so_far(step: int, model: TableModel, view: View) -> Iterator[str]:
-    names = names_at(model)
-    so_far = scene(view, step, names)
-    number = _("step {number} of {last}").format(number=step + 1, last=last_step(view) + 1)
-    yield labelled(_("SO FAR"), number)
-    for seat, points in enumerate(so_far.points):
-        influence = sum(each.amount for each in so_far.counted if each.seat == seat)
-        yield labelled(names[seat], f"{_('influence')} {influence}, {_('points')} {points}")
+            step, names = step_of(page, view), names_at(model)
+            so_far = scene(view, step, names)
+            number = _("step {number} of {last}").format(number=step + 1, last=last_step(view) + 1)
+            yield labelled(_("SO FAR"), number)
+            for seat, points in enumerate(so_far.points):
+                influence = sum(each.amount for each in so_far.counted if each.seat == seat)
+                yield labelled(names[seat], f"{_('influence')} {influence}, {_('points')} {points}")
+        case _:
+            standings = "" if model.state is None else describe_standings(model.state)
+            yield standings or _("Nothing has been scored yet.")
 
 
 def _chances(ui: Ui) -> list[str]:

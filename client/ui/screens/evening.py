@@ -26,11 +26,7 @@ _KEYS: Final = (
     HELP,
     Key(("c-c",), Act.QUIT, N_("quit")),
 )
-_PARTS: Final[dict[Action, TakesPart]] = {
-    Act.SIGN_UP: "play",
-    Act.SIT_OUT: "pause",
-    Act.WITHDRAW: "leave",
-}
+_PARTS: Final[dict[Action, TakesPart]] = {Act.SIGN_UP: "play", Act.SIT_OUT: "pause", Act.WITHDRAW: "leave"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,8 @@ class EveningPage(Overlay):
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
         goes_on = ui.evening is not None and not (ui.evening.closed or ui.evening.over)
-        part = _own_part(ui) if goes_on else None
+        people = ui.evening.people if ui.evening is not None and goes_on else ()
+        part = next((each.takes_part for each in people if each.person == ui.person), None)
         return those(
             (Act.TAKE_SEAT, _called_to(ui, model) is None),
             (Act.SIGN_UP, part == "play" or not goes_on),
@@ -68,34 +65,23 @@ class EveningPage(Overlay):
         rows: list[Line] = [EMPTY]
         for at, text in enumerate(self._lines(pane.ui, pane.model)):
             style = "class:heading" if at == 0 else ""
-            whole = "  " in text  # the columns of the standings stay below each other
-            rows += [line(f"  {row}", style) for row in ([text] if whole else wrapped(text, width - 4))] or [
-                EMPTY
-            ]
+            # The columns of the standings stay below each other.
+            wrapped_rows = [text] if "  " in text else wrapped(text, width - 4) or [""]
+            rows += [line(f"  {row}", style) for row in wrapped_rows]
         return scrolled(rows, self.top, width, pane.height)
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         return tuple(filter(None, self._lines(ui, model)))
 
     def _lines(self, ui: Ui, model: TableModel) -> list[str]:
-        evening = ui.evening
-        if evening is None:
+        if (evening := ui.evening) is None:
             return [_("There is no evening on this server.")]
-        told = [
-            printable(evening.name),
-            describe_round(evening),
-            describe_part(evening, ui.person, model.table),
-        ]
+        part = describe_part(evening, ui.person, model.table)
         people = columns(standings_rows(evening)) if evening.people else [_("Nobody has signed up yet.")]
-        lines = [*told, "", *people]
+        lines = [printable(evening.name), describe_round(evening), part, "", *people]
         if rivals := list(rivals_lines(evening, ui.person)):
             lines += ["", _("YOU AND THE OTHERS"), *rivals]
         return lines
-
-
-def _own_part(ui: Ui) -> TakesPart | None:
-    people = () if ui.evening is None else ui.evening.people
-    return next((each.takes_part for each in people if each.person == ui.person), None)
 
 
 def _called_to(ui: Ui, model: TableModel) -> str | None:

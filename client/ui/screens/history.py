@@ -55,17 +55,15 @@ class History(ListScreen):
             return ui, requests.Errand.GO_HOME
         if not self.games:
             return ui, None
-        game = self.games[self.chosen]
+        game, analysed = self.games[self.chosen], action is Act.ANALYSE
         if (there := line_chosen(action, self.chosen, len(self.games))) is not None:
             return replace(ui, page=replace(here, chosen=there)), None
         match action:
             case Act.PAGE_UP | Act.PAGE_DOWN:
                 there = self.chosen + (_PAGE if action is Act.PAGE_DOWN else -_PAGE)
                 return replace(ui, page=replace(here, chosen=min(max(there, 0), len(self.games) - 1))), None
-            case Act.CONFIRM | ChooseLine():
-                return replace(ui, page=here), requests.ShowGame(game.file)
-            case Act.ANALYSE if ui.capabilities.analyses:
-                return replace(ui, page=here), requests.ShowGame(game.file, analysed=True)
+            case Act.CONFIRM | ChooseLine() | Act.ANALYSE if ui.capabilities.analyses or not analysed:
+                return replace(ui, page=here), requests.ShowGame(game.file, analysed)
             case Act.SAVE_RECORD | Act.SAVE_PICTURE if ui.capabilities.saves:
                 picture = action is Act.SAVE_PICTURE
                 return replace(ui, page=here), requests.SaveGame(game.file, picture=picture)

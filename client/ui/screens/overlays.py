@@ -51,10 +51,10 @@ class Quitting(Overlay):
         return replace(ui, overlay=None), self.request if action is Act.CONFIRM else None
 
     def question(self, ui: Ui) -> str:
-        if hosts_others(ui) and not isinstance(self.request, Leave):
-            asks = _("The others have to wait until you host again. Quit? {yes}: quit, n: stay")
-        elif isinstance(self.request, Leave):
+        if isinstance(self.request, Leave):
             asks = _("Leave the table, and give up your seat? {yes}: leave, n: stay")
+        elif hosts_others(ui):
+            asks = _("The others have to wait until you host again. Quit? {yes}: quit, n: stay")
         elif ui.page.game is not None:
             asks = _("The game is still running. Quit? {yes}: quit, n: stay")
         else:
@@ -112,10 +112,8 @@ class TalkPage(Overlay):
         words = _("SAID IN THE LOBBY") if in_lobby else _("SAID AT THE TABLE")
         heading = line(f" {words}", "class:heading")
         rows = [row for remark in ui.talk.remarks for row in remark_rows(remark, width)]
-        if not rows:
-            rows = [
-                line(f" {row}", "class:faint") for row in wrapped(_("Nobody has said anything."), width - 2)
-            ]
+        nothing = wrapped(_("Nobody has said anything."), width - 2)
+        rows = rows or [line(f" {row}", "class:faint") for row in nothing]
         if in_lobby and ui.company is not None and ui.company.people:
             told = wrapped(describe_online(ui.company.people, ui.company.more), width - 2)
             rows = [*(line(f" {row}", "class:faint") for row in told), EMPTY, *rows]

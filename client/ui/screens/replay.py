@@ -410,16 +410,11 @@ def _step_after(table: scoring.Scoring | scoring.Result, action: Action, view: V
             return step - 1
         case Act.PAGE_DOWN:
             return scoring.next_hill_step(view, step)
-        case Act.PAGE_UP:
-            return _hill_before(view, step)
+        case Act.PAGE_UP:  # the first step of this hill or, from there, of the one before
+            hills = [scoring.hill_of(view.scoring[each.event]) for each in scoring.steps(view)]
+            return hills.index(hills[step - 1])
         case _:
             return None
-
-
-def _hill_before(view: View, step: int) -> int:
-    """Return the first step of this hill or, from there, of the one before."""
-    hills = [scoring.hill_of(view.scoring[each.event]) for each in scoring.steps(view)]
-    return hills.index(hills[step - 1])
 
 
 def describe_stop(recording: Recording, stop: int) -> str:
@@ -509,7 +504,8 @@ def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> Block:
     rows: list[Row] = [heading(_("CHANCES"), width, progress)]
     spare = height - 2 - _TEXT_ROWS - view.seats
     each = 1 if glyphs.ascii else max(1, min(_HIGHEST, spare // view.seats))
-    here = _here(replay, analysis)
+    moment = replay.stop - analysis.first
+    here = moment if 0 <= moment < len(analysis.curve) else None
     marked = [move.number - analysis.first for move in analysis.deciding]
     cells = sampled(analysis.wanted + 1, width, marked if here is None else [*marked, here])
     judged = [moment for moment in cells if moment < len(analysis.curve)]
@@ -524,24 +520,18 @@ def chances_block(replay: Replay, analysis: Analysis, pane: Pane) -> Block:
         rows += [(content, None) for content in curve_lines(chances, at, style, glyphs, each)]
     marks = [judged.index(moment) for moment in marked if moment in judged]
     rows.append((marks_line(len(judged), at, marks), None))
-    rows += _told(replay, analysis, width, height - len(rows))
-    return block_of(rows, width)
+    told = [row for sentence in told_of_move(replay, analysis) for row in wrapped(sentence, width - 1)]
+    shown = begun(told, height - len(rows) - 1, width, READ_ON)
+    return block_of([*rows, BLANK, *((line(row), None) for row in shown)], width)
 
 
 def chances_line(replay: Replay, analysis: Analysis, view: View, width: int) -> Line:
-    chances = analysis.at(replay.stop)
-    if chances is None:
+    if (chances := analysis.at(replay.stop)) is None:
         return line(cut(f" {_outside(replay, analysis)}", width), "class:faint")
-    parts = [
-        beside(chips(view.start.peoples[seat][:1]), line(f" {percent(chances[seat])} "))
-        for seat in map(Seat, range(view.seats))
-    ]
-    return beside(*parts)
-
-
-def _here(replay: Replay, analysis: Analysis) -> int | None:
-    moment = replay.stop - analysis.first
-    return moment if 0 <= moment < len(analysis.curve) else None
+    peoples = zip(view.start.peoples, chances, strict=True)
+    return beside(
+        *(part for own, chance in peoples for part in (chips(own[:1]), line(f" {percent(chance)} ")))
+    )
 
 
 def _player(replay: Replay, analysis: Analysis, seat: Seat, who: Line, width: int) -> Line:
@@ -552,11 +542,6 @@ def _player(replay: Replay, analysis: Analysis, seat: Seat, who: Line, width: in
         return ends(left, EMPTY, width)
     before = "" if move is None else f"{in_100(move.before[seat])} -> "
     return ends(left, line(f" {before}{percent(chances[seat])}", "class:mine"), width)
-
-
-def _told(replay: Replay, analysis: Analysis, width: int, height: int) -> list[Row]:
-    rows = [row for sentence in told_of_move(replay, analysis) for row in wrapped(sentence, width - 1)]
-    return [BLANK, *((line(row), None) for row in begun(rows, height - 1, width, READ_ON))]
 
 
 def told_of_move(replay: Replay, analysis: Analysis) -> list[str]:

@@ -179,23 +179,16 @@ class Result(_Walk):
         if (ended := pane.view.result) is None:
             return super().small_body(pane)
         names, again, width, height = names_at(pane.model), _again(pane.model), pane.width, pane.height
-        points = [
-            ends(
-                beside(chips(pane.view.start.peoples[seat]), line(f" {names[seat]}")),
-                line(f" {ended.tallies[seat].points:>2} "),
-                width,
-            )
-            for seat in in_order(ended)
-        ]
+        points = []
+        for seat in in_order(ended):
+            who = beside(chips(pane.view.start.peoples[seat]), line(f" {names[seat]}"))
+            points.append(ends(who, line(f" {ended.tallies[seat].points:>2} "), width))
         asked = words_now(pane.ui, width, max(height // 3, 1), again)
         room = max(height - len(points) - len(asked), 0)
         warning = begun(wrapped(_describe_draws(pane.model)[0], width), room, width)
         won = begun(wrapped(games.describe_result(ended, names), width), room - len(warning), width)
-        lines = [
-            *(line(row, "class:refusal") for row in warning),
-            *(line(row, "class:heading") for row in won),
-            *points,
-        ]
+        lines = [line(row, "class:refusal") for row in warning]
+        lines += [*(line(row, "class:heading") for row in won), *points]
         news = news_lines(pane.ui, width, min(height - len(lines), LOG_LINES), again)
         return Block((*stacked(lines, width, height - len(news)), *news))
 
@@ -204,7 +197,9 @@ class Result(_Walk):
         if model.view is None or (ended := model.view.result) is None:
             return super().words(ui, model)
         names, order, (fault, draws) = names_at(model), in_order(ended), _describe_draws(model)
-        rows = (labelled(names[seat], _amounts_in_words(ended.tallies[seat])) for seat in order)
+        columns = [_(word) for word, _room in COLUMNS]
+        amounts = (map(labelled, columns, amounts_of(ended.tallies[seat])) for seat in order)
+        rows = (labelled(names[seat], ", ".join(each)) for seat, each in zip(order, amounts, strict=True))
         laurels = (_laurels(ended, seat, names) for seat in order)
         result = (games.describe_result(ended, names), *rows, *laurels, _tie(ended, names))
         return [each for each in (fault, *result, _standings(model), draws, _again(model)) if each]
@@ -215,13 +210,12 @@ def not_again(ui: Ui, model: TableModel) -> frozenset[Act]:
     drawn = () if ui.evening is None else (each.table for each in ui.evening.tables)  # who plays whom next
     impossible = model.table in drawn or (model.seat is None and not followed)
     looks_back = ui.capabilities.looks_back
-    nothing = (
+    return not_here(ui) | those(
         (Act.REMATCH, impossible),
         (Act.REVIEW, not looks_back),
         (Act.TOGETHER, not looks_back or ui.capabilities.private),
         (Act.STUDY, model.state is None or model.state.studied is None),
     )
-    return those(*nothing) | not_here(ui)
 
 
 def at_step(view: View, step: int) -> Scoring | Result:
@@ -305,9 +299,12 @@ def scene(view: View, number: int, names: Sequence[str]) -> Scene:
         event.pieces[: None if step.part is None else step.part + 1] if isinstance(event, HillScored) else ()
     )
     finished = (*earlier, event) if step.part is None else earlier
+    board = replace(view, placed=dict(view.placed), gone=set(), scoring=(), result=None)
+    for each in earlier[: len(earlier) - len(acts) + 1] if acting else earlier:
+        board.fold(each)
     return Scene(
         event=event,
-        board=_board_after(view, earlier[: len(earlier) - len(acts) + 1] if acting else earlier),
+        board=board,
         marks=_marks(view, event, step, finished),
         sentence=sentence(view, number, names),
         hill=hill,
@@ -316,13 +313,6 @@ def scene(view: View, number: int, names: Sequence[str]) -> Scene:
         counting=None if step.part is None else counted[-1],
         points=points_won(finished, view.seats),
     )
-
-
-def _board_after(view: View, events: Sequence[ScoringEvent]) -> View:
-    board = replace(view, placed=dict(view.placed), gone=set(), scoring=(), result=None)
-    for event in events:
-        board.fold(event)
-    return board
 
 
 def _marks(view: View, event: ScoringEvent, step: Step, finished: Sequence[ScoringEvent]) -> Marks:
@@ -409,16 +399,12 @@ class ScoringPanel(Struct, frozen=True):
         sign = pointer(self.glyphs, shown=current)
         who = beside(sign, line(f"{act.field} "), self._piece_on(act.field), line(" "))
         indent = line(" " * width_of(who))
-        rows = wrapped(words, self.width - width_of(who))
-        return (
-            beside(indent if at else who, line(row, "class:mine" if current else ""))
-            for at, row in enumerate(rows)
-        )
+        style, rows = "class:mine" if current else "", wrapped(words, self.width - width_of(who))
+        return (beside(indent if at else who, line(row, style)) for at, row in enumerate(rows))
 
     def _influence(self, piece: Influence, *, current: bool) -> Line:
-        left = beside(
-            pointer(self.glyphs, shown=current), line(f"{piece.field} "), self._piece_on(piece.field)
-        )
+        sign = pointer(self.glyphs, shown=current)
+        left = beside(sign, line(f"{piece.field} "), self._piece_on(piece.field))
         amount = games.sum_of([term.amount for term in piece.terms])
         return ends(left, line(f" {amount}", "class:mine" if current else ""), self.width)
 
@@ -427,11 +413,8 @@ class ScoringPanel(Struct, frozen=True):
         leads = isinstance(scene.event, HillScored) and scene.counting is None and seat in scene.event.leaders
         style = "class:mine" if leads else ""
         influence = sum(each.amount for each in scene.counted if each.seat == seat)
-        left = beside(
-            pointer(self.glyphs, shown=leads),
-            chips(self.view.start.peoples[seat]),
-            line(f" {self.names[seat]}", style),
-        )
+        people = chips(self.view.start.peoples[seat])
+        left = beside(pointer(self.glyphs, shown=leads), people, line(f" {self.names[seat]}", style))
         return ends(left, line(f" {influence or '':>4}{scene.points[seat]:>8}", style), self.width)
 
     def _piece_on(self, field: Field) -> Line:
@@ -493,11 +476,9 @@ def result_lines(
     order = in_order(ended)
     for seat in order:
         won = seat in ended.winners
-        sign = line(f"{glyphs.pointer if won else ' '} ", "class:mine")
-        who = beside(
-            sign, chips(view.start.peoples[seat]), line(f" {names[seat]}", "class:mine" if won else "")
-        )
-        lines.append(_row(who, amounts_of(ended.tallies[seat]), "class:mine" if won else ""))
+        style, people = "class:mine" if won else "", chips(view.start.peoples[seat])
+        who = beside(pointer(glyphs, shown=won), people, line(f" {names[seat]}", style))
+        lines.append(_row(who, amounts_of(ended.tallies[seat]), style))
     laurels = (_laurels(ended, seat, names) for seat in order)
     lines += [EMPTY, *(content for text in laurels if text for content in _indented(text, width))]
     if tie := _tie(ended, names):
@@ -506,9 +487,8 @@ def result_lines(
 
 
 def in_order(ended: GameEnded) -> list[Seat]:
-    tallies = ended.tallies
-    order = sorted(range(len(tallies)), key=lambda seat: (-tallies[seat].points, -tallies[seat].items))
-    return list(map(Seat, order))
+    best = sorted(enumerate(ended.tallies), key=lambda each: (-each[1].points, -each[1].items))
+    return [Seat(seat) for seat, _tally in best]
 
 
 def amounts_of(tally: Tally) -> list[str]:
@@ -521,11 +501,6 @@ def amounts_of(tally: Tally) -> list[str]:
         games.sum_of([LAUREL_WORTH[laurel] for laurel in tally.laurels]),
         str(tally.points),
     ]
-
-
-def _amounts_in_words(tally: Tally) -> str:
-    named = zip(COLUMNS, amounts_of(tally), strict=True)
-    return ", ".join(labelled(_(word), amount) for (word, _room), amount in named)
 
 
 def _row(who: Line, words: Sequence[str], style: str) -> Line:

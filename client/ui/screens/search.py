@@ -67,15 +67,14 @@ class Search(ListScreen):
             return _at_line(ui, self, lines[there]), None
         match action:
             case Act.ADDRESS:
-                return _asking(_at_line(ui, self, None)), None
+                return replace(_at_line(ui, self, None), entry=Entry(asks=Asked.ADDRESS)), None
             case Act.CONFIRM | ChooseLine() if self.chosen is None:
-                return _asking(ui), None
+                return replace(ui, entry=Entry(asks=Asked.ADDRESS)), None
             case Act.CONFIRM | ChooseLine() if self.chosen is not None:
                 url, table = self.chosen
                 return ui, requests.GoTo(url, table or None)
             case Act.WATCH if self.chosen is not None and self.chosen[1]:
-                url, table = self.chosen
-                return ui, requests.GoTo(url, table, watch=True)
+                return ui, requests.GoTo(*self.chosen, watch=True)
             case Act.WATCH:
                 return ui.with_notice(_("Use the arrow keys to choose a table to watch.")), None
             case Act.LEAVE:
@@ -150,10 +149,6 @@ def _still_chosen(page: Search) -> Spot | None:
 
 def _at_line(ui: Ui, page: Search, spot: Spot | None) -> Ui:
     return replace(ui, page=replace(page, chosen=spot, moved=True))
-
-
-def _asking(ui: Ui) -> Ui:
-    return replace(ui, entry=Entry(asks=Asked.ADDRESS))
 
 
 _OTHERS = 11  # lines that are not of the list in a window of any size
@@ -273,14 +268,12 @@ def _describe(server: FoundServer) -> str:
     match server.answer:
         case Asking():
             return "..."
+        case Listed(tables):
+            return "" if tables else _("no open table")
         case Locked():
             return _("needs a password")
         case Silent():
             return _("unavailable")
-        case Listed(()):
-            return _("no open table")
-        case Listed():
-            return ""
 
 
 def _table_text(table: TableSummary) -> str:

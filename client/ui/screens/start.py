@@ -221,10 +221,10 @@ def typed(ui: Ui, asked: Asked, text: str) -> Outcome:
     A server found on the network can also be given by its name.
     """
     if asked is Asked.TITLE:
-        if len(text) > TITLE_LENGTH:
-            too_long = _("The name is too long: at most {most} characters.").format(most=TITLE_LENGTH)
-            return ui.with_notice(too_long, refusal=True), None
-        return ui, ChangeSetting(NEW, Title(text))
+        if len(text) <= TITLE_LENGTH:
+            return ui, ChangeSetting(NEW, Title(text))
+        too_long = _("The name is too long: at most {most} characters.").format(most=TITLE_LENGTH)
+        return ui.with_notice(too_long, refusal=True), None
     if asked is Asked.EVENING and isinstance(ui.page, Start):
         if text and (fault := fault_of(text, TITLE_LENGTH)) is not None:
             return ui.with_notice(fault, refusal=True), None
@@ -253,18 +253,16 @@ def _describe(chosen: StartLine | str, start: Start) -> tuple[str, str]:
     if not isinstance(chosen, StartLine):
         return _("Join again"), chosen
     title, words = chosen.value
-    if chosen is StartLine.CONTINUE and start.left is not None:
-        return _(title), _describe_left(start.left)
-    if chosen is StartLine.HOST and start.preferences.evening is not None:
-        return _(title), _describe_evening(start.preferences.evening)
+    if chosen is StartLine.CONTINUE and (left := start.left) is not None:
+        bots = left.players - 1
+        words = counted("your game of {when} against {n} bot", "your game of {when} against {n} bots", bots)
+        return _(title), words.format(n=bots, when=left.when)
+    if chosen is StartLine.HOST and (plan := start.preferences.evening) is not None:
+        words = _("the evening {name}, without rounds")
+        if plan.rounds:
+            words = counted("the evening {name}, {n} round", "the evening {name}, {n} rounds", plan.rounds)
+        return _(title), words.format(name=plan.name, n=plan.rounds)
     return _(title), _(words)
-
-
-def _describe_left(left: LeftGame) -> str:
-    form = counted(
-        "your game of {when} against {n} bot", "your game of {when} against {n} bots", left.players - 1
-    )
-    return form.format(n=left.players - 1, when=left.when)
 
 
 _NOTICES: Final = {
@@ -309,10 +307,3 @@ def _set_up(start: Start, *, temper: bool) -> tuple[tuple[str, str], ...]:
         ("b,t,d", _("your turn: {ways}").format(ways=ways)),
         ("w,e,r", parted([_(_WAYS_IN[now.ways_in]), *([] if now.evening else [_("no evening")])])),
     )
-
-
-def _describe_evening(plan: EveningPlan) -> str:
-    if not plan.rounds:
-        return _("the evening {name}, without rounds").format(name=plan.name)
-    form = counted("the evening {name}, {n} round", "the evening {name}, {n} rounds", plan.rounds)
-    return form.format(name=plan.name, n=plan.rounds)
