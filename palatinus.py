@@ -17,7 +17,7 @@ if __name__ == "__main__" and not sys.flags.safe_path and sys.path[0] != str(Pat
 # Another installed package may have such a name too. Where a wheel puts ours: setup.py.
 sys.path.insert(0, str(next(filter(Path.is_dir, map(Path(__file__).parent.joinpath, ("_palatinus", ""))))))
 
-from client.language import LANGUAGES, N_, _, language_of, speak
+from client.language import LANGUAGES, N_, WrongUse, _, language_of, speak
 from client.player.terminal import (
     Colouring,
     Colours,
@@ -32,12 +32,13 @@ from commands.parsing import (
     Parser,
     PrintCompletion,
     Version,
-    WrongUse,
     add_command,
     add_language,
     crashed,
+    describe_host_error,
     wrong_use,
 )
+from server.errors import HostError
 
 # Each command, the module that is imported when it is chosen, and what it is for.
 _COMMANDS = (
@@ -108,6 +109,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
     except WrongUse as error:
         return wrong_use(str(error))
+    except HostError as error:
+        return wrong_use(describe_host_error(error))
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] in _OURS:
             return crashed(error)

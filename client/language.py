@@ -24,6 +24,10 @@ _spoken = "en"
 _for_a_while: ContextVar[gettext.NullTranslations | None] = ContextVar("language", default=None)
 
 
+class WrongUse(Exception):
+    """What the user wants cannot be done, for the reason in the text."""
+
+
 def _(text: str) -> str:
     """Return the text in the language in use."""
     # To gettext, the empty text is the catalogue's header.

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-from client.language import _
+from client.language import WrongUse, _
 from client.network.refusals import describe_unsafe_name
 from engine.pieces import Seat
 from protocol.absence import BOUNDS, LONG_CLOCK_SECONDS, RESERVE_SECONDS, WAIT, Absence, MoveClock, move_clock
@@ -19,7 +19,7 @@ _TIME: Final = r"(?:[0-9]{1,7}[smhd]?)(?:[0-9]{1,3}[smhd])*"  # 60, 30m, 1d12h
 _WRITTEN: Final = re.compile(rf"([a-z-]+):({_TIME})(?:\+({_TIME}))?")
 
 
-class BadText(ValueError):
+class BadText(WrongUse):
     """What was typed means nothing; the message says what to write."""
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from client.language import N_, _
-from client.typed_text import BadText, server_url
-from commands.parsing import CANNOT_READ, WrongUse, using_file
+from client.language import N_, WrongUse, _
+from client.typed_text import server_url
+from commands.parsing import CANNOT_READ, using_file
 from protocol.limits import PASSWORD_LENGTH
 
 if TYPE_CHECKING:
@@ -56,12 +56,5 @@ def access_of(arguments: argparse.Namespace) -> "Access":
                 tls = ssl.create_default_context(cafile=file)
             except ssl.SSLError as error:
                 raise WrongUse(_("{file} contains no certificate (PEM)").format(file=file)) from error
-    return Access(tls, password_of(arguments.password_file), frozenset(map(_host_in, arguments.other_host)))
-
-
-def _host_in(text: str) -> str:
-    """Return the host in an address or a name; raises WrongUse."""
-    try:
-        return urlsplit(server_url(text)).hostname or ""
-    except BadText as error:
-        raise WrongUse(str(error)) from error
+    hosts = frozenset(urlsplit(server_url(each)).hostname or "" for each in arguments.other_host)
+    return Access(tls, password_of(arguments.password_file), hosts)

@@ -9,15 +9,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from client.language import LANGUAGES, N_, _, describe_reason, yes_letters
+from client.language import LANGUAGES, N_, WrongUse, _, describe_reason, yes_letters
 from client.player.terminal import plain_chosen
 from server.errors import HostError
 
 WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})  # types of terminals
-
-
-class WrongUse(Exception):
-    """The command cannot be carried out, for the reason in its one line."""
 
 
 class Parser(argparse.ArgumentParser):

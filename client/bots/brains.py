@@ -16,13 +16,13 @@ from client.bots.brain import Brain, describe_failure
 from client.bots.greedy import greedy
 from client.bots.levels import LEVELS
 from client.bots.search.brain import ALWAYS, USUAL, SearchBrain
-from client.language import _
+from client.language import WrongUse, _
 from engine.events import Command
 from engine.legal import Legal, random_command
 from engine.view import View
 
 
-class NoSuchBrain(ValueError):
+class NoSuchBrain(WrongUse):
     """There is no brain of that name; the text says why and what to write."""
 
 

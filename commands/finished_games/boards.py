@@ -9,7 +9,7 @@ from typing import Final
 
 from client.bots.analysis import SIMULATIONS, USUAL_SIMULATIONS, Effort, analyse, analysed
 from client.bots.processes import ProcessesLost
-from client.language import _
+from client.language import WrongUse, _
 from client.player.preferences import prefer_as_remembered
 from client.records import Analysis, Recording
 from client.tables.draws import describe_recorded_draws
@@ -20,7 +20,7 @@ from client.ui.program import run
 from commands.arguments import move_number, positive, whole_number
 from commands.display_options import add_ascii, add_drawing, prints_ascii
 from commands.finished_games.records import add_game, file_of, need_writable, recording_in, write_out
-from commands.parsing import WrongUse, need_terminal
+from commands.parsing import need_terminal
 from commands.progress import progress
 from engine.events import Placed
 from engine.fairness import sources_of

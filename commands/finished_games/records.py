@@ -13,11 +13,11 @@ from typing import Final
 
 import msgspec
 
-from client.language import _, counted, describe_reason, listed
+from client.language import WrongUse, _, counted, describe_reason, listed
 from client.records import PastGame, Recording, shown_name
 from client.tables.draws import describe_recorded_draws
 from commands.arguments import data_folder
-from commands.parsing import CANNOT_READ, CANNOT_WRITE, WrongUse, using_file
+from commands.parsing import CANNOT_READ, CANNOT_WRITE, using_file
 from engine.errors import DamagedRecord
 from engine.fairness import Sources, sources_of
 from engine.game import Game

@@ -4,8 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from client.language import _
-from commands.parsing import CANNOT_READ, using_file, wrong_use
+from client.language import WrongUse, _
+from commands.parsing import CANNOT_READ, using_file
 from engine.final import BadPosition, scored_line
 
 
@@ -18,14 +18,14 @@ def _score(arguments: argparse.Namespace) -> int:
     with using_file(CANNOT_READ, arguments.file):
         content = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
     if not content.strip():
-        return wrong_use(_("{file} is empty: write one position per line").format(file=arguments.file))
+        raise WrongUse(_("{file} is empty: write one position per line").format(file=arguments.file))
     for number, line in enumerate(content.rstrip().split(b"\n"), start=1):
         try:
             print(scored_line(line.decode()))
-        except UnicodeDecodeError:
+        except UnicodeDecodeError as error:
             text = _("{file}: line {number}: it is not UTF-8 text")
-            return wrong_use(text.format(file=arguments.file, number=number))
+            raise WrongUse(text.format(file=arguments.file, number=number)) from error
         except BadPosition as error:
             reason = _(error.text).format(**error.about)
-            return wrong_use(_("line {number}: {reason}").format(number=number, reason=reason))
+            raise WrongUse(_("line {number}: {reason}").format(number=number, reason=reason)) from error
     return 0

@@ -5,10 +5,9 @@ import importlib.util
 from pathlib import Path
 from typing import Final
 
-from client.language import N_, _
+from client.language import N_, WrongUse, _
 from commands.access import add_access
 from commands.arguments import HOST_HELP, data_folder, port_number, positive
-from commands.parsing import WrongUse
 from server.version import install_command
 
 DEFAULT_PORT: Final = 7722

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Final
 
-from client.language import _
-from commands.parsing import WrongUse
+from client.language import WrongUse, _
 from server.monitoring.logs import about
 from server.net.addresses import reachable
 from server.version import module_process

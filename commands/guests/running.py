@@ -15,15 +15,15 @@ from pathlib import Path
 
 import asyncssh
 
-from client.language import N_, _, describe_reason
+from client.language import N_, WrongUse, _, describe_reason
 from client.network.transport import Access
-from client.typed_text import BadText, same_server, server_url
+from client.typed_text import same_server, server_url
 from commands.access import access_of
 from commands.guests.door import Door, Server
 from commands.guests.kept_seats import GuestBook
 from commands.guests.limits import GuestLimits
 from commands.guests.process import FROM_INPUT, announcement
-from commands.parsing import CANNOT_USE, WrongUse, describe_host_error, using_file
+from commands.parsing import CANNOT_USE, describe_host_error, using_file
 from server.config import Config
 from server.errors import StartError
 from server.monitoring.logs import about, log_to
@@ -96,10 +96,7 @@ def let_guests_in(arguments: argparse.Namespace) -> int:
 
 
 def _server_at(arguments: argparse.Namespace) -> Server:
-    try:
-        url = server_url(arguments.server)
-    except BadText as error:
-        raise WrongUse(str(error)) from error
+    url = server_url(arguments.server)
     return Server(url, same_server(url), access_of(arguments))
 
 

@@ -26,15 +26,14 @@ from client.bots.arena.games import (
 )
 from client.bots.arena.sequential import SequentialTest, Verdict
 from client.bots.arena.standings import as_json, standings, tables
-from client.bots.brains import NoSuchBrain, brain_named
+from client.bots.brains import brain_named
 from client.bots.processes import ProcessesLost
 from client.bots.shares import Share
-from client.language import _, describe_reason
+from client.language import WrongUse, _, describe_reason
 from client.network.transport import ConnectFailed
 from client.network.waiting import RequestRefused
 from client.ui.frame import columns
 from commands.arguments import positive, seconds, whole_number
-from commands.parsing import WrongUse
 from commands.progress import progress
 
 _INTERRUPTED: Final = 130
@@ -93,19 +92,11 @@ def add_games(arena: argparse.ArgumentParser) -> None:
 def _arena(arguments: argparse.Namespace) -> int:
     names = tuple(arguments.players)
     for name in names:
-        check_brain(name)
+        brain_named(name)  # raises NoSuchBrain
     schedule = scheduled(arguments, names)
     cores = cores_of(arguments, schedule)
     brains = InProcesses(schedule, cores, say_lost, records=arguments.records is not None)
     return played(arguments, schedule, nullcontext(brains))
-
-
-def check_brain(name: str) -> None:
-    """Raise WrongUse unless there is a brain of this name."""
-    try:
-        brain_named(name)
-    except NoSuchBrain as error:
-        raise WrongUse(str(error)) from error
 
 
 def scheduled(arguments: argparse.Namespace, names: tuple[str, ...]) -> Schedule:

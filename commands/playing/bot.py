@@ -7,10 +7,9 @@ import sys
 from client.bots.runner import BotOptions, run_bots
 from client.language import _
 from client.levels import LEVELS
-from client.typed_text import BadText, policy_named, seat_to_start, server_url
+from client.typed_text import policy_named, seat_to_start, server_url
 from commands.access import access_of, add_access
 from commands.arguments import positive, table_code, whole_number
-from commands.parsing import wrong_use
 
 
 def add_bot(bot: argparse.ArgumentParser) -> None:
@@ -49,13 +48,8 @@ def add_bot(bot: argparse.ArgumentParser) -> None:
 
 
 def _bot(arguments: argparse.Namespace) -> int:
-    try:
-        url, absence = server_url(arguments.server), policy_named(arguments.absence)
-        starting = seat_to_start(arguments.starts, arguments.players)
-    except BadText as error:
-        return wrong_use(str(error))
     options = BotOptions(
-        url,
+        server_url(arguments.server),
         arguments.table,
         tuple(arguments.brain.split(",")),
         arguments.players,
@@ -63,9 +57,9 @@ def _bot(arguments: argparse.Namespace) -> int:
         arguments.games,
         arguments.seed,
         arguments.random_layout,
-        starting,
+        seat_to_start(arguments.starts, arguments.players),
         arguments.rematch,
-        absence,
+        policy_named(arguments.absence),
         access_of(arguments),
         cores=arguments.cores,
         as_json=arguments.json,

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import structs
 
 from client.bots.runner import BotOptions, run_bots
-from client.language import _, describe_reason, spoken
+from client.language import WrongUse, _, describe_reason, spoken
 from client.network.refusals import describe_refusal
 from client.player.preferences import Preferences
 from client.player.seats import Seats, seats_folder
@@ -26,7 +26,7 @@ from commands.guests.command import DEFAULT_PORT as SSH_PORT
 from commands.guests.command import need_asyncssh
 from commands.guests.process import DoorProcess
 from commands.levels import with_bots
-from commands.parsing import WrongUse, describe_host_error
+from commands.parsing import describe_host_error
 from commands.playing.kept_games import KeptGame, continued, new_game, take_back
 from commands.playing.played_on import fill
 from discovery.interfaces import switched_off

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from client.language import _
+from client.language import WrongUse, _
 from client.player import preferences
 from client.player.seats import Seats, seats_folder
-from client.typed_text import BadText
 from client.ui.game import report
 from client.ui.requests import GoTo
 from client.ui.visit import Options, Visit, at_table
@@ -17,7 +16,7 @@ from commands.access import access_of, add_access
 from commands.arguments import table_code
 from commands.display_options import add_display_options
 from commands.finished_games.records import keep_record, kept_here
-from commands.parsing import need_terminal, wrong_use
+from commands.parsing import need_terminal
 from commands.playing.finding import chosen_server, goal_of
 from commands.playing.start_screen import log_for_later
 from commands.playing.visiting import and_played_on, options_of, visit_asking
@@ -41,8 +40,9 @@ def add_join(join: argparse.ArgumentParser) -> None:
 
 
 def _join(arguments: argparse.Namespace) -> int:
+    no_table = WrongUse(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))
     if arguments.watch and arguments.server is None:
-        return wrong_use(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))
+        raise no_table
     access = access_of(arguments)
     preferences.prefer_as_remembered()
     name = preferences.name_of_player(arguments.name)
@@ -53,12 +53,9 @@ def _join(arguments: argparse.Namespace) -> int:
             return 0
         goal = request
     else:
-        try:
-            url, table = goal_of(arguments.server, arguments.table, access)
-        except BadText as error:
-            return wrong_use(str(error))
+        url, table = goal_of(arguments.server, arguments.table, access)
         if arguments.watch and table is None:
-            return wrong_use(_("to watch, give a TABLE, or leave out --watch and choose one in the lobby"))
+            raise no_table
         goal = GoTo(url, table, arguments.watch)
         need_terminal()
     options = replace(

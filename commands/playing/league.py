@@ -14,17 +14,16 @@ from typing import Final
 
 from client.bots.arena.games import GameOutcome, InProcesses, Pairing, PlaySeries, Schedule
 from client.bots.arena.over_the_wire import OverTheWire
-from client.language import _
+from client.bots.brains import brain_named
+from client.language import WrongUse, _
 from client.network.transport import Access, Address
-from client.typed_text import BadText, server_url
+from client.typed_text import server_url
 from commands.access import access_of, add_access
 from commands.arguments import seconds
-from commands.parsing import WrongUse, describe_host_error
-from commands.playing.arena import add_games, check_brain, cores_of, played, say_lost, scheduled
+from commands.playing.arena import add_games, cores_of, played, say_lost, scheduled
 from engine.game import RandomChance
 from server.app import running
 from server.config import Config, Limits
-from server.errors import StartError
 
 _MOVE_SECONDS: Final = 10.0
 _MANY: Final = 1_000_000
@@ -74,17 +73,11 @@ def _league(arguments: argparse.Namespace) -> int:
             text = _("two players are called {name}: give one of them another name, as in {example}")
             raise WrongUse(text.format(name=name, example=f"old='{arguments.players[names.index(name)]}'"))
         if name not in programs:
-            check_brain(name)
+            brain_named(name)  # raises NoSuchBrain
     schedule = scheduled(arguments, names)
-    try:
-        url = None if arguments.server is None else server_url(arguments.server)
-    except BadText as error:
-        raise WrongUse(str(error)) from error
+    url = None if arguments.server is None else server_url(arguments.server)
     playing = _playing(arguments, schedule, programs, url, access_of(arguments))
-    try:
-        return played(arguments, schedule, playing, (programs, url))
-    except StartError as error:
-        raise WrongUse(describe_host_error(error)) from error
+    return played(arguments, schedule, playing, (programs, url))
 
 
 def _program(player: str) -> tuple[str, list[str]]:

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from client.bots.brains import NoSuchBrain, brain_named
-from client.language import _, listed
+from client.bots.brains import brain_named
+from client.language import WrongUse, _, listed
 from client.levels import FOR_BEGINNERS, LEVELS
 from client.player import preferences
-from client.typed_text import BadText, seat_to_start
+from client.typed_text import seat_to_start
 from client.ui.game import report
 from client.ui.requests import Open, PlayOn
 from client.ui.screens.start import StartLine
@@ -23,14 +23,13 @@ from commands.arguments import positive, whole_number
 from commands.display_options import add_display_options
 from commands.finished_games.own_games import solve
 from commands.finished_games.records import add_folder, file_of, folder_of, kept_here, recording_in
-from commands.parsing import WrongUse, describe_host_error, need_terminal, wrong_use
+from commands.parsing import need_terminal
 from commands.playing.hosting import against_bots, going_on, playing_on
 from commands.playing.kept_games import kept_games
 from commands.playing.start_screen import at_home, log_for_later
 from commands.playing.visiting import and_played_on, options_of
 from engine.pieces import People, Seat
 from server.config import Config
-from server.errors import StartError
 
 _Game: TypeAlias = tuple[Coroutine[Any, Any, Visit], dict[str, Any]]
 
@@ -75,13 +74,10 @@ def play_here(arguments: argparse.Namespace) -> int:
     """Play against bots until the player quits; return the exit code."""
     need_terminal()
     preferences.prefer_as_remembered()
-    try:
-        if arguments.game is not None:
-            game, chosen = _played_on(arguments)
-        else:
-            game, chosen = _continued(arguments) if arguments.go_on else _new(arguments)
-    except (NoSuchBrain, BadText) as error:
-        return wrong_use(str(error))
+    if arguments.game is not None:
+        game, chosen = _played_on(arguments)
+    else:
+        game, chosen = _continued(arguments) if arguments.go_on else _new(arguments)
     with log_for_later():
         return asyncio.run(_played(game, chosen, arguments))
 
@@ -90,10 +86,7 @@ async def _played(
     game: Coroutine[Any, Any, Visit], chosen: dict[str, Any], arguments: argparse.Namespace
 ) -> int:
     """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
-    try:
-        visited = await and_played_on(await game, _options(arguments), (chosen["brain"],), _config(arguments))
-    except StartError as error:
-        return wrong_use(describe_host_error(error))
+    visited = await and_played_on(await game, _options(arguments), (chosen["brain"],), _config(arguments))
     if not visited.home:
         return report(visited)
     known = preferences.remembered(preferences.preferences_file()) or preferences.Preferences()
@@ -103,10 +96,7 @@ async def _played(
 
 
 def _new(arguments: argparse.Namespace) -> _Game:
-    """Return a new game, and what the start screen remembers of it.
-
-    Raises NoSuchBrain, BadText or WrongUse.
-    """
+    """Return a new game, and what the start screen remembers of it; raises WrongUse."""
     brains = _brains(arguments)
     starting = seat_to_start(arguments.starts, arguments.players)
     opening = Open(arguments.players, arguments.random_layout, starting)
@@ -121,10 +111,7 @@ def _new(arguments: argparse.Namespace) -> _Game:
 
 
 def _played_on(arguments: argparse.Namespace) -> _Game:
-    """Return a recorded game from one of its moves on, and what the start screen remembers of it.
-
-    Raises NoSuchBrain or WrongUse.
-    """
+    """Return a recorded game from one of its moves on, and what is remembered of it; raises WrongUse."""
     brains = _brains(arguments)
     recording, stop = recording_in(file_of(arguments)), arguments.at
     if stop > recording.last_turn:

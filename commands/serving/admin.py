@@ -12,11 +12,11 @@ from unicodedata import normalize
 
 import msgspec
 
-from client.language import _, counted
+from client.language import WrongUse, _, counted
 from client.ui.export.tables import client_lines, evening_lines, node_lines, status_lines, table_lines
 from client.ui.texts.times import clock_time
 from commands.arguments import data_folder, table_code
-from commands.parsing import WrongUse, add_command
+from commands.parsing import add_command
 from commands.serving.options import checked_plan, serve_options
 from commands.serving.running_server import (
     Gathered,

@@ -2,10 +2,9 @@
 
 from urllib.parse import urlsplit
 
-from client.language import _, language_among, speaking
+from client.language import WrongUse, _, language_among, speaking
 from client.ui.texts.times import span
 from commands.access import SMTP_PASSWORD_VARIABLE, password_of
-from commands.parsing import WrongUse
 from commands.serving.options import ServeOptions
 from server.config import Notice, Postman
 

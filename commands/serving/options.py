@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from client.language import N_, _, labelled
+from client.language import N_, WrongUse, _, labelled
 from client.network.refusals import describe_refusal
 from client.typed_text import DEFAULT_PORT
 from commands.access import PASSWORD_HELP, PASSWORD_VARIABLE, SMTP_PASSWORD_VARIABLE
@@ -32,7 +32,7 @@ from commands.arguments import (
 from commands.guests.command import DEFAULT_PORT as SSH_PORT
 from commands.guests.command import GUESTS_HELP, GUESTS_PER_ADDRESS_HELP
 from commands.levels import STAND_IN, level_name
-from commands.parsing import CANNOT_READ, WrongUse, using_file
+from commands.parsing import CANNOT_READ, using_file
 from protocol.admin import LEAST_MINUTES, MOST_MINUTES, MOST_ROUNDS, EveningPlan
 from protocol.limits import TITLE_LENGTH
 from server.config import Network

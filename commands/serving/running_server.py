@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from client.language import _, describe_reason
-from commands.parsing import CANNOT_WRITE, WrongUse, translated_facts, using_file
+from client.language import WrongUse, _, describe_reason
+from commands.parsing import CANNOT_WRITE, translated_facts, using_file
 from engine.events import Event, WolvesRevealed
 from engine.record import recorded
 from protocol import admin

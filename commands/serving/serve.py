@@ -18,13 +18,12 @@ from typing import Final
 
 import platformdirs
 
-from client.language import _, spoken
-from client.typed_text import BadText, describe_found_as, server_url
+from client.language import WrongUse, _, spoken
+from client.typed_text import describe_found_as, server_url
 from commands.access import PASSWORD_VARIABLE, password_of
 from commands.guests.command import need_asyncssh
 from commands.guests.process import DoorProcess, announcement
 from commands.levels import with_bots
-from commands.parsing import WrongUse, describe_host_error
 from commands.serving.notices import postman
 from commands.serving.options import (
     ServeOptions,
@@ -57,10 +56,7 @@ def check(chosen: ServeOptions) -> None:
         text = _("--memory keeps nothing on disk, so --durable full has no effect: leave out one of them")
         raise WrongUse(text)
     if chosen.address is not None:
-        try:
-            server_url(chosen.address)
-        except BadText as error:
-            raise WrongUse(str(error)) from error
+        server_url(chosen.address)
     if chosen.memory and chosen.database is not None:
         raise WrongUse(_("--memory keeps nothing, so --database has no effect: leave out one of them"))
     if chosen.proxy_protocol and not chosen.trust_proxy:
@@ -290,8 +286,6 @@ def _serve(arguments: argparse.Namespace) -> int:
 
     try:
         serve(config, started, read_again)
-    except HostError as error:
-        raise WrongUse(f"{describe_host_error(error)}.") from error
     finally:
         if door is not None:
             door.close()

@@ -9,13 +9,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from client.language import N_, _, counted
+from client.language import N_, WrongUse, _, counted
 from client.records import Recording
 from client.ui.export.moment import as_text
 from client.ui.export.tables import listing, progress, summary
 from commands.arguments import data_folder
 from commands.display_options import add_ascii, prints_ascii
-from commands.parsing import CANNOT_WRITE, WrongUse, add_command, confirmed, describe_host_error, using_file
+from commands.parsing import CANNOT_WRITE, add_command, confirmed, describe_host_error, using_file
 from commands.serving.running_server import (
     ServedTables,
     add_record,
@@ -28,7 +28,7 @@ from engine.record import recorded
 from engine.view import SPECTATOR
 from protocol.admin import StoredReport
 from salvage.repair import repair, salvaged_tables
-from server.errors import JournalError, JournalInUse
+from server.errors import JournalInUse
 from server.storage.owner import CheckedTable, Condition, OwnersTables
 from server.storage.sqlite.data_folder import DataFolder, make_folder
 from server.version import install_command
@@ -96,8 +96,6 @@ def _opened(arguments: argparse.Namespace) -> Iterator[OwnersTables | ServedTabl
     except JournalInUse as error:
         text = _("{reason}. If the server listens somewhere else, name its socket with --admin-socket")
         raise WrongUse(text.format(reason=describe_host_error(error))) from error
-    except JournalError as error:
-        raise WrongUse(describe_host_error(error)) from error
 
 
 @contextlib.contextmanager
@@ -132,19 +130,16 @@ def _tables_copied(arguments: argparse.Namespace) -> int:
     if arguments.database is None:
         raise WrongUse(_("name the database with --database"))
     database, data = _database_module(), _folder(arguments)
-    try:
-        if arguments.back:
-            content = database.DatabaseTables(arguments.database).everything(alone=True)
-            if damaged := content.damaged:
-                text = _("these tables are damaged: {codes}. Start the server once: it will set them aside")
-                raise WrongUse(text.format(codes=", ".join(damaged)))
-            make_folder(data, content)
-        else:
-            with DataFolder(data) as folder:
-                content = folder.everything()
-                database.fill_database(arguments.database, content)
-    except JournalError as error:
-        raise WrongUse(describe_host_error(error)) from error
+    if arguments.back:
+        content = database.DatabaseTables(arguments.database).everything(alone=True)
+        if damaged := content.damaged:
+            text = _("these tables are damaged: {codes}. Start the server once: it will set them aside")
+            raise WrongUse(text.format(codes=", ".join(damaged)))
+        make_folder(data, content)
+    else:
+        with DataFolder(data) as folder:
+            content = folder.everything()
+            database.fill_database(arguments.database, content)
     copied = len(content.tables)
     print(counted("{n} table was copied.", "{n} tables were copied.", copied).format(n=copied))
     return 0

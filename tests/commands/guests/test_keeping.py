@@ -16,13 +16,13 @@ from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 
+from client.language import WrongUse
 from client.player.seats import EVENING
 from commands.guests import connection
 from commands.guests.kept_seats import GuestBook
 from commands.guests.limits import CpuBudget, Turns
 from commands.guests.running import host_key
 from commands.guests.terminal import KeyReader
-from commands.parsing import WrongUse
 from server.limits.rate_limits import RateLimiter
 
 SERVER = "ws://localhost:7733"

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from client.bots.levels import LEVELS
+from client.language import WrongUse
 from client.network.connection import connected
-from commands.parsing import Parser, WrongUse
+from commands.parsing import Parser
 from commands.serving.notices import postman
 from commands.serving.options import Option, ServeOptions, options_in, printed, serve_options, settings
 from commands.serving.serve import add_serve
