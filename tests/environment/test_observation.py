@@ -13,16 +13,12 @@ from engine.components import LAUREL_WORTH
 from engine.game import Game, GameOptions, RandomChance
 from engine.knowledge import holdings
 from engine.pieces import Piece, Seat
-from engine.redaction import redacted, redacted_legal, snapshot
+from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, Phase, View, eyes_of
 from environment.agents import PalatinusEnvironment
 from environment.observation import Board, Observer, observed
 from environment.planes import planes_of
-from protocol.codec import decode_server, encode
-from protocol.messages import Snapshot
-from protocol.snapshot import snapshot_message, view_of
 from tests.environment.test_games import legal_actions
-from tests.examples import examples
 from tests.games import begun, games
 
 NAMES = {"m": "merchant", "f": "farmer", "s": "soldier"}
@@ -115,20 +111,6 @@ def test_event_by_event_it_is_the_same_as_from_the_view(game: Game) -> None:
         now, fresh = observer.observation(game.legal()), observed(snapshot(game.view, eyes), game.legal())
         assert (now["observation"] == fresh["observation"]).all()
         assert (now["action_mask"] == fresh["action_mask"]).all()
-
-
-@examples(5)
-@given(games())
-def test_a_brain_at_a_table_gets_the_same_observation(game: Game) -> None:
-    """From the view that it is sent, so that it plays as it was trained."""
-    for seat in map(Seat, range(game.view.seats)):
-        view = snapshot(game.view, eyes_of(seat))
-        legal = redacted_legal(game.legal(), view.eyes)
-        message = decode_server(encode(snapshot_message(view, len(game.events), legal)))
-        assert isinstance(message, Snapshot)
-        sent, seen = observed(view_of(message, seat), legal), observed(view, legal)
-        assert (sent["observation"] == seen["observation"]).all()
-        assert (sent["action_mask"] == seen["action_mask"]).all()
 
 
 def test_an_observation_stays_as_it_was() -> None:
