@@ -95,10 +95,8 @@ async def serve_until(stop: asyncio.Event, config: Config, started: "Callable[[R
         serving = websocket_server(listener, access, config.limits, server.connections, server.converse)
         sockets = [await ends.enter_async_context(serving)]
         if config.gateway is not None:
-            opening = open_gateway(config.limits, server.connections, server.converse)
-            gateway = await ends.enter_async_context(opening)
-            config.gateway(gateway.url, gateway.token)
-            sockets.append(gateway.server)
+            opening = open_gateway(config.gateway, config.limits, server.connections, server.converse)
+            sockets.append(await ends.enter_async_context(opening))
         await server.be_administered(endpoint)
         started(server)
         server.announce(listener.getsockname()[0])

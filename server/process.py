@@ -9,9 +9,10 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from types import FrameType
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar
 
 from server.app import Running, serve_until
 from server.config import Config
@@ -97,28 +98,17 @@ async def _in_daemon_thread(work: Callable[[], T]) -> T:
 
     A process does not end before its other threads do, but a file may be on a disk that does not answer.
     """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def settle(result: T | None, error: Exception | None) -> None:
-        if done.done():  # cancelled: the server stops
-            return
-        if error is None:
-            done.set_result(cast("T", result))
-        else:
-            done.set_exception(error)
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()  # so that nobody can cancel it under the thread's hands
 
     def run() -> None:
-        result, error = None, None
         try:
-            result = work()
-        except Exception as raised:  # noqa: BLE001 - for the waiting task
-            error = raised
-        with contextlib.suppress(RuntimeError):  # the loop is closed: the server has stopped
-            loop.call_soon_threadsafe(settle, result, error)
+            done.set_result(work())
+        except Exception as error:  # noqa: BLE001 - for the waiting task
+            done.set_exception(error)
 
     threading.Thread(target=run, name="renewal", daemon=True).start()
-    return await done
+    return await asyncio.wrap_future(done)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Coroutine
-from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from server.monitoring.logs import about
@@ -73,11 +72,9 @@ class Tasks:
     async def __aenter__(self) -> "Tasks":
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            if error is None:
+            if kind is None:
                 await self._ended()
         finally:
             self.cancel()

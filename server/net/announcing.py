@@ -4,15 +4,11 @@ import asyncio
 import importlib
 import logging
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from server.config import Announce
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
-
-if TYPE_CHECKING:
-    from discovery.interfaces import Interface
-    from discovery.service import Service
 
 log = logging.getLogger(__name__)
 
@@ -52,26 +48,23 @@ class Announcing:
     async def _run(self) -> None:
         # In a thread: the library takes longer to load than a move may wait.
         await asyncio.to_thread(importlib.import_module, "discovery.announcer")
-        from discovery.interfaces import listened_on, own_interfaces  # noqa: PLC0415 - loaded above
-        from discovery.service import Service  # noqa: PLC0415
-
-        service = Service(self.announce.name, self.port, self.tls)
         while True:
-            interfaces = listened_on(self.host, own_interfaces())
             try:
-                await self._announced(service, interfaces)
+                await self._announce()
             except Exception as error:  # noqa: BLE001 - no packet of a stranger may end the games
                 reason = str(error) or type(error).__name__
                 if self._is_news(reason):
                     log.warning("cannot be found on the network", extra=about(reason=reason))
                 await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
 
-    async def _announced(self, service: "Service", interfaces: "tuple[Interface, ...]") -> None:
+    async def _announce(self) -> None:
         """Announce the server until the network changes; raises whatever keeps it from that."""
         from discovery.announcer import announced  # noqa: PLC0415 - loaded before
         from discovery.interfaces import listened_on, own_interfaces  # noqa: PLC0415
         from discovery.multicast import NoMulticast  # noqa: PLC0415
+        from discovery.service import Service  # noqa: PLC0415
 
+        interfaces = listened_on(self.host, own_interfaces())
         if not interfaces:
             raise NoMulticast(_NO_NETWORK)
 
@@ -80,14 +73,12 @@ class Announcing:
             if self._is_news(reason):
                 log.warning("multicast fails", extra=about(reason=reason))
 
-        async with announced(service, interfaces, failed) as name:
+        async with announced(Service(self.announce.name, self.port, self.tls), interfaces, failed) as name:
             log.info("can be found on the network", extra=about(name=name, interfaces=len(interfaces)))
             self.announce.told(name)
             self._failure = None
-            while True:
+            while listened_on(self.host, own_interfaces()) == interfaces:  # noqa: ASYNC110 - they tell nobody
                 await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
-                if listened_on(self.host, own_interfaces()) != interfaces:
-                    return
 
     def _is_news(self, reason: str) -> bool:
         """Return whether the log has not said so already."""

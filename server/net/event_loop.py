@@ -4,16 +4,16 @@ import asyncio
 import contextlib
 import errno
 import logging
-import math
 import sys
+from collections.abc import Callable
 from typing import Any, Final
 
+from server.monitoring.failures import RepeatedFailure
 from server.monitoring.logs import about
 
 log = logging.getLogger(__name__)
 
 _OUT_OF_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-_SECONDS_BETWEEN_LINES: Final = 60.0
 _BESIDE_CONNECTIONS: Final = 128  # the journal, records, and connections about to be refused
 
 
@@ -26,28 +26,27 @@ def new_loop() -> asyncio.AbstractEventLoop:
         loop = asyncio.new_event_loop()
     else:
         loop = uvloop.new_event_loop()
-    loop.set_exception_handler(_ErrorLog())
+    loop.set_exception_handler(_error_log())
     return loop
 
 
-class _ErrorLog:
-    """Logs the errors of the event loop.
+def _error_log() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
+    """Return what logs the errors of an event loop.
 
     When no connection can be accepted, asyncio says so a thousand times a second: that would fill the disk.
     """
+    failures = RepeatedFailure()
 
-    def __init__(self) -> None:
-        self._last = -math.inf
-
-    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def log_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         if not isinstance(error, OSError) or error.errno not in _OUT_OF_RESOURCES:
             # Not as asyncio does it, with the text of the error and the arguments of the callback.
             what = str(context.get("message", "")).partition(" in callback")[0]
             log.error("error in the event loop", extra=about(what=what), exc_info=error)
-        elif loop.time() >= self._last + _SECONDS_BETWEEN_LINES:
-            self._last = loop.time()
+        elif failures.failed() > 0:
             log.error("no more connections can be accepted", extra=about(reason=str(error.strerror)))
+
+    return log_error
 
 
 def make_room_for(connections: int) -> None:

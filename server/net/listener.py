@@ -8,7 +8,6 @@ import logging
 import secrets
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -117,22 +116,16 @@ async def websocket_server(
             yield server
 
 
-@dataclass(frozen=True, slots=True)
-class Gateway:
-    """A listening gateway; whoever shows its `token` is believed where clients are."""
-
-    server: Server
-    url: str
-    token: str = field(repr=False)
-
-
 @contextlib.asynccontextmanager
 async def open_gateway(
+    told: Callable[[str, str], None],
     limits: Limits,
     connection_limits: ConnectionLimits,
     converse: Callable[[LimitedConnection], Awaitable[None]],
-) -> AsyncIterator[Gateway]:
+) -> AsyncIterator[Server]:
     """Serve on a port of this computer until the context ends; raises StartError.
+
+    `told` is called with the URL, and with a token: whoever shows it is believed where clients are.
 
     X-Forwarded-For is believed there, so every program of this computer could make up addresses: requests
     without the token (`Authorization: Bearer`) are answered with 401.
@@ -149,4 +142,5 @@ async def open_gateway(
         async with websocket_server(
             listener, access, limits, connection_limits, converse, admits=admits
         ) as server:
-            yield Gateway(server, url, token)
+            told(url, token)
+            yield server

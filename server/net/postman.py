@@ -64,19 +64,16 @@ class SmtpServer:
         """Hand a message to the server; blocks, and raises OSError or SMTPException."""
         tls = ssl.create_default_context()
         if self.implicit_tls:
-            with smtplib.SMTP_SSL(self.host, self.port, timeout=_SECONDS, context=tls) as smtp:
-                self._send(smtp, message)
-            return
-        with smtplib.SMTP(self.host, self.port, timeout=_SECONDS) as smtp:
+            smtp: smtplib.SMTP = smtplib.SMTP_SSL(self.host, self.port, timeout=_SECONDS, context=tls)
+        else:
+            smtp = smtplib.SMTP(self.host, self.port, timeout=_SECONDS)
+        with smtp:
             smtp.ehlo()
-            if not only_here(self.host) or smtp.has_extn("starttls"):
+            if not self.implicit_tls and (not only_here(self.host) or smtp.has_extn("starttls")):
                 smtp.starttls(context=tls)
-            self._send(smtp, message)
-
-    def _send(self, smtp: smtplib.SMTP, message: EmailMessage) -> None:
-        if self.user:
-            smtp.login(self.user, self.password)
-        smtp.send_message(message)
+            if self.user:
+                smtp.login(self.user, self.password)
+            smtp.send_message(message)
 
 
 @dataclass(eq=False, repr=False)

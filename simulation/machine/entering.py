@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from websockets.asyncio.server import ServerConnection
 
-from server.net.connections import freed_memory
+from server.net.connections import connection_limits
 from server.storage.sqlite import commit_list
 from simulation.machine.disk import Disks
 from simulation.machine.loop import EPOCH, Clock, Process
@@ -101,4 +101,4 @@ def enter(clock: Clock, network: Network, disks: Disks, rng: random.Random) -> N
 
     commit_list.os = _System(disks)  # type: ignore[assignment,attr-defined]
     commit_list.replace_file = replace_and_note
-    freed_memory.give_back = lambda: None
+    connection_limits.give_memory_back = lambda: None

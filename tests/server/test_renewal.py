@@ -27,9 +27,8 @@ from server.app import running
 from server.config import Config
 from server.errors import StartError
 from server.monitoring.logs import describe
-from server.net import certificate
-from server.net.access import Access
-from server.net.certificate import load_certificate
+from server.net import access
+from server.net.access import Access, load_certificate
 from tests.program import PROGRAM
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import TIMEOUT, Peer, eventually, peer_on_turn, play_on
@@ -282,7 +281,7 @@ def test_a_certificate_for_clients_and_a_slow_key_are_told(
 ) -> None:
     """It serves, but no client accepts it; or each handshake takes long."""
     caplog.set_level(logging.WARNING)
-    monkeypatch.setattr(certificate, "_SLOW_RSA", 2048)
+    monkeypatch.setattr(access, "_SLOW_RSA", 2048)
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=x"]
     openssl(*words, "-addext", "extendedKeyUsage=clientAuth", "-keyout", str(key), "-out", str(cert))

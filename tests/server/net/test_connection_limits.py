@@ -17,7 +17,7 @@ from protocol.messages import Hello, ListTables
 from server.app import Running
 from server.config import Config, Limits
 from server.net.access import Access
-from server.net.connections import freed_memory
+from server.net.connections import connection_limits as freeing
 from server.net.connections.connection_limits import ConnectionLimits
 from server.net.event_loop import new_loop
 from server.net.listener import listening_socket, websocket_server
@@ -156,8 +156,8 @@ async def test_queued_messages_do_not_delay_the_shutdown(sent: bytes) -> None:
 async def test_what_many_connections_have_freed_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once for many of them, after they have ended."""
     given_back: list[bool] = []
-    monkeypatch.setattr(freed_memory, "_SECONDS", 0.0)
-    monkeypatch.setattr(freed_memory, "give_back", lambda: given_back.append(True))
+    monkeypatch.setattr(freeing, "_SECONDS_FOR_OTHERS", 0.0)
+    monkeypatch.setattr(freeing, "give_memory_back", lambda: given_back.append(True))
     async with memory_server() as server:
         for _ in range(120):
             await exchange(server.port, GET)
