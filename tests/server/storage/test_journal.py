@@ -28,7 +28,7 @@ from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.rows import carry_out
 from server.storage.stored_tables import Everything, Stored, relinked
-from server.tables.absence.deadlines import RETRY_SECONDS
+from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.state.persistent_state import PersistentState
 from tests.games import begun
 from tests.server.manual_clock import ManualClock
@@ -83,7 +83,12 @@ def table_facts(state: PersistentState) -> dict[str, object]:
             for player in state.players
         ],
         "ready": state.ready,
-        "paused": (state.paused, state.pauses),
+        "paused": (state.paused, state.paused_until, state.pauses, state.agreed_pause),
+        "asked": state.asked,
+        "plans": state.plans,
+        "holidays": (state.on_holiday, state._days_off),
+        "moved": (state.stood_in, state._movers),
+        "next": state.next_table,
         "settings": (state.title, state.private, state.no_spectators, state.hints, state.quiet),
         "ended": state.ended,
         "entries": state.entry_count,
@@ -216,9 +221,7 @@ async def test_a_request_that_cannot_be_stored_is_refused(tmp_path: Path) -> Non
     assert len(stored_rows(tmp_path)) == table.state.entry_count
 
 
-async def test_an_absent_player_loses_the_seat_once_that_can_be_stored(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_an_absent_player_loses_the_seat_once_that_can_be_stored(tmp_path: Path) -> None:
     """At a table that has not begun; when the journal fails, the server tries again later."""
     clock = ManualClock()
     config = Config(data=tmp_path, timers=lambda: clock)
@@ -228,7 +231,9 @@ async def test_an_absent_player_loses_the_seat_once_that_can_be_stored(
             pass
         with full_disk(server):
             clock.advance(config.limits.seat_grace_seconds)
-            await eventually(lambda: "not stored" in caplog.messages)
+            due = table_of(server, [host])._context.deadlines._running
+            await eventually(lambda: (Due.SEAT_FREE, Seat(1)) in due)
+        assert table_of(server, [host]).state.players[1] is not None
         clock.advance(RETRY_SECONDS)
         assert (await host.until(TableState)).seats[1].name is None
 

@@ -7,13 +7,17 @@ from pathlib import Path
 from types import MappingProxyType
 
 from client.bots.brains import at_random
+from engine.game import RandomChance
 from protocol.messages import ChangeSetting, Events, TableState, Vote
 from protocol.settings import Setting
 from server.app import Running, running
 from server.config import Choose, Config, Limits
 from server.tables.absence.policy import AbsencePolicy
+from server.tables.state.live_entries import live_entries
+from server.tables.state.persistent_state import PersistentState
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_caught_up, peer_on_turn, table_of
+from tests.server.storage.test_journal import table_facts
 
 LONG_PAUSE = 3600.0
 
@@ -27,11 +31,20 @@ async def served(
     brains: Mapping[str, Choose] = MappingProxyType({}),
     pause: float = 0.0,
 ) -> AsyncIterator[Running]:
-    """Run a server whose stand-in and bots take this pause for a move, on a clock that only tests advance."""
+    """Run a server whose stand-in and bots take this pause for a move, on a clock that only tests advance.
+
+    In the end, a restart would bring every table back as it is.
+    """
     clock, limits = time or ManualClock(), Limits(stand_in_seconds=pause)
     config = Config(data=data, stand_in=stand_in, brains=brains, limits=limits, timers=lambda: clock, seed=1)
     async with running(config) as server:
         yield server
+        for code, entries in (await server.lobby.journal.tables()).items():
+            if (table := server.lobby.tables.get(code)) is not None:
+                facts = table_facts(table.state)
+                for kept in (entries, [entries[number] for number in live_entries(entries)]):
+                    restored = table_facts(PersistentState(kept, RandomChance(random.Random(1))))
+                    assert restored | {"entries": facts["entries"]} == facts
 
 
 async def state_where(peer: Peer, condition: Callable[[TableState], bool]) -> TableState:
