@@ -24,7 +24,6 @@ from server.storage.sqlite.inspection import (
     has_changed,
     is_only_behind,
     leads_to,
-    log_damaged,
     log_is_foreign,
     reading,
     view_of,
@@ -32,14 +31,14 @@ from server.storage.sqlite.inspection import (
 from server.storage.sqlite.journal_file import FILE_NAME, unusable
 from server.storage.sqlite.rows import is_copy
 from server.storage.sqlite.write_ahead_log import is_intact
-from server.storage.stored_tables import Place, Row, Standing, Stored, rechecked
+from server.storage.stored_tables import Place, Row, Standing, rechecked
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What is wrong with a journal, and what can be had of every table."""
+    """What can be had of every table, and whether the journal is `damaged`."""
 
-    faults: Sequence[JournalError] = ()
+    damaged: bool = False
     verdicts: Sequence[Verdict] = ()
     commits: int = 0
     journal: str | None = None
@@ -56,21 +55,18 @@ def inspected(data: Path, suffix: str = "") -> Findings:
     try:
         listed, log = content_of(list_path), content_of(beside(path, "-wal"))
         known = known_commits(listed)
-        if not content_of(path):
-            missing = JournalError("the journal is missing")
-            return _found(known, _evidence_in(path), missing) if log or listed else Findings()
         evidence = Evidence()
         try:
             with reading(path) as (database, version):
-                if version == 0:
-                    return _never_written(path, known)
+                if version == 0:  # it is missing, or without its log as before its first checkpoint
+                    evidence.add_files(content_of(path), log)
+                    found_any = evidence.rows or known.tables or known.named
+                    return _found(known, evidence) if found_any else Findings()
                 view = view_of(database, version)
-                if is_copy(view.journal):  # its list and log are of the journal that it replaced
-                    known = KnownCommits()
-                faults = faults_of(path, view, known, list_is_there=bool(listed))
                 evidence.add_shown(database, view)
         except (sqlite3.Error, ValueError, TypeError) as error:
-            evidence = _evidence_in(path)
+            evidence = Evidence()
+            evidence.add_files(content_of(path), log)
             if not evidence.rows:
                 raise JournalError(
                     "the journal {file} is unreadable ({reason}). Put a backup in its "
@@ -78,22 +74,18 @@ def inspected(data: Path, suffix: str = "") -> Findings:
                     file=path,
                     reason=reason_of(error),
                 ) from error
-            fault = JournalError("the journal is malformed: {reason}", reason=reason_of(error))
-            return _found(known, evidence, fault)
-        log_intact = log_is_foreign(path) or is_intact(log)
-        if not log_intact:
-            faults = [log_damaged(path), *faults]
-        if faults:
-            evidence.add_files(content_of(path), b"" if is_copy(view.journal) else log)
-        if (
-            log_intact
-            and not log_is_foreign(path)
-            and is_only_behind(known, view)
-            and evidence.commits <= view.commits
-        ):
-            faults, known = [], KnownCommits(view.journal, view.commits)
+            return _found(known, evidence)
+        if is_copy(view.journal):  # its list and log are of the journal that it replaced
+            known, log = KnownCommits(), b""
+        foreign = log_is_foreign(path)
+        log_intact = foreign or is_intact(log)
+        damaged = not log_intact or bool(faults_of(path, view, known, list_is_there=bool(listed)))
+        if damaged:
+            evidence.add_files(content_of(path), log)
+        if log_intact and not foreign and is_only_behind(known, view) and evidence.commits <= view.commits:
+            damaged, known = False, KnownCommits(view.journal, view.commits)
         return Findings(
-            faults,
+            damaged,
             _verdicts(evidence, known, view, log_intact=log_intact),
             max(view.commits, known.commits),
             view.journal,
@@ -104,33 +96,10 @@ def inspected(data: Path, suffix: str = "") -> Findings:
         raise unusable(path, error) from error
 
 
-def _never_written(path: Path, known: KnownCommits) -> Findings:
-    """Return what is wrong with a file that holds nothing, as before its first checkpoint."""
-    evidence = _evidence_in(path)
-    if not evidence.rows and not known.tables:
-        return Findings()
-    fault = JournalError("the commit list {file} is missing", file=LIST_NAME)
-    if known.commits:
-        fault = JournalError("the last commits to the journal are missing: {commits}", commits=known.commits)
-    return _found(known, evidence, fault)
-
-
-def _evidence_in(path: Path) -> Evidence:
-    """Return what the pages of a file and its log hold that SQLite does not show."""
-    evidence = Evidence()
-    evidence.add_files(content_of(path), content_of(beside(path, "-wal")))
-    return evidence
-
-
-def _found(known: KnownCommits, evidence: Evidence, fault: JournalError) -> Findings:
+def _found(known: KnownCommits, evidence: Evidence) -> Findings:
+    """Return what there is of a journal of which SQLite shows nothing."""
     journal = known.journal if _about(known, evidence) else next(iter(sorted(evidence.journals)), None)
-    return Findings(
-        [fault],
-        _verdicts(evidence, known, None),
-        known.commits,
-        journal,
-        evidence.records_due,
-    )
+    return Findings(True, _verdicts(evidence, known, None), known.commits, journal, evidence.records_due)
 
 
 def _about(known: KnownCommits, evidence: Evidence) -> bool:
@@ -184,46 +153,33 @@ def _is_aside(code: str, known: KnownCommits, view: View | None) -> bool:
 def _verdict(
     code: str, listed: Standing | None, evidence: Evidence, view: View | None, *, traced: bool
 ) -> Verdict:
-    shown = None if view is None else view.in_use.get(code)
     removed = listed is None and view is not None and view.place(code) is None
     if listed is not None and listed.place == Place.SET_ASIDE:
         listed = None
-    if shown is not None and shown.damage is None and (listed is None or leads_to(shown.rows, listed)):
-        table = shown
-        if traced:
-            longer = _made(code, evidence.best(code, shown.standing, or_longer=True))
-            table = longer if leads_to(longer.rows, shown.standing) else shown
-    else:
-        table = _made(code, evidence.best(code, listed, or_longer=traced))
-        if view is not None and code in view.archived and code not in view.damaged:
-            longer = _made(code, evidence.best(code, view.archived[code].standing, or_longer=traced))
-            if listed is None or leads_to(longer.rows, listed):
-                table = longer
-    archived, game = _archived(code, table, listed, evidence, view)
-    table = Stored(code, table.rows, table.entries, archived, table.damage, game)
+    rows = evidence.best(code, _shown(code, view), or_longer=traced)
+    if listed is not None and not leads_to(rows, listed):
+        rows = evidence.best(code, listed, or_longer=traced)
+    archived, game = _archived(code, rows, listed, evidence, view)
+    table = replace(rechecked(code, rows, archived), rows=rows, game=game)
     later = evidence.length_after(code, 0 if view is None else view.commits) if traced else 0
-    length = max(len(table.rows), 0 if listed is None else listed.length, later)
-    reached = listed is None or leads_to(table.rows, listed)
-    more = _more(code, len(table.rows), evidence, view) and not (reached and listed is not None)
-    reason = table.damage or (f"entry {len(table.rows)} is damaged" if more else "")
-    if not reason and removed and not later:
-        more, reason = True, "it was removed, or is lost"
-    if not reason and len(table.rows) < length:
-        reason = "its last entries are missing"
-    if not reason and not reached:
-        reason = "it is as it was earlier"
-    if not reason:
-        condition = Condition.WHOLE
-    elif not table.entries:
-        condition = Condition.LOST
-    else:
-        condition = Condition.DAMAGED if more or table.damage else Condition.SHORTER
-    return Verdict(table, condition, length, reason)
+    length = max(len(rows), 0 if listed is None else listed.length, later)
+    reached = listed is None or leads_to(rows, listed)
+    damaged = table.damage is not None or (removed and not later)
+    if listed is None or not reached:
+        damaged |= _more(code, len(rows), evidence, view)
+    if not damaged and reached and len(rows) == length:
+        return Verdict(table, Condition.WHOLE, length)
+    condition = Condition.LOST if not table.entries else Condition.DAMAGED if damaged else Condition.SHORTER
+    return Verdict(table, condition, length, table.damage or f"entry {len(rows)} is damaged or missing")
 
 
-def _made(code: str, rows: list[Row]) -> Stored:
-    found = rechecked(code, rows)
-    return Stored(code, rows, found.entries, damage=found.damage)
+def _shown(code: str, view: View | None) -> Standing | None:
+    """Return where SQLite shows a whole table."""
+    if view is None:
+        return None
+    if (table := view.in_use.get(code)) is not None:
+        return table.standing if table.damage is None else None
+    return view.archived[code].standing if code in view.archived and code not in view.damaged else None
 
 
 def _more(code: str, length: int, evidence: Evidence, view: View | None) -> bool:
@@ -235,19 +191,19 @@ def _more(code: str, length: int, evidence: Evidence, view: View | None) -> bool
 
 
 def _archived(
-    code: str, table: Stored, listed: Standing | None, evidence: Evidence, view: View | None
+    code: str, rows: Sequence[Row], listed: Standing | None, evidence: Evidence, view: View | None
 ) -> tuple[int | None, ArchivedGame | None]:
     """Return when a table was archived, and what decides how long it is kept; None if it is in use."""
-    rows = evidence.archived.get(code, [])
+    copies = evidence.archived.get(code, [])
     place = None if listed is None else listed.place
     if view is not None and code not in view.damaged:
         place = view.place(code) or place
     if place is None:
-        ends = {standing.link for standing, _, _ in rows}
-        place = Place.ARCHIVED if table.rows and table.rows[-1].link in ends else Place.IN_USE
+        ends = {standing.link for standing, _, _ in copies}
+        place = Place.ARCHIVED if rows and rows[-1].link in ends else Place.IN_USE
     if place != Place.ARCHIVED:
         return None, None
-    if not rows:
-        return table.rows[-1].time or 0 if table.rows else 0, ArchivedGame(code, played=True)
-    _, when, game = max(rows, key=lambda row: row[0].length)
+    if not copies:
+        return (rows[-1].time or 0) if rows else 0, ArchivedGame(code, played=True)
+    _, when, game = max(copies, key=lambda copy: copy[0].length)
     return when, game

@@ -59,7 +59,7 @@ def repair(data: Path) -> tuple[Findings, Path | None]:
         _finish(data)
         here = inspected(data)
         findings = _with_copies(data, here)
-        if findings is not here or here.faults:
+        if findings is not here or here.damaged:
             kept = keep_copies(data, _SEARCHED)
             _put_in_place(data, findings)
         for copy in data.glob(f"*{KEPT}*"):  # what is removed from now on shall not come back
