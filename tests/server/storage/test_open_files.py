@@ -1,7 +1,6 @@
 """A journal that is deleted, moved or replaced under a running server: nothing learns that would be lost."""
 
 import asyncio
-import contextlib
 import errno
 import logging
 import os
@@ -9,7 +8,7 @@ import random
 import resource
 import shutil
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from protocol.codes import Code
 from protocol.messages import OpenTable
 from server.app import running
 from server.config import Config
-from server.errors import NotStored
+from server.errors import JournalInUse, NotStored
 from server.monitoring.failures import RepeatedFailure
 from server.monitoring.logs import HumanFormatter
 from server.storage.commit_queue import Health
@@ -41,7 +40,7 @@ from tests.server.peer import (
     play_on,
     table_of,
 )
-from tests.server.process import Serving, refused_to_start, serving
+from tests.server.process import Serving, serving
 from tests.server.storage.test_journal import journal_of, resumed
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it lets nobody delete or move an open file")
@@ -59,48 +58,27 @@ async def check_nothing_is_stored(peers: list[Peer], port: int) -> None:
     assert (await http_get(port, "/healthz"))[0] == 503
 
 
-async def health(port: int, status: int) -> None:
-    """Wait until the server says how it is."""
-    async with asyncio.timeout(TIMEOUT):
-        while (await http_get(port, "/healthz"))[0] != status:  # noqa: ASYNC110 - it does not announce this
-            await asyncio.sleep(0.05)
+Harm = Callable[[Path], None]
 
 
-@contextlib.asynccontextmanager
-async def game_on_disk(data: Path) -> AsyncIterator[tuple[Serving, list[Peer]]]:
-    """Play the first moves of a game at a server with a process of its own; the first peer is to move."""
-    async with serving("--data", str(data)) as server, game(server.port, 2) as peers:
-        await play_on(peers, random.Random(1), moves=4)
-        assert await http_get(server.port, "/healthz") == (200, "ok\n")
-        yield server, peers
+def delete(name: str) -> Harm:
+    return lambda data: (data / name).unlink()
 
 
-def delete_file(data: Path) -> None:
-    (data / FILE_NAME).unlink()
+def replace(name: str) -> Harm:
+    def harm(data: Path) -> None:
+        shutil.copy(data / name, other := data.with_name("other"))
+        other.replace(data / name)
+
+    return harm
 
 
 def delete_folder(data: Path) -> None:
     shutil.rmtree(data)
 
 
-def delete_log(data: Path) -> None:
-    (data / LOG).unlink()
-
-
 def move_folder(data: Path) -> None:
     data.rename(data.with_name("elsewhere"))
-
-
-def replace_file(data: Path) -> None:
-    other = data.with_name("other")
-    shutil.copy(data / FILE_NAME, other)
-    other.replace(data / FILE_NAME)
-
-
-def replace_log(data: Path) -> None:
-    other = data.with_name("other")
-    shutil.copy(data / LOG, other)
-    other.replace(data / LOG)
 
 
 def replace_folder(data: Path) -> None:
@@ -109,24 +87,7 @@ def replace_folder(data: Path) -> None:
 
 
 def copy_over(data: Path) -> None:
-    other = data.with_name("other")
-    other.write_bytes(b"an older backup" * 1000)
-    shutil.copyfile(other, data / FILE_NAME)
-
-
-FAULTS = [
-    (delete_file, FILE_NAME, "deleted or moved"),
-    (delete_folder, FILE_NAME, "deleted or moved"),
-    (move_folder, FILE_NAME, "deleted or moved"),
-    (replace_file, FILE_NAME, "another file is in its place"),
-    (replace_folder, FILE_NAME, "another file is in its place"),
-    (copy_over, FILE_NAME, "another program has written to it"),
-    (delete_log, LOG, "deleted or moved"),
-    (replace_log, LOG, "another file is in its place"),
-]
-
-
-DELETING = [delete_file, delete_folder, replace_file]
+    (data / FILE_NAME).write_bytes(b"an older backup" * 1000)
 
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -138,22 +99,47 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("harm", "file", "reason"), FAULTS)
+GONE = "deleted or moved"
+OTHER = "another file is in its place"
+# What is done to the files, which of them the log names and why, and whether the journal's is deleted.
+HARMS: dict[str, tuple[Harm, str, str, bool]] = {
+    "file deleted": (delete(FILE_NAME), FILE_NAME, GONE, True),
+    "folder deleted": (delete_folder, FILE_NAME, GONE, True),
+    "folder moved": (move_folder, FILE_NAME, GONE, False),
+    "file replaced": (replace(FILE_NAME), FILE_NAME, OTHER, True),
+    "folder replaced": (replace_folder, FILE_NAME, OTHER, False),
+    "file written to": (copy_over, FILE_NAME, "another program has written to it", False),
+    "log deleted": (delete(LOG), LOG, GONE, False),
+    "log replaced": (replace(LOG), LOG, OTHER, False),
+}
+
+
+@pytest.mark.parametrize("name", HARMS)
 async def test_a_journal_that_is_gone_is_noticed_before_anything_is_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, harm: Callable[[Path], None], file: str, reason: str
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    """Moves are refused, the health page says so, and the log says once what happened and what to do."""
+    """Moves are refused, the health page says so, and the log says once what happened and what to do.
+
+    Of a deleted one a copy is saved when the server stops; put in the journal's place, all games go on.
+    """
     data = tmp_path / "data"
+    harm, file, reason, deleted = HARMS[name]
     async with running(Config(data=data, watched=True)) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1), moves=4)
         harm(data)
         await check_nothing_is_stored(peers, server.port)
-    line, *copied = told(caplog)
-    assert len(copied) == (harm in DELETING)
+    line, *saved = told(caplog)
     assert "ERROR the journal is missing" in line
     assert str(data / file) in line
     assert reason in line
     assert "remedy=" in line
+    copy = data / f"{FILE_NAME}.rescued"
+    assert copy.exists() == deleted == any(str(copy) in each for each in saved)
+    if deleted:
+        assert copy.stat().st_mode & 0o077 == 0
+        copy.replace(data / FILE_NAME)
+        async with running(Config(data=data)) as again, resumed(again.port, *peers) as back:
+            check_views(table_of(again, back), back)
 
 
 async def test_a_journal_that_is_gone_is_noticed_while_nobody_plays(
@@ -162,43 +148,33 @@ async def test_a_journal_that_is_gone_is_noticed_while_nobody_plays(
     """Nobody moves, and nobody asks for the health page."""
     monkeypatch.setattr("server.storage.sqlite.journal._SECONDS_BETWEEN_LOOKS", 0.01)
     async with running(Config(data=tmp_path)) as server, game(server.port, 2):
-        delete_log(tmp_path)
+        delete(LOG)(tmp_path)
         await eventually(lambda: bool(told(caplog)))
         assert LOG in told(caplog)[0]
 
 
-async def folder_and_back(data: Path, meanwhile: Awaitable[None]) -> None:
-    elsewhere = data.with_name("elsewhere")
-    move_folder(data)
-    await meanwhile
-    elsewhere.rename(data)
-
-
-async def file_and_back(data: Path, meanwhile: Awaitable[None]) -> None:
-    elsewhere = data.with_name("elsewhere")
-    (data / FILE_NAME).rename(elsewhere)
-    shutil.copy(elsewhere, data / FILE_NAME)
-    await meanwhile
-    elsewhere.replace(data / FILE_NAME)
-
-
-@pytest.mark.parametrize("away", [folder_and_back, pytest.param(file_and_back, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("alone", [False, True], ids=["the folder", "the file"])
 async def test_games_go_on_when_the_same_file_is_put_back(
-    tmp_path: Path, away: Callable[[Path, Awaitable[None]], Awaitable[None]]
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, alone: bool
 ) -> None:
-    """Nothing that was refused is stored, and a restart finds everything that was told."""
-    data = tmp_path / "data"
-    async with game_on_disk(data) as (server, peers):
-        await away(data, check_nothing_is_stored(peers, server.port))
-        await health(server.port, 200)
+    """Nothing that was refused is stored, and a start after a kill finds everything that was told."""
+    data, killed, elsewhere = tmp_path / "data", tmp_path / "killed", tmp_path / "elsewhere"
+    async with running(Config(data=data, watched=True)) as server, game(server.port, 2) as peers:
+        await play_on(peers, random.Random(1), moves=4)
+        moved, kept = (data / FILE_NAME, elsewhere / FILE_NAME) if alone else (data, elsewhere)
+        kept.parent.mkdir(exist_ok=True)
+        moved.rename(kept)
+        if alone:
+            shutil.copy(kept, moved)
+        await check_nothing_is_stored(peers, server.port)
+        kept.replace(moved)
         await play_on(peers, random.Random(2), moves=6)
-        server.process.kill()
-        _, _, err = await server.ended()
-    assert [line.split(":")[2].split(" ", 1)[1] for line in err.splitlines()] == [
+        shutil.copytree(data, killed, ignore=shutil.ignore_patterns("*.sock"))
+    assert [line.split(":")[2].split(" ", 1)[1].split(": ")[0] for line in told(caplog)] == [
         "ERROR the journal is missing or cannot be read, and nothing can be stored",
         "WARNING the journal is back in its place",
     ]
-    async with running(Config(data=data)) as again, resumed(again.port, *peers) as back:
+    async with running(Config(data=killed)) as again, resumed(again.port, *peers) as back:
         check_views(table_of(again, back), back)
         await play_on(back, random.Random(3), moves=2)
 
@@ -211,52 +187,27 @@ async def test_a_deleted_log_costs_no_move(tmp_path: Path, monkeypatch: pytest.M
         await play_on(peers, random.Random(1), moves=4)
         checkpoints = journal_of(server)._checkpoints
         before = (data / FILE_NAME).stat().st_mtime_ns
-        delete_log(data)
+        delete(LOG)(data)
         await eventually(lambda: (data / FILE_NAME).stat().st_mtime_ns != before and not checkpoints._at_work)
         shutil.copytree(data, killed)
     async with running(Config(data=killed)) as again, resumed(again.port, *peers) as back:
         check_views(table_of(again, back), back)
 
 
-@pytest.mark.parametrize("harm", DELETING)
-async def test_a_deleted_journal_is_saved_when_the_server_stops(
-    tmp_path: Path, harm: Callable[[Path], None]
-) -> None:
-    """The copy has every game as it was told; put in the journal's place, all go on."""
-    data = tmp_path / "data"
-    async with game_on_disk(data) as (server, peers):
-        harm(data)
-        server.process.terminate()
-        _, _, err = await server.ended()
-    copy = data / f"{FILE_NAME}.rescued"
-    assert str(copy) in err.splitlines()[-1]
-    assert copy.stat().st_mode & 0o077 == 0
-    copy.replace(data / FILE_NAME)
-    async with running(Config(data=data)) as again, resumed(again.port, *peers) as back:
-        check_views(table_of(again, back), back)
-
-
-async def test_a_second_server_is_refused_whatever_became_of_the_files(tmp_path: Path) -> None:
-    """Two servers on one folder would each tell their players what the other does not have."""
-    data = tmp_path / "data"
-    async with game_on_disk(data) as (_, peers):
-        delete_file(data)
+async def test_a_folder_is_one_servers_whatever_became_of_its_files(tmp_path: Path) -> None:
+    """Two would each tell their players what the other does not have; it may have another name, or a link."""
+    data, link, elsewhere = (tmp_path / name for name in ("data", "link", "elsewhere"))
+    async with running(Config(data=data)):
+        delete(FILE_NAME)(data)
+        link.symlink_to(data)
         before = {path.name for path in data.iterdir()}
-        code, err = await refused_to_start("--port", "0", "--data", str(data))
-        assert code == 2
-        assert "another server, or palatinus tables, is using the journal" in err
+        for name in (data, link):
+            with pytest.raises(JournalInUse, match="another server, or palatinus tables, is using"):
+                SqliteJournal(name)
         assert {path.name for path in data.iterdir()} == before
-        await peers[0].nothing_but_pong()
-
-
-async def test_a_second_server_is_refused_under_another_name_of_the_folder(tmp_path: Path) -> None:
-    """A link to it, or the name that it was moved to."""
-    data = tmp_path / "data"
-    async with serving("--data", str(data)):
-        (tmp_path / "link").symlink_to(data)
-        assert (await refused_to_start("--port", "0", "--data", str(tmp_path / "link")))[0] == 2
-        data.rename(tmp_path / "elsewhere")
-        assert (await refused_to_start("--port", "0", "--data", str(tmp_path / "elsewhere")))[0] == 2
+        data.rename(elsewhere)
+        with pytest.raises(JournalInUse):
+            SqliteJournal(elsewhere)
 
 
 async def test_commits_go_on_during_a_checkpoint(tmp_path: Path) -> None:
