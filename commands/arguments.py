@@ -5,8 +5,10 @@ import contextlib
 import ipaddress
 import math
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -17,21 +19,12 @@ from client.typed_text import table_code as code_of
 from discovery.names import usable
 from protocol.limits import SERVER_NAME_LENGTH
 
-_LEAST_SHARE: Final = 0.01  # of a processor: some eight moves a second of all bots together
-_MOST_SHARE: Final = 64  # processors
-
 HOST_HELP: Final = N_("address to listen on (default: all)")
 
 
 def data_folder() -> Path:
     """Return where everything is kept unless an option names another folder."""
     return platformdirs.user_data_path("palatinus", appauthor=False)
-
-
-def move_number(text: str) -> int:
-    if text.isascii() and text.isdigit() and len(text) < 4:
-        return int(text)
-    raise argparse.ArgumentTypeError(_("{word} is not a move number: count from 0").format(word=repr(text)))
 
 
 def table_code(text: str) -> str:
@@ -41,45 +34,27 @@ def table_code(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def port_number(text: str) -> int:
-    if text.isascii() and text.isdigit() and int(text) <= 65535:
-        return int(text)
-    raise argparse.ArgumentTypeError(_("{word} is not a port: choose 0 to 65535").format(word=repr(text)))
+def _number(least: float, most: float, text: str, kind: Callable[[str], float] = int) -> Callable[[str], Any]:
+    """Return what reads a number within these bounds; for anything else it raises an error with the text."""
+
+    def read(word: str) -> float:
+        with contextlib.suppress(ValueError):
+            if least <= (number := kind(word)) <= most:
+                return number
+        facts = {"word": repr(word), "number": repr(word), "least": least, "most": most}
+        raise argparse.ArgumentTypeError(_(text).format_map(facts))
+
+    return read
 
 
-def positive(text: str) -> int:
-    if text.isascii() and text.isdigit() and int(text) > 0:
-        return int(text)
-    raise argparse.ArgumentTypeError(_("{word} is not a number above zero").format(word=repr(text)))
-
-
-def seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if 0 < value < math.inf:
-        return value
-    raise argparse.ArgumentTypeError(_("{word} is not a number above zero").format(word=repr(text)))
-
-
-def whole_number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        form = _("{number} is not a whole number")
-        raise argparse.ArgumentTypeError(form.format(number=repr(text))) from None
-
-
-def share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if _LEAST_SHARE <= value <= _MOST_SHARE:
-        return value
-    said = _("{word} is not a share: choose {least} to {most}")
-    raise argparse.ArgumentTypeError(said.format(word=repr(text), least=_LEAST_SHARE, most=_MOST_SHARE))
+_ABOVE_ZERO: Final = N_("{word} is not a number above zero")
+positive = _number(1, math.inf, _ABOVE_ZERO)
+seconds = _number(sys.float_info.min, sys.float_info.max, _ABOVE_ZERO, float)
+whole_number = _number(-math.inf, math.inf, N_("{number} is not a whole number"))
+move_number = _number(0, 999, N_("{word} is not a move number: count from 0"))
+port_number = _number(0, 65535, N_("{word} is not a port: choose 0 to 65535"))
+# Of a processor: some eight moves a second of all bots together are the least.
+share = _number(0.01, 64, N_("{word} is not a share: choose {least} to {most}"), float)
 
 
 def server_name(text: str) -> str:

@@ -4,7 +4,7 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -109,12 +109,11 @@ def add_language(parser: argparse.ArgumentParser) -> None:
 
 def describe_host_error(error: HostError) -> str:
     """Return the host's error in the current language, without a full stop."""
-    return _(error.text).format(**translated_facts(error.about))
+    from protocol.codes import sentence
 
-
-def translated_facts(about: Mapping[str, object]) -> dict[str, str]:
-    """Return the facts of an error with its reason in the language in use."""
-    return {name: describe_reason(fact) if name == "reason" else str(fact) for name, fact in about.items()}
+    facts = error.about.items()
+    told = {name: describe_reason(fact) if name == "reason" else str(fact) for name, fact in facts}
+    return sentence(_(error.text), told).rstrip(".")
 
 
 def need_terminal() -> None:

@@ -55,8 +55,8 @@ def _digest(kind: str, what: str) -> str:
 _OVERHEAD: Final = 96  # bytes that ssh adds to a message at most
 
 
-class Line(asyncio.Protocol):
-    """The network's end of an ssh connection.
+class Line(asyncio.Protocol, asyncio.Transport):
+    """The network's end of an ssh connection, and what ssh takes for its transport.
 
     `arrived` counts it and tells whether it may stay, `left` is called when it has ended; `speak` returns
     what speaks ssh.
@@ -70,13 +70,14 @@ class Line(asyncio.Protocol):
         left: Callable[["Line"], None],
         speak: Callable[["Line"], asyncssh.SSHServerConnection],
     ) -> None:
+        super().__init__()
         self.remote: Remote = UNKNOWN
         self._host, self._port = "", 0
         self._limits = limits
         self._arrived, self._left, self._speak = arrived, left, speak
         self._incoming = RateLimiter(limits.incoming_bytes, limits.incoming_rate)
         self._counted = False
-        self._transport: asyncio.Transport | None = None
+        self._transport: asyncio.Transport
         self._ssh: asyncssh.SSHServerConnection | None = None
         self._reading_again: asyncio.TimerHandle | None = None
         self._other = RateLimiter(limits.other_bytes, limits.other_rate)
@@ -92,7 +93,7 @@ class Line(asyncio.Protocol):
             self._transport.abort()
             return
         self._ssh = self._speak(self)
-        self._ssh.connection_made(_Wire(self._transport, self._sent))
+        self._ssh.connection_made(self)
 
     def way_in(self, word: str | None = None) -> str:
         """Return the command that leads here, or back here with a guest's word."""
@@ -100,7 +101,7 @@ class Line(asyncio.Protocol):
         return f"ssh -p {self._port} {user}{self._host}"
 
     def data_received(self, data: bytes) -> None:
-        if self._ssh is None or self._transport is None:
+        if self._ssh is None:
             return
         loop = asyncio.get_running_loop()
         wait = self._incoming.wait(loop.time(), len(data))
@@ -135,41 +136,15 @@ class Line(asyncio.Protocol):
     @property
     def unsent(self) -> int:
         """Return how many bytes wait for the network, or in ssh for the end of an exchange of keys."""
-        waiting = 0 if self._transport is None else self._transport.get_write_buffer_size()
-        return self._given + waiting
+        return self._given + self._transport.get_write_buffer_size()
+
+    def write(self, data: Any) -> None:
+        self._transport.write(data)
+        self._given = 0
 
     def abort(self) -> None:
         """End the connection at once; its place is free."""
         self._stop_counting()
-        if self._transport is not None:
-            self._transport.abort()
-
-    def _stop_counting(self) -> None:
-        if self._counted:
-            self._counted = False
-            self._left(self)
-
-    def _sent(self) -> None:
-        self._given = 0
-
-    def _read_again(self) -> None:
-        self._reading_again = None
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.resume_reading()
-
-
-class _Wire(asyncio.Transport):
-    """The transport that ssh writes to; it tells `sent` each time."""
-
-    def __init__(self, transport: asyncio.Transport, sent: Callable[[], None]) -> None:
-        super().__init__()
-        self._transport, self._sent = transport, sent
-
-    def write(self, data: Any) -> None:
-        self._transport.write(data)
-        self._sent()
-
-    def abort(self) -> None:
         self._transport.abort()
 
     def close(self) -> None:
@@ -180,6 +155,16 @@ class _Wire(asyncio.Transport):
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return self._transport.get_extra_info(name, default)
+
+    def _stop_counting(self) -> None:
+        if self._counted:
+            self._counted = False
+            self._left(self)
+
+    def _read_again(self) -> None:
+        self._reading_again = None
+        if not self._transport.is_closing():
+            self._transport.resume_reading()
 
 
 # Key exchanges that cost little; the others that asyncssh knows take up to a second of a processor.

@@ -12,7 +12,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, TextIO, cast
+from typing import Final, TextIO, cast
 
 import asyncssh
 from prompt_toolkit.data_structures import Size
@@ -334,6 +334,9 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
         with contextlib.suppress(OSError):  # it has just been closed
             self.channel.write(data)
 
+    def flush(self) -> None:
+        """Do nothing; prompt_toolkit takes this for the standard output."""
+
     @property
     def _newline(self) -> str:
         return "\n" if self.term is None else "\r\n"
@@ -346,7 +349,7 @@ class GuestTerminal(asyncssh.SSHServerSession[bytes]):
 
     def device(self, colouring: Colouring, calling: Calling) -> Device:
         output = Vt100_Output(
-            cast("TextIO", _Screen(self)), self.size, term=self.environment.get("TERM"), enable_cpr=False
+            cast("TextIO", self), self.size, term=self.environment.get("TERM"), enable_cpr=False
         )
         self._keyboard = _Keyboard(self)
         remote = Remote(
@@ -422,20 +425,6 @@ class _Keyboard(DummyInput):
 
         with self._terminal.hearing(hear, input_ready_callback):
             yield
-
-
-class _Screen:
-    """What prompt_toolkit takes for the standard output."""
-
-    def __init__(self, terminal: GuestTerminal) -> None:
-        self.encoding = terminal.encoding
-        self.write: Callable[[str], Any] = terminal.write
-
-    def flush(self) -> None:
-        pass
-
-    def isatty(self) -> bool:
-        return True
 
 
 def language_at(environment: Mapping[str, str]) -> str:

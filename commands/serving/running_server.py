@@ -14,12 +14,11 @@ from typing import Any, BinaryIO, Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from client.language import WrongUse, _, describe_reason
-from commands.parsing import CANNOT_WRITE, translated_facts, using_file
+from client.language import N_, WrongUse, _
+from commands.parsing import CANNOT_WRITE, describe_host_error, using_file
 from engine.events import Event, WolvesRevealed
 from engine.record import recorded
 from protocol import admin
-from protocol.codes import sentence
 from server.admin.client import ask, copied
 from server.admin.endpoint import SOCKET_NAME, NoServer, connected
 from server.admin.failures import AdminFailure, FailureCode
@@ -46,9 +45,15 @@ def socket_in(data: Path) -> Path:
     return data / SOCKET_NAME
 
 
-def asked(path: Path, request: admin.Request, kind: type[R]) -> R:
-    """Return the answer of the server that listens at `path`; raises WrongUse if it does not do that."""
-    return _worded(path, lambda: ask(path, request, kind))
+def asked(
+    path: Path, request: admin.Request, kind: type[R], rest: Callable[[R, BinaryIO], None] | None = None
+) -> R:
+    """Return the answer of the server that listens at `path`; `rest` reads what follows it.
+
+    Raises HostError if the server is not there or does not do that, WrongUse if it cannot be asked.
+    """
+    with using_file(N_("cannot ask the server at {file}: {reason}"), path):
+        return ask(path, request, kind, rest)
 
 
 def runs(path: Path) -> bool:
@@ -59,25 +64,8 @@ def runs(path: Path) -> bool:
     return True
 
 
-def _worded(path: Path, work: Callable[[], R]) -> R:
-    try:
-        return work()
-    except NoServer as error:
-        raise WrongUse(_(error.text).format(**error.about)) from error
-    except AdminFailure as error:
-        raise WrongUse(describe_failure(error)) from error
-    except OSError as error:
-        text = _("cannot ask the server at {file}: {reason}")
-        raise WrongUse(text.format(file=path, reason=describe_reason(error))) from error
-
-
-def describe_failure(error: AdminFailure) -> str:
-    """Return why a server did not do something, in a line without a full stop."""
-    return sentence(_(error.text), translated_facts(error.about)).rstrip(".")
-
-
 class ServedTables:
-    """The tables of the server that listens at `path`, with the methods of a DataFolder; raises WrongUse.
+    """The tables of the server that listens at `path`, methods as of a DataFolder; all raise like `asked`.
 
     Its data folder is `data`.
     """
@@ -110,10 +98,7 @@ class ServedTables:
         with tempfile.TemporaryDirectory(prefix="palatinus-", ignore_cleanup_errors=True) as name:
             folder = Path(name)
             file = folder / FILE_NAME
-            report = _worded(
-                self._path,
-                lambda: ask(self._path, admin.CopyFiles(), admin.SnapshotReport, _writer_into(file)),
-            )
+            report = asked(self._path, admin.CopyFiles(), admin.SnapshotReport, _writer_into(file))
             (folder / LIST_NAME).write_bytes(report.listed)
             with DataFolder(folder, kept=self._data) as opened:
                 yield opened
@@ -135,9 +120,7 @@ def backed_up(path: Path, file: Path) -> admin.CopyReport:
         raise WrongUse(_("a server is using {file}: write the backup to another file").format(file=file))
     unfinished = file.with_name(f"{file.name}{_UNFINISHED}")
     try:
-        report = _worded(
-            path, lambda: ask(path, admin.CopyJournal(), admin.CopyReport, _writer_into(unfinished))
-        )
+        report = asked(path, admin.CopyJournal(), admin.CopyReport, _writer_into(unfinished))
         _check_copy(unfinished)
         with using_file(CANNOT_WRITE, file):
             unfinished.replace(file)
@@ -209,22 +192,22 @@ def add_node(command: argparse.ArgumentParser) -> None:
 
 
 def of_nodes(path: Path, request: admin.NodeRequest, kind: type[R], node: str | None) -> Gathered:
-    """Return what the servers answer, or the one that is called `node`; raises WrongUse."""
+    """Return what the servers answer, or the one that is called `node`; raises what `asked` does."""
     nodes = [
         _converted(answer, kind)
         for answer in asked(path, admin.AskNodes(request, node), list[admin.NodeAnswer])
     ]
-    failures = [_describe(each.error) for each in nodes if each.error is not None]
+    failures = [describe_host_error(_failure(each.error)) for each in nodes if each.error is not None]
     return Gathered([each.ok for each in nodes if each.error is None], failures, nodes)
 
 
 def of_node(path: Path, request: admin.NodeRequest, kind: type[R], node: str | None) -> R:
-    """Return what the server at `path` answers, or the one that is called `node`; raises WrongUse."""
+    """Return what the server at `path` answers, or the one called `node`; raises what `asked` does."""
     if node is None:
         return asked(path, request, kind)
     (found,) = of_nodes(path, request, kind, node).nodes
     if found.error is not None:
-        raise WrongUse(_describe(found.error))
+        raise _failure(found.error)
     report: R = found.ok
     return report
 
@@ -241,8 +224,8 @@ def _converted(answer: admin.NodeAnswer, kind: type[R]) -> admin.NodeAnswer:
         return replace(answer, ok=None, error=error)
 
 
-def _describe(error: admin.Failure) -> str:
-    return describe_failure(AdminFailure(error.code, error.text, **error.about))
+def _failure(error: admin.Failure) -> AdminFailure:
+    return AdminFailure(error.code, error.text, **error.about)
 
 
 def add_record(command: argparse.ArgumentParser) -> None:
