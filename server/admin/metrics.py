@@ -16,7 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final, TypeAlias, get_args
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -49,68 +49,6 @@ _BOUNDS: Final = (*map(str, COMMIT_SECONDS), "+Inf")
 _SECONDS_BETWEEN_LOOKS: Final = 1.0
 
 
-class Process:
-    """The process, as far as the system tells; on Linux only."""
-
-    def __init__(self) -> None:
-        self._collector = ProcessCollector(registry=None)
-
-    def metrics(self) -> Iterator[Metric]:
-        """Yield the standard metrics of a process, rounded."""
-        for family in self._collector.collect():
-            step = next((step for end, step in _STEPS.items() if family.name.endswith(end)), 1)
-            for at, sample in enumerate(family.samples):
-                family.samples[at] = sample._replace(value=float(round(sample.value / step) * step))
-            yield family
-
-
-def build() -> Metric:
-    """Return what program this is."""
-    about = {
-        "version": VERSION,
-        "python": platform.python_version(),
-        "loop": type(asyncio.get_running_loop()).__module__.partition(".")[0],
-    }
-    return InfoMetricFamily("palatinus_build", "The program.", about)
-
-
-class Disk:
-    """Looks at the journal's files, in a thread: a dead disk must not stall the tables or the metrics."""
-
-    def __init__(self, data: Path) -> None:
-        self._data = data
-        self._looking: asyncio.Future[Figures] | None = None
-
-    async def look(self) -> Figures:
-        """Return what the journal takes, in bytes; nothing if the disk does not tell in time."""
-        if self._looking is None:
-            self._looking = asyncio.get_running_loop().run_in_executor(None, self._look)
-        looking = self._looking
-        done, _ = await asyncio.wait((looking,), timeout=_SECONDS_FOR_THE_DISK)
-        if not done:
-            return []
-        self._looking = None
-        return looking.result()
-
-    def _look(self) -> Figures:
-        journal = self._data / FILE_NAME
-        log = journal.with_name(f"{FILE_NAME}-wal")
-        try:
-            free = shutil.disk_usage(self._data).free
-            size, log_size = journal.stat().st_size, log.stat().st_size if log.exists() else 0
-        except OSError:
-            return []
-        return [
-            ("journal_bytes", "The journal's file.", _rounded_up(size)),
-            ("journal_log_bytes", "The journal's write-ahead log.", _rounded_up(log_size)),
-            ("disk_free_bytes", "Free space on the journal's disk.", free // _MIB * _MIB),
-        ]
-
-
-def _rounded_up(size: int) -> int:
-    return math.ceil(size / _MIB) * _MIB
-
-
 @dataclass(eq=False, repr=False)
 class Gauges(Collector):
     """The metrics of a server, read at each request."""
@@ -126,13 +64,11 @@ class Gauges(Collector):
     data: Path | None
 
     def __post_init__(self) -> None:
-        self._disk = None if self.data is None else Disk(self.data)
         self._disk_use: Figures = []
+        self._looking: asyncio.Future[Figures] | None = None  # at the disk
         self._storing = True
-        self._process = Process()
+        self._process = ProcessCollector(registry=None)  # on Linux only
         self._loop_lag = 0.0
-        self._registry = CollectorRegistry()
-        self._registry.register(self)
 
     async def watch_the_loop(self) -> None:
         """Measure regularly how late the event loop runs its timers."""
@@ -160,25 +96,41 @@ class Gauges(Collector):
 
     async def metrics(self) -> Page:
         """Return every metric in Prometheus' text format."""
-        self._disk_use = [] if self._disk is None else await self._disk.look()
+        self._disk_use = [] if self.data is None else await self._look_at_disk(self.data)
         self._storing = await self.journal.storing()
-        return Page(http.HTTPStatus.OK, _METRICS, generate_latest(self._registry).decode())
+        return Page(http.HTTPStatus.OK, _METRICS, generate_latest(self).decode())
 
-    def describe(self) -> list[Metric]:
-        return []  # otherwise the registry would collect when it is registered
+    async def _look_at_disk(self, data: Path) -> Figures:
+        """Return what the journal takes, nothing if a dead disk does not tell in time."""
+        if self._looking is None:
+            self._looking = asyncio.get_running_loop().run_in_executor(None, _disk_use, data)
+        done, _ = await asyncio.wait((self._looking,), timeout=_SECONDS_FOR_THE_DISK)
+        if not done:
+            return []
+        self._looking = None
+        return done.pop().result()
 
     def collect(self) -> Iterator[Metric]:
-        """Yield every metric, for the registry."""
+        """Yield every metric."""
         yield from self._now()
         yield from self._so_far()
-        yield from self._process.metrics()
-        yield build()
+        for family in self._process.collect():
+            step = next((step for end, step in _STEPS.items() if family.name.endswith(end)), 1)
+            for at, sample in enumerate(family.samples):
+                family.samples[at] = sample._replace(value=float(round(sample.value / step) * step))
+            yield family
+        program = {
+            "version": VERSION,
+            "python": platform.python_version(),
+            "loop": type(asyncio.get_running_loop()).__module__.partition(".")[0],
+        }
+        yield InfoMetricFamily("palatinus_build", "The program.", program)
         if (node := self.journal.node) is not None:
             yield from node_metrics(node)
         yield from _gauges(*self._disk_use)
         if (certificate := self.access.certificate) is not None and certificate.ends is not None:
-            ends = "certificate_expires_timestamp_seconds", "When the certificate ends.", certificate.ends
-            yield from _gauges(ends)
+            what = "When the certificate ends."
+            yield from _gauges(("certificate_expires_timestamp_seconds", what, certificate.ends))
         yield HistogramMetricFamily(
             "palatinus_commit_seconds",
             "How long commits to the journal took.",
@@ -228,6 +180,21 @@ class Gauges(Collector):
         for reason in RefusedFor:
             refused.add_metric([reason], self.connections.refused[reason])
         yield refused
+
+
+def _disk_use(data: Path) -> Figures:
+    journal = data / FILE_NAME
+    log = journal.with_name(f"{FILE_NAME}-wal")
+    try:
+        free = shutil.disk_usage(data).free
+        size, log_size = journal.stat().st_size, log.stat().st_size if log.exists() else 0
+    except OSError:
+        return []
+    return [
+        ("journal_bytes", "The journal's file.", math.ceil(size / _MIB) * _MIB),
+        ("journal_log_bytes", "The journal's write-ahead log.", math.ceil(log_size / _MIB) * _MIB),
+        ("disk_free_bytes", "Free space on the journal's disk.", free // _MIB * _MIB),
+    ]
 
 
 def _gauges(*metrics: tuple[str, str, float]) -> Iterator[Metric]:

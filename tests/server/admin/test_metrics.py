@@ -27,7 +27,7 @@ async def samples(port: int) -> dict[str, float]:
 
 
 async def test_metrics_count_what_happens(tmp_path: Path) -> None:
-    """Tables, players, spectators, moves, refusals, resumes and commits are counted."""
+    """Tables, players, spectators, moves, refusals, resumes, commits and finished games are counted."""
     async with running(Config(data=tmp_path, watched=True)) as server:
         before = await samples(server.port)
         assert before["palatinus_moves_total"] == 0
@@ -51,14 +51,10 @@ async def test_metrics_count_what_happens(tmp_path: Path) -> None:
         assert during["palatinus_moves_total"] >= 1
         assert during["palatinus_commit_seconds_count"] >= 3
         assert during["palatinus_messages_total"] >= 5
-
-
-async def test_metrics_count_finished_games() -> None:
-    """A finished game is counted, and its table is in the stage `over`."""
-    async with running(Config(watched=True)) as server, game(server.port, 2) as peers:
-        await play_on(peers, random.Random(1))
-        assert (await samples(server.port))["palatinus_games_total"] == 1
-        assert (await samples(server.port))["palatinus_tables,over"] == 1
+        async with game(server.port, 2) as peers:
+            await play_on(peers, random.Random(1))
+            after = await samples(server.port)
+        assert (after["palatinus_games_total"], after["palatinus_tables,over"]) == (1, 1)
 
 
 async def test_without_the_option_there_are_no_metrics() -> None:
