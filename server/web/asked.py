@@ -1,8 +1,7 @@
 """What a browser asks for: where, in which language, and under which address it found the server."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -67,23 +66,13 @@ def way_home(path: str) -> str:
 def languages(query: str, headers: Headers) -> list[str]:
     """Return the languages that the reader wants, the best first: one chosen on a page comes first."""
     chosen = _LANGUAGE.search(f"&{query}")
-    accepted = _weigh(",".join(headers.get_all("Accept-Language")))
-    wanted = sorted(accepted, key=lambda each: each.weight, reverse=True)
-    return [*([] if chosen is None else [chosen[1]]), *(each.language for each in wanted if each.weight)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    language: str
-    weight: float
-
-
-def _weigh(accepted: str) -> Iterator[_Wanted]:
-    """Yield what an Accept-Language header has (RFC 9110, 12.5.4); what makes no sense there weighs all."""
-    for each in accepted.split(",")[:_MOST_LANGUAGES]:
+    accepted = []  # RFC 9110, 12.5.4; what makes no sense there weighs all
+    for each in ",".join(headers.get_all("Accept-Language")).split(",")[:_MOST_LANGUAGES]:
         language, _, parameter = each.partition(";")
         weight = _WEIGHT.fullmatch(parameter.strip())
-        yield _Wanted(language.strip(), 1.0 if weight is None else float(weight[1]))
+        accepted.append((1.0 if weight is None else float(weight[1]), language.strip()))
+    accepted.sort(key=itemgetter(0), reverse=True)
+    return [*([] if chosen is None else [chosen[1]]), *(language for weight, language in accepted if weight)]
 
 
 def address_asked(asked: PageRequest) -> str:

@@ -113,36 +113,37 @@ class Site:
         if (wait := self._count_request(asked)) > 0:
             later = {"Retry-After": str(wait)}
             return Page(http.HTTPStatus.TOO_MANY_REQUESTS, _PLAIN, _SLOW_DOWN, later)
-        language = self.pages.language(languages(asked.query, asked.headers))
-        home = way_home(asked.path)
+        pages, public, locked = self.pages, self.lobby.public, self.access.password is not None
+        language = pages.language(languages(asked.query, asked.headers))
+        address, code, seat_of = address_asked(asked), table_asked(asked.path), seat_asked(asked.path)
+
+        async def shown(draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK) -> Page:
+            return Page(status, _HTML, await self._draw(draw, asked.counted_as), self._headers)
+
+        async def absent(why: Absence, status: http.HTTPStatus) -> Page:
+            return await shown(partial(pages.absent, language, way_home(asked.path), why), status)
+
         if not await self._is_own_name(asked):
-            stranger = partial(self.pages.absent, language, home, Absence.NAME)
-            return await self._drawn_page(asked, stranger, http.HTTPStatus.MISDIRECTED_REQUEST)
-        address, code = address_asked(asked), table_asked(asked.path)
-        locked = self.access.password is not None
+            return await absent(Absence.NAME, http.HTTPStatus.MISDIRECTED_REQUEST)
         if asked.path == FRONT:
             parts = None if locked else await self._tables(language, asked.counted_as)
-            return await self._drawn_page(
-                asked,
-                partial(self.pages.front, language, address, parts, evening=self.lobby.evening is not None),
-            )
-        if self.pages.plays and (seat_of := seat_asked(asked.path)) is not None:
-            return await self._drawn_page(asked, partial(self.pages.play, language, seat_of, locked=locked))
-        if asked.path == TV and not locked:
-            return await self._drawn_page(asked, partial(self.pages.tv, language, address))
-        if code is not None and not locked and self.lobby.public.open_to_all(code) is not None:
-            return await self._drawn_page(asked, partial(self.pages.watch, language, address, code))
-        if code is not None and not locked:
+            evening = self.lobby.evening is not None
+            return await shown(partial(pages.front, language, address, parts, evening=evening))
+        if pages.plays and seat_of is not None:
+            return await shown(partial(pages.play, language, seat_of, locked=locked))
+        if locked and (code is not None or asked.path == TV):
+            return await absent(Absence.PASSWORD, http.HTTPStatus.FORBIDDEN)
+        if asked.path == TV:
+            return await shown(partial(pages.tv, language, address))
+        if code is not None:
+            if public.open_to_all(code) is not None:
+                return await shown(partial(pages.watch, language, address, code))
             with contextlib.suppress(Refusal):  # the page says nothing either way
                 self.lobby.count_code(asked.counted_as, code)
-        if code is not None and not locked and (there := self.lobby.public.address_of(code)) is not None:
-            location = {"Location": page_at(there, asked.path, asked.query)}
-            return Page(http.HTTPStatus.TEMPORARY_REDIRECT, _PLAIN, "", location)
-        refused = locked and (code is not None or asked.path == TV)
-        why, status = Absence.NOTHING, http.HTTPStatus.NOT_FOUND
-        if refused:
-            why, status = Absence.PASSWORD, http.HTTPStatus.FORBIDDEN
-        return await self._drawn_page(asked, partial(self.pages.absent, language, home, why), status)
+            if (there := public.address_of(code)) is not None:
+                location = {"Location": page_at(there, asked.path, asked.query)}
+                return Page(http.HTTPStatus.TEMPORARY_REDIRECT, _PLAIN, "", location)
+        return await absent(Absence.NOTHING, http.HTTPStatus.NOT_FOUND)
 
     async def _is_own_name(self, asked: PageRequest) -> bool:
         """Return whether it is this server that a browser asks for, as far as that can be told.
@@ -300,11 +301,6 @@ class Site:
 
     def _evening(self) -> Evening | None:
         return None if self.lobby.evening is None else self.lobby.evening.message()
-
-    async def _drawn_page(
-        self, asked: PageRequest, draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK
-    ) -> Page:
-        return Page(status, _HTML, await self._draw(draw, asked.counted_as), self._headers)
 
     async def _tables(self, language: str, asker: Networks) -> Parts:
         """Return the parts of the current list."""

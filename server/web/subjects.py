@@ -36,6 +36,9 @@ _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at the lists, and at the table where the 
 _SECONDS_AT_A_TABLE: Final = 30  # before another one is shown large
 _SECONDS_FOR_A_RESULT: Final = 30
 _SECONDS_FOR_STANDINGS: Final = 15
+# All that spectators in browsers are shown: nothing in it changes because time passes.
+_SHOWN_OF_SEAT: Final = ("name", "here", "bot", "vacant", "level", "holiday_until")
+_SHOWN_OF_TABLE: Final = ("table", "stage", "host", "spectators", "title", "ended")
 
 
 @dataclass(eq=False, repr=False)
@@ -153,31 +156,12 @@ def _looking_back(
 
 
 def shown(state: TableState, tables: PublicTables) -> TableState:
-    """Return what is shown of a table: nothing in it changes because time passes."""
-    seats = [
-        SeatSummary(
-            seat.name,
-            here=seat.here,
-            bot=seat.bot,
-            vacant=seat.vacant,
-            level=seat.level,
-            holiday_until=seat.holiday_until,
-        )
-        for seat in state.seats
-    ]
+    """Return what is shown of a table."""
+    seats = [SeatSummary(**{name: getattr(seat, name) for name in _SHOWN_OF_SEAT}) for seat in state.seats]
     paused = None if state.paused is None else PauseSummary(state.paused.seat, 0, 0, state.paused.until)
     followed = state.next is not None and tables.open_to_all(state.next) is not None
-    return TableState(
-        state.table,
-        state.stage,
-        seats,
-        state.host,
-        spectators=state.spectators,
-        next=state.next if followed else None,
-        title=state.title,
-        ended=state.ended,
-        paused=paused,
-    )
+    same = {name: getattr(state, name) for name in _SHOWN_OF_TABLE}
+    return TableState(**same, seats=seats, next=state.next if followed else None, paused=paused)
 
 
 @dataclass(slots=True)
