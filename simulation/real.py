@@ -18,15 +18,12 @@ import re
 import secrets
 import sys
 import tempfile
-from asyncio.subprocess import PIPE, Process
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bench.cluster.postgresql import CARELESS, Cluster
-from bench.cluster.relay import DatabaseRelay
 from client.network.transport import Access
 from protocol.absence import WAIT, ByBot
 from server.errors import JournalError
@@ -45,8 +42,9 @@ from simulation.people.plan import Plan, games
 from simulation.people.visitors import Ports, Route
 from simulation.verdict import Verdict, journal_in
 from simulation.wiretap import Wiretap
+from tests.postgresql import CARELESS, Cluster, DatabaseRelay
+from tests.server.process import ServerProcess
 
-_PROGRAM: Final = Path(__file__).parents[1] / "palatinus.py"
 _LEASE: Final = 3.0  # seconds
 _BYTES_BEFORE_A_CUT: Final = 6000  # on average: a game is some 8,000 to each seat, and a greeting 700
 _PATIENCE: Final = 60.0  # seconds without a move, after which some game will not end
@@ -60,49 +58,19 @@ _LIMITS: Final = (
 _LENGTH: Final = re.compile(r"\b([A-Z]{4,8})[=~](\d+):")
 
 
-class Server:
-    """A process of `palatinus serve`, which keeps its port from start to start."""
+class Server(ServerProcess):
+    """A server with a folder for its records."""
 
-    def __init__(self, name: str, folder: Path, *options: str) -> None:
-        self.name = name
+    def __init__(self, name: str, folder: Path) -> None:
         self.records = folder / f"records-{name}"
-        self.port = self.life = 0
-        self._log = folder / f"{name}.log"
-        self._options = [*_LIMITS, "--no-admin", "--records", str(self.records), *options]
-        self._process: Process | None = None
+        super().__init__(*_LIMITS, "--no-admin", "--records", self.records, name=name)
 
-    @property
-    def runs(self) -> bool:
-        return self._process is not None and self._process.returncode is None
-
-    async def start(self, *options: str) -> None:
-        """Start it, and again until it can use its database, and wait until it accepts connections."""
-        self._options += options
+    async def restart(self) -> None:
+        """Start it, and again until it can use its database."""
         async with asyncio.timeout(_SECONDS):
             while not self.runs:
-                self.life += 1
-                command = [str(_PROGRAM), "serve", "--host", "127.0.0.1", "--port", str(self.port)]
-                with self._log.open("ab") as log:
-                    self._process = await asyncio.create_subprocess_exec(
-                        sys.executable, *command, *self._options, stdout=PIPE, stderr=log
-                    )
-                assert self._process.stdout is not None
-                while line := await self._process.stdout.readline():
-                    if found := re.search(rb":(\d+)$", line):
-                        self.port = int(found[1])
-                        return
-                await self._process.wait()
-                await asyncio.sleep(_LOOK)
-
-    async def kill(self) -> None:
-        """Kill it with SIGKILL: it cannot do anything more."""
-        if self.runs and self._process is not None:
-            self._process.kill()
-            await self._process.communicate()
-
-    def logged(self) -> list[str]:
-        """Return what it has logged, by lines."""
-        return self._log.read_text(encoding="utf-8").splitlines() if self._log.exists() else []
+                with contextlib.suppress(RuntimeError):
+                    await self.start()
 
 
 class Proxy:
@@ -141,7 +109,7 @@ class Proxy:
 
     async def _link(self, server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         ports = writer.get_extra_info("peername")[1], writer.get_extra_info("sockname")[1]
-        tap = Wiretap(server.life, server.name)
+        tap = Wiretap(server.starts, server.name)
         try:
             from_server, to_server = await asyncio.open_connection("127.0.0.1", server.port)
         except OSError:  # the server is dead just now
@@ -228,7 +196,7 @@ class Round:
                     await self._play(parties)
                 for server in self._servers:
                     await self._kill(server)
-                    await server.start()
+                    await server.restart()
                 await self._wait_for_records(parties)
             finally:
                 for server in self._servers:
@@ -238,9 +206,7 @@ class Round:
     async def _start_database(self, stack: contextlib.AsyncExitStack) -> None:
         cluster = self._cluster
         assert cluster is not None
-        await asyncio.to_thread(cluster.make)
-        await asyncio.to_thread(cluster.start, *CARELESS)
-        stack.callback(cluster.stop)
+        stack.enter_context(cluster.running(*CARELESS))
         database = Database(cluster.url)
         connection = await database.connect()
         try:
@@ -257,12 +223,14 @@ class Round:
     async def _start_servers(self, doors: contextlib.AsyncExitStack) -> int:
         """Start all servers; return the port that leads to any of them."""
         if self._cluster is None:
-            await self._servers[0].start("--data", str(self._data), "--durable", "normal")
+            self._servers[0].options += ("--data", self._data, "--durable", "normal")
+            await self._servers[0].restart()
         for server, relay in zip(self._servers, self._relays, strict=False):
             own = await doors.enter_async_context(self._proxy.door(partial(_itself, server)))
             data = self._folder / f"data-{server.name}"
-            options = ["--database", relay.url, "--node", server.name, "--lease", f"{_LEASE:g}"]
-            await server.start(*options, "--address", f"ws://127.0.0.1:{own}", "--data", str(data))
+            server.options += ("--database", relay.url, "--node", server.name, "--lease", f"{_LEASE:g}")
+            server.options += ("--address", f"ws://127.0.0.1:{own}", "--data", data)
+            await server.restart()
         return await doors.enter_async_context(self._proxy.door(self._any))
 
     def _any(self) -> Server:
@@ -305,7 +273,7 @@ class Round:
         if kind == "kill":
             await self._kill(self._servers[at])
             await asyncio.sleep(0 if cluster is None else seconds)
-            await self._servers[at].start()
+            await self._servers[at].restart()
         elif kind == "cut":
             relay = self._relays[at]
             relay.refuses = True
@@ -319,7 +287,7 @@ class Round:
 
     async def _kill(self, server: Server) -> None:
         """Kill it, and note which tables were long: its next start lists what is left of them."""
-        await server.kill()
+        await server.end()
         if self._cluster is None and (commits := self._data / LIST_NAME).exists():
             for code, length in _LENGTH.findall(commits.read_text(encoding="ascii")):
                 if int(length) >= ENTRIES_BETWEEN_SHORTENINGS:

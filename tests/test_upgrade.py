@@ -6,16 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.server.process import TODAY, ServerProcess, output, program
 from trials.upgrade import (
     PREVIOUS,
-    TODAY,
-    Server,
     check_records,
-    ended,
     games,
     make_moves,
-    output,
-    program,
     source,
     upgrade,
 )
@@ -41,9 +37,8 @@ async def test_a_server_is_upgraded_in_the_middle_of_ten_games(previous: Path, t
 async def test_each_version_plays_on_a_server_of_the_other(
     previous: Path, tmp_path: Path, newer: str
 ) -> None:
-    server = Server("--data", tmp_path, "--records", tmp_path / "records")
     serves, plays = (TODAY, previous) if newer == "server" else (previous, TODAY)
-    async with ended(server):
+    async with ServerProcess("--data", tmp_path, "--records", tmp_path / "records") as server:
         await server.start(serves)
         await output(await program(plays, "bot", "--players", "3", "--seats", "3", server.url))
         await server.end(signal.SIGTERM)
@@ -54,10 +49,10 @@ async def test_nodes_are_upgraded_one_after_the_other(previous: Path, tmp_path: 
     """Tables go from old nodes to new ones and back, and from a killed one; an old one no longer starts."""
     records = ("--records", tmp_path / "records")
     first, second, late = (
-        Server("--database", database, "--node", name, "--data", tmp_path / name, *records)
+        ServerProcess("--database", database, "--node", name, "--data", tmp_path / name, *records)
         for name in ("first", "second", "late")
     )
-    async with ended(first, second, late):
+    async with first, second, late:
         await first.start(previous)
         await second.start(previous)
         async with games(previous, first.url, 2) as at_first, games(TODAY, second.url, 2) as at_second:

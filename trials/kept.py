@@ -15,14 +15,13 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from bench.cluster.postgresql import CARELESS, Cluster, programs
 from protocol.absence import WAIT, Absence, ByVote, GameClock
 from protocol.messages import (
     AskPause,
@@ -35,8 +34,10 @@ from protocol.messages import (
     StartGame,
     Welcome,
 )
+from tests.postgresql import CARELESS, Cluster, programs
 from tests.server.peer import Peer, connected, peer_on_turn
-from trials.upgrade import TODAY, Server, ended, environment, source
+from tests.server.process import TODAY, ServerProcess, environment
+from trials.upgrade import source
 
 SCHEMA: Final = "kept_schema"  # of the database
 URL: Final = "ws://127.0.0.1:7733"  # where the seats are, as their files say
@@ -103,7 +104,7 @@ async def play(peers: list[Peer], moves: int = 1000) -> None:
             moves -= 1
 
 
-async def games_of_every_stage(server: Server, *, newer: bool) -> list[SeatThen]:
+async def games_of_every_stage(server: ServerProcess, *, newer: bool) -> list[SeatThen]:
     """Play on a server until it is killed, and return whose seats there are."""
     tables: list[list[Peer]] = []
     port = server.port
@@ -138,24 +139,14 @@ async def make(tree: Path, folder: Path) -> None:
     newer = (tree / "server" / "storage").exists()  # than the first, which had no bots, and no database
     data = folder / "data"
     records = () if newer else ("--records", data / "records")
-    server = Server("--data", data, "--max-tables", "5" if newer else "4", *records)
-    async with ended(server):
+    async with ServerProcess("--data", data, "--max-tables", "5" if newer else "4", *records) as server:
         await server.start(tree)
         told = {"data": await games_of_every_stage(server, newer=newer)}
     if newer:
-        with database(folder / "postgresql") as url:
-            server = Server(
-                "--database",
-                url,
-                "--node",
-                "first",
-                "--data",
-                folder / "node",
-                "--no-history",
-                "--max-tables",
-                "5",
-            )
-            async with ended(server):
+        with Cluster(folder / "postgresql").running(*CARELESS) as cluster:
+            url = f"{cluster.url}&search_path={SCHEMA}"
+            options = ("--database", url, "--node", "first", "--data", folder / "node", "--no-history")
+            async with ServerProcess(*options, "--max-tables", "5") as server:
                 await server.start(tree)
                 told["database"] = await games_of_every_stage(server, newer=newer)
             (folder / "database.sql").write_text(dumped(url))
@@ -167,18 +158,6 @@ async def make(tree: Path, folder: Path) -> None:
         env=environment(folder / "home"),
         check=True,
     )
-
-
-@contextlib.contextmanager
-def database(folder: Path) -> Iterator[str]:
-    """Run a PostgreSQL server, and yield the URL of a schema there."""
-    cluster = Cluster(folder)
-    cluster.make()
-    cluster.start(*CARELESS)
-    try:
-        yield f"{cluster.url}&search_path={SCHEMA}"
-    finally:
-        cluster.stop()
 
 
 def dumped(url: str) -> str:

@@ -12,16 +12,12 @@ import argparse
 import asyncio
 import contextlib
 import io
-import os
 import random
-import re
 import shutil
 import signal
 import subprocess
-import sys
 import tarfile
 import tempfile
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -33,9 +29,9 @@ from client.tables.table import Closed
 from engine.redaction import snapshot
 from protocol.events import move_message
 from protocol.messages import NEW, OpenTable, StartGame
+from tests.server.process import TODAY, ServerProcess, output, program
 
 PREVIOUS: Final = "176e03e4"  # the version before today's
-TODAY: Final = Path(__file__).parents[1]
 _SECONDS: Final = 120.0  # for a start, and for all games after the upgrade
 
 
@@ -46,76 +42,6 @@ def source(commit: str, folder: Path) -> Path:
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
     return folder
-
-
-async def program(source: Path, *words: str | Path) -> Process:
-    """Start the program of this source, or this executable; it finds and keeps nothing of any user."""
-    begin = (sys.executable, source / "palatinus.py") if source.is_dir() else (source,)  # noqa: ASYNC240
-    return await asyncio.create_subprocess_exec(
-        *(*begin, *words), stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=environment(Path(os.devnull))
-    )
-
-
-def environment(home: Path) -> dict[str, str]:
-    """Return the environment of a program that finds only this user's files, and announces nothing."""
-    folders = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
-    own = {"HOME": str(home), "LANGUAGE": "en", "PALATINUS_MULTICAST": "none"}
-    return {**os.environ, **folders, **own}
-
-
-async def output(process: Process) -> str:
-    """Wait until a program has ended well, and return what it printed."""
-    try:
-        async with asyncio.timeout(_SECONDS):
-            out, err = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-    assert process.returncode == 0, err.decode()
-    return out.decode()
-
-
-class Server:
-    """`palatinus serve` from a source, which keeps its port from start to start."""
-
-    def __init__(self, *options: str | Path) -> None:
-        self.port = 0
-        self._options = options
-        self._process: Process | None = None
-
-    @property
-    def url(self) -> str:
-        return f"ws://127.0.0.1:{self.port}"
-
-    async def start(self, tree: Path) -> None:
-        """Start it, and wait until it accepts connections."""
-        options = ("--host", "127.0.0.1", "--port", str(self.port), *self._options)
-        self._process = await program(tree, "serve", *options)
-        assert self._process.stdout is not None
-        async with asyncio.timeout(_SECONDS):
-            async for line in self._process.stdout:
-                if found := re.search(rb":(\d+)$", line):
-                    self.port = int(found[1])
-                    return
-        assert self._process.stderr is not None
-        raise RuntimeError((await self._process.stderr.read()).decode())
-
-    async def end(self, how: signal.Signals = signal.SIGKILL) -> None:
-        if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(how)
-            await self._process.communicate()
-            self._process = None
-
-
-@contextlib.asynccontextmanager
-async def ended(*servers: Server) -> AsyncIterator[None]:
-    """End the servers with the context."""
-    try:
-        yield
-    finally:
-        for server in servers:
-            await server.end()
 
 
 class Player:
@@ -191,8 +117,7 @@ async def check_records(records: Path, number: int) -> None:
 
 async def upgrade(old: Path, number: int, folder: Path, how: signal.Signals, new: Path = TODAY) -> None:
     """Upgrade a server in the middle of games; raises AssertionError if one is lost."""
-    server = Server("--data", folder / "data", "--records", folder / "records")
-    async with ended(server):
+    async with ServerProcess("--data", folder / "data", "--records", folder / "records") as server:
         await server.start(old)
         async with games(old, server.url, number):
             await server.end(how)

@@ -10,8 +10,8 @@ from pathlib import Path
 import asyncpg
 import psutil
 
-from bench.cluster.postgresql import Cluster
 from bench.load.process import cpu_of
+from tests.postgresql import Cluster
 
 
 @contextlib.contextmanager
@@ -20,14 +20,11 @@ def database(url: str | None) -> Iterator[tuple[str, list[psutil.Process]]]:
     if url is not None:
         yield url, []
         return
-    with tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder:
-        cluster = Cluster(Path(folder) / "postgresql")
-        cluster.make()
-        cluster.start()
-        try:
-            yield cluster.url, [psutil.Process(cluster.pid)]
-        finally:
-            cluster.stop()
+    with (
+        tempfile.TemporaryDirectory(prefix="palatinus-bench-") as folder,
+        Cluster(Path(folder) / "postgresql").running() as cluster,
+    ):
+        yield cluster.url, [psutil.Process(cluster.pid)]
 
 
 def own_schema(url: str) -> str:

@@ -14,7 +14,6 @@ from unittest.mock import AsyncMock
 import pytest
 import trustme
 
-from bench.cluster.relay import DatabaseRelay
 from client.network.connection import Connection
 from client.network.connection import connected as client_at
 from client.network.transport import Access, Address, Timeouts, elsewhere
@@ -29,6 +28,7 @@ from server.config import Config
 from server.errors import TableLost
 from server.storage.entries import Opened
 from server.storage.postgresql import hand_over, held_lease, lease
+from tests.postgresql import DatabaseRelay
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.peer import TIMEOUT, Peer, eventually, game, play_on, table_of
 from tests.server.storage.conformance.stores import found, journal_at, rows

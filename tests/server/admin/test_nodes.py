@@ -11,7 +11,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from bench.cluster.relay import DatabaseRelay
 from palatinus import main
 from protocol.admin import ShowStatus
 from protocol.messages import Announced, Refused, Stopping
@@ -21,6 +20,7 @@ from server.app import Running, running
 from server.cluster.messages import AnswerPart, NodeQuestion
 from server.config import Config
 from server.storage.postgresql.telling import Node
+from tests.postgresql import DatabaseRelay
 from tests.server.admin.admin_peer import answer, failure_of
 from tests.server.cluster.running_cluster import LONG_LEASE
 from tests.server.cluster.test_channel import Cluster

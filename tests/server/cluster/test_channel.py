@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.cluster.relay import DatabaseRelay
 from server.cluster.channel import Channel
 from server.cluster.messages import (
     MOST_BYTES,
@@ -27,6 +26,7 @@ from server.storage.postgresql import lease
 from server.storage.postgresql.database import Connection, Database, Signal
 from server.storage.postgresql.schema import prepare
 from server.storage.postgresql.telling import Node
+from tests.postgresql import DatabaseRelay
 from tests.server.cluster.messages import REMARK, messages, table
 from tests.server.peer import eventually
 

@@ -11,7 +11,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from bench.cluster.relay import DatabaseRelay
 from client.network.connection import connected as client_at
 from client.network.transport import Access, Timeouts
 from client.network.waiting import RequestRefused
@@ -36,6 +35,7 @@ from server.storage.postgresql.journal import PostgresJournal
 from server.storage.postgresql.telling import Node
 from server.tables.registry import public_tables, table_registry
 from server.tables.registry.public_tables import PublicTables
+from tests.postgresql import DatabaseRelay
 from tests.server.cluster.messages import table as public_table
 from tests.server.cluster.running_cluster import cluster
 from tests.server.peer import Peer, connected, eventually, game, play_on, rematch, table_of

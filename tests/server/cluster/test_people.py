@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.cluster.relay import DatabaseRelay
 from protocol.messages import ChangeSetting, EnterLobby, Leave, PersonOnline
 from protocol.settings import Private
 from server.app import running
@@ -17,6 +16,7 @@ from server.net.tokens import token_hash
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.telling import Node
 from server.tables.online.remarks import Remarks
+from tests.postgresql import DatabaseRelay
 from tests.server.cluster.running_cluster import cluster
 from tests.server.manual_clock import FastClock
 from tests.server.peer import connected, eventually, memory_server

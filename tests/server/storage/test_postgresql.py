@@ -11,8 +11,6 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from bench.cluster.postgresql import CARELESS, Cluster
-from bench.cluster.relay import DatabaseRelay
 from server.app import running
 from server.config import Config
 from server.errors import CodeTaken, JournalError, NotStored, TableLost
@@ -21,6 +19,7 @@ from server.storage.entries import Entry, Hosted, Opened
 from server.storage.postgresql import line
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.schema import _STEPS, SCHEMA_VERSION
+from tests.postgresql import CARELESS, Cluster, DatabaseRelay
 from tests.server.peer import TIMEOUT, check_views, eventually, game, http_get, play_on, table_of
 from tests.server.storage.conformance.stores import BUSY, PostgresStore, found, journal_at, rows
 from tests.server.storage.test_journal import resumed, table_facts
