@@ -9,7 +9,7 @@ import sys
 import threading
 from asyncio.subprocess import PIPE
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from client.bots.results import result_line
 from client.bots.runner import BotOptions, run_bots
 from client.network.connection import Connection, connected
 from engine.components import Laurel
-from engine.events import Command, DecidedBy, GameEnded, LayTile, Tally
+from engine.events import Command, DecidedBy, GameEnded, Tally
 from engine.legal import Legal
 from engine.pieces import Piece, Seat
 from engine.view import View
@@ -117,12 +117,12 @@ async def test_bots_wait_for_a_journal_that_is_expected_back() -> None:
         assert all(count > 2 for count in failures.values())
 
 
-@pytest.mark.parametrize("players", [2, 5])
-async def test_bots_alone(players: int) -> None:
-    """With a bot in every seat, each game is played at a new table and its result is printed."""
-    async with running(Config(seed=1)) as server:
-        chosen = options(server, players=players, seats=players, games=2, brains=("greedy", "random"), seed=1)
-        code, out, errors = await run_to_the_end(chosen)
+@pytest.mark.parametrize(("players", "starting"), [(2, None), (5, Seat(2))])
+async def test_bots_alone(players: int, starting: Seat | None, tmp_path: Path) -> None:
+    """Each game is played at a new table, and its result is printed; bots choose who starts there (R3.1)."""
+    async with running(Config(records=tmp_path)) as server:
+        own = {"players": players, "seats": players, "starting": starting, "games": 2, "seed": 1}
+        code, out, errors = await run_to_the_end(options(server, brains=("greedy", "random"), **own))
         assert (code, errors) == (0, "")
         table, result, other_table, _, totals, *players_totals = out.splitlines()
         assert re.fullmatch("Table [A-Z]{4}", table)
@@ -131,6 +131,8 @@ async def test_bots_alone(players: int) -> None:
         assert totals == "2 games (in brackets: 95 per cent intervals):"
         assert len(players_totals) == players
         assert all(table.summary().stage == "over" for table in server.lobby.tables.values())
+    records = [record.read_text(encoding="utf-8") for record in tmp_path.iterdir()]  # noqa: ASYNC240
+    assert ["\nstarts 2 chosen" in record for record in records] == [starting is not None] * 2
 
 
 async def test_results_for_programs() -> None:
@@ -216,15 +218,28 @@ async def test_without_a_server_or_a_table_the_error_is_one_sentence() -> None:
     assert await run_to_the_end(chosen) == (1, "", told)
 
 
-async def test_a_brain_that_breaks_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An illegal move ends the run with the brain's name, the move and the server's sentence."""
-    always = {"stubborn": lambda _view, legal, _rng: LayTile(legal.seat, 1, 0)}
-    monkeypatch.setattr(brains, "BRAINS", always)
+@pytest.mark.parametrize(
+    ("choice", "told"),
+    [
+        (
+            "LayTile(legal.seat, 1, 0)",
+            r"The brain failing chose LayTile.* allowed: Position 1 is taken\..*\n",
+        ),
+        ("exit(3)", r"The brain failing failed in .*\.py, line 3: SystemExit: 3\.\n"),
+    ],
+)
+async def test_a_brain_that_fails_is_reported_in_one_line(
+    choice: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the brain's name, its move and the server's sentence, or the error; without a traceback."""
+    source = f"from engine.events import LayTile\ndef choose(view, legal, rng):\n    return {choice}\n"
+    (tmp_path / "failing.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "failing", raising=False)
     async with running(Config()) as server:
-        code, _, errors = await run_to_the_end(options(server, seats=2, brains=("stubborn",)))
+        code, _, errors = await run_to_the_end(options(server, brains=("failing:choose",), seats=2))
     assert code == 1
-    assert errors.startswith("The brain stubborn chose LayTile(seat=")
-    assert ", position=1, orientation=0), which is not allowed: Position 1 is taken." in errors
+    assert re.fullmatch(told, errors)
 
 
 def test_result_lines() -> None:
@@ -324,28 +339,37 @@ async def test_bots_play_again_when_a_person_does() -> None:
         assert not any(table.summary().stage == "playing" for table in server.lobby.tables.values())
 
 
+@dataclass(frozen=True)
+class Learner:
+    """A brain that knows how many games it has learned from; `over` is told of each."""
+
+    over: Callable[[int, View], None]
+    number: int = 0
+    seen: set[int] = field(default_factory=set)
+
+    def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
+        self.seen.add(self.number)
+        return at_random(view, legal, rng)
+
+    def game_over(self, view: View) -> "Learner":
+        self.over(self.number, view)
+        return replace(self, number=self.number + 1)
+
+
 @pytest.mark.parametrize(("newcomer", "expected"), [(None, {0, 1}), ("bob", {0})])
 async def test_bots_learn_from_a_game_for_the_next_one_with_the_same_players(
     monkeypatch: pytest.MonkeyPatch, newcomer: str | None, expected: set[int]
 ) -> None:
     """What they have learned does not count for other players; at its end a game hides nothing."""
-    numbers, may_learn = set(), threading.Event()
+    may_learn = threading.Event()
 
-    @dataclass(frozen=True)
-    class Learner:
-        number: int = 0
+    def over(_number: int, view: View) -> None:
+        assert view.result is not None
+        assert all(isinstance(piece, Piece) for piece in view.placed.values())
+        assert may_learn.wait(TIMEOUT)
 
-        def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
-            numbers.add(self.number)
-            return at_random(view, legal, rng)
-
-        def game_over(self, view: View) -> "Learner":
-            assert view.result is not None
-            assert all(isinstance(piece, Piece) for piece in view.placed.values())
-            assert may_learn.wait(TIMEOUT)
-            return Learner(self.number + 1)
-
-    monkeypatch.setattr(brains, "BRAINS", {"learner": Learner()})
+    learner = Learner(over)
+    monkeypatch.setattr(brains, "BRAINS", {"learner": learner})
     async with running(Config()) as server, connected(options(server).url, timeouts=FAST_RETRIES) as ann:
         table = (await ann.ask(OpenTable(NEW, 2, "ann", random_layout=True))).table
         bot = asyncio.create_task(
@@ -367,25 +391,13 @@ async def test_bots_learn_from_a_game_for_the_next_one_with_the_same_players(
             await play_randomly(person, random.Random(2))
             await person.ask(Leave(NEW))
             assert (await bot)[0] == 0
-    assert numbers == expected
+    assert learner.seen == expected
 
 
 async def test_bots_begin_anew_at_each_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Players of the same names there may be others."""
-    numbers = []
-
-    @dataclass(frozen=True)
-    class Learner:
-        number: int = 0
-
-        def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
-            return at_random(view, legal, rng)
-
-        def game_over(self, _view: View) -> "Learner":
-            numbers.append(self.number)
-            return Learner(self.number + 1)
-
-    monkeypatch.setattr(brains, "BRAINS", {"learner": Learner()})
+    numbers: list[int] = []
+    monkeypatch.setattr(brains, "BRAINS", {"learner": Learner(lambda number, _view: numbers.append(number))})
     async with running(Config()) as server:
         assert (await run_to_the_end(options(server, brains=("learner",), seats=2, games=2)))[0] == 0
     assert numbers == [0] * 4
@@ -411,14 +423,6 @@ async def test_a_game_goes_on_after_its_bots_ended_with_the_server(tmp_path: Pat
             assert [line.name for line in person.model.state.seats] == ["ann", "greedy-1", "greedy-2"]
 
 
-async def test_bots_choose_who_starts_at_their_tables(tmp_path: Path) -> None:
-    """R3.1: the record of every game has it."""
-    async with running(Config(records=tmp_path)) as server:
-        chosen = options(server, players=3, seats=3, games=2, starting=Seat(2))
-        assert (await run_to_the_end(chosen))[0] == 0
-    assert ["starts 2 chosen" in record for record in lines_in(tmp_path)] == [True, True]
-
-
 @pytest.mark.slow
 async def test_a_brain_in_the_current_folder_does_not_hide_libraries(tmp_path: Path) -> None:
     """The folder is searched last; `queue` is imported only when the bots play."""
@@ -442,18 +446,6 @@ async def test_a_brain_in_the_current_folder_does_not_hide_libraries(tmp_path: P
     assert b"mybot" in out
 
 
-async def test_a_failing_brain_is_reported_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The line has the brain's name and the error, without a traceback."""
-    (tmp_path / "failing.py").write_text("def choose(view, legal, rng):\n    raise SystemExit(3)\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    async with running(Config()) as server:
-        code, _, errors = await run_to_the_end(options(server, brains=("failing:choose",), seats=2))
-    assert code == 1
-    assert re.fullmatch(r"The brain failing failed in .*\.py, line 2: SystemExit: 3\.\n", errors)
-
-
 async def test_at_a_human_pace_no_move_comes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every move of a game takes at least as long as the shortest time that is drawn."""
     monkeypatch.setattr(runner, "_HUMAN_SECONDS", (0.005, 0.006))
@@ -464,8 +456,3 @@ async def test_at_a_human_pace_no_move_comes_at_once(monkeypatch: pytest.MonkeyP
         )
         moves = 36  # the pieces of two hands (R3.4)
         assert asyncio.get_running_loop().time() - begun >= moves * 0.005
-
-
-def lines_in(folder: Path) -> list[list[str]]:
-    """Return the lines of every file in the folder."""
-    return [path.read_text(encoding="utf-8").splitlines() for path in folder.iterdir()]
