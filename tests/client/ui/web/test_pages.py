@@ -112,12 +112,16 @@ def test_no_name_or_title_becomes_html(name: str, language: str) -> None:
     assert [tag for tag, _attributes in Elements(parts["players"]).found] == ["li", "bdi", "li", "span"]
 
 
+def table(players: int, stage: Stage = "playing", **changes: object) -> TableState:
+    seats = [SeatSummary(f"P{seat}", here=True) for seat in range(players)]
+    return TableState("KRTV", stage, seats, 0, **changes)  # type: ignore[arg-type]
+
+
 @examples(10)
 @given(games())
 def test_every_moment_of_a_game_can_be_drawn(game: Game) -> None:
     """Well-formed, with all parts, and the board described in words: six fields of each tile that lies."""
-    seats = [SeatSummary(f"P{seat}", here=True) for seat in range(game.view.seats)]
-    state = TableState("KRTV", "over" if game.over else "playing", seats, 0)
+    state = table(game.view.seats, "over" if game.over else "playing")
     view = snapshot(game.view, SPECTATOR)
     parts, _last = table_parts(state, view, [redacted(event, SPECTATOR) for event in game.events[-8:]], None)
     assert set(parts) == set(PARTS)
@@ -137,10 +141,9 @@ def test_a_player_is_offered_only_what_the_server_lists_as_legal() -> None:
         game.apply(some_command(game, chooser))
     view = snapshot(game.view, eyes_of(legal.seat))
     other = next(piece for piece, left in view.hands[legal.seat].items() if left and piece[1] != "s")
-    state = TableState("KRTV", "playing", [SeatSummary(f"P{seat}", here=True) for seat in range(3)], 0)
     for piece in (other, legal.pieces[0]):
         hand = Hand(legal.seat, legal, Choice(piece=str(piece), field=legal.fields[0]), ())
-        parts, _last = table_parts(state, view, [], None, hand)
+        parts, _last = table_parts(table(3), view, [], None, hand)
         assert ("place" in parts["ask"]) == (piece in legal.pieces)
         assert piece in parts["ask"]
 
@@ -148,8 +151,7 @@ def test_a_player_is_offered_only_what_the_server_lists_as_legal() -> None:
 def test_a_player_is_asked_what_another_asks_for() -> None:
     """Who has agreed can only withdraw that, and nobody who watches is asked."""
     game = played(GameOptions(3, random_layout=True), 1, 4)
-    seats = [SeatSummary(f"P{seat}", here=True) for seat in range(3)]
-    state = TableState("KRTV", "playing", seats, 0, asked=Asked("take-back", [0]), may_ask=["take-back"])
+    state = table(3, asked=Asked("take-back", [0]), may_ask=["take-back"])
     for seat, answers in ((Seat(0), ["No"]), (Seat(1), ["Yes", "No"])):
         view = snapshot(game.view, eyes_of(seat))
         parts, _last = table_parts(state, view, [], None, Hand(seat, None, Choice(), ()))
@@ -160,10 +162,9 @@ def test_a_player_is_asked_what_another_asks_for() -> None:
 def test_a_player_reads_what_they_have_missed() -> None:
     """And which moves a bot has made; the latest move is told first."""
     game = played(GameOptions(3, random_layout=True), 1, 4)
-    state = TableState("KRTV", "playing", [SeatSummary(f"P{seat}", here=True) for seat in range(3)], 0)
     hand = Hand(Seat(0), None, Choice(), (), missed=frozenset({2, 3}), by_bot=frozenset({3}))
     latest = [redacted(event, eyes_of(Seat(0))) for event in game.events[-4:]]
-    parts, _last = table_parts(state, snapshot(game.view, eyes_of(Seat(0))), latest, None, hand)
+    parts, _last = table_parts(table(3), snapshot(game.view, eyes_of(Seat(0))), latest, None, hand)
     told = re.findall("<li>(.*?)</li>", parts["moves"])
     assert ["Missed: " in each for each in told] == [True, True, False, False]
     assert ["A bot moved" in each for each in told] == [True, False, False, False]
@@ -179,11 +180,9 @@ def test_guests_are_told_how_to_come_over_ssh() -> None:
 @pytest.mark.parametrize("text", ["http://attic:7733/", f"https://{'x' * 200}.example/watch/KRTV"])
 def test_a_qr_code_has_every_module_where_it_belongs(text: str) -> None:
     """The path's runs are the library's dark modules, within an empty border of four."""
-    drawn = set()
-    for x, y, length in re.findall(
-        r"M(\d+) (\d+)h(\d+)v1h-\d+z", qr_code(text, "label").rpartition("M0 0")[2]
-    ):
-        drawn |= {(int(x) + step, int(y)) for step in range(int(length))}
+    path = qr_code(text, "label").rpartition("M0 0")[2]
+    runs = [map(int, run) for run in re.findall(r"M(\d+) (\d+)h(\d+)v1h-\d+z", path)]
+    drawn = {(x + step, y) for x, y, length in runs for step in range(length)}
     matrix = segno.make_qr(text, error="m").matrix
     assert drawn == {(x + 4, y + 4) for y, row in enumerate(matrix) for x, module in enumerate(row) if module}
 
