@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -34,13 +35,14 @@ def test_what_is_counted() -> None:
     """Shared victories by their part, items where points are equal, and a game once between two brains."""
     games = [outcome(1, (0, 20), (1, 20), (1, 10)), outcome(2, (1, 15), (0, 15), (1, 9), items=(4, 5, 6))]
     one, other = sorted(standings("ab", 3, games), key=lambda each: each.name)
-    assert (one.total.games, one.total.wins, one.total.mean_points) == (2, 1.5, 17.5)
-    assert (other.total.games, other.total.wins, other.total.mean_points) == (4, 0.5, 13.5)
+    totals = [(each.games, each.wins, each.mean_points) for each in (one.total, other.total)]
+    assert totals == [(2, 1.5, 17.5), (4, 0.5, 13.5)]
     assert [(share.games, share.wins) for share in one.seats] == [(1, 0.5), (1, 1.0), (0, 0.0)]
     assert [(share.games, share.wins) for share in other.seats] == [(1, 0.0), (1, 0.5), (2, 0.0)]
     assert (one.against["b"].games, one.against["b"].share) == (2, 0.875)
     assert (other.against["a"].games, other.against["a"].share) == (2, 0.125)
     assert (one.mean_seconds, one.longest) == (2.0, 3.0)
+    assert standings("ab", 3, reversed(games)) == standings("ab", 3, games)  # however many are played at once
 
 
 def test_forfeited_games_are_lost_and_have_no_points() -> None:
@@ -59,11 +61,6 @@ def test_forfeited_games_are_lost_and_have_no_points() -> None:
     assert forfeited.failure == Failure(0, Forfeit.LATE, "no more", "")
 
 
-def scores(first: list[float]) -> list[GameOutcome]:
-    """Return games of two in which the first player wins, shares or loses, two for each deal."""
-    return [outcome(n, (0, round(20 * each)), (1, 10)) for n, each in enumerate(first, 1)]
-
-
 @pytest.mark.parametrize(
     ("pairs", "better", "deals"),
     [
@@ -78,18 +75,12 @@ def test_the_sequential_test_ends_when_it_is_clear(
     """After complete deals in the order of the schedule, in whatever order they end."""
     schedule = Schedule(("a", "b"), 2, 400, seed=1)
     test = SequentialTest(schedule, 35)
-    games = scores((pairs * 400)[: 2 * (deals if better is None else 400)])
+    first = (pairs * 400)[: 2 * (deals if better is None else 400)]
+    games = [outcome(n, (0, round(20 * each)), (1, 10)) for n, each in enumerate(first, 1)]
     for game in random.Random(1).sample(games, len(games)):
         test.add(game)
     assert test.verdict is not None
     assert (test.verdict.better, test.verdict.deals, test.last_game) == (better, deals, 2 * deals)
-
-
-def test_the_order_in_which_games_end_makes_no_difference() -> None:
-    """As it depends on how many are played at the same time."""
-    games = [outcome(number, (number % 2, number), (1 - number % 2, 7)) for number in range(20)]
-    shuffled = random.Random(1).sample(games, len(games))
-    assert standings("ab", 2, shuffled) == standings("ab", 2, games)
 
 
 def test_ratings_are_openskills_where_every_brain_has_one_seat() -> None:
@@ -170,36 +161,26 @@ def test_a_brain_alone_meets_every_other_from_every_seat(schedule: Schedule) -> 
 
 @given(st.booleans().flatmap(lambda alone: schedules(alone=alone)))
 def test_no_game_is_played_twice(schedule: Schedule) -> None:
-    """All are numbered, and are as many as is said beforehand."""
+    """All are numbered, and as many as is said beforehand; each round has its own deal."""
     pairings = list(schedule.pairings())
     assert [pairing.number for pairing in pairings] == list(range(1, schedule.games + 1))
     assert len({(pairing.deal, pairing.seating) for pairing in pairings}) == schedule.games
-
-
-@given(schedules(alone=False))
-def test_a_round_has_one_deal(schedule: Schedule) -> None:
-    """Its draws are the same for all brains in all seats, and another round has others."""
-    draws = {(pairing.deal, schedule.chance(pairing).random()) for pairing in schedule.pairings()}
+    draws = {(pairing.deal, schedule.chance(pairing).random()) for pairing in pairings}
     assert len(draws) == len({draw for _, draw in draws}) == schedule.rounds
 
 
 @given(schedules(alone=False))
 def test_another_brain_changes_no_others_chance(schedule: Schedule) -> None:
-    """Nor the draws, nor who sits where."""
-    changed = Schedule(("z", *schedule.names[1:]), schedule.players, schedule.rounds, schedule.seed)
+    """Nor the draws, nor who sits where; every seat of every game has a chance of its own."""
+    changed, chances = replace(schedule, names=("z", *schedule.names[1:])), set()
     for before, after in zip(schedule.pairings(), changed.pairings(), strict=True):
         assert before == after
         assert schedule.chance(before).random() == changed.chance(after).random()
         for seat in range(schedule.players):
-            assert schedule.chance_of(before, seat).random() == changed.chance_of(after, seat).random()
-
-
-def test_brains_with_several_seats_have_chances_of_their_own() -> None:
-    """And another in every game."""
-    schedule = Schedule(("a", "b"), 4, 2, seed=1)
-    pairings = list(schedule.pairings())
-    drawn = [schedule.chance_of(pairing, seat).random() for pairing in pairings for seat in range(4)]
-    assert len(set(drawn)) == 4 * len(pairings)
+            chance = schedule.chance_of(before, seat).random()
+            assert chance == changed.chance_of(after, seat).random()
+            chances.add((before.deal, before.rotation, seat, chance))
+    assert len(chances) == len({chance for *_of, chance in chances})
 
 
 @pytest.mark.parametrize(
