@@ -119,23 +119,14 @@ def test_a_search_makes_as_many_simulations_as_it_is_told(players: int) -> None:
     assert all(0.0 <= visited.utility <= visited.visits for visited in visits.values())
 
 
-def test_of_equal_pieces_a_search_places_the_wolf() -> None:
-    """The others do not see a wolf's kind."""
+def test_searches_are_added_up() -> None:
+    """What two cores prefer together wins, even if neither prefers it; of equal pieces it is the wolf."""
     view, legal = placing(3)
     assert {piece.wolf for piece in legal.pieces if piece.kind is Kind.FARMER} == {True, False}
-    place = ENDLESS.chosen(view, legal, [{Move(Kind.FARMER, 7): Visited(1, 0.5)}], random.Random(1))
-    assert place.piece.wolf
-
-
-def test_searches_are_added_up() -> None:
-    """What two cores prefer together wins, even if neither prefers it."""
-    view, legal = placing(3)
-    first, second, both = Move(Kind.FARMER, 1), Move(Kind.FARMER, 2), Move(Kind.FARMER, 3)
-    searches = [
-        {first: Visited(5, 3.0), both: Visited(4, 2.0)},
-        {second: Visited(5, 3.0), both: Visited(4, 2.0)},
-    ]
-    assert ENDLESS.chosen(view, legal, searches, random.Random(1)).field == FIELDS[both.field]
+    first, second, both = (Move(Kind.FARMER, field) for field in (1, 2, 3))
+    searches = [{each: Visited(5, 3.0), both: Visited(4, 2.0)} for each in (first, second)]
+    place = ENDLESS.chosen(view, legal, searches, random.Random(1))
+    assert (place.field, place.piece.wolf) == (FIELDS[both.field], True)
 
 
 def test_a_liar_places_the_wolf_that_misleads_if_it_costs_little() -> None:
@@ -168,13 +159,21 @@ def test_utilities() -> None:
 
 
 def search_processes() -> list[psutil.Process]:
-    def processes() -> Iterator[psutil.Process]:
-        for child in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                if "anyio.to_process" in child.cmdline():
-                    yield child
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "anyio.to_process" in child.cmdline():
+                found.append(child)
+    return found
 
-    return list(processes())
+
+async def working_process() -> psutil.Process:
+    """Return the process of a search as soon as it works."""
+    await eventually(lambda: bool(search_processes()))
+    (process,) = search_processes()
+    begun_with = process.cpu_times().user
+    await eventually(lambda: process.cpu_times().user > begun_with)
+    return process
 
 
 @pytest.mark.slow
@@ -199,9 +198,7 @@ async def test_a_cancelled_search_leaves_no_process(started: bool) -> None:
     search = asyncio.create_task(searched(ENDLESS, view, legal, random.Random(1)))
     await eventually(lambda: bool(search_processes()))
     if started:
-        (process,) = search_processes()
-        begun_with = process.cpu_times().user
-        await eventually(lambda: process.cpu_times().user > begun_with)
+        await working_process()
     search.cancel()
     with pytest.raises(asyncio.CancelledError):
         await search
@@ -225,15 +222,9 @@ async def test_a_search_fails_if_its_processes_die_again_and_again() -> None:
 
 SEARCHING = """
 import asyncio, random
-from client.bots.search.brain import SearchBrain
-from client.bots.runner import searched
-from engine.game import Game, GameOptions, RandomChance
-from engine.redaction import snapshot
-from engine.view import eyes_of
+from tests.client.bots.test_search import ENDLESS, placing, searched
 
-game = Game.new(GameOptions(4, random_layout=True), RandomChance(random.Random(1)))
-view = snapshot(game.view, eyes_of(game.view.turn))
-asyncio.run(searched(SearchBrain(10**9, 600.0), view, game.legal(), random.Random(1)))
+asyncio.run(searched(ENDLESS, *placing(4), random.Random(1)))
 """
 
 
@@ -243,10 +234,7 @@ async def test_a_search_ends_with_a_program_that_is_killed() -> None:
     await eventually(lambda: not search_processes())  # those of the test before have ended
     program = await asyncio.create_subprocess_exec(sys.executable, "-c", SEARCHING, cwd=ROOT)
     try:
-        await eventually(lambda: bool(search_processes()))
-        (process,) = search_processes()
-        begun_with = process.cpu_times().user
-        await eventually(lambda: process.cpu_times().user > begun_with)
+        process = await working_process()
     finally:
         program.kill()
         await program.wait()
@@ -275,9 +263,7 @@ def test_every_placement_is_judged_and_every_hidden_wolf_has_a_gain(game: Game) 
 @given(game=games())
 def test_what_placements_tell_does_not_depend_on_what_is_hidden(game: Game) -> None:
     """R4.2: they tell the same to all who do not know their owner's secrets, whatever else these see."""
-    assume(game.view.phase is Phase.PLACING and game.view.turn is not None)
-    assert game.view.turn is not None
-    found = told(snapshot(game.view, eyes_of(game.view.turn)))
+    found = told(seen(game))
     public = told(snapshot(game.view, SPECTATOR))
     assert all(public.gains[field] == gain for field, gain in found.gains.items())
     assert all(
@@ -460,8 +446,7 @@ def test_a_brain_plays_an_ending_exactly_if_it_may_try_enough_boards() -> None:
 def test_a_liar_does_not_lie_in_an_ending() -> None:
     """Nobody has a later choice that it could mislead."""
     _, legal, view = ending(2, 2, seed=1)
-    kind = legal.pieces[0].kind
-    first, *others = (Move(kind, NUMBERS[field]) for field in legal.fields)
+    first, *others = (Move(legal.pieces[0].kind, NUMBERS[field]) for field in legal.fields)
     searched = {first: Visited(200, 100.0), **dict.fromkeys(others, Visited(100, 50.0))}
     place = SearchBrain(lies=ALWAYS).chosen(view, legal, [searched], random.Random(1))
     assert NUMBERS[place.field] == first.field
