@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import io
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace as with_fields
@@ -88,11 +90,16 @@ def witnessed(
     seat: Seat | None = ANN,
     table: TableState = TABLE,
     share: Share = SHARES[0],
+    promised: str | None = None,
 ) -> DrawsCheck:
     """Return what a client says that was called and saw these events."""
-    witness = DrawsWitness()
+    witness = DrawsWitness(promised=promised)
     for call in calls:
         witness.share_called(call, table, seat, share)
+    return folded(witness, events)
+
+
+def folded(witness: DrawsWitness, events: Sequence[SeenEvent]) -> DrawsCheck:
     for event in events:
         witness.fold(event)
     check = witness.check()
@@ -121,13 +128,9 @@ def test_the_draws_of_a_round_are_those_that_were_promised() -> None:
     )  # fmt: skip
     game = played_game(SharedChance(SEED, shares), random_layout=True)
     table = with_fields(TABLE, random_layout=True)
+    call = DrawBegins(commitment_to(SEED), [None] * 3)
     for promised, fault in (commitment_to(SEED), None), (commitment_to(Bytes32("0" * 64)), Doubt.COMMITMENT):
-        witness = DrawsWitness(promised=promised)
-        witness.share_called(DrawBegins(commitment_to(SEED), [None] * 3), table, ANN, SHARES[0])
-        for event in game.events:
-            witness.fold(event)
-        check = witness.check()
-        assert check is not None
+        check = witnessed(game.events, call, table=table, promised=promised)
         assert check.fault is fault
         assert ("all tables of the round" in describe_draws(check, ("Ann", "Bob", "Cid"), plays=True)) == (
             fault is None
@@ -158,32 +161,26 @@ def test_a_snapshot_does_not_make_a_client_forget() -> None:
         for event in HONEST.events[:-1]:
             witness.fold(event)
         witness.look(shown, TABLE)
-        check = witness.check()
-        assert check is not None
-        assert check.fault in {Mismatch.TILES, Doubt.COMMITMENT}
-
-
-def start_with(**changes: object) -> Callable[[Draws], Draws]:
-    return lambda draws: replace(draws, **changes)  # type: ignore[arg-type]
+        assert folded(witness, []).fault in {Mismatch.TILES, Doubt.COMMITMENT}
 
 
 @pytest.mark.parametrize(
     ("change", "doubt"),
     [
-        (start_with(commitment=commitment_to(Bytes32("0" * 64))), Doubt.COMMITMENT),
-        (start_with(shares=(OTHER, *SHARES[1:])), Doubt.SHARE),
-        (start_with(shares=(NO_SHARE, *SHARES[1:])), Doubt.SHARE),
-        (start_with(shares=(SHARES[0], OTHER, NO_SHARE)), Doubt.PLEDGE),
-        (start_with(shares=(SHARES[0], NO_SHARE, NO_SHARE)), Doubt.PLEDGE),
-        (start_with(shares=(*SHARES[:2], OTHER)), Doubt.PLEDGE),
-        (start_with(starting=False), Doubt.OPTIONS),
+        ({"commitment": commitment_to(Bytes32("0" * 64))}, Doubt.COMMITMENT),
+        ({"shares": (OTHER, *SHARES[1:])}, Doubt.SHARE),
+        ({"shares": (NO_SHARE, *SHARES[1:])}, Doubt.SHARE),
+        ({"shares": (SHARES[0], OTHER, NO_SHARE)}, Doubt.PLEDGE),
+        ({"shares": (SHARES[0], NO_SHARE, NO_SHARE)}, Doubt.PLEDGE),
+        ({"shares": (*SHARES[:2], OTHER)}, Doubt.PLEDGE),
+        ({"starting": False}, Doubt.OPTIONS),
     ],
 )
-def test_what_changed_after_the_call_is_noticed(change: Callable[[Draws], Draws], doubt: Doubt) -> None:
+def test_what_changed_after_the_call_is_noticed(change: dict[str, Any], doubt: Doubt) -> None:
     """Whatever the server has exchanged once it knew the shares, even if it fits in itself."""
     started = HONEST.view.start
     assert started.draws is not None
-    draws = change(started.draws)
+    draws = replace(started.draws, **change)
     again = played_game(SharedChance(SEED, draws.shares)).events
     check = witnessed([replace(started, draws=draws), *again[1:]], called())
     assert check.fault is doubt
@@ -280,32 +277,22 @@ async def test_no_share_is_shown_twice() -> None:
 
 
 @contextlib.asynccontextmanager
-async def two_players(server: Running) -> AsyncIterator[tuple[Connection, Connection, Connection]]:
+async def two_players(server: Running) -> AsyncIterator[list[Connection]]:
     """Seat two clients at a table, and a spectator."""
-    url = f"ws://127.0.0.1:{server.port}"
-    async with (
-        connected(url, timeouts=FAST_RETRIES) as ann,
-        connected(url, timeouts=FAST_RETRIES) as bob,
-        connected(url, timeouts=FAST_RETRIES) as watching,
-    ):
+    async with contextlib.AsyncExitStack() as stack:
+        line = partial(connected, f"ws://127.0.0.1:{server.port}", timeouts=FAST_RETRIES)
+        ann, bob, watching = [await stack.enter_async_context(line()) for _ in range(3)]
         seated = await ann.ask(OpenTable(NEW, 2, "Ann"))
         await bob.ask(JoinTable(NEW, seated.table, "Bob"))
         await watching.ask(Watch(NEW, seated.table))
-        yield ann, bob, watching
+        yield [ann, bob, watching]
 
 
-async def play(ann: Connection, bob: Connection) -> None:
-    """Play the game to its end."""
+async def play(*clients: Connection) -> None:
+    """Play the game to its end; who is not on turn only looks on."""
     async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as tasks:
-        for seat, player in enumerate((ann, bob)):
-            tasks.create_task(play_randomly(player, random.Random(seat)))
-
-
-async def until_over(client: Connection) -> None:
-    async with asyncio.timeout(TIMEOUT):
-        async for _ in client.updates():
-            if client.model.view is not None and client.model.view.result is not None:
-                return
+        for seat, client in enumerate(clients):
+            tasks.create_task(play_randomly(client, random.Random(seat)))
 
 
 async def test_clients_check_an_honest_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -327,7 +314,7 @@ async def test_clients_check_an_honest_server(tmp_path: Path, capsys: pytest.Cap
             told = describe_draws(check, ["Ann", "Bob"], plays=True)
             assert told == "The draws are right: they come from the server's seed and 2 shares of 2."
             if len(commitments) == 1:
-                await until_over(watching)
+                await play(watching)
                 assert watching.model.draws.check() == DrawsCheck(draws)
                 await ann.ask(Rematch(NEW))
                 await bob.ask(Rematch(NEW))
@@ -348,8 +335,7 @@ async def test_clients_notice_a_server_that_draws_what_it_likes(
         monkeypatch.setattr(module, "SharedChance", lambda *of: CheatingChance(thing, SharedChance(*of)))
     async with running(Config()) as server, two_players(server) as (ann, bob, watching):
         await ann.ask(StartGame(NEW))
-        await play(ann, bob)
-        await until_over(watching)
+        await play(ann, bob, watching)
         for client in (ann, bob, watching):
             check = client.model.draws.check()
             assert check is not None

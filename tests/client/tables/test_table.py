@@ -194,13 +194,17 @@ def test_repeated_events_count_once(game: Game, data: st.DataObject) -> None:
     assert_knows(model, game)
 
 
-def test_an_old_frame_does_not_bring_old_legal_moves_back() -> None:
-    """Moves that were legal some events ago are not legal now."""
+def test_legal_moves_are_those_of_the_last_frame() -> None:
+    """An empty one may bring them, as after a return without a gap; an old one does not bring them back."""
     game = played(GameOptions(2, Seat(0)), 1, 0)
     model = at_table(Seat(0))
     old = events_frame(game, Seat(0), 1)
     model.take(old)
     assert model.legal is not None
+    model.legal = None
+    assert model.take(events_frame(game, Seat(0), len(game.events) + 1)) == (Refreshed(),)
+    assert_knows(model, game)
+    assert model.take(events_frame(game, Seat(0), len(game.events) + 1)) == ()
     game.apply(next(iter(game.legal_commands())))
     model.take(events_frame(game, Seat(0), model.seq + 1))
     assert model.legal is None
@@ -224,21 +228,11 @@ def test_a_gap_raises_and_changes_nothing(game: Game, data: st.DataObject) -> No
     assert_knows(model, game)
 
 
-def test_an_empty_frame_may_bring_the_legal_moves() -> None:
-    """A client that resumes without missing anything gets its legal moves again."""
-    game = played(GameOptions(2, Seat(0)), 1, 0)
-    model = at_table(Seat(0))
-    model.take(events_frame(game, Seat(0), 1, len(game.events)))
-    model.legal = None
-    assert model.take(events_frame(game, Seat(0), len(game.events) + 1)) == (Refreshed(),)
-    assert_knows(model, game)
-    assert model.take(events_frame(game, Seat(0), len(game.events) + 1)) == ()
-
-
 def test_resuming_keeps_token_and_view() -> None:
-    """They survive a Seated without a token; another seat starts from nothing."""
+    """They survive a Seated without a token; another seat starts from nothing. No log gives the seat away."""
     game = played(GameOptions(2), 1, 10)
     model = at_table(Seat(0))
+    assert TOKEN not in repr(model)
     model.take(snapshot_frame(game, Seat(0)))
     model.take(Seated(2, "ABCD", 0))
     assert (model.token, model.seq) == (TOKEN, len(game.events))
@@ -246,23 +240,16 @@ def test_resuming_keeps_token_and_view() -> None:
     assert (model.token, model.seq, model.view) == ("another", 0, None)
 
 
-def test_leaving_forgets_everything() -> None:
-    """After `clear` the model equals a new one; before it, nothing in a log gives the seat away."""
+def test_messages_of_another_table_are_ignored() -> None:
+    """So are messages that arrive after leaving, which forgets everything."""
+    game = played(GameOptions(2), 1, 10)
     model = at_table(Seat(1))
-    assert TOKEN not in repr(model)
-    model.take(snapshot_frame(played(GameOptions(2), 1, 10), Seat(1)))
+    model.take(snapshot_frame(game, Seat(1)))
     model.take(STATE)
     model.clear()
-    assert model == TableModel()
-
-
-def test_messages_of_another_table_are_ignored() -> None:
-    """So are messages that arrive after leaving."""
-    game = played(GameOptions(2), 1, 10)
-    lobby = TableModel()
     for message in (STATE, events_frame(game, None, 1), snapshot_frame(game, None), Said("hello"), Done(4)):
-        assert lobby.take(message) == ()
-    assert lobby == TableModel()
+        assert model.take(message) == ()
+    assert model == TableModel()
     model = at_table(Seat(0))
     model.take(TableState("WXYZ", "gathering", [SeatSummary(), SeatSummary()], host=0))
     assert model.state is None
