@@ -39,17 +39,22 @@ FROM_1_TO_2 = """
 """
 
 
-@pytest.fixture
-async def entries(tmp_path: Path) -> dict[str, list[Entry]]:
+@pytest.fixture(scope="module")
+def entries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Entry]]:
     """Return the entries of two tables in the middle of their games."""
-    async with (
-        running(Config(data=tmp_path / "before")) as server,
-        game(server.port, 2) as first,
-        game(server.port, 3) as second,
-    ):
-        await play_on(first, random.Random(1), moves=5)
-        await play_on(second, random.Random(1), moves=7)
-    return await stored_entries(tmp_path / "before")
+    data = tmp_path_factory.mktemp("before")
+
+    async def played() -> dict[str, list[Entry]]:
+        async with (
+            running(Config(data=data)) as server,
+            game(server.port, 2) as first,
+            game(server.port, 3) as second,
+        ):
+            await play_on(first, random.Random(1), moves=5)
+            await play_on(second, random.Random(1), moves=7)
+        return await stored_entries(data)
+
+    return asyncio.run(played())
 
 
 async def stored_entries(data: Path) -> dict[str, list[Entry]]:
@@ -86,15 +91,14 @@ def unfinished_copies(data: Path) -> list[Path]:
 async def test_a_file_of_version_1_is_migrated_and_copied(
     tmp_path: Path, entries: dict[str, list[Entry]]
 ) -> None:
-    """Every table goes on, and a private copy of the old file stays beside the new one."""
+    """Every table goes on, and a private copy of the old file stays beside the new one, and older copies."""
+    older, copy = (tmp_path / f"{FILE_NAME}.{suffix}" for suffix in ("v1", "v1-2"))
+    older.write_text("dear to somebody")
     path = write_version_1(tmp_path, entries)
-    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
-        assert server.lobby.tables.keys() == {*entries, peers[0].code}
-    assert version(path) == SCHEMA_VERSION
-    assert (await stored_entries(tmp_path)).items() >= entries.items()
-    copy = tmp_path / f"{FILE_NAME}.v1"
+    assert await stored_entries(tmp_path) == entries
+    assert (version(path), version(copy)) == (SCHEMA_VERSION, 1)
+    assert older.read_text() == "dear to somebody"
     assert copy.stat().st_mode & 0o077 == 0
-    assert version(copy) == 1
     with contextlib.closing(sqlite3.connect(copy)) as database:
         kept = database.execute("SELECT code, body FROM entry ORDER BY id").fetchall()
     assert kept == [(code, entry_text(entry)) for code, known in entries.items() for entry in known]
@@ -120,16 +124,6 @@ async def test_archived_games_of_version_2_count_as_played(
     finally:
         await journal.close()
     assert (version(path), version(tmp_path / f"{FILE_NAME}.v2")) == (SCHEMA_VERSION, 2)
-
-
-async def test_an_older_copy_is_not_overwritten(tmp_path: Path, entries: dict[str, list[Entry]]) -> None:
-    """A user who restored an old file may want both copies."""
-    first = tmp_path / f"{FILE_NAME}.v1"
-    first.write_text("dear to somebody")
-    write_version_1(tmp_path, entries)
-    assert await stored_entries(tmp_path) == entries
-    assert first.read_text() == "dear to somebody"
-    assert version(tmp_path / f"{FILE_NAME}.v1-2") == 1
 
 
 KILLED_WHILE_MIGRATING = """
@@ -191,21 +185,3 @@ async def test_sqlite_is_set_to_the_durability(tmp_path: Path, durable: Durable,
         journal = server.lobby.journal
         assert isinstance(journal, SqliteJournal)
         assert journal._database.execute("PRAGMA synchronous").fetchone() == (level,)
-
-
-async def test_entries_appended_during_a_checkpoint_are_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: dict[str, list[Entry]]
-) -> None:
-    """Tables go on while the write-ahead log is cleared, and nothing is lost."""
-    monkeypatch.setattr("server.storage.sqlite.checkpoints._ENTRIES_BETWEEN", 3)
-    known = next(iter(entries.values()))
-    codes = [f"AAA{letter}" for letter in "BCDFGH"]
-    journal = SqliteJournal(tmp_path)
-
-    async def append_all(code: str) -> None:
-        for number, entry in enumerate(known):
-            await journal.append(code, number, [entry])
-
-    await asyncio.gather(*map(append_all, codes))
-    await journal.close()
-    assert await stored_entries(tmp_path) == dict.fromkeys(codes, known)

@@ -22,7 +22,7 @@ from server.errors import JournalInUse, NotStored
 from server.monitoring.failures import RepeatedFailure
 from server.monitoring.logs import HumanFormatter
 from server.storage.commit_queue import Health
-from server.storage.entries import Hosted, Opened
+from server.storage.entries import Entry, Hosted, Opened
 from server.storage.sqlite import checkpoints
 from server.storage.sqlite.checkpoints import checkpoint
 from server.storage.sqlite.journal import SqliteJournal
@@ -227,11 +227,21 @@ async def test_commits_go_on_during_a_checkpoint(tmp_path: Path) -> None:
 async def test_what_is_stored_reaches_the_main_file_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After so many entries, or the log would grow for ever."""
+    """After so many entries, or the log would grow for ever; tables go on meanwhile, and nothing is lost."""
     monkeypatch.setattr(checkpoints, "_ENTRIES_BETWEEN", 3)
+    entries: list[Entry] = [Opened(2, True, None), *(Hosted(number % 2) for number in range(12))]
+    codes = [f"AAA{letter}" for letter in "BCDFGH"]
+
+    async def append_all(code: str) -> None:
+        for number, entry in enumerate(entries):
+            await journal.append(code, number, [entry])
+
     journal = SqliteJournal(tmp_path)
-    await journal.append("ONCE", 0, [Opened(2, random_layout=True, starting=None), Hosted(0), Hosted(1)])
-    await eventually(lambda: b"ONCE" in (tmp_path / FILE_NAME).read_bytes())
+    await asyncio.gather(*map(append_all, codes))
+    await eventually(lambda: b"AAAB" in (tmp_path / FILE_NAME).read_bytes())
+    await journal.close()
+    journal = SqliteJournal(tmp_path)
+    assert await journal.tables() == dict.fromkeys(codes, entries)
     await journal.close()
 
 

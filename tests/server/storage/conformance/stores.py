@@ -47,7 +47,7 @@ class SqliteStore:
     async def execute(self, statement: str) -> None:
         with contextlib.closing(sqlite3.connect(self._folder / FILE_NAME)) as database, database:
             database.execute(statement)
-        (self._folder / LIST_NAME).unlink()  # by which the damage would be noticed otherwise
+        (self._folder / LIST_NAME).unlink(missing_ok=True)  # by which the damage would be noticed otherwise
 
     async def keep_archive(self, *, on: bool) -> None:
         assert self._database is not None
