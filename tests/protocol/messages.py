@@ -55,6 +55,10 @@ def of_schema(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return messages_of(kind.cls)
         case inspect.BoolType():
             return st.booleans()
+        case inspect.FloatType():
+            return st.floats(allow_nan=False)
+        case inspect.BytesType():
+            return st.binary(max_size=100)
         case inspect.NoneType():
             return st.none()
         case inspect.AnyType():

@@ -36,8 +36,8 @@ from server.storage.postgresql.telling import Node
 from server.tables.registry import public_tables, table_registry
 from server.tables.registry.public_tables import PublicTables
 from tests.postgresql import DatabaseRelay
-from tests.server.cluster.messages import table as public_table
 from tests.server.cluster.running_cluster import cluster
+from tests.server.cluster.test_channel import table as public_table
 from tests.server.peer import Peer, connected, eventually, game, play_on, rematch, table_of
 from tests.server.storage.conformance.stores import rows
 from tests.server.tables.test_rematch import finished_game
