@@ -1,16 +1,14 @@
 """Events and legal moves as the maps that messages carry, and back."""
 
 import dataclasses
-from collections.abc import Callable
 from operator import attrgetter
-from types import NoneType, UnionType
-from typing import Any, Final, TypeAlias, assert_never, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Final, TypeAlias, Union, assert_never, get_args, get_origin, get_type_hints
 
-from msgspec import convert, to_builtins
+from msgspec import Meta, Struct, convert, defstruct, to_builtins
 
-from engine.board import FIELDS, TILES, Field, Tile
-from engine.components import PEOPLES
-from engine.draws import BYTES32, MISSING, NO_SHARE, OF_ROUND, Bytes32, Share
+from engine.board import FIELDS, Field, Tile
+from engine.draws import MISSING, NO_SHARE, OF_ROUND, Bytes32, Share
 from engine.events import (
     Captured,
     CentreTurned,
@@ -36,7 +34,19 @@ from engine.events import (
 from engine.legal import Legal, LegalLays, LegalPlaces
 from engine.pieces import Piece, Seat
 from protocol.codec import BadMessage, readable
-from protocol.messages import EventMap, Lay, Lays, LegalMoves, PlacePiece, Places
+from protocol.messages import (
+    EventMap,
+    FieldName,
+    Hex32,
+    Lay,
+    Lays,
+    LegalMoves,
+    PieceName,
+    PlacePiece,
+    Places,
+    SeatNumber,
+    TileName,
+)
 
 EVENT_TAGS: Final[dict[str, type[SeenEvent]]] = {
     "started": GameStarted,
@@ -60,8 +70,6 @@ _OF_TUPLES: Final = {
     kind: (kind.__match_args__, attrgetter(*kind.__match_args__))
     for kind in (Captured, HillScored, SoldierFled)
 }
-Check: TypeAlias = Callable[[Any], bool]
-
 _BIT: Final = {field: 1 << index for index, field in enumerate(FIELDS)}
 MoveMessage: TypeAlias = Lay | PlacePiece
 
@@ -86,62 +94,55 @@ def event_map(event: SeenEvent) -> EventMap:
 def event_of(content: EventMap) -> SeenEvent:
     """Return the event in a map; raises BadMessage if there is none."""
     tag = content.get("t")
-    kind = EVENT_TAGS.get(tag) if isinstance(tag, str) else None
-    if kind is None:
+    if not isinstance(tag, str) or (kind := EVENT_TAGS.get(tag)) is None:
         raise BadMessage("`t` is not an event that this version knows")
     try:
+        convert(content, EVENT_STRUCTS[tag])  # refuses what a client must not show to people
         event: SeenEvent = convert(content, kind, dec_hook=_hook)
-        if isinstance(event, GameStarted):
-            event = _with_pieces(event)
     except ValueError as error:  # ValidationError is one
         raise BadMessage(readable(error)) from error
-    if not _CHECK[kind](event):
-        raise BadMessage(
-            f"`{tag}` names a tile, a field or a seat that does not exist, or its digits are wrong"
-        )
+    if isinstance(event, GameStarted):  # msgspec leaves the keys of its hands as strings
+        hands = tuple({Piece(piece): count for piece, count in hand.items()} for hand in event.hands)
+        return dataclasses.replace(event, hands=hands)
     return event
 
 
-def _check_of(hint: Any) -> Check | None:
-    """Return a check that a value of the type `hint` names only tiles, fields and seats that exist.
-
-    To msgspec these are any strings and numbers, but a client must not show any string.
-    """
-    if hint in _EXISTS:
-        return _EXISTS[hint]
-    if get_origin(hint) is UnionType and NoneType in get_args(hint):
-        (some,) = (part for part in get_args(hint) if part is not NoneType)
-        check = _check_of(some)
-        return None if check is None else lambda value: value is None or check(value)
-    if get_origin(hint) in {tuple, dict}:
-        inner = [_check_of(part) for part in get_args(hint) if part is not Ellipsis]
-        if (first := inner[0]) is None:
-            return None
-        return lambda values: all(map(first, values))
-    if not (dataclasses.is_dataclass(hint) or hint in {Term, Influence}):
-        return None
-    checks = [(name, check) for name, part in get_type_hints(hint).items() if (check := _check_of(part))]
-    return lambda value: all(check(getattr(value, name)) for name, check in checks)
+def _struct_of(kind: Any, tag: str | None = None) -> type[Struct]:
+    """Return the class of what messages have for the engine's class `kind`."""
+    hints = get_type_hints(kind)
+    fields: list[Any] = []
+    for field in dataclasses.fields(kind):
+        default = () if field.default is dataclasses.MISSING else (field.default,)
+        fields.append((field.name, _on_wire(hints[field.name]), *default))
+    return defstruct(
+        kind.__name__, fields, tag_field=tag and "t", tag=tag, namespace={"__doc__": kind.__doc__}
+    )
 
 
-def _is_bytes32(text: str) -> bool:
-    return BYTES32.fullmatch(text) is not None
+def _on_wire(hint: Any) -> Any:
+    """Return the type in a message for the engine's type `hint`: only tiles, fields and seats that exist."""
+    if hint in _WIRE:
+        return _WIRE[hint]
+    if dataclasses.is_dataclass(hint):
+        return _struct_of(hint)
+    if hint in {Term, Influence}:
+        return tuple.__class_getitem__(tuple(map(_on_wire, get_type_hints(hint).values())))
+    origin, parts = get_origin(hint), tuple(map(_on_wire, get_args(hint)))
+    if origin is UnionType:
+        return Union[parts]  # noqa: UP007 - of types known at run time
+    return hint if origin is None else origin[parts]
 
 
-_EXISTS: Final[dict[Any, Check]] = {
-    Tile: frozenset(TILES).__contains__,
-    Field: frozenset(FIELDS).__contains__,
-    Seat: range(len(PEOPLES)).__contains__,
-    Bytes32: _is_bytes32,
-    Share: lambda share: share in {NO_SHARE, MISSING, OF_ROUND} or _is_bytes32(share),
+_WIRE: Final[dict[Any, Any]] = {
+    Tile: TileName,
+    Field: FieldName,
+    Seat: SeatNumber,
+    Piece: PieceName,
+    Bytes32: Hex32,
+    Share: Annotated[str, Meta(pattern=rf"^(?:{NO_SHARE}|{MISSING}|{OF_ROUND}|[0-9a-f]{{64}})\Z")],
 }
-_CHECK: Final = {kind: _check_of(kind) or bool for kind in EVENT_TAGS.values()}
-
-
-def _with_pieces(started: GameStarted) -> GameStarted:
-    """Return `started` with Pieces as the keys of its hands, which msgspec leaves as strings."""
-    hands = tuple({Piece(piece): count for piece, count in hand.items()} for hand in started.hands)
-    return dataclasses.replace(started, hands=hands)
+# The events as messages have them: to msgspec, the engine's own tiles and seats are any strings and numbers.
+EVENT_STRUCTS: Final = {tag: _struct_of(kind, tag) for tag, kind in EVENT_TAGS.items()}
 
 
 def _hook(kind: type, content: object) -> Piece:

@@ -153,5 +153,5 @@ def test_a_snapshot_has_seven_places_for_tiles(change: Callable[[list[Any]], lis
 )
 def test_what_a_server_names_exists(content: dict[str, Any]) -> None:
     """Tiles, fields and seats that do not exist are refused, however deep: a client shows them to people."""
-    with pytest.raises(BadMessage, match="does not exist"):
+    with pytest.raises(BadMessage):
         event_of(content)
