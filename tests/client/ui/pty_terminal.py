@@ -155,10 +155,18 @@ class Terminal:
         """Tell whether the latest screen has arrived completely."""
         return self.raw.rfind(b"\x1b[?2026l") >= self.raw.rfind(b"\x1b[?2026h")
 
-    def press(self, *keys: str) -> None:
-        """Send keys by name, and any other text unchanged."""
+    def press(self, *keys: str, shows: str | Sequence[str] = ()) -> None:
+        """Send keys by name, and any other text unchanged; read until the screen shows these patterns."""
         for key in keys:
             self._child.send(KEYS.get(key, key))
+        self.shows(*((shows,) if isinstance(shows, str) else shows))
+
+    def quit(self, *keys: str) -> str:
+        """Press q and these keys; return the text that the program has left in the terminal."""
+        self.press("q", *keys)
+        code, left = self.ended()
+        assert code == 0
+        return left
 
     def click(self, column: int, line: int) -> None:
         """Press and release the left mouse button there, counted from 0 (SGR mouse mode)."""

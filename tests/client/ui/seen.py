@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from client.tables.table import Happened, TableModel
+from msgspec import structs
+
+from client.tables.table import Happened, TableChanged, TableModel
 from client.ui.frame import Frame, plain
 from client.ui.lessons import lesson
 from client.ui.screens import (
@@ -29,14 +31,16 @@ from client.ui.screens.news import heard
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.scoring import Result, Scoring, at_step, step_of
+from client.ui.screens.screen import drawn
 from client.ui.state import Ui, with_game
+from client.ui.texts.glyphs import UNICODE, GlyphSet
 from engine.board import Hex
 from engine.events import LayTile, Place
 from engine.game import Game, GameOptions
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
-from engine.view import SPECTATOR, eyes_of
+from engine.view import SPECTATOR, View, eyes_of
 from protocol.messages import SeatSummary, TableState
 from tests.games import played
 
@@ -131,6 +135,20 @@ def text_of(frame: Frame) -> str:
     return "".join(f"{plain(content)}|\n" for content in frame.lines)
 
 
+def screen_of(
+    ui: Ui, model: TableModel, width: int = 80, height: int = 24, *, glyphs: GlyphSet = UNICODE
+) -> str:
+    return text_of(drawn(ui, model, glyphs, width, height))
+
+
+def change(model: TableModel, **changes: object) -> TableState:
+    """Change the table as the model knows it; return it as it was."""
+    before = model.state
+    assert before is not None
+    model.state = structs.replace(before, **changes)
+    return before
+
+
 def assert_screen(name: str, text: str) -> None:
     """Compare with the screen stored as `name`; with SCREENS=new in the environment, store this one."""
     path = SCREENS / f"{name}.txt"
@@ -141,10 +159,21 @@ def assert_screen(name: str, text: str) -> None:
     )
 
 
+def after_change(ui: Ui, model: TableModel, **changes: object) -> Ui:
+    """Return the UI state after the news that the table has changed like this."""
+    before = change(model, **changes)
+    assert model.state is not None
+    return heard(ui, TableChanged(model.state, before), model)
+
+
 def notice_of(ui: Ui) -> str:
     """Return what the player is told."""
     assert ui.notice is not None
     return ui.notice.text
+
+
+def is_refused(ui: Ui) -> bool:
+    return ui.notice is not None and ui.notice.refusal
 
 
 def line_of(ui: Ui) -> str:
@@ -169,18 +198,21 @@ def with_cursor(ui: Ui, cell: Hex) -> Ui:
     return with_game(ui, replace(playing_of(ui), cursor=cell))
 
 
+def view_of(model: TableModel) -> View:
+    assert model.view is not None
+    return model.view
+
+
 def shown_step(ui: Ui, model: TableModel) -> int:
     """Return the number of the scoring step that is shown."""
     table = ui.page.game
     assert isinstance(table, Scoring | Result)
-    assert model.view is not None
-    return step_of(table, model.view)
+    return step_of(table, view_of(model))
 
 
 def at_scoring_step(ui: Ui, model: TableModel, step: int) -> Ui:
     """Return the UI state at this step of the scoring."""
-    assert model.view is not None
-    return with_game(ui, at_step(model.view, step))
+    return with_game(ui, at_step(view_of(model), step))
 
 
 def reading_pages(*topics: Topic) -> Iterator[Reading]:

@@ -32,13 +32,12 @@ def place(terminal: Terminal, left: int, piece: str = "f*") -> None:
     """Place a piece on the first empty field, and wait for the next own turn."""
     terminal.shows("Your turn: place", rf"YOUR HAND +{left}\b")
     field = terminal.found(r"[┃┊▐→] ?([A-G][1-6]) ")[0]
-    terminal.press(":", f"{piece} {field}", "enter")
-    terminal.shows(rf"YOUR HAND +{left - 1}\b", "Your turn: place")
+    terminal.press(":", f"{piece} {field}", "enter", shows=(rf"YOUR HAND +{left - 1}\b", "Your turn: place"))
 
 
 def board_of(terminal: Terminal) -> list[str]:
-    """Return the board's lines without the cursor, and without the mark of what was placed last."""
-    return [re.sub("[▐▌]", "|", line[:48]).replace("•", " ") for line in terminal.lines[1:20]]
+    """Return the board's lines without the cursor, and without what the mark of the last piece stands for."""
+    return [re.sub("[•→]", " ", re.sub("[▐▌]", "|", line[:48])) for line in terminal.lines[1:20]]
 
 
 def test_left_and_continued(environment: dict[str, str]) -> None:
@@ -46,18 +45,14 @@ def test_left_and_continued(environment: dict[str, str]) -> None:
     with Terminal(*GAME, environment=environment) as terminal:
         place(terminal, 12)
         board = board_of(terminal)
-        terminal.press("q", "y")
-        code, said = terminal.ended()
-    assert code == 0
+        said = terminal.quit("y")
     assert "palatinus play --continue" in said
     with Terminal(environment=environment) as terminal:
         terminal.shows("► Continue .*against 2 bots")
-        terminal.press("enter")
-        terminal.shows("You are back in your seat, as Ann")
+        terminal.press("enter", shows="You are back in your seat, as Ann")
         assert board_of(terminal) == board
         place(terminal, 11)
-        terminal.press(":", "leave", "enter")
-        terminal.shows("► Continue")
+        terminal.press(":", "leave", "enter", shows="► Continue")
         terminal.press("enter")
         place(terminal, 10)
         terminal.end(signal.SIGKILL)
@@ -68,16 +63,14 @@ def test_left_and_continued(environment: dict[str, str]) -> None:
             code, said = second.ended()
         assert code == 2
         assert "there is no game to continue" in said
-        terminal.press("q", "y")
-        assert terminal.ended()[0] == 0
+        terminal.quit("y")
 
 
 def test_a_damaged_game_is_told_and_left_alone(environment: dict[str, str]) -> None:
     """The others can still be continued."""
     with Terminal(*GAME, environment=environment) as terminal:
         place(terminal, 12)
-        terminal.press("q", "y")
-        assert terminal.ended()[0] == 0
+        terminal.quit("y")
     (folder,) = games_folder().iterdir()
     for journal in folder.glob("*.sqlite*"):
         journal.write_bytes(b"?" * 4096)
@@ -87,11 +80,9 @@ def test_a_damaged_game_is_told_and_left_alone(environment: dict[str, str]) -> N
     assert re.search(r"cannot be continued \(.*\)\. It was left untouched", " ".join(said.split()))
     with Terminal(environment=environment) as terminal:
         terminal.shows("► Continue")
-        terminal.press("enter")
-        terminal.shows("cannot be continued")
+        terminal.press("enter", shows="cannot be continued")
         assert "Continue  " not in terminal.text
-        terminal.press("q")
-        assert terminal.ended()[0] == 0
+        terminal.quit()
     assert folder.exists()
 
 
@@ -163,8 +154,7 @@ def test_the_player_is_told_where_an_own_brain_failed(environment: dict[str, str
     words = (*GAME[:1], "--random-layout", "--players", "2", "--starts", "2", "--brain", "mybot:choose")
     with Terminal(*words, environment=environment, folder=tmp_path) as terminal:
         terminal.shows("The brain mybot failed in", r"line\s+2:\s+KeyError", "Your turn: place")
-        terminal.press("q", "y")
-        assert terminal.ended()[0] == 0
+        terminal.quit("y")
 
 
 def test_where_no_game_can_be_kept_it_is_played_all_the_same(environment: dict[str, str]) -> None:

@@ -33,7 +33,7 @@ from protocol.pages import Choice, Hand
 from server.app import running
 from server.config import Config
 from tests.client.ui.keyboard import Keyboard
-from tests.client.ui.seen import after, over, placing, request_after, text_of, typed
+from tests.client.ui.seen import after, over, placing, request_after, screen_of, typed
 from tests.server.manual_clock import FastClock
 from tests.server.peer import connected
 from tests.server.tables.test_evening import Guest
@@ -140,9 +140,9 @@ def test_the_evening_is_one_key_away_from_a_game() -> None:
     """The help of the game says so, if there is an evening."""
     ui, model = placing()
     told = "the evening: sign up, pause, standings"
-    assert told not in text_of(drawn(after(ui, model, "?"), model, ASCII, 80, 24))
+    assert told not in screen_of(after(ui, model, "?"), model, glyphs=ASCII)
     ui = heard(ui, FRIDAY, model)
-    assert told in text_of(drawn(after(ui, model, "?"), model, ASCII, 80, 24))
+    assert told in screen_of(after(ui, model, "?"), model, glyphs=ASCII)
     assert isinstance(after(ui, model, "E").overlay, EveningPage)
 
 

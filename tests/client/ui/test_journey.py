@@ -63,8 +63,7 @@ def way_to(start: Hex, goal: Hex) -> list[str]:
 def lay_tile(terminal: Terminal) -> None:
     """Turn the drawn tile and lay it at the first open position."""
     tile = terminal.found(r"lay tile (\w)")[0]
-    terminal.press("r")
-    terminal.shows(r"turned once")
+    terminal.press("r", shows=r"turned once")
     terminal.press("enter")
     terminal.until(lambda text: f"Your turn: lay tile {tile}" not in text, "end of the turn")
 
@@ -75,8 +74,7 @@ def place_first_piece(terminal: Terminal) -> None:
     number = terminal.found(r"(\d) \w\w\*? .*×\d")[0]
     goal, start = empty_hexes(terminal)[0], cursor(terminal)
     assert start is not None
-    terminal.press(number)
-    terminal.shows(rf"► {number} ")
+    terminal.press(number, shows=rf"► {number} ")
     terminal.press(*way_to(start, goal))
     terminal.until(lambda _: cursor(terminal) == goal, "cursor on the field")
     terminal.press("enter")
@@ -108,12 +106,10 @@ def walk_through_scoring(terminal: Terminal) -> None:
     steps = int(terminal.found(r"step 1 of (\d+)")[0])
     hills = set()
     for number in range(2, steps):
-        terminal.press("enter")
-        terminal.shows(rf"step {number} of")
+        terminal.press("enter", shows=rf"step {number} of")
         hills.update(terminal.found(r"HILL (\w)"))
     assert hills == set("ABCDEFG")
-    terminal.press("left")
-    terminal.shows(rf"step {steps - 2} of")
+    terminal.press("left", shows=rf"step {steps - 2} of")
     terminal.press("enter", "enter")
     terminal.shows(r"wins with|share the victory|wins the tie:", "captives", "POINTS")
 
@@ -128,13 +124,10 @@ def test_a_whole_game_by_keyboard(environment: dict[str, str], tmp_path: Path) -
         play_until_scoring(terminal)
         walk_through_scoring(terminal)
         terminal.press("enter", "enter")  # one more than needed does nothing
-        terminal.press("v")
-        terminal.shows("Replay . move 0 of", "everything shown")
-        terminal.press("end", "q")
-        terminal.shows("captives", "play again")
+        terminal.press("v", shows=("Replay . move 0 of", "everything shown"))
+        terminal.press("end", "q", shows=("captives", "play again"))
         for key, ending in (("w", ".txt"), ("w", "-2.txt"), ("e", ".svg")):
-            terminal.press(key)
-            terminal.shows(rf"Saved as palatinus-[A-Z]{{4}}{ending}")
+            terminal.press(key, shows=rf"Saved as palatinus-[A-Z]{{4}}{ending}")
         records = [path.read_text(encoding="utf-8") for path in sorted(tmp_path.glob("*.txt"))]
         assert records[0] == records[1]
         assert "Ann" in names_in(records[0]).values()
@@ -143,16 +136,14 @@ def test_a_whole_game_by_keyboard(environment: dict[str, str], tmp_path: Path) -
         assert picture.read_text(encoding="utf-8").startswith("<svg")
         terminal.press("m")
         terminal.shows(r"Your turn: lay tile|'s turn to lay tile")  # the bots play again too
-        terminal.press("q", "y")
-        assert terminal.ended()[0] == 0
+        terminal.quit("y")
 
 
 def test_the_player_chooses_a_people_against_bots(environment: dict[str, str]) -> None:
     """By letter or name; the bots get others, and one that does not exist is refused."""
     with Terminal("play", "--people", "sabines", "--name", "Ann", environment=environment) as terminal:
         terminal.shows(r" S  Ann ", r" E  plebeian-1 ")
-        terminal.press("q", "y")
-        assert terminal.ended()[0] == 0
+        terminal.quit("y")
     with Terminal("play", "--people", "Volsci", environment=environment) as terminal:
         code, rest = terminal.ended()
     assert code == 2
@@ -165,18 +156,14 @@ def test_a_record_is_analysed_beside_the_board(environment: dict[str, str]) -> N
     record = ROOT / "tests/engine/records/3-players.txt"
     with Terminal("replay", str(record), "--at", "20", environment=environment) as terminal:
         terminal.shows("move 20 of 42", "y analyse")
-        terminal.press("y")
-        terminal.shows("CHANCES", r"\b[1-9]\d?/36")
+        terminal.press("y", shows=("CHANCES", r"\b[1-9]\d?/36"))
         workers = search_processes()
         assert workers
-        terminal.press("g", "42", "enter")
-        terminal.shows("move 42 of 42", "This move has not been")
-        terminal.press("escape")
-        terminal.shows(r"Stopped: \d+ of 36 moves analysed", "This move was not analysed")
+        terminal.press("g", "42", "enter", shows=("move 42 of 42", "This move has not been"))
+        terminal.press("escape", shows=(r"Stopped: \d+ of 36 moves analysed", "This move was not analysed"))
         _ended, left = psutil.wait_procs(workers, timeout=TIMEOUT)
         assert not left
-        terminal.press("g", "7", "enter")
-        terminal.shows(r"(?m)\d -> \d+%$")
+        terminal.press("g", "7", "enter", shows=r"(?m)\d -> \d+%$")
         terminal.press("escape")
         assert terminal.ended()[0] == 0
 
@@ -188,34 +175,25 @@ def test_a_record_from_its_first_tile_to_its_result(environment: dict[str, str],
     record.write_text(text.replace("\n", "\n# seat 0 is Ann\n# seat 1 is Bob\n", 1), encoding="utf-8")
     with Terminal("replay", str(record), environment=environment) as terminal:
         terminal.shows(r"Replay · move 0 of 42 · Ann's turn to lay tile A +everything shown")
-        terminal.press("right", "right", "left")
-        terminal.shows(r"move 1 of 42 · Bob's turn to lay tile B")
-        terminal.press("g", "24", "enter")
-        terminal.shows(r"move 24 of 42", r"Em\*≈┃", "HAND OF Ann")
-        terminal.press("2")
-        terminal.shows(r"seen by Bob", r"E\?\*≈┃", "HAND OF Bob")
+        terminal.press("right", "right", "left", shows=r"move 1 of 42 · Bob's turn to lay tile B")
+        terminal.press("g", "24", "enter", shows=(r"move 24 of 42", r"Em\*≈┃", "HAND OF Ann"))
+        terminal.press("2", shows=(r"seen by Bob", r"E\?\*≈┃", "HAND OF Bob"))
         terminal.resize(20, 10)
         terminal.shows(r"(?m)^ move 24 of 42", r"(?m)^ \? help  q quit$")
         terminal.resize(120, 40)
         terminal.shows("move 24 of 42", r"━━━┓     ┏━━━")
         terminal.resize(80, 24)
-        terminal.press("?")
-        terminal.shows("KEYS", "one round forward")
+        terminal.press("?", shows=("KEYS", "one round forward"))
         terminal.press("escape")  # on its own: with the next key it would be another key
         terminal.shows("HAND OF Bob")
-        terminal.press(":", "go scoring", "enter")
-        terminal.shows(r"the scoring", r"step 1 of \d+")
-        terminal.press("down", "right")
-        terminal.shows(r"scoring hill A", r"step 3 of \d+")
-        terminal.press(":", "go end", "enter")
-        terminal.shows(r"Ann wins with 17 points", "POINTS")
-        terminal.press("q")
-        assert terminal.ended()[0] == 0
+        terminal.press(":", "go scoring", "enter", shows=(r"the scoring", r"step 1 of \d+"))
+        terminal.press("down", "right", shows=(r"scoring hill A", r"step 3 of \d+"))
+        terminal.press(":", "go end", "enter", shows=(r"Ann wins with 17 points", "POINTS"))
+        terminal.quit()
     arguments = ("replay", str(record), "--at", "30", "--eyes", "none", "--ascii")
     with Terminal(*arguments, environment=environment) as terminal:
         terminal.shows(r"Replay - move 30 of 42 .* seen by spectators")
-        terminal.press("q")
-        assert terminal.ended()[0] == 0
+        terminal.quit()
         assert terminal.raw.isascii()
 
 
@@ -234,15 +212,13 @@ def test_the_lessons_lead_to_a_game(environment: dict[str, str]) -> None:
                 terminal.resize(80, 24)
             terminal.press("enter" if number == len(LESSONS) else "\x1b[6~")
         terminal.shows(r"Palatinus · [A-Z]{4} · ", "PLAYERS")
-        terminal.press("ctrl-c")
-        terminal.shows(r"Quit\?")
+        terminal.press("ctrl-c", shows=r"Quit\?")
         terminal.press("y")
         assert terminal.ended()[0] == 0
     plain = {**environment, "NO_COLOR": "1"}
     with Terminal("learn", "--ascii", environment=plain) as terminal:
         terminal.shows("Lesson 1 of")
-        terminal.press("q")
-        assert terminal.ended()[0] == 0
+        terminal.quit()
         assert terminal.raw.isascii()
 
 
@@ -311,8 +287,7 @@ def test_a_killed_terminal_gets_its_seat_back(environment: dict[str, str], tmp_p
                 )  # the seat is not taken over
                 assert "your seat" not in second.text
                 first.end(signal.SIGKILL)
-                second.press("r")
-                second.shows(rf"{table} .*your seat")
+                second.press("r", shows=rf"{table} .*your seat")
                 second.press("enter")
                 check_resumed(second, before)
                 place_first_piece(second)
@@ -320,14 +295,12 @@ def test_a_killed_terminal_gets_its_seat_back(environment: dict[str, str], tmp_p
                 second.end(signal.SIGKILL)
         with Terminal("join", address, table, "--new", *named, environment=environment) as other:
             other.shows(rf"The game at table {table} has begun", "the lobby")
-            other.press("q")
-            assert other.ended()[0] == 0
+            other.quit()
         with Terminal("join", address, table, *named, environment=environment) as third:
             check_resumed(third, before)
             place_first_piece(third)
             before = wait_for_turn(third)
-            third.press("q")
-            third.shows(r"Quit\?")
+            third.press("q", shows=r"Quit\?")
             third.press("y")
             code, left = third.ended()
             assert code == 0
@@ -341,8 +314,7 @@ def test_a_killed_terminal_gets_its_seat_back(environment: dict[str, str], tmp_p
             fourth.shows(r"You are back in your seat, as Ann\.")
             fourth.until(lambda _: hand_and_empty_fields(fourth) == before, "the same hand and board")
             assert kept_seat_files(tmp_path) == [file]
-            fourth.press("q", "y")
-            assert fourth.ended()[0] == 0
+            fourth.quit("y")
 
 
 @pytest.mark.parametrize(
@@ -369,8 +341,7 @@ def test_suspended_and_resumed(
         terminal.until(lambda text: text != before, "page after the keys")
         terminal.settle()
         page = terminal.text
-        terminal.press("ctrl-z")
-        terminal.shows(rf"stopped by {128 + signal.SIGTSTP}", "xcase|tostop")
+        terminal.press("ctrl-z", shows=(rf"stopped by {128 + signal.SIGTSTP}", "xcase|tostop"))
         terminal.assert_restored()
         assert re.search(r"[^-]icanon\b", terminal.text)
         assert re.search(r"[^-]echo\b", terminal.text)
@@ -393,8 +364,7 @@ def test_redrawn(environment: dict[str, str]) -> None:
         terminal.shows(r"1 of \d+")
         terminal.resize(80, 24)
         terminal.until(lambda text: text == page, "page as it was")
-        terminal.press("q")
-        assert terminal.ended()[0] == 0
+        terminal.quit()
 
 
 def bells(terminal: Terminal) -> int:
@@ -419,5 +389,4 @@ def test_called_unless_the_window_has_the_focus(environment: dict[str, str]) -> 
         notices = re.findall(rb"\x1b\]777;notify;([^;]*);(.*?)\x1b\\", terminal.raw)
         assert [sentence for _title, sentence in notices] == [b"Your turn: place a piece"]
         assert re.search(rb"\x1b\]2;Your turn: place a piece - Palatinus \w{4}\x1b\\", terminal.raw)
-        terminal.press("q", "y")
-        assert terminal.ended()[0] == 0
+        terminal.quit("y")

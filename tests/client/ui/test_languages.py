@@ -14,7 +14,7 @@ from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
 from client import language
-from client.language import LANGUAGES, speak
+from client.language import LANGUAGES, speaking
 from client.records import Recording
 from client.ui import requests
 from client.ui.export.moment import as_svg
@@ -47,7 +47,7 @@ from tests.client.ui.seen import (
     model_of,
     playing_of,
     reading_pages,
-    text_of,
+    screen_of,
     ui_of,
 )
 from tests.client.ui.test_start import NOWHERE
@@ -105,15 +105,6 @@ def cyrillic() -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def speaking(spoken: str) -> Iterator[None]:
-    speak(spoken)
-    try:
-        yield
-    finally:
-        speak("en")
-
-
 def untranslated(text: str) -> set[str]:
     """Return the words that do not come from the catalogues."""
     return {*re.findall(r"[A-Za-z]{2,}", SIGNS.sub(" ", text))} - SAME
@@ -133,17 +124,17 @@ def test_every_word_of_every_page_is_translated(page: str) -> None:
     said = tuple(structs.replace(each, text="1") for each in ui.talk.remarks)
     ui = replace(ui, log=(), talk=replace(ui.talk, remarks=said))
     for shown in (ui, *with_readings(ui)):
-        assert not untranslated(text_of(drawn(shown, model, UNICODE, 80, 24)))
-    assert not untranslated(text_of(drawn(ui, model, UNICODE, 120, 40)))
+        assert not untranslated(screen_of(shown, model))
+    assert not untranslated(screen_of(ui, model, 120, 40))
 
 
 @pytest.mark.usefixtures("cyrillic")
 def test_every_word_of_the_start_screen_and_the_lessons_is_translated() -> None:
     for shown in (START, *with_readings(START)):
-        assert not untranslated(text_of(drawn(shown, NOWHERE, UNICODE, 80, 24))) - {"random", "greedy"}
+        assert not untranslated(screen_of(shown, NOWHERE)) - {"random", "greedy"}
     for number in range(len(LESSONS)):
         course = Course("Ann", practice, UNICODE, number)
-        assert not untranslated(text_of(drawn(course.ui, course.model, UNICODE, 80, 24)))
+        assert not untranslated(screen_of(course.ui, course.model))
 
 
 @pytest.mark.usefixtures("cyrillic")
@@ -154,7 +145,7 @@ def test_every_word_about_a_record_is_translated() -> None:
         for eyes in (recording.all_eyes, SPECTATOR):
             ui = open_record(recording, stop, eyes)
             for shown in (ui, *with_readings(ui)):
-                assert not untranslated(text_of(drawn(shown, seen_in(ui), UNICODE, 80, 24)))
+                assert not untranslated(screen_of(shown, seen_in(ui)))
             picture = re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", as_svg(recording, stop, eyes))
             assert not untranslated(picture)
 
@@ -169,7 +160,7 @@ def test_every_word_of_any_screen_is_translated(game: Game, keys: list[str], dat
         ui = ui_of(game, model)
         for key in keys:
             ui, _ = pressed(ui, key, model)
-        assert not untranslated(text_of(drawn(ui, model, UNICODE, 80, 24)))
+        assert not untranslated(screen_of(ui, model))
 
 
 @examples(10)
@@ -186,27 +177,12 @@ def test_every_word_about_a_misread_line_is_translated() -> None:
     _, model = placing()
     replay = open_record(Recording.of(played(GameOptions(3), 1, 20).events, {}), 0, SPECTATOR).page
     assert isinstance(replay, Replay)
-    for text in (
-        "",
-        "xyz",
-        "lay",
-        "lay 9",
-        "m* 9",
-        "m* Z9",
-        "Em* B9",
-        "s* C4",
-        "say",
-        "vote",
-        "vote maybe",
-        "place m",
-    ):
-        read = meaning(text, model)
-        assert isinstance(read, Misread), text
-        assert not untranslated(read.text) - {*text.split(), "yes"}, text
-    for text in ("xyz", "go", "go 99", "go scoring", "eyes", "eyes 9"):
-        misread = replay_meaning(text, replay)
-        assert isinstance(misread, Misread), text
-        assert not untranslated(misread.text) - {*text.split()}, text
+    typed = [*("", "xyz", "lay", "lay 9", "m* 9", "m* Z9", "Em* B9", "s* C4"), "say", "vote", "vote maybe"]
+    read = [(line, meaning(line, model)) for line in (*typed, "place m")]
+    in_record = "xyz", "go", "go 99", "go scoring", "eyes", "eyes 9"
+    for line, misread in (*read, *((line, replay_meaning(line, replay)) for line in in_record)):
+        assert isinstance(misread, Misread), line
+        assert not untranslated(misread.text) - {*line.split(), "yes"}, line
 
 
 @pytest.mark.usefixtures("cyrillic")
@@ -225,7 +201,7 @@ def test_the_languages_own_letter_quits(spoken: str, letter: str) -> None:
     ui, model = placing()
     with speaking(spoken):
         request_after, _ = pressed(ui, "q", model)
-        shown = text_of(drawn(request_after, model, UNICODE, 80, 24)).replace("\N{NO-BREAK SPACE}", " ")
+        shown = screen_of(request_after, model).replace("\N{NO-BREAK SPACE}", " ")
         quits = {key for key in "nosyj" if pressed(request_after, key, model)[1] == requests.Errand.QUIT}
     assert re.search(rf" {letter} ?: \w+, n ?: ", shown)
     assert re.search(rf"^ {letter} \w", shown.splitlines()[-1])
@@ -235,11 +211,9 @@ def test_the_languages_own_letter_quits(spoken: str, letter: str) -> None:
 @pytest.mark.parametrize("spoken", TRANSLATED)
 def test_key_pages_in_every_language(spoken: str) -> None:
     """The most important pages; read the files to see them."""
-    shown = []
     with speaking(spoken):
-        for page in ("lobby", "laying", "placing", "scoring-soldier", "result"):
-            ui, model = PAGES[page]()
-            shown.append(text_of(drawn(ui, model, UNICODE, 80, 24)))
+        pages = ("lobby", "laying", "placing", "scoring-soldier", "result")
+        shown = [screen_of(*PAGES[page]()) for page in pages]
     assert_screen(f"{spoken}-80x24", "\n".join(shown))
 
 
@@ -278,16 +252,14 @@ def test_no_label_of_the_panel_is_cut_off_at_the_least_size(players: int, spoken
                 break
             model = model_of(game, game.view.turn, away=players - 1)
             ui = ui_of(game, model)
-            narrow, wide = (
-                playing_of(ui).panel_block(Pane(ui, model, UNICODE, width, 99)) for width in (30, 56)
-            )
+            panes = (Pane(ui, model, UNICODE, width, 99) for width in (30, 56))
+            narrow, wide = map(playing_of(ui).panel_block, panes)
             assert words(narrow.lines) == words(wide.lines)
         model = model_of(finished, 0)
         for step in range(last_step(finished.view) + 1):
             shown = scene(finished.view, step, NAMES)
-            narrow, wide = (
-                ScoringPanel(shown, finished.view, NAMES, UNICODE, width).block("1") for width in (30, 56)
-            )
+            panels = (ScoringPanel(shown, finished.view, NAMES, UNICODE, width) for width in (30, 56))
+            narrow, wide = (panel.block("1") for panel in panels)
             assert words(narrow.lines) == words(wide.lines)
 
 
@@ -302,5 +274,5 @@ def test_headings_of_the_result_fit_their_columns(spoken: str) -> None:
 def test_the_headings_of_past_games_stand_apart(spoken: str) -> None:
     with speaking(spoken):
         ui, model = PAGES["history"]()
-        heading = text_of(drawn(ui, model, UNICODE, 80, 24))
+        heading = screen_of(ui, model)
         assert all(f"{language._(each)} " in heading for each in ("ENDED", "TABLE"))

@@ -38,7 +38,7 @@ from client.ui.texts.glyphs import UNICODE
 from discovery.names import default_name
 from protocol.messages import TableSummary, Turn
 from tests.client.ui.pty_terminal import RUN, Terminal
-from tests.client.ui.seen import after, assert_screen, request_after, text_of
+from tests.client.ui.seen import after, assert_screen, request_after, screen_of, text_of
 from tests.discovery.network import own_network
 from tests.server.peer import connected
 from tests.server.process import serving
@@ -105,7 +105,7 @@ def test_servers_and_tables_are_chosen() -> None:
     assert request_after(SEEN, NOWHERE, "up", "enter") == requests.GoTo(ATTIC)
     assert request_after(SEEN, NOWHERE, "down", "down", "enter") == requests.GoTo(CELLAR)
     assert request_after(SEEN, NOWHERE, "down", "w") == requests.GoTo(ATTIC, "WKGQ", watch=True)
-    at_server = text_of(drawn(after(SEEN, NOWHERE, "up", "w"), NOWHERE, UNICODE, 80, 24))
+    at_server = screen_of(after(SEEN, NOWHERE, "up", "w"), NOWHERE)
     assert "Use the arrow keys" in at_server
     assert "w watch" not in at_server
     clicked, at_first = updated(SEEN, ChooseLine(3), NOWHERE)
@@ -113,10 +113,8 @@ def test_servers_and_tables_are_chosen() -> None:
     assert updated(clicked, ChooseLine(3), NOWHERE)[1] == requests.GoTo(CELLAR)
     assert request_after(SEEN, NOWHERE, "escape") is None
     assert request_after(SEEN, NOWHERE, "escape", "y") == requests.Errand.QUIT
-    assert (
-        request_after(replace(SEEN, capabilities=Capabilities(home=True)), NOWHERE, "escape")
-        == requests.Errand.GO_HOME
-    )
+    home = replace(SEEN, capabilities=Capabilities(home=True))
+    assert request_after(home, NOWHERE, "escape") == requests.Errand.GO_HOME
     assert request_after(SEEN, NOWHERE, "q") == requests.Errand.QUIT
 
 
@@ -125,7 +123,7 @@ def test_kept_seats_come_first() -> None:
     seats = (KeptSeat("ws://192.0.2.99:7733", "ABCD", "Anna"), KeptSeat(ATTIC, "KXQT", "Bruno"))
     page = Search(chosen=("ws://192.0.2.99:7733", "ABCD"), seats=seats)
     seen = found(Ui("Ann", page=page), FOUND)
-    screen = text_of(drawn(seen, NOWHERE, UNICODE, 80, 24))
+    screen = screen_of(seen, NOWHERE)
     assert re.search(r"► ABCD +your seat +you are Anna +ws://192.0.2.99:7733", screen)
     assert re.search(r"  KXQT +your seat +you are Bruno +ws://", screen)
     assert request_after(seen, NOWHERE, "enter") == requests.GoTo("ws://192.0.2.99:7733", "ABCD")
@@ -135,23 +133,14 @@ def test_kept_seats_come_first() -> None:
 
 def test_whose_turn_it_is_where_seats_are_kept() -> None:
     """As far as the servers say so, with the reason if one does not."""
-    seats = tuple(
-        KeptSeat(ATTIC, code, "Anna")
-        for code in ("AAAA", "BBBB", "BBCC", "BCBC", "CCCC", "DDDD", "EEEE", "FFFF")
-    )
+    codes = ("AAAA", "BBBB", "BBCC", "BCBC", "CCCC", "DDDD", "EEEE", "FFFF")
+    seats = tuple(KeptSeat(ATTIC, code, "Anna") for code in codes)
+    until = int(datetime(2026, 11, 27, 20, tzinfo=UTC).timestamp())
     told: tuple[SeatAnswer, ...] = (
         Turn(1, "playing", seat=0, turn=0, name="Anna", clock=271_000),
         Turn(1, "playing", seat=0, turn=1, name="Bruno\x1b[2J"),
         Turn(1, "playing", seat=0, turn=1, name="Bruno", clock=271_000, paused=True),
-        Turn(
-            1,
-            "playing",
-            seat=0,
-            turn=0,
-            name="Anna",
-            paused=True,
-            paused_until=int(datetime(2026, 11, 27, 20, tzinfo=UTC).timestamp()),
-        ),
+        Turn(1, "playing", seat=0, turn=0, name="Anna", paused=True, paused_until=until),
         Turn(1, "gathering", seat=0),
         Turn(1, "playing", archived=True),
         Gone(),
@@ -161,7 +150,7 @@ def test_whose_turn_it_is_where_seats_are_kept() -> None:
     for seat, answer in zip(seats, told, strict=True):
         seen = seat_stands(seen, seat, answer)
     for size in ((80, 24), (120, 40)):
-        assert_screen(f"seats-{size[0]}x{size[1]}", text_of(drawn(seen, NOWHERE, UNICODE, *size)))
+        assert_screen(f"seats-{size[0]}x{size[1]}", screen_of(seen, NOWHERE, *size))
 
 
 def test_an_address_or_a_name_is_typed() -> None:
@@ -183,14 +172,14 @@ def test_what_is_chosen_and_goes_leads_to_its_server_and_then_nowhere() -> None:
 
 def test_the_search() -> None:
     for size in ((80, 24), (120, 40), (40, 12)):
-        assert_screen(f"search-{size[0]}x{size[1]}", text_of(drawn(SEEN, NOWHERE, UNICODE, *size)))
+        assert_screen(f"search-{size[0]}x{size[1]}", screen_of(SEEN, NOWHERE, *size))
 
 
 def test_what_keeps_servers_from_being_found_is_said() -> None:
     """With what to do instead."""
 
     def words(ui: Ui) -> str:
-        text = text_of(drawn(ui, NOWHERE, UNICODE, 80, 24))
+        text = screen_of(ui, NOWHERE)
         return " ".join(text.replace("|\n", " ").split())
 
     assert "Looking for servers on this network." in words(LOOKING)
@@ -276,22 +265,14 @@ async def test_a_player_joins_what_is_found(tmp_path: Path, monkeypatch: pytest.
     options = ("--announce", "--memory", "--no-config", "--name", "attic")
     async with serving(*options, imported=False) as server, connected(server.port) as host:
         code = (await host.open(3)).table
-        with Terminal("join", "--name", "Zoë", environment=environment, script=RUN) as terminal:
-            terminal.shows("Join a game", rf"attic +ws://127.0.0.1:{server.port}", f"► +{code} +Anna +1 of 3")
-            terminal.press("enter")
-            terminal.shows(f"Table {code}", r"Zoë +\(you\)")
-            terminal.press("q")
-            assert terminal.ended()[0] == 0
-        with Terminal(
-            "join", "Attic", code, "--name", "Zoë", environment=environment, script=RUN
-        ) as terminal:
-            terminal.shows(f"Table {code}", r"Zoë +\(you\)")
-            terminal.press("q")
-            assert terminal.ended()[0] == 0
-        with Terminal("join", code.lower(), environment=environment, script=RUN) as terminal:
-            terminal.shows(f"Table {code}", r"Zoë +\(you\)")  # the name that was used last
-            terminal.press("q")
-            assert terminal.ended()[0] == 0
+        for words in ("--name", "Zoë"), ("Attic", code, "--name", "Zoë"), (code.lower(),):
+            with Terminal("join", *words, environment=environment, script=RUN) as terminal:
+                if words[0] == "--name":
+                    address = rf"attic +ws://127.0.0.1:{server.port}"
+                    terminal.shows("Join a game", address, f"► +{code} +Anna +1 of 3")
+                    terminal.press("enter")
+                terminal.shows(f"Table {code}", r"Zoë +\(you\)")  # at last under the name that was used last
+                terminal.quit()
 
 
 @pytest.mark.slow
@@ -306,11 +287,9 @@ def test_what_is_hosted_on_the_start_screen_is_found_unless_that_is_not_wanted(t
     with terminal("hidden", "--no-announce") as hidden, terminal("open") as hosts:
         for each in (hidden, hosts):
             each.shows("► Learn the game")
-            each.press("down", "down", "enter")
-            each.shows("the lobby")
+            each.press("down", "down", "enter", shows="the lobby")
         hosts.shows(rf"palatinus join finds this server as {re.escape(default_name())}\.")
-        hidden.press("o")
-        hidden.shows("Waiting for 2 more players")
+        hidden.press("o", shows="Waiting for 2 more players")
         assert "finds this server" not in hidden.text
 
 

@@ -5,10 +5,8 @@ from collections.abc import AsyncIterator
 
 from client.records import Better, Contest, Problem, Recording
 from client.ui import requests
-from client.ui.screens.screen import drawn
 from client.ui.session import Services, Session
 from client.ui.solving import Problems, Solving
-from client.ui.texts.glyphs import UNICODE
 from engine.board import Tile
 from engine.events import Place
 from engine.game import GameOptions
@@ -16,7 +14,7 @@ from engine.legal import LegalPlaces
 from engine.pieces import Piece
 from engine.view import View
 from tests.client.ui.analysed import NAMES
-from tests.client.ui.seen import assert_screen, notice_of, text_of, typed
+from tests.client.ui.seen import assert_screen, notice_of, screen_of, typed
 from tests.games import played
 from tests.server.peer import eventually
 
@@ -63,7 +61,7 @@ class Solver:
 
     @property
     def screen(self) -> str:
-        return text_of(drawn(self.session.ui, self.session.model, UNICODE, 80, 24))
+        return screen_of(self.session.ui, self.session.model)
 
     def end(self) -> None:
         for task in self._tasks:

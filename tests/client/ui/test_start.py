@@ -25,7 +25,7 @@ from engine.record import recorded
 from protocol.admin import EveningPlan
 from server.storage.sqlite.journal_file import FILE_NAME, locked
 from tests.client.ui.pty_terminal import Terminal
-from tests.client.ui.seen import after, assert_screen, notice_of, request_after, text_of
+from tests.client.ui.seen import after, assert_screen, notice_of, request_after, screen_of, text_of
 from tests.games import played
 
 NOWHERE = TableModel()
@@ -69,7 +69,7 @@ def test_the_help_has_every_key_in_every_language(in_language: Callable[[str], N
 
 def test_a_small_window_shows_what_a_line_means_and_what_a_key_has_changed() -> None:
     def shown(ui: Ui) -> str:
-        return " ".join(text_of(drawn(ui, NOWHERE, UNICODE, 40, 12)).replace("|", " ").split())
+        return " ".join(screen_of(ui, NOWHERE, 40, 12).replace("|", " ").split())
 
     for down, line in enumerate(each for each in StartLine if each is not StartLine.CONTINUE):
         assert " ".join(line.value) in shown(after(UI, NOWHERE, *["down"] * down))
@@ -101,11 +101,11 @@ def test_bots_take_their_time_if_they_are_to() -> None:
     slow = after(UI, NOWHERE, "a")
     assert isinstance(slow.page, Start)
     assert slow.page.preferences.human_pace
-    assert "Plebeian, moves with some delay." in text_of(drawn(slow, NOWHERE, UNICODE, 80, 24))
-    assert "Plebeian, moves at once." in text_of(drawn(after(slow, NOWHERE, "a"), NOWHERE, UNICODE, 80, 24))
+    assert "Plebeian, moves with some delay." in screen_of(slow, NOWHERE)
+    assert "Plebeian, moves at once." in screen_of(after(slow, NOWHERE, "a"), NOWHERE)
     many = structs.replace(slow.page.preferences, servers=SERVERS * 2 + SERVERS[:1])
     crowded = replace(slow.page, preferences=many, left=LeftGame(3, "2026-01-01 10:00"))
-    assert "your turn: bell" in text_of(drawn(replace(slow, page=crowded), NOWHERE, UNICODE, 80, 24))
+    assert "your turn: bell" in screen_of(replace(slow, page=crowded), NOWHERE)
 
 
 def test_an_evening_is_set_up_for_the_games_that_are_hosted() -> None:
@@ -113,7 +113,7 @@ def test_an_evening_is_set_up_for_the_games_that_are_hosted() -> None:
     assert preferences_after("r") == Preferences(servers=SERVERS)
     named = ("e", *"Friday night", "enter")
     assert preferences_after(*named).evening == EveningPlan("Friday night", 4)
-    told = text_of(drawn(after(UI, NOWHERE, *named, "r"), NOWHERE, UNICODE, 80, 24))
+    told = screen_of(after(UI, NOWHERE, *named, "r"), NOWHERE)
     assert re.search("Host a game +the evening Friday night, 5 rounds", told)
     assert preferences_after(*named, *"rrrrr").evening == EveningPlan("Friday night")
     assert preferences_after(*named, "e", "c-u", *"x" * 41, "enter").evening == EveningPlan("Friday night", 4)
@@ -124,7 +124,7 @@ def test_how_the_player_is_called_is_set() -> None:
     """Each key changes one way, and the screen says what holds."""
 
     def words(*keys: str) -> str:
-        return text_of(drawn(after(UI, NOWHERE, *keys), NOWHERE, UNICODE, 80, 24))
+        return screen_of(after(UI, NOWHERE, *keys), NOWHERE)
 
     assert "b,t,d your turn: bell, title, desktop notices " in words()
     assert "your turn: no bell, no title, desktop notices (OSC 9) " in words("b", "t", "d")
@@ -156,11 +156,11 @@ def test_a_game_left_can_be_continued() -> None:
     assert request_after(ui, NOWHERE, "enter") == requests.Errand.CONTINUE
     assert request_after(ui, NOWHERE, "down", "enter") == requests.Errand.LEARN
     assert request_after(ui, NOWHERE, *["down"] * 9, "enter") == requests.GoTo(SERVERS[1])
-    assert_screen("start-continue-80x24", text_of(drawn(ui, NOWHERE, UNICODE, 80, 24)))
+    assert_screen("start-continue-80x24", screen_of(ui, NOWHERE))
 
 
 def test_the_start_screen() -> None:
-    assert_screen("start-80x24", text_of(drawn(after(UI, NOWHERE, "down"), NOWHERE, UNICODE, 80, 24)))
+    assert_screen("start-80x24", screen_of(after(UI, NOWHERE, "down"), NOWHERE))
 
 
 def test_preferences_are_kept_for_their_user_alone(tmp_path: Path) -> None:
@@ -187,51 +187,36 @@ def test_the_first_minutes(tmp_path: Path) -> None:
     }
     with Terminal(environment=environment) as terminal:
         terminal.shows("► Learn the game")
-        terminal.press("n", "\x15", "Zoë", "enter")
-        terminal.shows("Welcome, Zoë")
-        terminal.press("2", "x", "enter")
-        terminal.shows("Your turn: place|'s turn to place")
-        terminal.press(":", "leave", "enter")
-        terminal.shows(r"► Continue .*against 1 bot", "2 players", "at random")
+        terminal.press("n", "\x15", "Zoë", "enter", shows="Welcome, Zoë")
+        terminal.press("2", "x", "enter", shows="Your turn: place|'s turn to place")
+        terminal.press(":", "leave", "enter", shows=(r"► Continue .*against 1 bot", "2 players", "at random"))
         terminal.press("w", "w", "w", "e", "Friday", "enter", "r")
         terminal.shows("► Host a game +the evening Friday, 5 rounds", "over ssh and in browsers too")
-        terminal.press("enter")
-        terminal.shows("the lobby", "Evening: Friday")
+        terminal.press("enter", shows=("the lobby", "Evening: Friday"))
         terminal.press("o")
         terminal.shows(r"palatinus join ws://\S+ \w{4}", r"ssh -p \d+ \S+", r"in a browser: http://\S+/")
-        terminal.press("b")
-        terminal.shows("► Plebeian", "Consul", "plays openly")
-        terminal.press("enter")
-        terminal.shows(r"plebeian-1 +\(bot\)", "Waiting for 1 more")
-        terminal.press("escape")
-        terminal.shows("give up your seat")
-        terminal.press("y")
-        terminal.shows("the lobby")
-        terminal.press("escape")
-        terminal.shows("► Host a game")
+        terminal.press("b", shows=("► Plebeian", "Consul", "plays openly"))
+        terminal.press("enter", shows=(r"plebeian-1 +\(bot\)", "Waiting for 1 more"))
+        terminal.press("escape", shows="give up your seat")
+        terminal.press("y", shows="the lobby")
+        terminal.press("escape", shows="► Host a game")
         line = next(at for at, text in enumerate(terminal.lines) if "Join a game" in text)
         terminal.click(4, line)
         terminal.shows("► Join a game")
         terminal.click(4, line)
         terminal.shows("► Type an address", "cannot look for servers .PALATINUS_MULTICAST=none.")
-        terminal.press("enter")
-        terminal.shows("the host's address:")
+        terminal.press("enter", shows="the host's address:")
         terminal.press("\x1b[200~127.0.0.1:9\x1b[201~", "enter")  # pasted
         terminal.shows("Nothing answers at ws://127.0.0.1:9")
-        terminal.press("q")
-        code, left = terminal.ended()
-        assert code == 0
+        left = terminal.quit()
         assert not re.search("INFO|Traceback", left)
     with Terminal(environment=environment) as terminal:
         terminal.shows("Welcome, Zoë", "► Continue", "2 players", "your turn: bell, title")
-        terminal.press("b", "t")
-        terminal.shows("no bell, no title")
-        terminal.press("q")
-        assert terminal.ended()[0] == 0
+        terminal.press("b", "t", shows="no bell, no title")
+        terminal.quit()
     with Terminal(environment=environment) as terminal:
         terminal.shows("no bell, no title")
-        terminal.press("q")
-        assert terminal.ended()[0] == 0
+        terminal.quit()
 
 
 def test_games_that_cannot_be_hosted_are_named(tmp_path: Path) -> None:
@@ -248,8 +233,7 @@ def test_games_that_cannot_be_hosted_are_named(tmp_path: Path) -> None:
         with locked(data):
             terminal.press("enter")
             terminal.shows("Another server on this computer is using the games", "Join it, or stop it first")
-        terminal.press("q")
-        assert terminal.ended()[0] == 0
+        terminal.quit()
 
 
 def test_past_games_are_looked_through_and_removed(tmp_path: Path) -> None:
@@ -264,24 +248,15 @@ def test_past_games_are_looked_through_and_removed(tmp_path: Path) -> None:
         terminal.shows("Past games")
         terminal.press("down", "down", "down", "down", "down", "enter")
         terminal.shows("PLAYERS AND POINTS", "► 2026-11-21 20:00", "Anna", "All games so far")
-        terminal.press("down", "enter")
-        terminal.shows("Replay . move 0 of")
-        terminal.press("q")
-        terminal.shows("► 2026-11-21 19:00")
-        terminal.press("w")
-        terminal.shows("Saved as palatinus-20261121-190000-KRTV.txt")
-        terminal.press("e")
-        terminal.shows("Saved as palatinus-20261121-190000-KRTV.svg")
-        terminal.press("x")
-        terminal.shows("Press x again")
-        terminal.press("x")
-        terminal.shows("The game is removed", "► 2026-11-21 18:00 .*cannot be read")
-        terminal.press("enter")
-        terminal.shows("This record cannot be read: line 2")
-        terminal.press("escape")
-        terminal.shows("Welcome")
-        terminal.press("q")
-        assert terminal.ended()[0] == 0
+        terminal.press("down", "enter", shows="Replay . move 0 of")
+        terminal.press("q", shows="► 2026-11-21 19:00")
+        terminal.press("w", shows="Saved as palatinus-20261121-190000-KRTV.txt")
+        terminal.press("e", shows="Saved as palatinus-20261121-190000-KRTV.svg")
+        terminal.press("x", shows="Press x again")
+        terminal.press("x", shows=("The game is removed", "► 2026-11-21 18:00 .*cannot be read"))
+        terminal.press("enter", shows="This record cannot be read: line 2")
+        terminal.press("escape", shows="Welcome")
+        terminal.quit()
     assert [path.name for path in sorted(records.iterdir())] == [
         "20261121-180000-KRTW.txt",
         "20261121-200000-KRTV.txt",

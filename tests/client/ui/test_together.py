@@ -13,14 +13,13 @@ from client.ui.game import Client
 from client.ui.screens.playing import Playing
 from client.ui.screens.replay import Replay
 from client.ui.screens.scoring import Result
-from client.ui.screens.screen import drawn, window_title
+from client.ui.screens.screen import window_title
 from client.ui.session import Services, Session
 from client.ui.state import Ui
-from client.ui.texts.glyphs import UNICODE
 from client.ui.visit import LookingBack, Options
 from commands.finished_games.records import recording_of
 from tests.client.scripted import TIMEOUT
-from tests.client.ui.seen import notice_of, text_of
+from tests.client.ui.seen import notice_of, screen_of
 from tests.server.peer import game, memory_server, play_on
 
 
@@ -179,7 +178,7 @@ async def test_a_player_opens_a_study_and_others_come_along(tmp_path: Path) -> N
         ann.press("v")
         await ann.record(0)
         ann.press("?")
-        assert "read in full" in text_of(drawn(ann.top.ui, ann.top.model, UNICODE, 80, 24)), "the last key"
+        assert "read in full" in screen_of(ann.top.ui, ann.top.model), "the last key"
         ann.press("escape", "n", "B")
         assert "leave this table" in notice_of(ann.top.ui)
         ann.press(":", *"study", "enter")

@@ -34,9 +34,11 @@ from tests.client.ui.seen import (
     NAMES,
     after,
     at_scoring_step,
+    change,
     model_of,
     played_until_turn_of,
     ui_of,
+    view_of,
     with_cursor,
 )
 from tests.engine.test_draws import cheated
@@ -71,15 +73,13 @@ def counting(players: int) -> tuple[Ui, TableModel]:
 def foreseeing() -> tuple[Ui, TableModel]:
     """Return a game with a farmer chosen, and a soldier beside the field pointed at."""
     ui, model = placing(3)
-    assert model.view is not None
-    return after(with_cursor(ui, model.view.layout.hexes[Field("F2")]), model, "4"), model
+    return after(with_cursor(ui, view_of(model).layout.hexes[Field("F2")]), model, "4"), model
 
 
 def hinted() -> tuple[Ui, TableModel]:
     """Return a game with a move suggested."""
     ui, model = placing()
-    assert model.state is not None
-    model.state = structs.replace(model.state, hints=True)
+    change(model, hints=True)
     command = Place(Seat(0), Piece("Ef*"), Field("E2"))
     return suggested(replace(ui, capabilities=Capabilities(hints=True)), Suggestion(command), model), model
 
@@ -94,19 +94,17 @@ def over(step: int) -> tuple[Ui, TableModel]:
     """Return a finished game at a step of its scoring, counted from the end if negative."""
     game = played(GameOptions(3, random_layout=True), 11)
     model = model_of(game, 0)
-    assert model.view is not None
     return at_scoring_step(
-        ui_of(game, model), model, step if step >= 0 else last_step(model.view) + 1 + step
+        ui_of(game, model), model, step if step >= 0 else last_step(view_of(model)) + 1 + step
     ), model
 
 
 def checked(game: Game) -> tuple[Ui, TableModel]:
     """Return the result of a game that this client has followed, and whose draws it has checked."""
     model = model_of(game, None)
-    assert model.view is not None
     for event in game.events:
         model.draws.fold(redacted(event, SPECTATOR))
-    return at_scoring_step(ui_of(game, model), model, last_step(model.view)), model
+    return at_scoring_step(ui_of(game, model), model, last_step(view_of(model))), model
 
 
 def evening() -> tuple[Ui, TableModel]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 from prompt_toolkit.utils import get_cwidth
 
-from client.language import LANGUAGES, speak
+from client.language import LANGUAGES, speaking
 from client.records import PastGame
 from client.tables.table import Back, TableModel
 from client.ui.at_table import HEX_POSITIONS
@@ -47,8 +47,10 @@ from tests.client.ui.seen import (
     model_of,
     playing_of,
     reading_pages,
+    screen_of,
     text_of,
     ui_of,
+    view_of,
     with_cursor,
 )
 from tests.games import begun, games, played
@@ -59,18 +61,18 @@ from tests.games import begun, games, played
 def test_page(page: str, size: str) -> None:
     """Every page is shown at the least size and at one with large hexes."""
     ui, model = PAGES[page]()
-    assert_screen(f"{page}-{size}", text_of(drawn(ui, model, UNICODE, *SIZES[size])))
+    assert_screen(f"{page}-{size}", screen_of(ui, model, *SIZES[size]))
 
 
 @pytest.mark.parametrize("page", ["laying", "placing", "scoring-piece"])
 def test_page_in_ascii_and_in_a_large_window(page: str) -> None:
     """There is no character beyond ASCII; in the large one, hexes are larger, with the panel beside them."""
     ui, model = PAGES[page]()
-    text = text_of(drawn(ui, model, ASCII, 80, 24))
+    text = screen_of(ui, model, glyphs=ASCII)
     assert text.isascii()
     assert_screen(f"{page}-ascii", text)
     if page != "laying":
-        assert_screen(f"{page}-160x50", text_of(drawn(ui, model, UNICODE, 160, 50)))
+        assert_screen(f"{page}-160x50", screen_of(ui, model, 160, 50))
 
 
 def test_talk_stays_above_the_log_until_it_is_read() -> None:
@@ -79,13 +81,13 @@ def test_talk_stays_above_the_log_until_it_is_read() -> None:
     quiet, _ = placing()
     for _turn in range(50):
         ui = heard(ui, Back(), model)
-    screen = text_of(drawn(ui, model, UNICODE, 80, 24))
+    screen = screen_of(ui, model)
     assert "spectator 7: Indeed." in screen
     assert "T read (3)" in screen
-    silent = text_of(drawn(quiet, model, UNICODE, 80, 24))
+    silent = screen_of(quiet, model)
     assert screen.splitlines()[:20] == silent.splitlines()[:20]
     for size in ((79, 24), (40, 16), (24, 10), (20, 8)):
-        small = text_of(drawn(ui, model, UNICODE, *size))
+        small = screen_of(ui, model, *size)
         assert "T read (3)" in small
         everything = after(ui, model, "T")
         shown = ""
@@ -94,9 +96,9 @@ def test_talk_stays_above_the_log_until_it_is_read() -> None:
             shown = text_of(frame) + shown
             everything = after(replace(everything, last_top=frame.last_top), model, "up")
         assert all(word in shown for word in ("Shall", "here?", "Lovely.", "Indeed."))
-    read = text_of(drawn(after(ui, model, "T", "escape"), model, UNICODE, 80, 24))
+    read = screen_of(after(ui, model, "T", "escape"), model)
     assert "Indeed." not in read
-    assert "Indeed." in text_of(drawn(after(ui, model, "T", "escape"), model, UNICODE, 120, 40))
+    assert "Indeed." in screen_of(after(ui, model, "T", "escape"), model, 120, 40)
 
 
 def test_points_of_past_games_are_seen_beside_long_names() -> None:
@@ -105,9 +107,7 @@ def test_points_of_past_games_are_seen_beside_long_names() -> None:
         "1.txt", "KXQT", 0.0, tuple(letter * 20 for letter in "abcde"), (11, 22, 33, 44, 55), (4,)
     )
     (row,) = (
-        row
-        for row in text_of(drawn(Ui("", page=History((game,))), TableModel(), UNICODE, 80, 24)).splitlines()
-        if "KXQT" in row
+        row for row in screen_of(Ui("", page=History((game,))), TableModel()).splitlines() if "KXQT" in row
     )
     assert re.findall(r"(\w)\1* (\d\d\*?)", row.partition("KXQT")[2]) == [
         ("a", "11"), ("b", "22"), ("c", "33"), ("d", "44"), ("e", "55*"),
@@ -179,11 +179,11 @@ def test_the_options_of_the_chosen_table_are_shown() -> None:
     """Layout and absence policy are in words below the list; a deserted game is seen for what it is."""
     tables = (*TABLES, TableSummary("QRST", "Ann", 3, 1, "gathering", False, ByVote(600)))
     ui = Ui("Ann", ADDRESS, page=Lobby(tables, frozenset({"QRST"}), 2))
-    text = text_of(drawn(ui, TableModel(), UNICODE, 80, 24))
+    text = screen_of(ui, TableModel())
     assert "after 10 min away, a player may be replaced by a bot, by vote" in text
     assert "waiting for players     your seat" in text
     deserted = tuple(structs.replace(each, deserted=True) for each in TABLES)
-    text = text_of(drawn(Ui("Ann", ADDRESS, page=Lobby(deserted)), TableModel(), UNICODE, 80, 24))
+    text = screen_of(Ui("Ann", ADDRESS, page=Lobby(deserted)), TableModel())
     assert "5 of 5  playing, all away" in text
     assert "1 of 3  waiting for players " in text
 
@@ -191,10 +191,7 @@ def test_the_options_of_the_chosen_table_are_shown() -> None:
 def test_help_and_rules() -> None:
     """All pages to read are in one file."""
     ui, model = placing()
-    texts = [
-        text_of(drawn(replace(ui, overlay=each), model, UNICODE, 80, 24))
-        for each in reading_pages(Topic.HELP, Topic.RULES)
-    ]
+    texts = [screen_of(replace(ui, overlay=each), model) for each in reading_pages(Topic.HELP, Topic.RULES)]
     assert_screen("reading", "\n".join(texts))
 
 
@@ -203,7 +200,7 @@ def test_every_glyph_is_explained() -> None:
     ui, model = placing()
     for glyphs in (UNICODE, ASCII):
         pages = "".join(
-            text_of(drawn(replace(ui, overlay=each), model, glyphs, 80, 24))
+            screen_of(replace(ui, overlay=each), model, glyphs=glyphs)
             for each in list(reading_pages(Topic.HELP))[1:]
         )
         for sign in (glyphs.spring, glyphs.arrow, glyphs.last, glyphs.captive, glyphs.pointer, glyphs.times):
@@ -228,18 +225,14 @@ def test_the_rules_show_the_hands(players: int) -> None:
 def test_the_field_under_the_mouse_is_explained() -> None:
     """This ends when the mouse leaves the board or a key is pressed; choices and questions stay."""
     ui, model = placing()
-    assert model.view is not None
     asking = replace(ui, notice=Notice("Place Em on C4?"), asked=Place(Seat(0), Piece("Em"), Field("C4")))
-    over, request = updated(asking, Hover(model.view.layout.hexes[Field("C4")]), model)
+    over, request = updated(asking, Hover(view_of(model).layout.hexes[Field("C4")]), model)
     assert request is None
-    assert (playing_of(over).cursor, over.notice, over.asked) == (
-        playing_of(ui).cursor,
-        asking.notice,
-        asking.asked,
-    )
+    assert replace(over, page=ui.page) == asking
+    assert playing_of(over).cursor == playing_of(ui).cursor
     for now, explained in ((over, True), (updated(over, Hover(None), model)[0], False)):
-        assert ("FIELD C4" in text_of(drawn(now, model, UNICODE, 80, 24))) is explained
-    assert "FIELD C4" not in text_of(drawn(after(over, model, "l"), model, UNICODE, 80, 24))
+        assert ("FIELD C4" in screen_of(now, model)) is explained
+    assert "FIELD C4" not in screen_of(after(over, model, "l"), model)
 
 
 def test_what_the_player_has_to_know_is_shown() -> None:
@@ -247,7 +240,7 @@ def test_what_the_player_has_to_know_is_shown() -> None:
     ui, model = placing()
     refused = replace(ui, notice=Notice("C4 is taken. Choose an empty field.", refusal=True))
     for width, height in SIZES.values():
-        assert "C4 is taken." in text_of(drawn(refused, model, UNICODE, width, height))
+        assert "C4 is taken." in screen_of(refused, model, width, height)
     lost = replace(ui, now=3.0, lost=Outage("The connection broke.", 5.0))
     assert "Trying again in 2 s." in plain(drawn(lost, model, UNICODE, 80, 24).lines[0])
     typing = drawn(after(ui, model, *":m* C"), model, UNICODE, 80, 24)
@@ -270,13 +263,12 @@ def test_wide_names_keep_the_columns_straight() -> None:
 def test_a_click_points_at_the_hex_that_is_drawn_there() -> None:
     """A click on the name of a field points at that field."""
     ui, model = placing()
-    assert model.view is not None
     for width, height in SIZES.values():
         frame = drawn(ui, model, UNICODE, width, height)
         for y, content in enumerate(frame.lines[1:-4], start=1):
             text = plain(content)[: 50 if width == 80 else 82]
-            for field, cell in model.view.layout.hexes.items():
-                if field not in model.view.board and field in text:
+            for field, cell in view_of(model).layout.hexes.items():
+                if field not in view_of(model).board and field in text:
                     action = frame.action_at(text.index(field), y)
                     assert action is not None
                     assert getattr(action, "cell", None) == cell
@@ -314,36 +306,21 @@ def test_every_line_of_the_log_can_be_scrolled_to() -> None:
     ui = replace(ui, log=tuple(f"no. {number}." for number in range(20)))
     seen = ""
     for _ in ui.log:
-        seen += text_of(drawn(replace(ui, notice=Notice("Read this.")), model, UNICODE, 80, 24))
+        seen += screen_of(replace(ui, notice=Notice("Read this.")), model)
         ui, _request = pressed(ui, "pageup", model)
     assert [line for line in ui.log if line not in seen] == []
-
-
-SMALL_WINDOWS = (
-    ("placing", 79, 23),
-    ("placing", 60, 20),
-    ("placing", 20, 10),
-    ("laying", 40, 15),
-    ("scoring-piece", 40, 15),
-    ("scoring-soldier", 20, 10),
-    ("result", 30, 12),
-    ("result-wrong", 30, 12),
-    ("lobby", 40, 10),
-    ("gathering", 40, 12),
-    ("menu", 40, 12),
-    ("menu", 20, 8),
-    ("menu-bots", 20, 8),
-    ("quitting", 40, 12),
-    ("quitting", 20, 8),
-    ("counts", 44, 20),
-    ("counts-two", 30, 12),
-)
 
 
 def test_small_windows() -> None:
     """They show the board around the cursor with the hand below it, or a short list."""
     texts = []
-    for page, width, height in SMALL_WINDOWS:
+    for page, width, height in (
+        *(("placing", 79, 23), ("placing", 60, 20), ("placing", 20, 10), ("laying", 40, 15)),
+        *(("scoring-piece", 40, 15), ("scoring-soldier", 20, 10), ("result", 30, 12)),
+        *(("result-wrong", 30, 12), ("lobby", 40, 10), ("gathering", 40, 12), ("menu", 40, 12)),
+        *(("menu", 20, 8), ("menu-bots", 20, 8), ("quitting", 40, 12), ("quitting", 20, 8)),
+        *(("counts", 44, 20), ("counts-two", 30, 12)),
+    ):
         ui, model = PAGES[page]()
         frame = drawn(ui, model, UNICODE, width, height)
         assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
@@ -390,14 +367,13 @@ def test_everybodys_points_are_seen_in_every_window(players: int) -> None:
     """Even while the player is told something, and when others play again."""
     game = played(GameOptions(players, random_layout=True), 11)
     model = model_of(game, 0)
-    assert model.view is not None
     assert model.state is not None
-    assert (result := model.view.result) is not None
+    assert (result := view_of(model).result) is not None
     model.state.seats[1] = structs.replace(model.state.seats[1], again=True)
-    ui = at_scoring_step(ui_of(game, model), model, last_step(model.view))
+    ui = at_scoring_step(ui_of(game, model), model, last_step(view_of(model)))
     for size in ((79, 23), (40, 12), (20, 8)):
         for notice in (None, Notice("Saved as palatinus-KXQT.txt in /home/ann.")):
-            shown = text_of(drawn(replace(ui, notice=notice), model, UNICODE, *size))
+            shown = screen_of(replace(ui, notice=notice), model, *size)
             points = [int(found) for found in re.findall(r"(?m)^ [ESLMA] .* (\d+) +\|", shown)]
             assert points == sorted((tally.points for tally in result.tallies), reverse=True)
             assert ("Saved" if notice else "again") in shown
@@ -405,13 +381,10 @@ def test_everybodys_points_are_seen_in_every_window(players: int) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_question_whether_to_quit_is_whole_in_every_window(language: str) -> None:
-    speak(language)
-    try:
+    with speaking(language):
         ui, model = placing()
         asked = news_lines(replace(ui, overlay=Quitting(), log=()), 200, 1, "")
         frame = drawn(replace(ui, overlay=Quitting()), model, UNICODE, 20, 8)
-    finally:
-        speak("en")
     shown = " ".join(plain(row).strip() for row in frame.lines)
     assert plain(asked[0]).strip() in shown
 
@@ -431,19 +404,16 @@ def test_every_line_of_the_menu_can_be_read_and_clicked(size: tuple[int, int]) -
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_is_typed_is_seen_however_long_its_question_is(language: str) -> None:
     ui, model = placing()
-    speak(language)
-    try:
+    with speaking(language):
         for asks in Asked:
             entry = Entry(asks=asks).filled("the end")
             assert "the end" in plain(drawn(replace(ui, entry=entry), model, UNICODE, 20, 8).lines[-1])
-    finally:
-        speak("en")
 
 
 def test_the_help_of_a_small_window_sets_keys_and_words_apart() -> None:
     """Even many keys, which fill their column in a larger one."""
     ui, model = PAGES["scoring-piece"]()
-    shown = text_of(drawn(replace(ui, overlay=Reading(Topic.HELP)), model, UNICODE, 60, 20))
+    shown = screen_of(replace(ui, overlay=Reading(Topic.HELP)), model, 60, 20)
     assert "l: the next step" in shown
 
 
@@ -509,11 +479,8 @@ def test_any_screen_of_any_game_fits(
     if announced:
         ui = replace(ui, overlay=Announcements(tuple(announced)))
     ui = replace(ui, stops_at=data.draw(st.none() | st.integers(0, 86_400)))
-    speak(language)
-    try:
+    with speaking(language):
         frames = [drawn(ui, model, glyphs, *size) for glyphs in (UNICODE, ASCII)]
-    finally:
-        speak("en")
     for frame in frames:
         assert [get_cwidth(plain(line)) for line in frame.lines] == [size[0]] * size[1]
     assert text_of(frames[1]).isascii()

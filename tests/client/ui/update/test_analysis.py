@@ -9,7 +9,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.records import Recording
 from client.ui import requests
-from client.ui.frame import Frame, plain, width_of
+from client.ui.frame import plain, width_of
 from client.ui.keys import Act
 from client.ui.requests import Request
 from client.ui.screens.dispatch import pressed
@@ -30,7 +30,7 @@ from client.ui.state import Ui
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.game import GameOptions
 from tests.client.ui.analysed import analysis_of, recording_of
-from tests.client.ui.seen import assert_screen, notice_of, text_of
+from tests.client.ui.seen import assert_screen, notice_of, screen_of
 from tests.games import played
 
 
@@ -95,13 +95,10 @@ def test_what_is_told_of_a_move_can_be_read_in_full() -> None:
     page = replay_of(ui)
     assert page.analysis is not None
     at = replace(ui, page=replace(page, stop=page.analysis.deciding[0].number))
-    read = plain_text(drawn(after(at, "m")[0], seen_in(at), UNICODE, 80, 24))
+    frame = drawn(after(at, "m")[0], seen_in(at), UNICODE, 80, 24)
+    read = " ".join(" ".join(map(plain, frame.lines)).split())
     told = " ".join(told_of_move(replay_of(at), page.analysis))
     assert " ".join(told.split()) in read
-
-
-def plain_text(frame: Frame) -> str:
-    return " ".join(" ".join(plain(content) for content in frame.lines).split())
 
 
 def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
@@ -109,9 +106,8 @@ def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
     ui = stopped(analysed(begun(), analysis_of(recording_of(3))))
     analysis = replay_of(ui).analysis
     assert analysis is not None
-    assert ui.notice is not None
     numbers = sorted(move.number for move in analysis.deciding)
-    assert ui.notice.text == "Moves {}, {} and {} decided most.".format(*numbers)
+    assert notice_of(ui) == "Moves {}, {} and {} decided most.".format(*numbers)
     for number in [*numbers, numbers[0]]:
         ui, _ = after(ui, "d")
         assert replay_of(ui).stop == number
@@ -142,9 +138,9 @@ def test_a_record_with_chances(players: int, size: str) -> None:
     """As everybody can see in tests/client/ui/screens; in ASCII, digits stand for tens of per cent."""
     width, height = map(int, size.split("x"))
     ui = shown(players, 22 if players == 2 else 30)
-    assert_screen(f"chances-{players}-{size}", text_of(drawn(ui, seen_in(ui), UNICODE, width, height)))
+    assert_screen(f"chances-{players}-{size}", screen_of(ui, seen_in(ui), width, height))
     ui = shown(3, 18, judged=20)
-    assert_screen("chances-ascii", text_of(drawn(ui, seen_in(ui), ASCII, 80, 24)))
+    assert_screen("chances-ascii", screen_of(ui, seen_in(ui), glyphs=ASCII))
 
 
 @pytest.mark.parametrize(("players", "glyphs"), [(2, ASCII), (5, UNICODE)])  # the fewest lines, and the most
@@ -163,7 +159,7 @@ def test_they_fit_at_every_stop(size: tuple[int, int], players: int, glyphs: Gly
 def test_a_small_window_has_them_in_one_line() -> None:
     """In place of the hand."""
     ui = shown(3, 22)
-    text = text_of(drawn(ui, seen_in(ui), UNICODE, 60, 18))
+    text = screen_of(ui, seen_in(ui), 60, 18)
     assert " E  42%  S  26%  L  32% " in text
     assert "CHANCES" not in text
 

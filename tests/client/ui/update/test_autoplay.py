@@ -16,7 +16,17 @@ from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import names_at
 from engine.events import Captured, HillScored, SoldierFled
 from engine.game import Game, GameOptions
-from tests.client.ui.seen import NAMES, after, at_scoring_step, model_of, shown_step, text_of, ui_of
+from tests.client.ui.seen import (
+    NAMES,
+    after,
+    at_scoring_step,
+    model_of,
+    screen_of,
+    shown_step,
+    text_of,
+    ui_of,
+    view_of,
+)
 from tests.client.ui.update.test_replay import recording_of
 from tests.games import finished_games, played
 
@@ -30,7 +40,6 @@ def scoring() -> tuple[Ui, TableModel]:
 def test_autoplay_shows_every_step_long_enough_to_read() -> None:
     """It goes from the first step to the result, and shows longer sentences for longer."""
     ui, model = scoring()
-    assert model.view is not None
     ui = after(ui, model, "r")
     seen, ticks = [0], {0: 0}
     while ui.ticks_left is not None:
@@ -40,9 +49,9 @@ def test_autoplay_shows_every_step_long_enough_to_read() -> None:
         if (step := shown_step(ui, model)) != seen[-1]:
             seen.append(step)
             ticks[step] = 0
-    assert seen == list(range(last_step(model.view) + 1))
+    assert seen == list(range(last_step(view_of(model)) + 1))
     for step in seen[:-1]:
-        sentence = scene(model.view, step, names_at(model)).sentence
+        sentence = scene(view_of(model), step, names_at(model)).sentence
         assert ticks[step] >= max(2, len(sentence) / 20)
     assert not counting(ui, model)
     assert ticked(ui, model) == ui
@@ -62,12 +71,9 @@ def test_the_same_key_makes_autoplay_faster() -> None:
     running = at_scoring_step(after(ui, model, "r"), model, 9)
     for speed in (2, 3, 1):
         running = after(running, model, "r")
-        assert f"speed {speed} of 3" in text_of(drawn(running, model, UNICODE, 80, 24))
+        assert f"speed {speed} of 3" in screen_of(running, model)
         waits.append(running.ticks_left)
-    fast, fastest, first = waits
-    assert fast is not None
-    assert fastest is not None
-    assert first is not None
+    fast, fastest, first = (ticks or 0 for ticks in waits)
     assert 1 <= fastest < fast < first
     stopped = after(after(running, model, "r"), model, "Z")
     assert after(stopped, model, "r").speed == 1  # it goes on as fast as before

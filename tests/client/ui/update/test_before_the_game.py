@@ -11,7 +11,7 @@ from client.ui import requests
 from client.ui.frame import plain
 from client.ui.keys import Act, ChooseLine
 from client.ui.requests import Misread, Request
-from client.ui.screens.dispatch import pressed, updated, ways_on
+from client.ui.screens.dispatch import pressed, updated
 from client.ui.screens.lobby import Lobby
 from client.ui.screens.news import followed, gone_on, heard
 from client.ui.screens.overlays import TalkPage
@@ -45,15 +45,25 @@ from tests.client.ui.seen import (
     LOBBY,
     after,
     assert_screen,
+    is_refused,
     laying,
+    line_of,
     lobby_of,
     notice_of,
     over,
     placing,
     request_after,
+    screen_of,
     text_of,
     typed,
 )
+
+ANN, BOB = (SeatSummary(name, here=True) for name in ("Ann", "Bob"))
+
+
+def gathering(*seats: SeatSummary) -> TableModel:
+    """Return a table before its game, as its host in the first seat knows it."""
+    return TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", list(seats), 0))
 
 
 def test_the_lobby_joins_and_watches_the_chosen_table() -> None:
@@ -109,13 +119,11 @@ def test_the_lobby_chooses_the_absence_policy() -> None:
 def test_escape_leaves_the_lobby() -> None:
     """For the start screen, if there is one; it does not end the program without a question."""
     assert request_after(Ui("Ann"), LOBBY, "escape") is None
-    assert "Quit Palatinus?" in text_of(drawn(after(Ui("Ann"), LOBBY, "escape"), LOBBY, UNICODE, 80, 24))
+    assert "Quit Palatinus?" in screen_of(after(Ui("Ann"), LOBBY, "escape"), LOBBY)
     assert request_after(Ui("Ann"), LOBBY, "escape", "y") == requests.Errand.QUIT
     assert after(Ui("Ann"), LOBBY, "escape", "escape") == Ui("Ann", page=Lobby())
-    assert (
-        request_after(Ui("Ann", capabilities=Capabilities(home=True)), LOBBY, "escape")
-        == requests.Errand.GO_HOME
-    )
+    home = Ui("Ann", capabilities=Capabilities(home=True))
+    assert request_after(home, LOBBY, "escape") == requests.Errand.GO_HOME
 
 
 def test_typed_lines_open_tables_and_mistakes_are_refused() -> None:
@@ -126,9 +134,7 @@ def test_typed_lines_open_tables_and_mistakes_are_refused() -> None:
         opened = requests.Open(2, starting=Seat(seat))
         assert request_after(ui, LOBBY, *typed(f"open 2 starts:{word}")) == opened
     for wrong in ("open 3 clock", "open 3 starts:4", "open 3 starts:", "vote", "vote maybe Bob"):
-        notice = after(ui, LOBBY, *typed(wrong)).notice
-        assert notice is not None
-        assert notice.refusal
+        assert is_refused(after(ui, LOBBY, *typed(wrong)))
 
 
 def test_without_a_connection_one_request_waits() -> None:
@@ -137,9 +143,7 @@ def test_without_a_connection_one_request_waits() -> None:
     ui, request = pressed(lost, "enter", LOBBY)
     assert (request, ui.busy) == (requests.Join("KXQT"), True)
     assert "will be sent" in notice_of(ui)
-    again = after(ui, LOBBY, "enter")
-    assert again.notice is not None
-    assert again.notice != ui.notice
+    assert notice_of(after(ui, LOBBY, "enter")) != notice_of(ui)
     assert after(lost, LOBBY, "r").notice is not None
     gone = replace(lost, lost=Outage("Your seat was taken over.", None))
     assert after(gone, LOBBY, "enter").notice == Notice("Your seat was taken over.")
@@ -152,11 +156,10 @@ def test_without_a_connection_one_request_waits() -> None:
 def test_a_table_that_is_closed_for_good_can_be_left(*, home: bool, way_out: Request) -> None:
     """Without a question, as nothing is left to lose; the bottom line offers no key that needs the server."""
     closed = Ui("Ann", capabilities=Capabilities(home=home), lost=Outage("Your seat was taken over.", None))
-    seats = [SeatSummary("Ann", here=True), SeatSummary()]
-    gathering_model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
-    ui = followed(closed, gathering_model)
-    assert request_after(ui, gathering_model, "escape") == way_out
-    assert {key.action for key in offered(ui, gathering_model)} == {Act.LEAVE, Act.HELP, Act.RULES, Act.QUIT}
+    model = gathering(ANN, SeatSummary())
+    ui = followed(closed, model)
+    assert request_after(ui, model, "escape") == way_out
+    assert {key.action for key in offered(ui, model)} == {Act.LEAVE, Act.HELP, Act.RULES, Act.QUIT}
     _ui, model = placing()
     shown = {key.action for key in offered(followed(closed, model), model)}
     assert shown == {Act.COUNTS, Act.HELP, Act.RULES, Act.QUIT}
@@ -168,8 +171,7 @@ def test_a_table_that_is_closed_for_good_can_be_left(*, home: bool, way_out: Req
 
 def test_the_host_seats_bots() -> None:
     """The only level immediately; of several, one is chosen already. Otherwise a notice says why not."""
-    free = [SeatSummary("Ann", here=True), SeatSummary("Bob", here=True), SeatSummary()]
-    model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", free, 0))
+    model = gathering(ANN, BOB, SeatSummary())
     one, two = (
         Ui("Ann", capabilities=Capabilities(levels=levels)) for levels in (("greedy",), ("random", "greedy"))
     )
@@ -179,26 +181,21 @@ def test_the_host_seats_bots() -> None:
     levels = Ui("Ann", capabilities=Capabilities(levels=("slave", "plebeian", "citizen")))
     assert request_after(levels, model, "b", "enter") == SeatBot(NEW, "plebeian")
     assert request_after(levels, model, "b", "down", "enter") == SeatBot(NEW, "citizen")
-    full = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", free[:2], 0))
-    guest = TableModel("KXQT", Seat(1), state=model.state)
+    full, guest = gathering(ANN, BOB), replace(model, seat=Seat(1))
     notices = {after(ui, at, "b").notice for ui, at in ((Ui("Ann"), model), (two, full), (two, guest))}
     assert len(notices) == 3
     assert None not in notices
 
 
-@pytest.mark.parametrize(
-    ("line", "request_made"),
-    [
+def test_bots_are_seated_and_removed_by_typed_commands() -> None:
+    model = gathering(SeatSummary("Ann", here=True), SeatSummary("greedy-1", here=True, level="greedy"))
+    for line, request in (
         ("bot", SeatBot(NEW, "")),
         ("bot greedy", SeatBot(NEW, "greedy")),
         ("bot Greedy", SeatBot(NEW, "greedy")),
         ("bot remove greedy-1", Remove(NEW, 1)),
-    ],
-)
-def test_bots_are_seated_and_removed_by_typed_commands(line: str, request_made: Request) -> None:
-    seats = [SeatSummary("Ann", here=True), SeatSummary("greedy-1", here=True, level="greedy"), SeatSummary()]
-    model = TableModel("KXQT", Seat(0), state=TableState("KXQT", "gathering", seats, 0))
-    assert meaning(line, model) == request_made
+    ):
+        assert meaning(line, model) == request
     assert isinstance(meaning("bot a b", model), Misread)
     assert isinstance(meaning("bot remove", model), Misread)
 
@@ -211,15 +208,12 @@ def test_keys_while_gathering() -> None:
 
 def test_a_player_is_asked_before_the_seat_is_given_up() -> None:
     """A spectator has none, and no question outlives the page that it was asked on."""
-    state = TableState("KXQT", "gathering", [SeatSummary("Ann", here=True), SeatSummary()], 0)
-    ui, model = (
-        followed(Ui("Ann"), TableModel("KXQT", Seat(0), state=state)),
-        TableModel("KXQT", Seat(0), state=state),
-    )
+    model = gathering(ANN, SeatSummary())
+    ui = followed(Ui("Ann"), model)
     for answer, request in (("y", Leave(NEW)), ("n", None), ("escape", None)):
         assert request_after(ui, model, "escape") is None
         assert request_after(ui, model, "escape", answer) == request
-    assert request_after(ui, TableModel("KXQT", state=state), "escape") == Leave(NEW)
+    assert request_after(ui, replace(model, seat=None), "escape") == Leave(NEW)
     _ui, playing = laying()
     asked = after(ui, model, "escape")
     assert asked.overlay is not None
@@ -259,10 +253,9 @@ PEOPLE = (
     PersonOnline("Eleonora di Toledo", "playing", "ABCD"),
     PersonOnline("Cosima", "watching", "ABCD"),
 )
+INVITED = "Who plays? I have a table with two free seats, and the tea is getting cold meanwhile."
 REMARKS = (
-    LobbyRemark(
-        7, "Bob", "Who plays? I have a table with two free seats, and the tea is getting cold meanwhile."
-    ),
+    LobbyRemark(7, "Bob", INVITED),
     LobbyRemark(8, "Ann", "In a minute."),
     LobbyRemark(9, "Bob", "Lovely."),
 )
@@ -276,7 +269,7 @@ def in_lobby(*remarks: LobbyRemark, more: int = 0) -> Ui:
 
 
 def shown(ui: Ui, width: int = 80, height: int = 24) -> str:
-    return text_of(drawn(ui, NOWHERE, UNICODE, width, height))
+    return screen_of(ui, NOWHERE, width, height)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -306,9 +299,8 @@ def test_any_window(size: tuple[int, int], people: int) -> None:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_all_is_said_about_the_chosen_table(size: tuple[int, int]) -> None:
     """However much it is: with a long title, hints and no spectators."""
-    table = TableSummary(
-        "KXQT", "Bob", 5, 4, "gathering", title="T" * TITLE_LENGTH, hints=True, no_spectators=True
-    )
+    long = "T" * TITLE_LENGTH
+    table = TableSummary("KXQT", "Bob", 5, 4, "gathering", title=long, hints=True, no_spectators=True)
     ui = replace(in_lobby(), page=Lobby((table, *TABLES)))
     page = shown(ui, *size)
     for ending in ("TTT: the", "the table is closed to", "suggested", "who is away", "decides who starts"):
@@ -330,8 +322,7 @@ def test_remarks_are_unread_until_they_are_read_and_known_by_their_numbers() -> 
 def test_the_lobbys_talk_waits_while_the_player_is_at_a_table() -> None:
     """Neither is lost, nor mixed with the other; whom the player has muted stays muted."""
     muted = after(in_lobby(*REMARKS[:2]), NOWHERE, *typed("mute Bob"))
-    state = TableState("KXQT", "gathering", [SeatSummary("Ann", here=True), SeatSummary("Cy", here=True)], 0)
-    table = TableModel(table="KXQT", seat=Seat(0), state=state)
+    table = gathering(ANN, SeatSummary("Cy", here=True))
     there = heard(muted, Heard(Seat(1), "at the table"), table)
     there = heard(there, SaidInLobby([REMARKS[2], LobbyRemark(10, "Cosima", "Anybody?")]), table)
     assert [each.text for each in there.talk.remarks] == ["at the table"]
@@ -352,8 +343,7 @@ def test_keys_and_typed_lines_say_things_in_the_lobby() -> None:
     assert request_after(ui, NOWHERE, "t", *"hello", "enter") == SayInLobby(NEW, "hello")
     assert request_after(ui, NOWHERE, *typed("say hello")) == SayInLobby(NEW, "hello")
     assert "say in the lobby:" in shown(after(ui, NOWHERE, "t"))
-    state = TableState("KXQT", "gathering", [SeatSummary("Ann", here=True)], 0)
-    table = TableModel(table="KXQT", seat=Seat(0), state=state)
+    table = gathering(ANN)
     typing = after(ui, table, "t", *"between us")
     assert request_after(typing, NOWHERE, "enter") == Say(NEW, "between us")
 
@@ -372,10 +362,9 @@ def test_who_hosts_others_is_asked_before_the_server_stops() -> None:
 
 def test_people_online_are_muted_by_name() -> None:
     """Completion knows the names; what the muted say is not kept, until they are heard again."""
-    ui = after(in_lobby(), NOWHERE, ":", *"mute B")
-    assert ui.entry is not None
-    assert ways_on(ui, ui.entry, NOWHERE) == ("mute Bob",)
-    ui = heard(after(ui, NOWHERE, "tab", "enter"), SaidInLobby(list(REMARKS)), NOWHERE)
+    ui = after(in_lobby(), NOWHERE, ":", *"mute B", "tab")
+    assert line_of(ui) == "mute Bob"
+    ui = heard(after(ui, NOWHERE, "enter"), SaidInLobby(list(REMARKS)), NOWHERE)
     assert [each.speaker for each in ui.talk.remarks] == ["Ann"]
     ui = heard(after(ui, NOWHERE, *typed("unmute bob")), SaidInLobby(list(REMARKS[:1])), NOWHERE)
     assert [each.speaker for each in ui.talk.remarks] == ["Ann", "Bob"]
@@ -397,9 +386,7 @@ def test_without_a_lobby_there_is_nothing_to_say_or_read() -> None:
     assert " say" not in shown(ui)
     for key in ("t", "T"):
         told = after(ui, NOWHERE, key)
-        assert told.notice is not None
-        assert told.entry is None
-        assert told.overlay is None
+        assert (told.entry, told.overlay, bool(notice_of(told))) == (None, None, True)
 
 
 def test_nobody_is_online_while_there_is_no_connection() -> None:

@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 
 import pytest
-from msgspec import structs
 
 from client.records import Suggestion
 from client.tables.table import TableModel
@@ -16,9 +15,8 @@ from client.ui.screens.gathering import Gathering
 from client.ui.screens.news import followed, refused, suggested
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.scoring import Result, Scoring, last_step, steps
-from client.ui.screens.screen import drawn, offered
+from client.ui.screens.screen import offered
 from client.ui.state import Capabilities, Entry, Ui
-from client.ui.texts.glyphs import UNICODE
 from engine.board import HILLS, Field
 from engine.errors import Fault
 from engine.events import LayTile, Place
@@ -27,11 +25,12 @@ from engine.legal import LegalLays
 from engine.pieces import Piece, Seat
 from engine.view import free_fields
 from protocol.codes import Code
-from protocol.messages import NEW, Leave, PauseSummary, Plan, Rematch, Say, StartGame, TableState
+from protocol.messages import NEW, Leave, PauseSummary, Plan, Rematch, Say, StartGame
 from tests.client.ui.seen import (
     KEYS,
     LOBBY,
     after,
+    change,
     laying,
     line_of,
     model_of,
@@ -42,11 +41,12 @@ from tests.client.ui.seen import (
     playing_of,
     reading_pages,
     request_after,
+    screen_of,
     shown_step,
     state_of,
-    text_of,
     typed,
     ui_of,
+    view_of,
     with_cursor,
 )
 from tests.games import played
@@ -95,16 +95,15 @@ def test_hints_where_the_table_allows_them() -> None:
     allowed = replace(ui, capabilities=Capabilities(hints=True))
     assert "no hints" in notice_of(after(allowed, model, "s"))
     assert Act.HINT not in [key.action for key in offered(allowed, model)]
-    assert model.state is not None
-    model.state = structs.replace(model.state, hints=True)
+    change(model, hints=True)
     assert request_after(allowed, model, "s") == requests.Errand.HINT
     assert Act.HINT in [key.action for key in offered(allowed, model)]
     waiting = model_of(played_until_turn_of(played(GameOptions(3, random_layout=True), 1, 6), 1), 0)
     waiting.state = model.state
     assert Act.HINT not in [key.action for key in offered(allowed, waiting)]
     assert "own turn" in notice_of(after(allowed, waiting, "s"))
-    paused, model.legal = structs.replace(model.state, paused=PauseSummary(0, 20, 580)), None
-    model.state = paused
+    change(model, paused=PauseSummary(0, 20, 580))
+    model.legal = None
     assert "The game is paused." in notice_of(after(allowed, model, "s"))
 
 
@@ -127,11 +126,11 @@ def test_what_ends_in_dots_is_read_in_full_with_the_log() -> None:
     ui, model = placing()
     reason = " ".join(f"word{number}" for number in range(80))
     hinted = suggested(ui, Suggestion(Place(Seat(0), Piece("Ef"), free_field(model)), reason), model)
-    screen = text_of(drawn(hinted, model, UNICODE, 80, 24))
+    screen = screen_of(hinted, model)
     assert "... (m)" in screen
     assert "word79" not in screen
     whole = after(hinted, model, "m")
-    read = text_of(drawn(whole, model, UNICODE, 80, 24))
+    read = screen_of(whole, model)
     assert "word79" in read
     assert ui.log[-1] in read
     assert after(whole, model, "escape").overlay is None
@@ -145,24 +144,21 @@ def test_the_only_kind_left_is_chosen() -> None:
     (piece,) = game.view.hands[Seat(0)]
     model = model_of(game, 0)
     field = free_field(model)
-    assert model.view is not None
-    ui = with_cursor(ui_of(game, model), model.view.layout.hexes[field])
+    ui = with_cursor(ui_of(game, model), view_of(model).layout.hexes[field])
     assert request_after(ui, model, "escape", "enter") == Place(Seat(0), piece, field)
     model.legal = None
     assert selected_piece(playing_of(ui), model) is None
 
 
 def free_field(model: TableModel) -> Field:
-    assert model.view is not None
-    return free_fields(model.view)[0]
+    return free_fields(view_of(model))[0]
 
 
 def test_a_spectator_watches_the_next_game_too() -> None:
     ui, _ = over()
     model = model_of(played(GameOptions(3, random_layout=True), 1), None)
-    assert after(ui, model, "s", "m").notice is not None
-    assert model.state is not None
-    model.state = TableState("KXQT", "over", model.state.seats, 0, next="ABCD")
+    assert "Only players" in notice_of(after(ui, model, "s", "m"))
+    change(model, stage="over", next="ABCD")
     assert request_after(ui, model, "s", "m") == requests.WatchNext("ABCD")
 
 
@@ -170,16 +166,16 @@ def test_spectators_are_not_offered_what_players_do() -> None:
     """Neither in the help nor in the function bar; `m` leads to the next game when there is one."""
     game = played(GameOptions(2, random_layout=True), 1)
     model = model_of(game, None)
-    assert model.state is not None
-    model.state = structs.replace(model.state, stage="over", next="ABCD")
+    change(model, stage="over", next="ABCD")
     ui = replace(ui_of(game, model), page=Result())
-    assert "next game" in text_of(drawn(ui, model, UNICODE, 100, 24))
-    told = text_of(drawn(replace(ui, overlay=Reading(Topic.HELP)), model, UNICODE, 80, 24))
+    assert "next game" in screen_of(ui, model, 100, 24)
+    told = screen_of(replace(ui, overlay=Reading(Topic.HELP)), model)
     assert "watch the next game of the same players" in told
     assert "play again" not in told
-    model.state, model.view = structs.replace(model.state, stage="gathering"), None
+    change(model, stage="gathering")
+    model.view = None
     ui = replace(Ui("Zoe"), page=Gathering(), overlay=Reading(Topic.HELP))
-    assert "ready" not in text_of(drawn(ui, model, UNICODE, 80, 24))
+    assert "ready" not in screen_of(ui, model)
 
 
 def test_a_tile_is_turned_moved_among_open_positions_and_laid() -> None:
@@ -232,8 +228,9 @@ def test_a_lay_is_confirmed_if_the_player_wants_it() -> None:
 
 def test_a_placement_is_confirmed_if_the_player_wants_it() -> None:
     ui, model = placing()
-    assert model.view is not None
-    field, cell = next(pair for pair in model.view.layout.hexes.items() if pair[0] not in model.view.placed)
+    field, cell = next(
+        pair for pair in view_of(model).layout.hexes.items() if pair[0] not in view_of(model).placed
+    )
     ui = with_cursor(replace(ui, confirms=True), cell)
     place = Place(Seat(0), Piece("Em*"), field)
     assert request_after(ui, model, "2", "enter", "enter") == place
@@ -275,9 +272,8 @@ def test_every_field_can_be_reached_with_the_arrow_keys() -> None:
 def test_a_piece_is_picked_and_placed() -> None:
     """By keys and clicks, once until there is an answer; where it may not lie, the server says so."""
     ui, model = placing()
-    assert model.view is not None
-    field, taken = free_field(model), next(iter(model.view.placed))
-    ui = with_cursor(ui, model.view.layout.hexes[field])
+    field, taken = free_field(model), next(iter(view_of(model).placed))
+    ui = with_cursor(ui, view_of(model).layout.hexes[field])
     for keys, piece in (
         (["2", "enter"], "Em*"),
         (["tab", "tab", " "], "Em*"),
@@ -289,7 +285,7 @@ def test_a_piece_is_picked_and_placed() -> None:
     assert updated(held, PointAt(playing_of(ui).cursor), model)[1] == Place(Seat(0), Piece("Ef"), field)
     elsewhere, request = updated(held, PointAt((0, 0)), model)
     assert (playing_of(elsewhere).cursor, request) == ((0, 0), None)
-    there = with_cursor(ui, model.view.layout.hexes[taken])
+    there = with_cursor(ui, view_of(model).layout.hexes[taken])
     assert request_after(there, model, "1", "enter") == Place(Seat(0), Piece("Em"), taken)
     waiting, _ = pressed(after(ui, model, "1"), "enter", model)
     again, request = pressed(waiting, "enter", model)
@@ -341,8 +337,7 @@ def test_quitting_asks_once_while_a_game_runs() -> None:
 
 def test_scoring_goes_on_back_and_to_the_end() -> None:
     ui, model = over()
-    assert model.view is not None
-    last = last_step(model.view)
+    last = last_step(view_of(model))
     assert isinstance(ui.page, Scoring)
     assert shown_step(after(ui, model, "enter", " ", "right"), model) == 3
     assert shown_step(after(ui, model, "enter", "left", "left"), model) == 0
@@ -358,11 +353,10 @@ def test_scoring_goes_on_back_and_to_the_end() -> None:
 def test_scoring_skips_hill_by_hill() -> None:
     """Each skip leads to the next hill, in the order A to G, and the last one to the result."""
     ui, model = over()
-    assert model.view is not None
     hills = []
     for _ in range(7):
         ui = after(ui, model, "tab")
-        event = model.view.scoring[steps(model.view)[shown_step(ui, model)].event]
+        event = view_of(model).scoring[steps(view_of(model))[shown_step(ui, model)].event]
         hills.append(getattr(event, "hill", None))
     assert hills == list("ABCDEFG")
     assert isinstance(after(ui, model, "tab").page, Result)
@@ -435,9 +429,8 @@ def test_a_line_that_is_not_understood_can_be_corrected(text: str, sentence: str
 def test_before_the_game_no_line_is_taken_for_a_move(text: str) -> None:
     """Whoever mistypes a command in the waiting room is sent to the commands, not to pieces and fields."""
     model = TableModel("KXQT", Seat(0), state=state_of(2))
-    notice = after(followed(Ui("Ann"), model), model, *typed(text)).notice
-    assert notice is not None
-    assert notice.text == f"'{text}' is not a command. Press ? for the list."
+    told = notice_of(after(followed(Ui("Ann"), model), model, *typed(text)))
+    assert told == f"'{text}' is not a command. Press ? for the list."
 
 
 def test_moves_where_none_can_be_made_are_refused_with_the_reason() -> None:
@@ -451,11 +444,8 @@ def test_moves_where_none_can_be_made_are_refused_with_the_reason() -> None:
 
 def test_a_line_is_edited() -> None:
     ui, model = placing()
-    keys = [
-        ":",
-        *"mx C",
-        *["left", "left", "backspace", "right", "right", "4", "home", "delete", "f", "end", "left"],
-    ]
+    keys = [":", *"mx C", "left", "left", "backspace", "right", "right", "4", "home", "delete"]
+    keys += ["f", "end", "left"]
     entry = after(ui, model, *keys).entry
     assert entry is not None
     assert (entry.text, entry.at) == ("f C4", 3)
@@ -466,25 +456,17 @@ def test_a_line_is_edited() -> None:
 
 def test_completion_stops_where_lines_differ() -> None:
     ui, model = placing()
-    entry = after(ui, model, ":", "r", "tab").entry
-    assert entry is not None
-    assert entry.text == "rules"
-    entry = after(ui, model, ":", "m", "*", " ", "tab").entry
-    assert entry is not None
-    assert entry.text.startswith("m* ")
+    assert line_of(after(ui, model, ":", "r", "tab")) == "rules"
+    assert line_of(after(ui, model, ":", "m", "*", " ", "tab")).startswith("m* ")
     ui, model = laying()
-    entry = after(ui, model, ":", "l", "a", "tab").entry
-    assert entry is not None
-    assert entry.text.startswith("lay ")
+    assert line_of(after(ui, model, ":", "l", "a", "tab")).startswith("lay ")
 
 
 def test_earlier_lines_can_be_recalled() -> None:
     ui, model = placing()
     ui = after(ui, model, *typed("help"), "escape", *typed("rules"), "escape")
-    entries = [
-        after(ui, model, ":", *keys).entry for keys in (["up"], ["up", "up"], ["up", "up", "down", "down"])
-    ]
-    assert [entry.text for entry in entries if entry] == ["rules", "help", ""]
+    ways = ["up"], ["up", "up"], ["up", "up", "down", "down"]
+    assert [line_of(after(ui, model, ":", *keys)) for keys in ways] == ["rules", "help", ""]
 
 
 def test_a_refused_line_can_be_corrected() -> None:
@@ -505,8 +487,5 @@ def test_a_refused_line_can_be_corrected() -> None:
     said = replace(waiting, sent=Entry(chat=True).filled("hello"))
     assert refused(said, "Too many messages.", Code.TOO_MUCH_CHAT).entry == said.sent
     late = after(ui, model, *typed("bot senator"), "enter")
-    assert late.entry is None
-    assert late.notice is not None
-    again = after(waiting, model, *typed("m A2"))
-    assert again.entry is not None
-    assert again.entry.text == "m A2"
+    assert (late.entry, bool(notice_of(late))) == (None, True)
+    assert line_of(after(waiting, model, *typed("m A2"))) == "m A2"

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from msgspec import structs
 
-from client.language import LANGUAGES, speak
+from client.language import LANGUAGES, speaking
 from client.player.preferences import Preferences
 from client.tables.table import (
     Back,
@@ -27,11 +27,10 @@ from client.ui.screens.overlays import Announcements
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
 from client.ui.screens.scoring import Result, Scoring, last_step
-from client.ui.screens.screen import drawn, window_title
+from client.ui.screens.screen import window_title
 from client.ui.screens.start import Start
 from client.ui.state import LOG_KEPT, REMARKS_KEPT, Mute, Outage, Talk, Ui
 from client.ui.texts.games import describe_rematch
-from client.ui.texts.glyphs import UNICODE
 from client.ui.texts.tables import announcement
 from engine.errors import Fault
 from engine.events import GameEnded, HillScored, Placed, WolfPlaced, WolvesRevealed
@@ -48,10 +47,11 @@ from tests.client.ui.seen import (
     model_of,
     played_until_turn_of,
     playing_of,
+    screen_of,
     shown_step,
     state_of,
-    text_of,
     ui_of,
+    view_of,
 )
 from tests.games import all_eyes, games, played
 
@@ -79,10 +79,9 @@ def test_the_last_piece_is_marked() -> None:
 def test_the_scoring_is_shown_when_the_game_ends_and_not_on_return() -> None:
     game = played(GameOptions(3, random_layout=True), 1)
     model = model_of(game, 0)
-    assert model.view is not None
     assert isinstance(ui_of(game, model).page, Scoring)
     back = heard(Ui("Ann"), Refreshed(), model)
-    assert shown_step(back, model) == last_step(model.view)
+    assert shown_step(back, model) == last_step(view_of(model))
     assert isinstance(back.page, Result)
     assert not any(
         isinstance(event, HillScored) and event.laurel in "".join(ui_of(game, model).log)
@@ -92,15 +91,17 @@ def test_the_scoring_is_shown_when_the_game_ends_and_not_on_return() -> None:
 
 def test_joining_leaving_and_returning_are_logged() -> None:
     ui, model = Ui("Ann"), TableModel("KXQT")
-    before = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary()], 0)
-    joined = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary("Bob", True)], 0)
-    away = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary("Bob", False)], 0)
-    seats = [SeatSummary("Ann", True), SeatSummary("Bob", False, removable_in=60)]
-    gone = TableState("KXQT", "playing", seats, 0)
-    removed = TableState("KXQT", "gathering", [SeatSummary("Ann", True), SeatSummary(removed=True)], 0)
+    before, joined, away, removed, gone = (
+        TableState("KXQT", "gathering", [SeatSummary("Ann", True), other], 0)
+        for other in (
+            *(SeatSummary(), SeatSummary("Bob", True), SeatSummary("Bob", False)),
+            *(SeatSummary(removed=True), SeatSummary("Bob", False, removable_in=60)),
+        )
+    )
+    removable = "Bob is away. In 1:00, the host may give the seat to a bot or to somebody else."
     for state, last, words in (
-        (gone, joined, ("Bob is away. In 1:00, the host may give the seat to a bot or to somebody else.",)),
-        (gone, away, ("Bob is away. In 1:00, the host may give the seat to a bot or to somebody else.",)),
+        (gone, joined, (removable,)),
+        (gone, away, (removable,)),
         (before, None, ()),
         (joined, before, ("Bob takes a seat.",)),
         (away, joined, ("Bob is away.",)),
@@ -181,11 +182,8 @@ def test_an_announcement_does_not_take_the_line_being_typed() -> None:
 def test_no_chat_line_looks_like_an_announcement() -> None:
     """What stands before the colon is longer than a name may be."""
     for language in LANGUAGES:
-        speak(language)
-        try:
+        with speaking(language):
             assert len(announcement("").rstrip(" :\u00a0")) > NAME_LENGTH
-        finally:
-            speak("en")
 
 
 def test_a_server_that_stops_counts_down_until_it_is_taken_back() -> None:
@@ -305,9 +303,9 @@ def test_what_the_player_says_is_seen_at_the_table() -> None:
     game = played(GameOptions(2, random_layout=True), 1, 4)
     model = model_of(game, 0)
     ui = heard(ui_of(game, model), Heard(Seat(0), "That hurts!"), model)
-    assert "Ann: That hurts!" in text_of(drawn(ui, model, UNICODE, 80, 24))
-    assert "That hurts!" not in text_of(drawn(after(ui, model, "right"), model, UNICODE, 80, 24))
-    answered = text_of(drawn(heard(ui, Heard(Seat(1), "I know."), model), model, UNICODE, 80, 24))
+    assert "Ann: That hurts!" in screen_of(ui, model)
+    assert "That hurts!" not in screen_of(after(ui, model, "right"), model)
+    answered = screen_of(heard(ui, Heard(Seat(1), "I know."), model), model)
     assert "Bob: I know." in answered
     assert "That hurts!" not in answered
 
@@ -413,8 +411,8 @@ def test_the_page_follows_the_table() -> None:
 def test_the_screen_shows_the_current_table() -> None:
     """The table is updated before the UI state, and a screen drawn in between fits the table."""
     ui = Ui("Ann", page=Scoring(5))
-    assert "PLAYERS" in text_of(drawn(ui, RUNNING, UNICODE, 80, 24))
-    assert "the lobby" in text_of(drawn(replace(ui, page=Playing()), TableModel(), UNICODE, 80, 24))
+    assert "PLAYERS" in screen_of(ui, RUNNING)
+    assert "the lobby" in screen_of(replace(ui, page=Playing()), TableModel())
 
 
 def called_for(model: TableModel) -> list[str]:
@@ -423,9 +421,7 @@ def called_for(model: TableModel) -> list[str]:
 
 def with_seat(model: TableModel, seat: int, summary: SeatSummary) -> TableModel:
     assert model.state is not None
-    seats = list(model.state.seats)
-    seats[seat] = summary
-    model.state = structs.replace(model.state, seats=seats)
+    model.state.seats[seat] = summary
     return model
 
 
@@ -450,12 +446,8 @@ def test_every_own_turn_is_an_occasion_of_its_own() -> None:
 
 
 def test_the_host_is_called_when_everybody_is_there() -> None:
-    def model(seat: int | None, *seats: SeatSummary) -> TableModel:
-        return TableModel(
-            "KXQT",
-            None if seat is None else Seat(seat),
-            state=TableState("KXQT", "gathering", list(seats), 0),
-        )
+    def model(seat: int, *seats: SeatSummary) -> TableModel:
+        return TableModel("KXQT", Seat(seat), state=TableState("KXQT", "gathering", list(seats), 0))
 
     ann, bob = SeatSummary("Ann", here=True), SeatSummary("Bob", here=True)
     assert called_for(model(0, ann, bob)) == ["Everybody is here: you can start the game."]
@@ -482,7 +474,6 @@ def test_a_refusal_of_what_was_too_early_goes_when_the_turn_comes() -> None:
     game = played(GameOptions(3, random_layout=True), 1, 6)
     for seat in map(Seat, range(3)):
         model = model_of(game, seat)
-        assert model.view is not None
         told = refused(Ui("Ann"), "It is not your turn.", Fault.NOT_YOUR_TURN)
         ui = heard(told, Happened((redacted(game.events[-1], frozenset({seat})),), 9), model)
-        assert (ui.notice is None) == (seat == model.view.turn)
+        assert (ui.notice is None) == (seat == view_of(model).turn)

@@ -29,6 +29,7 @@ from engine.view import SPECTATOR, eyes_of
 from tests.client.ui.seen import (
     NAMES,
     assert_screen,
+    is_refused,
     line_of,
     notice_of,
     playing_of,
@@ -76,11 +77,8 @@ def scoring_step(ui: Ui) -> int:
     return shown_step(ui, seen_in(ui))
 
 
-def screen_of(ui: Ui, width: int = 80, height: int = 24) -> str:
-    return text_of(drawn(ui, seen_in(ui), UNICODE, width, height))
-
-
-# -- the recording --------------------------------------------------------------------------------
+def screen_of(ui: Ui) -> str:
+    return text_of(drawn(ui, seen_in(ui), UNICODE, 80, 24))
 
 
 @given(games())
@@ -113,9 +111,6 @@ def test_names_are_read_from_comments_if_they_are_safe(comment: str, name: str) 
     """Otherwise the seat's number is the name."""
     game = played(GameOptions(2), 1, 3)
     assert Recording.of(game.events, names_in(f"palatinus record 1\n{comment}\n")).names[0] == name
-
-
-# -- keys -----------------------------------------------------------------------------------------
 
 
 def test_keys_go_forward_and_back() -> None:
@@ -210,9 +205,8 @@ def test_typed_commands() -> None:
     assert after(ui, *typed("eyes 1"), *typed("eyes all")).page == ui.page
     for line in ("go 43", "go", "go x", "eyes", "eyes 7", "say hello", "m* C4", "1000000000000"):
         misread = after(ui, *typed(line))
-        assert misread.notice is not None
-        assert misread.notice.refusal
-        assert (shown_stop(misread), misread.page) == (0, ui.page)
+        assert is_refused(misread)
+        assert misread.page == ui.page
     completed = after(ui, ":", "e", "tab")
     assert line_of(completed) == "eyes "
     assert "eyes Cosima" in screen_of(after(completed, "C"))
@@ -237,8 +231,6 @@ def test_a_click_explains_a_field_and_goes_on_in_the_scoring() -> None:
     scoring = after(ui, *typed("go scoring"))
     assert scoring_step(updated(scoring, PointAt(HILLS[0]), seen_in(scoring))[0]) == 1
 
-
-# -- drawing --------------------------------------------------------------------------------------
 
 PAGES = {
     "laying": ("3",),
