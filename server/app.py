@@ -277,12 +277,11 @@ class Running:
 
     def converse(self, connection: LimitedConnection) -> Awaitable[None]:
         """Serve one client until its connection ends."""
-        remote = self.connections.remote(connection)
         assert connection.request is not None  # noqa: S101 - which has been answered
         if self._site is not None and "Origin" in connection.request.headers:
-            return self._site.serve(connection, remote, self._converse)
+            return self._site.serve(connection, self._converse)
         most = self.config.limits.outgoing_bytes
-        return self._converse(Session(connection, remote, self.tasks, most, self.counts))
+        return self._converse(Session(connection, self.tasks, most, self.counts))
 
     def renew(self, access: Access) -> None:
         """Use another certificate and password from the next connection on; nobody is disconnected.

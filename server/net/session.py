@@ -15,7 +15,6 @@ from protocol.messages import AtTable, GetRecord, Moved, Refused, Rematch, Serve
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
-from server.net.addresses import Remote
 from server.net.connections.limited_connection import LimitedConnection
 from server.refusal import Refusal
 
@@ -60,13 +59,11 @@ class Session:
     to show; `since` is the event loop's time at which it came.
     """
 
-    def __init__(
-        self, connection: LimitedConnection, remote: Remote, tasks: Tasks, most_bytes: int, counts: Counts
-    ) -> None:
+    def __init__(self, connection: LimitedConnection, tasks: Tasks, most_bytes: int, counts: Counts) -> None:
         self.connection = connection
         self.id = str(next(_IDS))
-        self.name = remote.name
-        self.address = remote.counted_as
+        self.name = connection.remote.name
+        self.address = connection.remote.counted_as
         self.missed = range(0)  # the numbers of the events that its player has missed
         self.on_move: Callable[[], None] | None = None  # called when it has gone to a table or left one
         self.table: AttendedTable | None = None

@@ -19,7 +19,6 @@ from protocol.pages import Choice
 from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
-from server.net.addresses import Remote
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.session import Session
 
@@ -45,7 +44,6 @@ class PageSession(Session):
     def __init__(
         self,
         connection: LimitedConnection,
-        remote: Remote,
         *,
         tasks: Tasks,
         most_bytes: int,
@@ -53,7 +51,7 @@ class PageSession(Session):
         changed: Callable[[], None],
         page_at: Callable[[str], str],
     ) -> None:
-        super().__init__(connection, remote, tasks, most_bytes, counts)
+        super().__init__(connection, tasks, most_bytes, counts)
         self.client = "web page"
         self.sent_away = False
         self.closing = False

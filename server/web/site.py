@@ -25,7 +25,7 @@ from server.monitoring.counts import Counts
 from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
 from server.net.access import Access
-from server.net.addresses import Remote, name_of
+from server.net.addresses import name_of
 from server.net.connections.limited_connection import LimitedConnection
 from server.net.connections.plain_http import Page, PageRequest
 from server.net.session import Clients, Session
@@ -173,7 +173,7 @@ class Site:
         )
 
     async def serve(
-        self, connection: LimitedConnection, remote: Remote, converse: Callable[[Session], Awaitable[None]]
+        self, connection: LimitedConnection, converse: Callable[[Session], Awaitable[None]]
     ) -> None:
         """Show a browser what it asked for, as it changes, until its connection ends.
 
@@ -185,13 +185,12 @@ class Site:
         query, again = asked_again(query)
         language = self.pages.language(languages(query, request.headers))
         if seat_asked(path) is not None:
-            await self._serve_player(connection, remote, language, converse)
+            await self._serve_player(connection, language, converse)
             return
         code = table_asked(path)
         with self._live_page(path if code is None else f"{TABLES}/{code}", code) as page:
             session = PageSession(
                 connection,
-                remote,
                 tasks=self.tasks,
                 most_bytes=self.limits.outgoing_bytes,
                 counts=self.counts,
@@ -217,7 +216,6 @@ class Site:
     async def _serve_player(
         self,
         connection: LimitedConnection,
-        remote: Remote,
         language: str,
         converse: Callable[[Session], Awaitable[None]],
     ) -> None:
@@ -225,7 +223,6 @@ class Site:
         page: LivePage
         session = PlayerSession(
             connection,
-            remote,
             tasks=self.tasks,
             most_bytes=self.limits.outgoing_bytes,
             counts=self.counts,
@@ -236,7 +233,7 @@ class Site:
         subject = PlayedTable(
             session, self.levels, lobby.public, self.pages, self._part_in_evening, kinds=lobby.notice_kinds
         )
-        page = LivePage(PLAY, subject, partial(self._draw, asker=remote.counted_as), self.pages.gone)
+        page = LivePage(PLAY, subject, partial(self._draw, asker=session.address), self.pages.gone)
         task = self.tasks.keep(page.run, "drawing a page")
         page.add(session, language)
         try:

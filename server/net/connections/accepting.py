@@ -122,8 +122,7 @@ class AcceptedConnection(asyncio.Protocol):
             return
         data = bytes(self._early)
         self._early.clear()
-        remote = self.connection_limits.remote(self.connection)
-        self._step = self.handshakes.do(partial(self._stepped, data), remote.counted_as)
+        self._step = self.handshakes.do(partial(self._stepped, data), self.connection.remote.counted_as)
         self._step.add_done_callback(self._go_on)
 
     def _stepped(self, data: bytes) -> bool:

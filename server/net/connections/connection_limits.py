@@ -19,9 +19,8 @@ from server.config import Limits
 from server.limits.networks import Networks, shares
 from server.limits.turns import Turns
 from server.monitoring.logs import about
-from server.net.addresses import UNKNOWN, Remote, remote_of
-from server.net.connections.address import Address
-from server.net.connections.fair_rate import SharingConnection
+from server.net.addresses import Remote, remote_of
+from server.net.connections.address import Address, SharingConnection
 from server.net.connections.plain_http import (
     Page,
     PageRequest,
@@ -58,12 +57,11 @@ class RefusedFor(enum.StrEnum):
 class _Open:
     """What is known of an open connection.
 
-    `remote` is its other end, which a TLS connection that has ended no longer knows; if it is `forwarded`, it
-    is where a trusted proxy says the client is. It was let in only to be told of the `refusal`, if any.
+    If it is `forwarded`, a trusted proxy has said where the client is. It was let in only to be told of the
+    `refusal`, if any.
     """
 
     transport: asyncio.Transport
-    remote: Remote
     address: Address
     refusal: RefusedFor | None
     proxies: TrustedProxies | None = None  # if it comes from one that names its clients by X-Forwarded-For
@@ -120,21 +118,11 @@ class ConnectionLimits:
         networks, most = remote.counted_as, self._limits.connections_per_address
         return self._count(connection, known.transport, remote, networks=networks, most=most, forwarded=True)
 
-    def remote(self, connection: ServerConnection) -> Remote:
-        """Return where the client of a connection is, UNKNOWN once the connection has ended."""
-        known = self._known(connection)
-        return UNKNOWN if known is None else known.remote
-
-    def address(self, connection: SharingConnection) -> Address | None:
-        """Return all that come from a connection's address, None once the connection has ended."""
-        known = self._open.get(connection)
-        return None if known is None else known.address
-
     def read_in_turn(self, connection: SharingConnection, read: Callable[[], None]) -> None:
         """Call what reads a request or a PROXY header: a few in each turn of the loop, network by network."""
         if not self._requests:
             asyncio.get_running_loop().call_soon(self._read_requests)
-        self._requests.add(self.remote(connection).counted_as, read)
+        self._requests.add(connection.remote.counted_as, read)
 
     def _read_requests(self) -> None:
         for _ in range(_REQUESTS_AT_ONCE):
@@ -154,9 +142,6 @@ class ConnectionLimits:
     def _give_memory_back(self) -> None:
         self._ended = 0
         asyncio.get_running_loop().run_in_executor(None, give_memory_back)
-
-    def _known(self, connection: ServerConnection) -> _Open | None:
-        return self._open.get(cast("SharingConnection", connection))
 
     def _count(
         self,
@@ -183,10 +168,12 @@ class ConnectionLimits:
             return False
         else:
             self._told[address.name] += 1
-        self._open[connection] = _Open(transport, remote, address, refusal, proxies, forwarded)
+        self._open[connection] = _Open(transport, address, refusal, proxies, forwarded)
+        connection.remote, connection.address = remote, address
         return True
 
     def _uncount(self, connection: SharingConnection, known: _Open) -> None:
+        connection.address = None
         if known.refusal is None:
             known.address.remove(connection)
         else:
@@ -220,14 +207,16 @@ class ConnectionLimits:
         crowded = (full or crowd).most_crowded()
         # Who has many connections does not keep others out by always opening new ones.
         if (cut := crowded.dispensable(at_once=full is None)) is not None:
-            crowded.remove(cut)
-            self._open.pop(cut).transport.abort()  # now, because its place is taken now
+            known = self._open.pop(cut)
+            self._uncount(cut, known)
+            known.transport.abort()  # now, because its place is taken now
 
     async def response(self, connection: ServerConnection, request: Request) -> Response | None:
         """Return the HTTP answer to a request that opens no websocket here, None if it may open one."""
-        known = self._known(connection)  # None if it has gone before it was heard
-        named = self._named_by_proxy(known, request)
-        room = named is None or self.forwarded(cast("SharingConnection", connection), named)
+        connection = cast("SharingConnection", connection)
+        known = self._open.get(connection)  # None if it has gone before it was heard
+        named = None if known is None else self._named_by_proxy(connection, known, request)
+        room = named is None or self.forwarded(connection, named)
         if not _asks_for_websocket(request):
             # Not by way of a proxy, which would show them to everybody.
             direct = known is not None and not (known.forwarded or (known.proxies and _forwards(request)))
@@ -242,7 +231,7 @@ class ConnectionLimits:
             if request.method == "HEAD":
                 response.body = b""
             return response
-        known = self._known(connection)
+        known = self._open.get(connection)
         refusal = None if known is None else self._refusal(known)
         if refusal is not None:
             self.refused[refusal] += 1
@@ -259,7 +248,7 @@ class ConnectionLimits:
             return RefusedFor.ADDRESS_FULL
         return known.refusal
 
-    def _asked(self, connection: ServerConnection, request: Request, known: _Open) -> PageRequest:
+    def _asked(self, connection: SharingConnection, request: Request, known: _Open) -> PageRequest:
         path, _, query = request.path.partition("?")
         transport = known.transport
         host, port = (transport.get_extra_info("sockname") or ("localhost", 0))[:2]
@@ -271,23 +260,23 @@ class ConnectionLimits:
             secure=over_tls(connection.transport),
             proxied=known.forwarded or known.proxies is not None,
             local=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
-            near=known.remote.near(host),
-            counted_as=known.remote.counted_as,
+            near=connection.remote.near(host),
+            counted_as=connection.remote.counted_as,
         )
 
-    def _named_by_proxy(self, known: _Open | None, request: Request) -> Remote | None:
+    def _named_by_proxy(self, connection: SharingConnection, known: _Open, request: Request) -> Remote | None:
         """Return the client that a trusted proxy names in a request, None if it names none."""
-        if known is None or known.proxies is None:
+        if known.proxies is None:
             return None
         named = known.proxies.client(request.headers.get_all(_FORWARDED_FOR))
         if named is None and _asks_for_websocket(request):
-            self._complain(known.remote, _FORWARDED_FOR)
+            self._complain(connection.remote, _FORWARDED_FOR)
         return named
 
-    def no_proxy_header(self, connection: ServerConnection) -> None:
+    def no_proxy_header(self, connection: SharingConnection) -> None:
         """Record that a trusted proxy's connection does not begin with the header it should."""
         self.refused[RefusedFor.PROXY_HEADER] += 1
-        self._complain(self.remote(connection), "PROXY")
+        self._complain(connection.remote, "PROXY")
 
     def _complain(self, proxy: Remote, header: str) -> None:
         if header not in self._complaints:  # otherwise every connection would be a line in the log

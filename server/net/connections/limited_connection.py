@@ -19,8 +19,8 @@ from protocol.limits import CLIENT_FRAME_BYTES
 from server.config import Limits
 from server.limits.rate_limits import RateLimiter
 from server.monitoring.logs import about
+from server.net.connections.address import SharingConnection
 from server.net.connections.connection_limits import ConnectionLimits, RefusedFor
-from server.net.connections.fair_rate import SharingConnection
 from server.net.connections.plain_http import bad_request
 
 log = logging.getLogger(__name__)
@@ -155,14 +155,13 @@ class LimitedConnection(SharingConnection):
 
     def sit(self, *, seated: bool) -> None:
         """Record that the client has a seat now, or has none any more."""
-        if (address := self._connection_limits.address(self)) is not None:
-            address.sit(self, seated=seated)
+        if self.address is not None:
+            self.address.sit(self, seated=seated)
 
     @property
     def may_take_seat(self) -> bool:
         """Return whether the client's address may have one more seat; returning to one is always allowed."""
-        address = self._connection_limits.address(self)
-        return address is None or address.has_seats_left
+        return self.address is None or self.address.has_seats_left
 
     async def handshake(self, *args: Any, **options: Any) -> None:
         await super().handshake(*args, **options)
@@ -184,8 +183,7 @@ class LimitedConnection(SharingConnection):
         self._unread += data
         if len(self._unread) > self._limits.incoming_bytes:
             self._connection_limits.refused[RefusedFor.TOO_FAST] += 1
-            remote = self._connection_limits.remote(self)
-            log.info("dropped: it sends too fast", extra=about(address=remote.name))
+            log.info("dropped: it sends too fast", extra=about(address=self.remote.name))
             self._unread.clear()
             self.transport.abort()
         elif self.request is None:
@@ -284,14 +282,13 @@ class LimitedConnection(SharingConnection):
         """Return the size of the next frame, 0 if there is none or it has to wait for its turn."""
         if self._in_line or not (size := self._size_of_frame()):
             return 0
-        address = self._connection_limits.address(self)
-        self._in_line = address is not None and not address.frames.take(self)
+        self._in_line = self.address is not None and not self.address.frames.take(self)
         self._connection_limits.delayed += self._in_line
         return 0 if self._in_line else size
 
     def _leave_line(self) -> None:
-        if self._in_line and (address := self._connection_limits.address(self)) is not None:
-            address.frames.leave(self)
+        if self._in_line and self.address is not None:
+            self.address.frames.leave(self)
         self._in_line = False
 
     def _read_frame(self, size: int) -> None:

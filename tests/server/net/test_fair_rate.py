@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from typing import cast
 
-from server.net.connections.fair_rate import FairRate, SharingConnection
+from server.net.connections.address import FairRate, SharingConnection
 from tests.server.peer import TIMEOUT
 
 FRAMES = 160
