@@ -41,7 +41,7 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from engine.view import eyes_of
     from protocol.absence import GameClock
     from protocol.codec import BadMessage, decode_client, decode_server, encode
-    from protocol.events import event_map, legal_message
+    from protocol.events import event_map, legal_message, snapshot_message
     from protocol.messages import (
         Announced,
         Asked,
@@ -70,7 +70,6 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
         Welcome,
     )
     from protocol.pages import Choice, Hand
-    from protocol.snapshot import snapshot_message
     from simulation.people.random_messages import KINDS, RandomMessages
 
 Message = TypeVar("Message", ClientMessage, ServerMessage)

@@ -35,8 +35,7 @@ from engine.view import SPECTATOR, Phase, View, eyes_of, folded, seat_of
 from protocol import messages
 from protocol.codec import BadMessage, readable
 from protocol.codes import SENT_AWAY
-from protocol.events import event_of, legal_of
-from protocol.snapshot import view_of
+from protocol.events import event_of, legal_of, view_of
 from protocol.text import printable
 
 

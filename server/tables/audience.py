@@ -13,7 +13,7 @@ from engine.legal import Legal
 from engine.pieces import Seat
 from engine.redaction import redacted, redacted_legal, sees_all, snapshot
 from engine.view import SPECTATOR, Eyes, eyes_of
-from protocol.events import event_map, legal_message
+from protocol.events import event_map, legal_message, snapshot_message
 from protocol.limits import LARGEST_ID, REMARKS_REPEATED
 from protocol.messages import (
     EventMap,
@@ -26,7 +26,6 @@ from protocol.messages import (
     Substitute,
     TableRemark,
 )
-from protocol.snapshot import snapshot_message
 from server.net.session import Session, framed
 
 _Kind: TypeAlias = tuple[bool, bool, bool]  # of a player, for players, for spectators

@@ -16,9 +16,8 @@ from engine.record import recorded, replayed
 from engine.redaction import redacted, redacted_legal, snapshot
 from engine.view import SPECTATOR, Eyes, eyes_of
 from protocol.codec import encode
-from protocol.events import event_map, legal_message
+from protocol.events import event_map, legal_message, snapshot_message
 from protocol.messages import Events, Record, Refused, Seated, ServerMessage, Snapshot
-from protocol.snapshot import snapshot_message
 from server.storage.entries import Entry, GivenToBot, Played, Returned, StoodIn, TookBack, events_in
 from simulation.judging.history import History, Standing
 from simulation.people.players import Player

@@ -26,9 +26,8 @@ from engine.pieces import NOTATIONS, Piece, Seat, Wolf
 from engine.redaction import hidden_from, redacted, redacted_legal, sees_all, snapshot
 from engine.view import SPECTATOR, Eyes, Phase, View, eyes_of, folded
 from protocol.codec import encode
-from protocol.events import event_map, legal_message
+from protocol.events import event_map, legal_message, snapshot_message
 from protocol.messages import Events
-from protocol.snapshot import snapshot_message
 from tests.examples import examples
 from tests.games import MOST_COMMANDS, all_eyes, begun, finished_games, game_options, games, played, seeds
 

@@ -13,9 +13,16 @@ from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of, folded
 from protocol.codec import BadMessage, decode_server, encode
-from protocol.events import EVENT_TAGS, event_map, event_of, legal_message, legal_of
+from protocol.events import (
+    EVENT_TAGS,
+    event_map,
+    event_of,
+    legal_message,
+    legal_of,
+    snapshot_message,
+    view_of,
+)
 from protocol.messages import Events, Snapshot
-from protocol.snapshot import snapshot_message, view_of
 from tests.examples import examples
 from tests.games import all_eyes, finished_games, games, played
 from tests.protocol.messages import anything

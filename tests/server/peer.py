@@ -22,7 +22,7 @@ from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, View, eyes_of, folded
 from protocol.codec import decode_server, encode
-from protocol.events import event_of
+from protocol.events import event_of, view_of
 from protocol.limits import VERSIONS
 from protocol.messages import (
     ChoosePeople,
@@ -53,7 +53,6 @@ from protocol.messages import (
     Watching,
     Welcome,
 )
-from protocol.snapshot import view_of
 from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.table import Table

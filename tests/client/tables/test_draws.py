@@ -35,7 +35,7 @@ from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
 from palatinus import main
-from protocol.events import event_map
+from protocol.events import event_map, snapshot_message
 from protocol.messages import (
     NEW,
     AddShare,
@@ -52,7 +52,6 @@ from protocol.messages import (
     TableState,
     Watch,
 )
-from protocol.snapshot import snapshot_message
 from server.app import Running, running
 from server.config import Config
 from server.tables.game import game_start

@@ -27,7 +27,7 @@ from engine.pieces import Piece, Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, Eyes, Phase, eyes_of
 from protocol.codec import BadMessage, decode_server, encode
-from protocol.events import event_map, legal_message
+from protocol.events import event_map, legal_message, snapshot_message
 from protocol.messages import (
     Done,
     Events,
@@ -43,7 +43,6 @@ from protocol.messages import (
     TableState,
     Watching,
 )
-from protocol.snapshot import snapshot_message
 from tests.games import games, played
 
 TOKEN = "a-token"

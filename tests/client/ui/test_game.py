@@ -26,6 +26,7 @@ from engine.pieces import Seat
 from engine.record import recorded
 from engine.redaction import snapshot
 from engine.view import View, eyes_of
+from protocol.events import snapshot_message
 from protocol.messages import (
     NEW,
     Done,
@@ -50,7 +51,6 @@ from protocol.messages import (
     Watch,
     Watching,
 )
-from protocol.snapshot import snapshot_message
 from server.app import running
 from server.config import Config
 from tests.client.scripted import TIMEOUT, Peer, next_update, scripted

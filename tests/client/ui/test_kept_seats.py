@@ -20,6 +20,7 @@ from engine.game import GameOptions, SharedChance
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import eyes_of
+from protocol.events import snapshot_message
 from protocol.messages import (
     AddShare,
     DrawBegins,
@@ -35,7 +36,6 @@ from protocol.messages import (
     TableState,
     TableSummary,
 )
-from protocol.snapshot import snapshot_message
 from tests.client.scripted import Peer, scripted
 from tests.client.tables.test_draws import SEED, SHARES, played_game
 from tests.client.ui.keyboard import (

@@ -15,8 +15,8 @@ from engine.pieces import Seat
 from engine.record import recorded
 from engine.redaction import snapshot
 from engine.view import eyes_of
+from protocol.events import snapshot_message
 from protocol.messages import GetRecord, Record, Resume, Seated, SeatSummary, TableState
-from protocol.snapshot import snapshot_message
 from tests.client.scripted import Peer, scripted
 from tests.commands.guests.visitor import Visitor, door, house, new_key, visiting
 from tests.games import played
