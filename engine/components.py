@@ -33,6 +33,8 @@ LAUREL_WORTH: Final[Mapping[Laurel, int]] = MappingProxyType(  # R1.2, R9.11
     }
 )
 
+OTHER_LAURELS: Final = tuple(laurel for laurel in Laurel if laurel is not Laurel.PALATINUS)
+
 SPRINGS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(  # R1.6
     {"A": (1, 2), "B": (1, 3), "C": (1, 4), "D": (2, 3), "E": (2, 5), "F": (3, 5), "G": (4, 6)}
 )

@@ -5,13 +5,14 @@ their check. Everything that is hashed is one line of ASCII.
 """
 
 import hashlib
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NewType, TypeVar
 
 from engine.board import ORIENTATIONS, OUTER_POSITIONS, TILES, Tile
-from engine.components import Laurel
+from engine.components import OTHER_LAURELS, Laurel
 from engine.pieces import Seat
 
 T = TypeVar("T")
@@ -56,10 +57,11 @@ class Outcomes:
     orientations: tuple[int, ...]
     laurels: tuple[Laurel, ...]
 
-    def laurels_by_tile(self) -> dict[Tile, Laurel]:
-        """Return the laurel of every hill; Palatinus lies on the first tile (R3.2)."""
-        others = iter(self.laurels)
-        return {tile: Laurel.PALATINUS if tile == self.tiles[0] else next(others) for tile in TILES}
+
+def laurels_by_tile(centre: Tile, others: Iterable[Laurel]) -> dict[Tile, Laurel]:
+    """Return the laurel of every hill: Palatinus in the centre, the others in tile order (R3.2, R3.4)."""
+    left = iter(others)
+    return {tile: Laurel.PALATINUS if tile == centre else next(left) for tile in TILES}
 
 
 def commitment_to(seed: Bytes32) -> Bytes32:
@@ -81,9 +83,7 @@ def outcomes(seed: Bytes32, shares: Sequence[Share]) -> Outcomes:
         Seat(Numbers(key, "starting").below(len(shares))),
         tuple(shuffled(TILES, Numbers(key, "tiles"))),
         tuple(turns.below(len(ORIENTATIONS)) for _ in OUTER_POSITIONS),
-        tuple(
-            shuffled([laurel for laurel in Laurel if laurel is not Laurel.PALATINUS], Numbers(key, "laurels"))
-        ),
+        tuple(shuffled(OTHER_LAURELS, Numbers(key, "laurels"))),
     )
 
 
@@ -91,7 +91,8 @@ class Numbers:
     """Random numbers for one purpose, from the bytes of SHA-256 over the key, the purpose and a counter."""
 
     def __init__(self, key: Bytes32, purpose: str) -> None:
-        self._bytes = _stream(key, purpose)
+        blocks = (_hash_of(f"palatinus draw 1 {key} {purpose} {block}") for block in itertools.count())
+        self._bytes: Iterator[int] = (byte for block in blocks for byte in bytes.fromhex(block))
 
     def below(self, bound: int) -> int:
         """Return a number from 0 to `bound` - 1, at most 255, each as likely as the others."""
@@ -106,13 +107,6 @@ def shuffled(items: Sequence[T], numbers: Numbers) -> list[T]:
         at = numbers.below(last + 1)
         order[at], order[last] = order[last], order[at]
     return order
-
-
-def _stream(key: Bytes32, purpose: str) -> Iterator[int]:
-    block = 0
-    while True:
-        yield from bytes.fromhex(_hash_of(f"palatinus draw 1 {key} {purpose} {block}"))
-        block += 1
 
 
 def _hash_of(line: str) -> Bytes32:

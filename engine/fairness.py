@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from engine.board import CENTRE, OUTER_POSITIONS, Tile
 from engine.components import Laurel
-from engine.draws import Bytes32, Draws, commitment_to, outcomes
+from engine.draws import Bytes32, Draws, commitment_to, laurels_by_tile, outcomes
 from engine.events import (
     CentreTurned,
     GameEnded,
@@ -108,7 +108,7 @@ def mismatch(draws: Draws, seed: Bytes32 | None, drawn: Drawn) -> Mismatch | Non
         return Mismatch.TILES
     if not drawn.orientations.items() <= dict(zip(OUTER_POSITIONS, due.orientations, strict=True)).items():
         return Mismatch.ORIENTATIONS
-    if not drawn.laurels.items() <= due.laurels_by_tile().items():
+    if not drawn.laurels.items() <= laurels_by_tile(due.tiles[0], due.laurels).items():
         return Mismatch.LAURELS
     return None
 

@@ -17,8 +17,8 @@ from engine.board import (
     Tile,
     bordering,
 )
-from engine.components import DEALS, PEOPLES, Laurel, peoples_by_seat
-from engine.draws import Bytes32, Draws, Outcomes, Share, commitment_to, outcomes
+from engine.components import DEALS, OTHER_LAURELS, PEOPLES, Laurel, peoples_by_seat
+from engine.draws import Bytes32, Draws, Outcomes, Share, commitment_to, laurels_by_tile, outcomes
 from engine.errors import Fault, IllegalCommand
 from engine.events import (
     CentreTurned,
@@ -52,7 +52,7 @@ class Chance(Protocol):
     def starting(self, seats: Sequence[Seat]) -> Seat: ...
     def tile(self, bag: Sequence[Tile]) -> Tile: ...
     def orientation(self, position: int) -> int: ...
-    def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]: ...
+    def laurels(self) -> Sequence[Laurel]: ...
     def draws(self, *, starting: bool) -> Draws | None: ...
     def seed(self) -> Bytes32 | None: ...
 
@@ -72,8 +72,8 @@ class RandomChance:
     def orientation(self, position: int) -> int:  # noqa: ARG002 - the generator gives the next one
         return self._rng.choice(ORIENTATIONS)
 
-    def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]:
-        return self._rng.sample(laurels, len(laurels))
+    def laurels(self) -> Sequence[Laurel]:
+        return self._rng.sample(OTHER_LAURELS, len(OTHER_LAURELS))
 
     def draws(self, *, starting: bool) -> Draws | None:  # noqa: ARG002 - none of it can be checked
         return None
@@ -103,8 +103,7 @@ class SharedChance:
     def orientation(self, position: int) -> int:
         return self._due.orientations[position - 1]
 
-    def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]:
-        assert set(laurels) == set(self._due.laurels)
+    def laurels(self) -> Sequence[Laurel]:
         return self._due.laurels
 
     def draws(self, *, starting: bool) -> Draws | None:
@@ -270,7 +269,7 @@ def _opening(options: GameOptions, chance: Chance) -> Iterator[Event]:
             bag.remove(tile)
             tiles.append(LaidTile(tile, 0 if position == CENTRE else chance.orientation(position)))
         yield LayoutDrawn(tuple(tiles))
-        yield _laurels_dealt(tuple(tiles), chance)
+        yield _laurels_dealt(tiles[CENTRE], chance)
     else:
         centre = chance.tile(bag)
         bag.remove(centre)
@@ -278,16 +277,9 @@ def _opening(options: GameOptions, chance: Chance) -> Iterator[Event]:
         yield TileDrawn(starting, chance.tile(bag))
 
 
-def _laurels_dealt(tiles: Sequence[LaidTile | None], chance: Chance) -> LaurelsDealt:
-    """Deal Palatinus to the centre and the others by chance to the hills in tile order (R3.2, R3.4)."""
-    centre = tiles[CENTRE]
-    others = iter(chance.laurels([laurel for laurel in Laurel if laurel is not Laurel.PALATINUS]))
-    return LaurelsDealt(
-        {
-            tile: Laurel.PALATINUS if centre is not None and tile == centre.tile else next(others)
-            for tile in TILES
-        }
-    )
+def _laurels_dealt(centre: LaidTile | None, chance: Chance) -> LaurelsDealt:
+    assert centre is not None  # it is the first tile to lie (R3.2)
+    return LaurelsDealt(laurels_by_tile(centre.tile, chance.laurels()))
 
 
 def _free_positions(view: View) -> tuple[int, ...]:
@@ -346,7 +338,7 @@ def _lay_events(view: View, command: LayTile, chance: Chance) -> Iterator[Event]
     if bag:
         yield TileDrawn(Seat((command.seat + 1) % view.seats), chance.tile(bag))
     else:
-        yield _laurels_dealt(view.tiles, chance)
+        yield _laurels_dealt(view.tiles[CENTRE], chance)
 
 
 def _place_events(view: View, command: Place, layout: Layout, chance: Chance) -> Iterator[Event]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from engine.board import CENTRE, ORIENTATIONS, TILES, Field, Tile
-from engine.components import DEALS, PEOPLES, Laurel
+from engine.components import DEALS, OTHER_LAURELS, PEOPLES, Laurel
 from engine.draws import BYTES32, MISSING, NO_SHARE, OF_ROUND, Bytes32, Draws, Share
 from engine.errors import DamagedRecord, IllegalCommand
 from engine.events import (
@@ -388,8 +388,8 @@ class _RecordedChance:
             )
         return orientation
 
-    def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]:
-        left = {str(laurel): laurel for laurel in laurels}
+    def laurels(self) -> Sequence[Laurel]:
+        left = {str(laurel): laurel for laurel in OTHER_LAURELS}
         named = []
         for tile in TILES:
             name = self._reader.words(f"laurel {tile} LAUREL")[2]

@@ -195,8 +195,8 @@ class CheatingChance(SharedChance):
         right = super().orientation(position)
         return (right + 1) % 6 if self._thing == "orientations" and position == 6 else right
 
-    def laurels(self, laurels: Sequence[Laurel]) -> Sequence[Laurel]:
-        right = super().laurels(laurels)
+    def laurels(self) -> Sequence[Laurel]:
+        right = super().laurels()
         return [*right[:-2], right[-1], right[-2]] if self._thing == "laurels" else right
 
 
