@@ -1,7 +1,7 @@
 """One stranger against a server with its default limits, and what a game beside the attack feels of it.
 
     python -m bench.attack MODE|all [--seconds S] [--same-address] [--markdown] [--connections N]
-                                    [--addresses N] [--host ADDRESS] [--through nginx] [--json FILE]
+                                    [--addresses N] [--host ADDRESS] [--json FILE]
 
 The game is played by four seats: first alone, then beside the attack, then for as long as the memory has to
 come back. Beside the attack a fifth player loses the connection every second and comes back. In the end the
@@ -11,7 +11,6 @@ server is stopped in the middle of another attack. docs/performance.md has the f
 import argparse
 import json
 import multiprocessing
-import socket
 import sys
 import threading
 import time
@@ -20,16 +19,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from bench.attack import clock, connections, hosts, pages, shared, tables
+from bench.attack import connections, hosts, pages, tables
 from bench.attack.bystander import Bystander
 from bench.attack.mode import TRUSTING, Mode, Target
 from bench.attack.returning import ReturningPlayer
 from bench.attack.server import Server, running
 
-MODES: Final = {
-    mode.name: mode
-    for mode in (*connections.MODES, *tables.MODES, *hosts.MODES, *clock.MODES, *pages.MODES, *shared.MODES)
-}
+MODES: Final = {mode.name: mode for mode in (*connections.MODES, *tables.MODES, *hosts.MODES, *pages.MODES)}
 _SECONDS_ALONE: Final = 10.0  # at most: no more games than have begun can be played
 _SECONDS_TO_RECOVER: Final = 10.0
 _SECONDS_BEFORE_THE_STOP: Final = 3.0
@@ -93,18 +89,14 @@ def measured(
     addresses: int,
     *,
     same_address: bool,
-    through_nginx: bool,
 ) -> dict[str, float]:
     """Return the figures of one attack."""
-    ssh_port = _free_port(host) if mode.ssh else 0
-    options = (*mode.options, *(("--ssh", str(ssh_port)) if mode.ssh else ()))
-    with running(host, *options, tls=mode.tls, key=mode.key, through_nginx=through_nginx) as server:
+    with running(host, *mode.options, tls=mode.tls, key=mode.key) as server:
         address = "::1" if ":" in host else host
         sources: list[str | None] = [None]
         if not same_address and ":" not in host:
             sources = [f"127.0.0.{2 + number}" for number in range(addresses)]
-        worst = _SPAWN.Value("d", 0.0)
-        targets = [Target(address, server.port, many, source, worst, ssh_port) for source in sources]
+        targets = [Target(address, server.port, many, source) for source in sources]
         tls = TRUSTING if mode.tls else None
         bystander = Bystander(address, server.port, tls)
         returning = ReturningPlayer(address, server.port, tls)
@@ -121,7 +113,6 @@ def measured(
         with _attacking(mode, targets):
             time.sleep(1.0)
             bystander.play(_SECONDS_BEFORE_THE_STOP)
-            felt = worst.value  # before those who look at it lose the server
             stopped = server.stop()
         complaints = server.complaints
     figures = {f"idle: {name}": value for name, value in _described(idle, "moves").items()}
@@ -130,15 +121,7 @@ def measured(
     figures["attack: longest way back, ms"] = 1000 * max(returning.returns, default=0.0)
     figures["attack: server CPU, %"] = 100 * busy
     figures |= {"memory before, MB": before, "memory at most, MB": most.value, "memory after, MB": after}
-    if mode.figure is not None:
-        figures[mode.figure] = 1000 * felt
     return figures | {"SIGTERM to the end, s": stopped, "lines in the log": complaints}
-
-
-def _free_port(host: str) -> int:
-    """Return a port that nobody listens on now."""
-    with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
-        return int(free.getsockname()[1])
 
 
 def _described(waits: list[float], what: str) -> dict[str, float]:
@@ -158,8 +141,7 @@ def _markdown(found: dict[str, dict[str, float]]) -> str:
         values = [figures[column] for column in _COLUMNS]
         shown = [f"{value:,.{0 if value >= 20 or value == int(value) else 1}f}" for value in values]
         mode = MODES[name]
-        also = f" ({mode.figure}: {figures[mode.figure]:,.1f})" if mode.figure is not None else ""
-        lines.append(f"| `{name}` | {mode.summary}{also} | {' | '.join(shown)} |")
+        lines.append(f"| `{name}` | {mode.summary} | {' | '.join(shown)} |")
     return "\n".join(lines)
 
 
@@ -183,9 +165,6 @@ def main() -> int:
     parser.add_argument("--same-address", action="store_true", help="attack from the game's own address")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve on; ::1 for IPv6")
     parser.add_argument(
-        "--through", choices=("nginx",), help="run this proxy in front, and let the server trust it"
-    )
-    parser.add_argument(
         "--markdown", action="store_true", help="print the table in the form of docs/performance.md"
     )
     parser.add_argument("--json", type=Path, help="file for the figures")
@@ -201,7 +180,6 @@ def main() -> int:
             many,
             options.addresses or mode.addresses,
             same_address=options.same_address,
-            through_nginx=options.through == "nginx",
         )
         if not options.markdown:
             print(_plain(found[mode.name]), flush=True)

@@ -64,10 +64,6 @@ class Client:
             reading.cancel()
             self._writer.transport.abort()
 
-    def write(self, frames: bytes) -> None:
-        """Send frames without waiting."""
-        self._writer.write(frames)
-
     def abort(self) -> None:
         """End the connection."""
         self._writer.transport.abort()
@@ -83,15 +79,6 @@ class Client:
             return {}
         message: dict[str, Any] = msgpack.unpackb(payload)
         return message
-
-    async def read_for(self, seconds: float) -> int:
-        """Read past everything for so long; return how many bytes it was."""
-        size = 0
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while data := await self._reader.read(2**18):
-                    size += len(data)
-        return size
 
     async def read_all(self) -> None:
         """Read past everything until the connection ends."""

@@ -4,7 +4,6 @@ import os
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing.sharedctypes import Synchronized
 from typing import Final
 
 TRUSTING: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -20,13 +19,6 @@ class Target:
     port: int
     connections: int  # how many at once, where the attack holds many
     source: str | None = None  # the address it comes from; None is the system's choice
-    worst: "Synchronized[float] | None" = None  # the worst figure that the attackers themselves have seen
-    ssh_port: int = 0  # of the ssh gateway
-
-    def saw(self, figure: float) -> None:
-        """Take note of a figure that the attackers have seen."""
-        if self.worst is not None:
-            self.worst.value = max(self.worst.value, figure)
 
 
 @dataclass(frozen=True)
@@ -40,9 +32,7 @@ class Mode:
     addresses: int = 1  # each attacks in a process of its own
     tls: bool = False
     key: str = "ec"  # of the server with TLS
-    ssh: bool = False  # with an ssh gateway
     options: tuple[str, ...] = ()  # of `palatinus serve`
-    figure: str | None = None  # what `Target.worst` is
 
     def attack(self, target: Target) -> None:
         """Run in this process, after the others: an attack comes from another machine."""

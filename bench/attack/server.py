@@ -12,7 +12,6 @@ from typing import Final
 
 import psutil
 
-from bench.attack import proxy
 from bench.load.process import cpu_of
 
 _PROGRAM: Final = Path(__file__).parents[2] / "palatinus.py"
@@ -52,17 +51,14 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(
-    host: str, *options: str, tls: bool, key: str = "ec", through_nginx: bool = False
-) -> Iterator[Server]:
-    """Serve while the context lasts; through nginx, which then speaks TLS, if that is asked for."""
+def running(host: str, *options: str, tls: bool, key: str = "ec") -> Iterator[Server]:
+    """Serve while the context lasts."""
     with tempfile.TemporaryDirectory(prefix="palatinus-attack-") as folder:
         log = Path(folder) / "log"
         command = [sys.executable, str(_PROGRAM), "serve", "--lang", "en", "--host", host, "--port", "0"]
-        command += ["--data", folder, "--no-config", *options, *(proxy.OPTIONS if through_nginx else ())]
-        certificate = _certificate(Path(folder), key) if tls else None
-        if certificate is not None and not through_nginx:
-            command += ["--tls-cert", str(certificate)]
+        command += ["--data", folder, "--no-config", *options]
+        if tls:
+            command += ["--tls-cert", str(_certificate(Path(folder), key))]
         with (
             log.open("wb") as complaints,
             subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True) as process,
@@ -71,13 +67,7 @@ def running(
             try:
                 for line in process.stdout:
                     if found := re.search(r"join \S*:(\d+)$", line):
-                        with contextlib.ExitStack() as stack:
-                            port = int(found[1])
-                            if through_nginx:
-                                port = stack.enter_context(
-                                    proxy.nginx_before(port, Path(folder), certificate)
-                                )
-                            yield Server(process, port, log)
+                        yield Server(process, int(found[1]), log)
                         break
                 else:
                     raise RuntimeError("the server did not start")

@@ -9,9 +9,12 @@ from bench.attack.client import Client, Groups, begun_game
 from bench.attack.mode import Mode
 from bench.load.wire import packed
 from engine.board import FIELDS
+from protocol.limits import NAME_LENGTH
 
 _SPECTATORS: Final = 32  # as many as a table lets in
 _GAMES: Final = 60  # three times as many as tables
+_TABLES_OF_A_GROUP: Final = 90
+_SLOW: Final = "\ufdf2\u33af"  # each stands for six letters, the most that a name may have
 
 
 async def _flood(clients: list[Client], messages: Callable[[Iterator[int]], Iterable[bytes]]) -> None:
@@ -92,6 +95,23 @@ async def names(clients: list[Client]) -> None:
     await _flood(others, lambda ids: (packed(t="join", id=at, table=code, name="A" * 20) for at in ids))
 
 
+async def looks(clients: list[Client]) -> None:
+    """Fill tables with names that are slow to compare, and go on taking others in the lobby."""
+    names = _slow_names(id(clients) >> 6)
+    for _ in range(_TABLES_OF_A_GROUP):
+        await begun_game(clients, len(clients), names=names)
+        for client in clients:
+            await client.ask("leave")
+    await _flood(clients, lambda ids: (packed(t="lobby", id=at, name=next(names)) for at in ids))
+
+
+def _slow_names(group: int) -> Iterator[str]:
+    """Yield names that take as long to compare as any, none of them twice."""
+    own = "".join(chr(0x4E00 + (group >> 12 * digit) % 4096) for digit in range(3))
+    for letters in itertools.product(_SLOW, repeat=NAME_LENGTH - len(own)):
+        yield own + "".join(letters)
+
+
 async def openers(clients: list[Client]) -> None:
     """Open tables and leave them."""
     await _flood(
@@ -151,6 +171,13 @@ MODES: Final = (
     Mode("visitors", "spectators who come and go", Groups(visitors, 2 + _SPECTATORS)),
     Mode("joining", "players who come and go before a game", Groups(joining, 5)),
     Mode("names", "names that look like another player's", Groups(names, 5)),
+    Mode(
+        "looks",
+        "tables full of names that are slow to compare, and others taken in the lobby",
+        Groups(looks, 5),
+        connections=25,
+        options=("--tables-per-minute", "1000000"),
+    ),
     Mode("openers", "tables opened and left", Groups(openers, 2)),
     Mode("bots", "full tables of the server's bots", Groups(bots, 1)),
     Mode(

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from websockets.asyncio.client import connect
 
-from bench.attack.proxy import ADDRESS, nginx_before, nginx_command
 from client.network.connection import connected as client_at
 from client.ui.web.pages import WebPages
 from protocol.messages import NEW, JoinTable, OpenTable, Say, Watch
@@ -24,6 +23,32 @@ from tests.server.test_leaving import PATIENT, Node
 from tests.server.web.viewer import Viewer, asked
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "cluster"
+# Not an address from which anybody plays.
+ADDRESS = "127.0.0.99"
+_MAIN = """\
+worker_processes 1;
+worker_rlimit_nofile 20000;
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx.log crit;
+events {{ worker_connections 10000; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+{site}
+}}
+"""
+
+
+def nginx_command(folder: Path, site: str) -> list[str]:
+    """Write a configuration that serves `site` into the folder, and return the command that runs it."""
+    configuration = folder / "nginx.conf"
+    configuration.write_text(_MAIN.format(folder=folder, site=site), encoding="utf-8")
+    return ["nginx", "-p", str(folder), "-c", str(configuration), "-e", "stderr"]
 
 
 def with_addresses(text: str, ports: Sequence[int]) -> str:
@@ -35,10 +60,20 @@ def with_addresses(text: str, ports: Sequence[int]) -> str:
 
 def nginx(folder: Path, own: int, ports: Sequence[int]) -> list[str]:
     """Configure nginx without TLS, and return its command."""
-    site = with_addresses((EXAMPLES / "nginx.conf").read_text(encoding="utf-8"), ports)
-    site = re.sub(r" *(ssl_certificate|listen \[::\]).*\n", "", site)
-    site = site.replace("listen 443 ssl", f"listen 127.0.0.1:{own}")
-    return nginx_command(folder, site)
+    return nginx_command(folder, with_addresses(without_tls(EXAMPLES / "nginx.conf", own), ports))
+
+
+def nginx_below_path(folder: Path, own: int, port: int) -> list[str]:
+    """Configure nginx for one server below a path, and return its command."""
+    site = without_tls(EXAMPLES.parent / "nginx.conf", own)
+    site = site.replace("http://127.0.0.1:7733", f"http://127.0.0.1:{port}")
+    return nginx_command(folder, f"proxy_bind {ADDRESS};\n{site}")
+
+
+def without_tls(example: Path, own: int) -> str:
+    """Return a configuration of nginx that serves this port of this machine."""
+    site = re.sub(r" *(ssl_certificate|listen \[::\]).*\n", "", example.read_text(encoding="utf-8"))
+    return site.replace("listen 443 ssl", f"listen 127.0.0.1:{own}")
 
 
 def haproxy(folder: Path, own: int, ports: Sequence[int]) -> list[str]:
@@ -60,12 +95,12 @@ def run(command: list[str]) -> Iterator[None]:
             process.terminate()
 
 
-async def answers(port: int) -> None:
+async def answers(port: int, path: str = "/") -> None:
     """Wait until a proxy answers, and knows a node that does."""
     async with asyncio.timeout(TIMEOUT):
         while True:
             with contextlib.suppress(OSError, EOFError):
-                if (await asked(port, "/")).status == 200:
+                if (await asked(port, path)).status == 200:
                     return
             await asyncio.sleep(0.05)
 
@@ -119,7 +154,10 @@ CONFIG = Config(pages=WebPages(), trusted_proxies=(ipaddress.ip_network(ADDRESS)
 async def test_pages_and_games_are_found_below_the_proxys_path(tmp_path: Path) -> None:
     """The page, its live part, and the game at the address that the page tells."""
     async with running(CONFIG) as server, full_table(server.port, 2) as peers:
-        with nginx_before(server.port, tmp_path, None, "/palatinus/") as port:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        with run(nginx_below_path(tmp_path, port, server.port)):
+            await answers(port, "/palatinus/")
             front = await asked(port, "/palatinus/")
             assert f"palatinus join ws://127.0.0.1:{port}/palatinus/<" in front.text
             assert f"http://127.0.0.1:{port}/palatinus/<" in front.text
@@ -127,9 +165,9 @@ async def test_pages_and_games_are_found_below_the_proxys_path(tmp_path: Path) -
             assert f"http://127.0.0.1:{port}/palatinus/watch/{peers[0].code}<" in table.text
             live = f"ws://127.0.0.1:{port}/palatinus/watch/{peers[0].code}"
             own = {"Origin": f"http://127.0.0.1:{port}"}
-            async with connect(live, additional_headers=own, proxy=None) as socket:
-                page = Viewer(socket)
+            async with connect(live, additional_headers=own, proxy=None) as line:
+                page = Viewer(line)
                 await page.until("players", "Player 1")
             for game in ("/palatinus/", "/palatinus"):  # without the slash nginx sends clients on
-                async with connect(f"ws://127.0.0.1:{port}{game}", proxy=None) as socket:
-                    await Peer(socket).hello()
+                async with connect(f"ws://127.0.0.1:{port}{game}", proxy=None) as line:
+                    await Peer(line).hello()
