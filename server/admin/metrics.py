@@ -148,8 +148,12 @@ class Gauges(Collector):
         journal, draining = self.journal, self.drain.seconds_left() is not None
         yield from _gauges(
             ("connections", "Open connections.", len(self.connections)),
-            ("players", "Players who are at their tables.", sum(table.players_here for table in tables)),
-            ("spectators", "Spectators.", sum(table.spectators_here for table in tables)),
+            (
+                "players",
+                "Players who are at their tables.",
+                sum(len(table.audience.seated) for table in tables),
+            ),
+            ("spectators", "Spectators.", sum(len(table.audience.spectators) for table in tables)),
             ("event_loop_lag_seconds", "How late the event loop was when last measured.", self._loop_lag),
             ("archived_games", "Games in the archive.", len(journal.archived)),
             ("set_aside_tables", "Damaged tables that were set aside.", len(journal.codes_set_aside)),

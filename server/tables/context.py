@@ -66,7 +66,6 @@ class TableContext:
         self._states = RateLimiter(self.limits.states_at_once, _STATES_PER_SECOND)
 
     def stop(self) -> None:
-        """Cancel everything that would fall due."""
         self.deadlines.stop()
         self.policy.stop()  # but moves that still arrive are timed by its clock
 
@@ -88,7 +87,6 @@ class TableContext:
             await self.shorten()
 
     async def shorten(self) -> None:
-        """Drop obsolete entries from the journal."""
         self.state.entry_count = await self.journal.shorten(self.code, live_entries)
         self._shorten_at = self.state.entry_count + ENTRIES_BETWEEN_SHORTENINGS
 
@@ -117,7 +115,6 @@ class TableContext:
             newcomer.send(self.table_state())
 
     def send_state(self) -> None:
-        """Send everyone the state of the table now."""
         self.deadlines.cancel(Due.STATE)
         if self.audience and not self.journal.lapsed:
             self.audience.broadcast(self.table_state())
@@ -235,23 +232,17 @@ class TableContext:
             for session in self.audience:
                 self.catch_up(session, len(self.state.game.events) - events)
 
-    @property
-    def turn(self) -> Seat:
-        """Return the seat whose turn it is in the running game."""
+    def stopped_clock(self) -> list[Clocked]:
+        """Return the entry for the seats' current clocks, none if it is nobody's turn."""
         game = self.state.game
-        assert game is not None  # noqa: S101 - only asked in a running game
-        assert game.view.turn is not None  # noqa: S101 - in which it is somebody's turn
-        return game.view.turn
-
-    def stopped_clock(self, turn: Seat) -> Clocked:
-        """Return the entry for the seats' current clocks, in the turn of the seat `turn`."""
-        return self.state.clocks.stopped(turn, self.policy.time_taken())
+        if game is None or game.view.turn is None:
+            return []
+        return [self.state.clocks.stopped(game.view.turn, self.policy.time_taken())]
 
     async def stop_clock(self) -> None:
         """Store how much of its clock, if any, the turn has used; it continues from there."""
-        game = self.state.game
-        if self.may_move and game is not None and game.view.turn is not None and self.policy.time_taken():
-            await self.store_or_log(self.stopped_clock(game.view.turn))
+        if self.may_move and self.policy.time_taken():
+            await self.store_or_log(*self.stopped_clock())
 
     def nobody_ready(self) -> list[Entry]:
         """Return the entries that make nobody ready, because the coming game has changed."""

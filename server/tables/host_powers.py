@@ -59,8 +59,7 @@ class HostPowers:
                 assert_never(request)
 
     async def _change(self, setting: Setting) -> None:
-        context = self._context
-        state, entries = context.state, list[Entry]([Changed(setting)])
+        context, entries = self._context, list[Entry]([Changed(setting)])
         match setting:
             case Title(text) if text:
                 check_name(text)
@@ -73,9 +72,7 @@ class HostPowers:
                 entries += context.nobody_ready()
             case AbsenceSetting():
                 self._check_not_over()
-                if state.game is not None and (turn := state.game.view.turn) is not None:
-                    entries.insert(0, context.stopped_clock(turn))
-                entries += context.nobody_ready()
+                entries = [*context.stopped_clock(), *entries, *context.nobody_ready()]
         await context.store(*entries)
         if isinstance(setting, AbsenceSetting):
             context.policy.begin()

@@ -124,7 +124,6 @@ class Lobby:
             table.send_on()
 
     def tell_states(self) -> None:
-        """Send everybody the state of the tables."""
         for table in self.tables.values():
             table.tell_state()
 
@@ -230,7 +229,6 @@ class Lobby:
         await self.evening.answer(session, message)
 
     def gone(self, session: Session) -> None:
-        """Record that a session's connection has ended."""
         self.chat.leave(session)
         if self.evening is not None:
             self.evening.gone(session)
@@ -280,20 +278,21 @@ class Lobby:
         )
 
     def games_run(self) -> bool:
-        """Return whether a game is running that any of its players is at."""
-        return any(table.state.stage == "playing" and table.players_here for table in self.tables.values())
+        return any(table.state.stage == "playing" and table.audience.seated for table in self.tables.values())
 
     # -- what tables ask ----------------------------------------------------------------------------
 
     def table_changed(self, code: str) -> None:
-        """Record that a table's entry in the list has changed."""
         self.public.changed(code)
         if self.evening is not None and (table := self.tables.get(code)) and table.state.of_evening:
             self.evening.look()
         if (tell := self.config.attendance) is None:
             return
         table = self.tables.get(code)
-        here = frozenset[str]() if table is None else table.people_here()
+        here = frozenset[str]()
+        if table is not None:
+            seated, held = table.audience.seated, table.state.held
+            here = frozenset(player.name for seat, player in held if seat in seated and not player.program)
         before = self._here.pop(code, frozenset())
         if here:
             self._here[code] = here
@@ -301,31 +300,22 @@ class Lobby:
             tell(name, code, name in here)
 
     def privacy_changed(self) -> None:
-        """Record that a table has become private, or has ceased to be."""
         self.chat.hide()
 
     def table_ended(self, code: str, *, failed: bool) -> None:
-        """Record that a table has ended."""
         self.registry.ended(code, failed=failed)
         if self.evening is not None:
             self.evening.look()
 
     @property
     def notice_kinds(self) -> list[messages.NoticeKind]:
-        """Return where players can be called."""
         return [] if self.config.postman is None else list(self.config.postman.kinds)
 
     @property
     def writes_records(self) -> bool:
-        """Return whether finished games are recorded."""
         return self.config.records is not None
 
     async def table_after(self, session: Session, code: str, state: PersistentState) -> Table:
-        """Return the table where the session's player plays again after table `code`.
-
-        The first request opens it; the link is stored in the same commit, for the earlier table to fold.
-        Raises Refusal or JournalError and changes nothing.
-        """
         player = None if session.seat is None else state.players[session.seat]
         if state.next_table is not None and player is not None:
             try:
@@ -345,10 +335,6 @@ class Lobby:
         return table
 
     async def open_study(self, session: Session, state: PersistentState, step: int) -> str:
-        """Open a table where the finished game goes on from this step; return its code.
-
-        Raises Refusal or JournalError and changes nothing.
-        """
         opened = replace(state.opened, starting=None, absence=WAIT)
         return (await self.registry.opened(session, opened, entries_to_study(state, step))).code
 

@@ -48,5 +48,6 @@ class TableOwner(Protocol):
     async def table_after(self, session: Session, code: str, state: PersistentState) -> NextTable:
         """Return the table where the session's player plays again after table `code`.
 
-        The first request opens it. Raises Refusal or JournalError and changes nothing.
+        The first request opens it; the link to it, which the caller folds, is stored with it. Raises Refusal
+        or JournalError and changes nothing.
         """

@@ -34,7 +34,6 @@ class Rates:
         self._named = _limits(limits.lobby_names_per_connection, limits.lobby_names_per_address)
 
     def count_opening(self, session: Session) -> None:
-        """Count a table that the session opens or brings back."""
         self._count(Code.TOO_SOON, *_uses(self._openings, session))
 
     def check_codes(self, address: Networks) -> None:
@@ -57,11 +56,9 @@ class Rates:
         )
 
     def count_remark_in_lobby(self, session: Session) -> None:
-        """Count a chat message from the session in the lobby."""
         self._count_shared(self._said_in_lobby, _LOBBY, session.address, *_uses(self._said, session))
 
     def count_name(self, session: Session) -> None:
-        """Count a name that the session wants in the lobby."""
         self._count(Code.TOO_MUCH_CHAT, *_uses(self._named, session))
 
     def count_code_sent(self, session: Session, receiver: str) -> None:

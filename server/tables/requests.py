@@ -129,7 +129,6 @@ class Requests:
         return game
 
     def _check_evening(self, message: messages.AtTable | messages.Rematch) -> None:
-        """Raise Refusal for what the evening decides, if the table is one of its own."""
         if self.context.state.of_evening and isinstance(message, _OF_THE_EVENING):
             raise Refusal(Code.OF_THE_EVENING)
 

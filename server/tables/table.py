@@ -58,7 +58,7 @@ class Table:
         self._why_closed = Code.TABLE_CLOSED
         self._lock = PriorityLock()  # only the task that holds it reads and changes the table
         self._context = context
-        self._audience = context.audience
+        self.audience = context.audience
         context.deadlines = Deadlines(context.timers, context.tasks, context.counts, self._do_due)
         try:
             self._begin()
@@ -133,37 +133,10 @@ class Table:
         self._notices.tell(session, newcomer=True)
 
     async def disconnected(self, session: Session) -> None:
-        """Record that the session's connection was lost."""
         with contextlib.suppress(Refusal, TableLost):  # the table ended in the meantime
             await self._do(lambda: self._admission.disconnected(session), urgent=True)
 
     # -- what the lobby asks ------------------------------------------------------------------------
-
-    @property
-    def players_here(self) -> int:
-        """Return how many players are connected."""
-        return len(self._audience.seated)
-
-    def is_here(self, seat: Seat) -> bool:
-        """Return whether the player of a seat is connected."""
-        return seat in self._audience.seated
-
-    @property
-    def everybody_is_here(self) -> bool:
-        """Return whether all people who have a seat here are connected."""
-        return self.state.people <= self._audience.seated.keys()
-
-    def people_here(self) -> frozenset[str]:
-        """Return the names of the people who are connected to their seats."""
-        here = self._audience.seated
-        return frozenset(
-            player.name for seat, player in self.state.held if seat in here and not player.program
-        )
-
-    @property
-    def spectators_here(self) -> int:
-        """Return how many spectators are connected."""
-        return len(self._audience.spectators)
 
     def summary(self) -> messages.TableSummary:
         """Return this table's entry in the list of tables."""
@@ -183,14 +156,13 @@ class Table:
             vacant if state.stage == "playing" else 0,
             len(state.bots),
             state.hints,
-            deserted=not self.players_here,
+            deserted=not self.audience.seated,
             long_clock=state.absence if isinstance(state.absence, LongClock) else None,
             holidays=state.holidays,
             study=state.study,
         )
 
     def as_seen(self) -> messages.TableState:
-        """Return the table as everybody there sees it: who sits where, and who is here; raises Refusal."""
         self._check_open()
         return self._context.table_state()
 
@@ -282,7 +254,6 @@ class Table:
                 session.close(CloseCode.SERVICE_RESTART, CloseReason.TABLE_MOVED)
 
     def tell_state(self) -> None:
-        """Send everybody the state of the table."""
         if not self._ended:
             self._context.broadcast_state()
 
@@ -339,7 +310,7 @@ class Table:
     # -- the end ------------------------------------------------------------------------------------
 
     def _look_who_is_here(self) -> None:
-        if self._audience.seated or self._audience.spectators:
+        if self.audience.seated or self.audience.spectators:
             self._await_return(None)
             return
         self.state.pack()
@@ -388,7 +359,7 @@ class Table:
         Do nothing if somebody is here, unless `attended`.
         """
         context, state = self._context, self.state
-        if self._audience and not attended:
+        if self.audience and not attended:
             return
         if self._notices.owes and not attended:
             self._left_at = None, False  # try again
@@ -427,8 +398,8 @@ class Table:
         self.stop()
         self._ended = True
         self.unattended_since = None
-        for session in list(self._audience):
-            self._audience.remove(session)
+        for session in list(self.audience):
+            self.audience.remove(session)
             if self._moved_to is not None:
                 session.move(self._moved_to)
             elif self._lost:
@@ -446,7 +417,6 @@ class Table:
         return self.state.forgotten or self.archived or self._moved_to is not None
 
     def _check_open(self) -> None:
-        """Raise Refusal or TableLost if the table has ended."""
         if self._ended:
             raise self._closed()
 

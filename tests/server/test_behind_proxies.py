@@ -138,7 +138,7 @@ async def test_players_find_their_tables_behind_one_name(
                 assert len(list(first.server.clients)) == 3
                 await first.stop()
                 await anna.ask(Say(NEW, "still here"))
-                await eventually(lambda: second.server.lobby.tables[code].players_here == 2)
+                await eventually(lambda: len(second.server.lobby.tables[code].audience.seated) == 2)
                 await eventually(lambda: len(list(second.server.clients)) == 3)
                 async with client_at(here, timeouts=PATIENT) as late:
                     assert (await late.ask(OpenTable(NEW, 2, "Late"))).table in second.server.lobby.tables

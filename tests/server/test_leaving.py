@@ -143,7 +143,7 @@ async def test_clients_follow_without_a_pause(database: str) -> None:
         clocks = stays.server.lobby.tables[code].state.clocks
         assert min(clocks.left(Seat(seat)) or 0 for seat in (0, 1)) < 600_000
         assert (await carla.ask(OpenTable(NEW, 2, "Carla"))).table in stays.server.lobby.tables
-        await eventually(lambda: stays.server.lobby.tables[code].players_here == 2)
+        await eventually(lambda: len(stays.server.lobby.tables[code].audience.seated) == 2)
 
 
 async def test_clients_are_sent_on_over_tls(database: str, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ async def test_clients_are_sent_on_over_tls(database: str, tmp_path: Path) -> No
             await bruno.ask(JoinTable(NEW, code, "Bruno"))
             await leaves.stop()
             await anna.ask(Say(NEW, "still here"))
-            await eventually(lambda: stays.server.lobby.tables[code].players_here == 2)
+            await eventually(lambda: len(stays.server.lobby.tables[code].audience.seated) == 2)
     wss = Address("wss://b.example", "test", Access(hosts=None))
     assert elsewhere(Moved("ws://a.example"), wss) is None
     assert elsewhere(Moved("ws://a.example"), Address("WSS://b.example", "test", Access(hosts=None))) is None

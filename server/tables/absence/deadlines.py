@@ -60,7 +60,6 @@ class Deadlines:
             self._running[due, seat] = self._timers.call_later(seconds, self._begin, due, work, seat)
 
     def is_set(self, due: Due) -> bool:
-        """Return whether something of this kind is pending."""
         return (due, None) in self._running
 
     def cancel(self, due: Due, seat: Seat | None = None) -> None:

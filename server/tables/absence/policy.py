@@ -114,7 +114,6 @@ class AbsencePolicy:
         self.reconsider()
 
     def player_went(self, seat: Seat) -> None:
-        """Record that the seat's player may have left."""
         self._count_time_away(seat)
         self.reconsider()
 
@@ -151,7 +150,6 @@ class AbsencePolicy:
         self.reconsider()
 
     def stop(self) -> None:
-        """Stop acting automatically."""
         self._stopped = True
         self._stop_turn()
         for seat in self._away:
@@ -222,7 +220,6 @@ class AbsencePolicy:
             raise Refusal(Code.TOO_EARLY, seat=seat, seconds=self._seconds_left(seat))
 
     def summary(self, seat: Seat, summary: SeatSummary) -> SeatSummary:
-        """Return the seat's summary with the policy's additions."""
         state = self.state
         if state.game is None or state.stage != "playing" or summary.level is not None:
             return summary
@@ -246,7 +243,6 @@ class AbsencePolicy:
 
     @property
     def _game(self) -> Game | None:
-        """Return the game while it runs and is not paused."""
         state = self.state
         return state.game if state.stage == "playing" and state.paused is None else None
 

@@ -106,7 +106,6 @@ class StandIn:
         return thought
 
     def close(self) -> None:
-        """Stop thinking."""
         self._thread.close()
         for thought in self._thoughts:
             thought.cancel()

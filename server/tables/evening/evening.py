@@ -100,7 +100,6 @@ class EveningState:
         self._scores_of = 0, 0  # as many people and tables that are over
 
     def fold(self, entry: Entry, now: float) -> None:
-        """Take in the next entry."""
         self.entry_count += 1
         match entry:
             case stored.PersonEntered(number, name, held, takes_part) if number in self.people:
@@ -138,7 +137,6 @@ class EveningState:
 
     @property
     def over(self) -> bool:
-        """Return whether nothing more happens in the evening."""
         return self.draws_no_more and not self.running
 
 
@@ -197,7 +195,6 @@ class Evening:
             session.send(messages.Done(message.id))
 
     def gone(self, session: Session) -> None:
-        """Record that a session's connection has ended."""
         self._followers.pop(session, None)
         if (number := self._persons.pop(session, None)) is not None:
             self.state.people[number].sessions.discard(session)
@@ -249,7 +246,6 @@ class Evening:
     # -- what everybody sees ------------------------------------------------------------------------
 
     def message(self) -> messages.Evening:
-        """Return the evening as everybody may see it."""
         state, plan = self.state, self.plan
         scores = state.scores()
         people = [
@@ -431,7 +427,7 @@ class Evening:
             together = [codes] if self.plan.same_draws else [[code] for code in codes]
             for group in together:
                 wait = max(self.state.tables[code].opened for code in group) + SECONDS_TO_COME - now
-                if wait > 0 and not all(gathering[code].everybody_is_here for code in group):
+                if wait > 0 and not all(everybody_is_here(gathering[code]) for code in group):
                     waits.append(wait)
                     continue
                 waits.append(_SECONDS_TO_BEGIN)
@@ -442,7 +438,9 @@ class Evening:
 
     async def _begin_game(self, table: Table, drawn: _Table) -> None:
         seed = self.state.seeds[drawn.round - 1] if self.plan.same_draws else None
-        absent = [number for seat, number in enumerate(drawn.people) if not table.is_here(Seat(seat))]
+        absent = [
+            number for seat, number in enumerate(drawn.people) if Seat(seat) not in table.audience.seated
+        ]
         people = self.state.people
         pauses = [
             stored.PersonEntered(number, people[number].name, people[number].token_hash, "pause")
@@ -532,7 +530,6 @@ class Evening:
         self.look()
 
     def _entries(self, people: Sequence[int]) -> list[Entry]:
-        """Return the entries of a new table for these people."""
         plan, state = self.plan, self.state
         bots = 0 if plan.bots is None else max(0, LEAST - len(people))
         seats = len(people) + bots
@@ -555,7 +552,6 @@ class Evening:
             raise Refusal(Code.NO_EVENING)
 
     async def _store(self, *entries: stored.EveningEntry) -> None:
-        """Store and fold entries; raises Refusal or JournalError and changes nothing."""
         self._check_goes_on()
         journal, state = self._registry.journal, self.state
         if state.entry_count >= self._shorten_at:
@@ -564,6 +560,10 @@ class Evening:
         await journal.append(EVENING, state.entry_count, entries)
         for entry in entries:
             state.fold(entry, self._timers.time())
+
+
+def everybody_is_here(table: Table) -> bool:
+    return table.state.people <= table.audience.seated.keys()
 
 
 def new_seed() -> Bytes32:

@@ -109,7 +109,6 @@ class Consent:
             raise Refusal(Code.BAD_MOMENT, most=LONGEST_PAUSE_DAYS)
 
     def _is_agreed(self, asked: Asked) -> bool:
-        """Return whether it is enough that these players agree."""
         state, agree = self._context.state, {Seat(seat) for seat in asked.seats}
         if asked.what != "pause" or asked.until is not None:
             return state.people <= agree
@@ -142,21 +141,21 @@ class Consent:
 
     async def _give_time(self, asked: Asked, seat: Seat) -> None:
         context = self._context
-        more = context.state.clocks.extended(seat, context.turn, context.policy.time_taken())
+        (now,) = context.stopped_clock()
+        more = context.state.clocks.extended(seat, now)
         await context.store(more, Wished(replace(asked, granted=True)))
         context.policy.turn_began()
         context.send_turn()
         context.broadcast_state()
 
     def _check_may_end(self, own: Seat, paused: Seat) -> None:
-        """Raise Refusal if it is too early for this player to end the pause."""
         left = OTHERS_WAIT_SECONDS - int(self._context.deadlines.time() - self._context.paused_at)
         if own not in {paused, self._context.state.host} and left > 0:
             raise Refusal(Code.PAUSE_GOES_ON, seconds=left)
 
     async def _pause(self, seat: Seat, until: int | None) -> None:
         context = self._context
-        await context.store(context.stopped_clock(context.turn), Paused(seat, until))
+        await context.store(*context.stopped_clock(), Paused(seat, until))
         self._begin()
         self._tell()
 

@@ -122,7 +122,6 @@ class GameStart:
             await self._begin_or_refuse(draw)
 
     async def _time_is_up(self, draw: _Draw) -> None:
-        """Begin the game without the shares that were not shown in time."""
         if draw is self._draw:
             await self._begin_or_refuse(draw)
 
@@ -201,7 +200,6 @@ class GameStart:
 
 
 def _check_start(state: PersistentState, seat: Seat) -> None:
-    """Raise Refusal if `seat` cannot start the game."""
     if state.game is not None:
         raise Refusal(Code.ALREADY_STARTED)
     if seat != state.host:

@@ -34,7 +34,7 @@ class Holidays:
 
     async def _change(self, seat: Seat, *, on: bool) -> None:
         context = self._context
-        await context.store(context.stopped_clock(context.turn), OnHoliday(seat, int(time.time()), on))
+        await context.store(*context.stopped_clock(), OnHoliday(seat, int(time.time()), on))
         if on:
             self._await_end(seat)
         context.policy.begin()

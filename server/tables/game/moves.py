@@ -111,9 +111,9 @@ class Moves:
 
     async def save_clock(self) -> None:
         """Store how much of its clock the turn has used by now, so that a restart gives nobody days."""
-        context, game = self._context, self._context.state.game
-        if context.may_move and game is not None and game.view.turn is not None:
-            await context.store(context.stopped_clock(game.view.turn))
+        context = self._context
+        if context.may_move:
+            await context.store(*context.stopped_clock())
             context.policy.clock_was_saved()
 
     async def take_back(self, seat: Seat) -> None:

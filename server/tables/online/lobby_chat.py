@@ -89,7 +89,6 @@ class LobbyChat:
             self._tell(person)
 
     def leave(self, session: Session) -> None:
-        """Take the session from the list, if it is there."""
         if self._people.remove(session) is not None:
             session.on_move = None
             self._begin_soon()
@@ -121,7 +120,6 @@ class LobbyChat:
         self._begin_soon()
 
     def close(self) -> None:
-        """Stop the rounds."""
         self._rounds.cancel()
 
     # -- rounds -------------------------------------------------------------------------------------
@@ -136,7 +134,6 @@ class LobbyChat:
             self._begin_soon()
 
     def _begin_soon(self) -> None:
-        """Start a round as soon as one is allowed."""
         self._changed.set()
         if self._tell_others is not None:
             self._tell_others()

@@ -73,7 +73,6 @@ class PeopleOnline:
         self._names.put(person.session.id, (person.name,))
 
     def remove(self, session: Session) -> Person | None:
-        """Remove and return whoever has this session, if anybody."""
         self._names.put(session.id, ())
         return self._people.pop(session.id, None)
 

@@ -60,7 +60,6 @@ class Remarks:
         channel.on_change(RemarkElsewhere, learn)
 
     def say(self, name: str, text: str) -> None:
-        """Add a remark of this server."""
         number = self._next_number()
         self._add(LobbyRemark(number, name, text), self._now())
         if self._channel is not None:

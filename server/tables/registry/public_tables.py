@@ -57,7 +57,6 @@ class PublicTables:
 
     @property
     def shared(self) -> bool:
-        """Return whether other servers have one list with this one."""
         return self._tell_others is not None
 
     def share(self, channel: "Channel") -> None:
@@ -69,7 +68,6 @@ class PublicTables:
         )
 
     def changed(self, code: str) -> None:
-        """Record that a table was added, changed or removed."""
         self._outdate()
         self._note_names(code)
         if self._tell_others is not None:
@@ -117,7 +115,6 @@ class PublicTables:
         return self._listed
 
     def encoded(self) -> msgspec.Raw:
-        """Return the list of tables, ready to be sent."""
         if self._encoded is None:
             self._encoded = encoded_summaries(self.listed())
         return self._encoded
@@ -181,7 +178,6 @@ class PublicTables:
         return (table for code, table in self._elsewhere.items() if code not in self._tables)
 
     def _own(self) -> Mapping[str, PublicTable]:
-        """Return what the other servers receive."""
         for code in self._outdated:
             self._told.pop(code, None)
             if (table := self._tables.get(code)) is None:
@@ -201,5 +197,5 @@ def _holders(table: Table) -> Iterator[tuple[Seat, Player]]:
     over = table.state.stage == "over"
     for seat, player in table.state.held:
         # When a game is over, the clients of those who have gone have forgotten the token.
-        if not player.vacant and (not over or table.is_here(seat)):
+        if not player.vacant and (not over or seat in table.audience.seated):
             yield seat, player

@@ -300,7 +300,6 @@ class TableRegistry:
             return await self._add(code, state)
 
     def ended(self, code: str, *, failed: bool) -> None:
-        """Record that a table has ended."""
         del self.tables[code]
         if failed:
             self._failed.add(code)

@@ -77,7 +77,6 @@ class SeatAdmission:
         await self._come_back(session, seat, id, after=0)
 
     async def watch(self, session: Session, message: Watch) -> None:
-        """Make the session a spectator."""
         context = self._context
         self._exclusions.check(session, message.name, context.code)
         if context.state.no_spectators:
@@ -211,7 +210,6 @@ class SeatAdmission:
         self._exclusions.add(session, address, name, whole_address=not shared)
 
     def send_away(self, session: Session, why: Refusal) -> None:
-        """Remove a session from the table, and say why."""
         self._context.audience.remove(session)
         session.send(why.message())
 
@@ -254,7 +252,6 @@ class SeatAdmission:
         context.broadcast_state()
 
     def gone_on(self, session: Session, seat: Seat) -> None:
-        """Remove a player who is already at the next table."""
         audience = self._context.audience
         audience.gone_on.add(seat)
         if audience.seated.get(seat) is session:
@@ -295,7 +292,6 @@ class SeatAdmission:
         return next(name for name in names if not self._name_taken(name))
 
     def _check_free(self, name: str, seat: int | None = None) -> None:
-        """Raise Refusal if a player of another seat, or a spectator, has a name that looks the same."""
         if self._name_taken(name, seat):
             raise Refusal(Code.NAME_TAKEN)
 

@@ -43,12 +43,11 @@ class Clocks:
         used[seat] += milliseconds
         return Clocked(used, self._turn + milliseconds, reserve)
 
-    def extended(self, seat: Seat, turn: Seat, milliseconds: int) -> Clocked:
-        """Return what `stopped` would for the seat `turn`, if the seat gets more time.
+    def extended(self, seat: Seat, now: Clocked) -> Clocked:
+        """Return what `stopped` has returned, if the seat gets more time.
 
         It may think for as long again with a clock for each move, and for a fifth of that of a game.
         """
-        now = self.stopped(turn, milliseconds)
         match self.policy:
             case MoveClock(seconds):
                 return replace(now, turn=now.turn - 1000 * seconds)
@@ -68,7 +67,6 @@ class Clocks:
         return self._has_clock
 
     def set(self, stopped: Clocked) -> None:
-        """Set what `stopped` has returned."""
         self._used, self._turn = list(stopped.used), stopped.turn
         self._reserve = list(stopped.reserve) or [0] * len(self._used)
 
@@ -139,5 +137,4 @@ class Clocks:
         return None if self._for_game is None else max(0, 1000 * self._for_game - self._used[seat])
 
     def used_up(self, seat: Seat) -> bool:
-        """Return whether the seat has no time left in this game."""
         return self.left(seat) == 0

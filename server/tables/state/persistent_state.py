@@ -229,7 +229,6 @@ class PersistentState:
         return [seat for seat, player in enumerate(self.players) if player is None]
 
     def check_seat(self, seat: int) -> None:
-        """Raise Refusal unless the table has this seat."""
         if seat >= len(self.players):
             raise Refusal(Code.NO_SUCH_SEAT, seat=seat, last_seat=len(self.players) - 1)
 
@@ -265,7 +264,6 @@ class PersistentState:
 
     @property
     def bots(self) -> set[Seat]:
-        """Return the seats that bots of the server hold."""
         return {seat for seat, player in self.held if player.level is not None}
 
     @property
@@ -282,7 +280,6 @@ class PersistentState:
 
     @property
     def peoples(self) -> list[People]:
-        """Return the seats' own peoples as the choices stand."""
         return [own[0] for own in peoples_by_seat(len(self.players), self.chosen)]
 
     def standing(self, seat: Seat) -> Standing:
@@ -371,7 +368,6 @@ class PersistentState:
         )
 
     def fold(self, entry: Entry) -> None:  # noqa: PLR0915 - a case for each entry
-        """Take in the next entry."""
         if isinstance(entry, stored.Played | stored.StoodIn):
             self.fold_move(entry, stored.events_in(entry))
             return

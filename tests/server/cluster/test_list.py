@@ -100,7 +100,7 @@ async def test_the_list_is_in_order_when_tables_have_moved(database: str) -> Non
 def truth(servers: list[Running]) -> list[tuple[str, int, bool]]:
     """Return what the list should say."""
     return sorted(
-        (code, table.summary().taken, not table.players_here)
+        (code, table.summary().taken, not table.audience.seated)
         for server in servers
         for code, table in server.lobby.tables.items()
         if not table.state.private

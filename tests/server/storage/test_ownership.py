@@ -259,7 +259,7 @@ async def test_a_table_that_is_lost_in_the_middle_of_its_own_work_just_ends(
     async with running(Config()) as server:
         async with game(server.port, 2) as peers:
             table = table_of(server, peers)
-        await eventually(lambda: not table.players_here)
+        await eventually(lambda: not table.audience.seated)
 
         async def lose(*_: object) -> None:
             table.give_up()

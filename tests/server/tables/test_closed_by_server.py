@@ -73,7 +73,7 @@ async def test_a_closed_table_answers_whoever_still_knows_it() -> None:
         assert await table.archive(attended=False)
         table.stop()
         table.tell_state()
-        assert (table.players_here, table.spectators_here, table.is_here(Seat(0))) == (0, 0, False)
+        assert not table.audience
         assert table.seconds_unattended() is table.unattended_since is None
         assert table.summary().table == table.code
 

@@ -66,7 +66,7 @@ async def test_deserted_tables_are_behind_all_others() -> None:
                 (anna.code, False),
             ]
             await zoe.watch(code)
-        await eventually(lambda: not server.lobby.tables[code].players_here)
+        await eventually(lambda: not server.lobby.tables[code].audience.seated)
         await zoe.done(messages.Leave)
         assert [(table.table, table.deserted) for table in await table_list(zoe)] == [
             (anna.code, False),

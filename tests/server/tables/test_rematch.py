@@ -143,9 +143,9 @@ async def test_a_player_who_goes_on_sits_at_one_table_only() -> None:
         await busy
         earlier._lock.release()
         assert (await again.until(messages.Seated)).table == code
-        assert later.players_here == 2
+        assert len(later.audience.seated) == 2
         peers[0].socket.transport.abort()
-        await eventually(lambda: later.players_here == 1)
+        await eventually(lambda: len(later.audience.seated) == 1)
 
 
 async def test_an_archived_next_table_is_restored(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ async def test_a_finished_game_that_everybody_has_left_takes_little_memory() -> 
         async with finished_game(server, 3) as peers:
             text = await record_for(peers[0])
             table = table_of(server, peers)
-        await eventually(lambda: not table.players_here)
+        await eventually(lambda: not table.audience.seated)
         await eventually(lambda: games() <= before)
         assert table.summary().stage == "over"
         async with connected(server.port) as again, connected(server.port) as late:

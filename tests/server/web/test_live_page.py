@@ -77,7 +77,7 @@ async def test_a_browser_is_a_spectator_like_any_other() -> None:
             await host.done(Dismiss(host.next_id(), state.watching[0].number))
             assert await page.closed() == 1000
             assert "no table" in page.parts["now"]
-        await eventually(lambda: not table_of(server, peers).spectators_here)
+        await eventually(lambda: not table_of(server, peers).audience.spectators)
         async with viewer(server.port, f"/watch/{host.code}", address="127.0.0.2") as again:
             assert await again.closed() == 1000
             assert again.parts["players"] == ""
@@ -188,7 +188,7 @@ async def test_a_browser_that_does_not_read_delays_nobody_and_sees_the_latest() 
             await loop.sock_connect(lazy, ("127.0.0.1", server.port))
             here = f"/watch/{code} HTTP/1.1\r\nOrigin: http://here".encode()
             await loop.sock_sendall(lazy, UPGRADE.replace(b"/ HTTP/1.1", here))
-            await eventually(lambda: table.spectators_here == 1)
+            await eventually(lambda: len(table.audience.spectators) == 1)
             (session,) = (each for each in server.clients if each.client == "web page")
             async with viewer(server.port, f"/watch/{code}") as page:
                 await play_on(peers, random.Random(1), 12)
@@ -301,7 +301,7 @@ async def test_pages_that_nobody_sees_are_not_drawn() -> None:
         ):
             await page.receive()
             await other.receive()
-        await eventually(lambda: not table_of(server, peers).spectators_here)
+        await eventually(lambda: not table_of(server, peers).audience.spectators)
         await eventually(lambda: len(asyncio.all_tasks()) <= before)
 
 

@@ -148,7 +148,7 @@ async def test_bots_alone_do_not_keep_a_table(leaves: bool) -> None:
             await host.done(messages.Leave)
         else:
             await host.socket.close()
-            await eventually(lambda: table_of(server, [host]).players_here == 0)
+            await eventually(lambda: not table_of(server, [host]).audience.seated)
             clock.advance(Limits().seat_grace_seconds)
         await eventually(lambda: not server.lobby.tables)
 
@@ -282,7 +282,7 @@ async def test_a_token_of_before_does_not_bring_back_a_table_where_a_bot_sits(tm
         await seated_bot(host)
         await host.done(messages.StartGame)
         await host.socket.close()
-        await eventually(lambda: table_of(server, [host]).players_here == 0)
+        await eventually(lambda: not table_of(server, [host]).audience.seated)
         clock.advance(Limits().unattended_seconds)
         await eventually(lambda: not server.lobby.tables)
         assert await ben.refusal(messages.Resume, host.code, ben.token) == Code.BAD_TOKEN

@@ -201,7 +201,7 @@ async def test_programs_do_not_play_an_abandoned_game() -> None:
         await play_on(peers, random.Random(1), moves=1)
         await disconnect(anna, peers[1])
         await disconnect(peers[1], peers[2])
-        await eventually(lambda: table_of(server, peers).players_here == 1)
+        await eventually(lambda: len(table_of(server, peers).audience.seated) == 1)
         assert policy_of(server, peers)._substitute_move is None
         async with resumed(server.port, anna) as (anna,):
             assert (await anna.until(Events)).by == "bot"

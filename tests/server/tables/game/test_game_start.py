@@ -307,7 +307,7 @@ async def test_a_start_that_everybody_has_left_is_void() -> None:
         table = table_of(server, [host])
         await guest.socket.close()
         await host.socket.close()
-        await eventually(lambda: not table.players_here)
+        await eventually(lambda: not table.audience.seated)
         async with connected(server.port) as back:
             back.seat = host.seat
             await back.ask(messages.Resume, host.code, host.token, pledge=pledge_of(NEXT))

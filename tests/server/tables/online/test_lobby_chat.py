@@ -197,7 +197,7 @@ async def test_a_finished_game_keeps_the_names_of_those_who_are_there() -> None:
             await play_on(peers, random.Random(1))
             again = await stack.enter_async_context(connected(server.port))
             assert await again.refusal(EnterLobby, "Player 0") == "name-in-use"
-        await eventually(lambda: all(not table.players_here for table in server.lobby.tables.values()))
+        await eventually(lambda: all(not table.audience.seated for table in server.lobby.tables.values()))
         await again.done(EnterLobby, "Player 0")
         await sees(again, PersonOnline("Player 0"))
 
