@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -101,6 +101,40 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest tests, so that in the end there are short ones for all processes."""
     items.sort(key=lambda item: item.path.name not in {"test_browser.py", "test_simulation.py"})
+
+
+Run: TypeAlias = Callable[..., tuple[str, str]]
+Complain: TypeAlias = Callable[..., str]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return what runs the command line, which has to exit with `code`: it returns output and errors."""
+    from palatinus import main
+
+    def run(*words: str | Path, code: int = 0) -> tuple[str, str]:
+        try:
+            found: object = main([str(word) for word in words])
+        except SystemExit as ending:  # argparse's own
+            found = ending.code or 0
+        out, err = capsys.readouterr()
+        assert found == code, (out, err)
+        return out, err
+
+    return run
+
+
+@pytest.fixture
+def complain(run: Run) -> Complain:
+    """Return what runs a command line that is wrong, and returns the one line that says why."""
+
+    def complain(*words: str | Path) -> str:
+        out, err = run(*words, code=2)
+        assert (out, err.count("\n")) == ("", 1)
+        assert err.startswith("palatinus")
+        return err
+
+    return complain
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 from client.language import CATALOGUES, DOMAIN, LANGUAGES, language_of, speak
-from palatinus import main
+from tests.conftest import Complain, Run
 
 ROOT = Path(__file__).parent.parent
 TRANSLATED = [language for language in LANGUAGES if language != "en"]
@@ -223,63 +223,45 @@ def english_again() -> Iterator[None]:
 @pytest.mark.usefixtures("english_again")
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_what_is_wrong_with_a_record_is_told_in_the_language(
-    language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    language: str, tmp_path: Path, complain: Complain
 ) -> None:
     """The record's own lines, the rules and the wrapping: no word of English is left."""
     said = {text: form[0] for _, (text, *_), form in messages(language)}
     sound = (ROOT / "tests" / "engine" / "records" / "3-players.txt").read_text(encoding="utf-8")
     file = tmp_path / "record.txt"
     wrapping = said["{file}: line {number}: {reason}"]
+    facts = {"found": "`{garbage}`", "header": "`palatinus record 1`"}
+    facts |= {"field": "E2", "n": "7", "least": "2", "most": "5"}
+    taken, players = sound.replace("Sm* A1", "Sm* E2"), sound.replace("players 3", "players 7")
     for content, line, reason in (
-        ("{garbage}\n", 1, said["found {found}, but a record begins with {header}"]),
-        (
-            sound.replace("1 places Sm* A1", "1 places Sm* E2"),
-            29,
-            said["{field} is taken. Choose an empty field."],
-        ),
-        (
-            sound.replace("players 3", "players 7"),
-            2,
-            said["Palatinus is for {least} to {most} players, not {n}."],
-        ),
+        ("{garbage}\n", 1, "found {found}, but a record begins with {header}"),
+        (taken, 29, "{field} is taken. Choose an empty field."),
+        (players, 2, "Palatinus is for {least} to {most} players, not {n}."),
     ):
         file.write_text(content, encoding="utf-8")
-        assert main(["check", str(file), "--lang", language]) == 2
-        facts = {
-            "found": "`{garbage}`",
-            "header": "`palatinus record 1`",
-            "field": "E2",
-            "n": 7,
-            "least": 2,
-            "most": 5,
-        }
-        told = wrapping.format(file=file, number=line, reason=reason.format(**facts))
-        assert capsys.readouterr().err == f"palatinus: {told}\n"
+        told = wrapping.format(file=file, number=line, reason=said[reason].format(**facts))
+        assert complain("check", file, "--lang", language) == f"palatinus: {told}\n"
 
 
 @pytest.mark.usefixtures("english_again")
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_lang_is_heard_before_anything_is_said(
-    language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    language: str, tmp_path: Path, run: Run, complain: Complain
 ) -> None:
     """Help, complaints and argparse's own words are in the language asked for, wherever it stands."""
     said = {text: form[0] for _, (text, *_), form in messages(language)}
-    with pytest.raises(SystemExit):
-        main(["play", "--help", "--lang", language])
-    told = " ".join(capsys.readouterr().out.split())
+    told = " ".join(run("play", "--help", "--lang", language)[0].split())
     for text in (
         "seed of the draws and the bots, to repeat a game",
         "show this help message and exit",
         "options",
     ):
         assert said[text] in told
-    with pytest.raises(SystemExit):
-        main(["bot", f"--lang={language}"])
-    assert said["the following arguments are required: %s"] % "server" in capsys.readouterr().err
-    assert main(["check", "/", "--lang", language]) == 2
+    assert said["the following arguments are required: %s"] % "server" in complain(
+        "bot", f"--lang={language}"
+    )
     why = said["cannot read {file}: {reason}"].format(file="/", reason=said["it is a folder"])
-    assert why in capsys.readouterr().err
+    assert why in complain("check", "/", "--lang", language)
     (tmp_path / "positions").write_text("{}")
-    assert main(["score", str(tmp_path / "positions"), "--lang", language]) == 2
     missing = said["{where}: missing: {keys}"].partition("{keys}")[0].format(where="position")
-    assert missing in capsys.readouterr().err
+    assert missing in complain("score", tmp_path / "positions", "--lang", language)

@@ -22,29 +22,12 @@ from commands.serving.serve import print_start
 from engine.game import GameOptions
 from engine.record import recorded
 from palatinus import build_parser, main
+from tests.conftest import Complain, Run
 from tests.games import played
 from tests.server.peer import TIMEOUT
 
 ROOT = Path(__file__).parents[1]
 RECORD = Path(__file__).parent / "engine" / "records" / "3-players.txt"
-
-
-def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """Return the one line with which the command fails; its exit code is 2."""
-    try:
-        code = main(arguments)
-    except SystemExit as ending:  # argparse's own refusals
-        code = 2 if ending.code == 2 else 0
-    told = capsys.readouterr()
-    assert (code, told.out) == (2, "")
-    assert told.err.startswith("palatinus")
-    assert told.err.count("\n") == 1
-    return told.err
-
-
-def exported(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["export", str(RECORD), *arguments]) == 0
-    return capsys.readouterr().out
 
 
 def test_exports_go_to_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,17 +42,20 @@ def test_exports_go_to_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert b"+--" in stdout.getvalue()
 
 
-def test_exports_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_exports_go_to_standard_output(run: Run) -> None:
     """The moment and the view are those asked for; by default the end, with everything open."""
-    told = json.loads(exported(capsys, "--json", "-"))
+
+    def exported(*words: str) -> str:
+        return run("export", RECORD, *words)[0]
+
+    told = json.loads(exported("--json", "-"))
     assert (told["move"], told["eyes"], told["phase"]) == (42, [0, 1, 2], "over")
-    told = json.loads(exported(capsys, "--json", "-", "--at", "42", "--eyes", "2"))
+    told = json.loads(exported("--json", "-", "--at", "42", "--eyes", "2"))
     assert (told["move"], told["eyes"], told["phase"]) == (42, [1], "placing")
-    told = json.loads(exported(capsys, "--json", "-", "--at", "0", "--eyes", "none"))
+    told = json.loads(exported("--json", "-", "--at", "0", "--eyes", "none"))
     assert (told["eyes"], told["hands"], told["phase"]) == ([], {}, "laying")
-    assert exported(capsys, "--text", "-", "--ascii").isascii()
-    assert main(["--ascii", "export", str(RECORD), "--text", "-"]) == 0
-    assert capsys.readouterr().out.isascii()
+    assert exported("--text", "-", "--ascii").isascii()
+    assert run("--ascii", "export", RECORD, "--text", "-")[0].isascii()
 
 
 def test_looks_are_heard_before_and_after_the_command() -> None:
@@ -88,23 +74,20 @@ def test_looks_are_heard_before_and_after_the_command() -> None:
         assert told("--ascii", *others)[0]
 
 
-def test_positions_that_are_no_text_are_told_with_file_and_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_positions_that_are_no_text_are_told_with_file_and_line(tmp_path: Path, complain: Complain) -> None:
     """As with records."""
     path = tmp_path / "positions.jsonl"
     path.write_bytes(b"\xff\xfe\n")
-    assert complaint(capsys, "score", str(path)) == f"palatinus: {path}: line 1: it is not UTF-8 text\n"
+    assert complain("score", path) == f"palatinus: {path}: line 1: it is not UTF-8 text\n"
 
 
-def test_a_record_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", str(RECORD)]) == 0
-    result, draws = capsys.readouterr().out.splitlines()
+def test_a_record_is_checked(run: Run) -> None:
+    result, draws = run("check", RECORD)[0].splitlines()
     assert result.endswith("a finished game; points: Seat 1 17, Seat 2 7, Seat 3 13; won by Seat 1")
     assert draws.startswith("The draws cannot be checked")
 
 
-def test_the_draws_of_a_record_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_draws_of_a_record_are_checked(tmp_path: Path, run: Run) -> None:
     """In words and as JSON; the exit code tells wrong draws from right or unknown ones."""
     text = recorded(played(GameOptions(3), 1, shared=True).events)
     running_game = recorded(played(GameOptions(3), 1, 5, shared=True).events)
@@ -116,11 +99,8 @@ def test_the_draws_of_a_record_are_checked(tmp_path: Path, capsys: pytest.Captur
         (RECORD.read_text(encoding="utf-8"), "unknown", None, "cannot be checked", 0),
     ):
         file.write_text(content, encoding="utf-8")
-        assert main(["check", str(file)]) == code
-        out, err = capsys.readouterr()
-        assert words in (err if code else out)
-        assert main(["check", "--json", str(file)]) == code
-        told = json.loads(capsys.readouterr().out)
+        assert words in run("check", file, code=code)[code]
+        told = json.loads(run("check", "--json", file, code=code)[0])
         assert (told["draws"], told["mismatch"]) == (finding, mismatch)
         assert (told["seed"] is None) == (finding == "unknown")
         assert len(told["shares"]) == (3 if "commitment" in content else 0)
@@ -129,9 +109,7 @@ def test_the_draws_of_a_record_are_checked(tmp_path: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     "command", [["check"], ["replay"], ["export", "--svg", "-"]], ids=lambda words: words[0]
 )
-def test_a_damaged_record_is_one_line(
-    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_record_is_one_line(command: list[str], tmp_path: Path, complain: Complain) -> None:
     """With the line's number and the reason, before anything is drawn or written."""
     name, *options = command
     text = RECORD.read_text(encoding="utf-8")
@@ -145,58 +123,35 @@ def test_a_damaged_record_is_one_line(
     ):
         path = tmp_path / "record.txt"
         path.write_bytes(content)
-        told = complaint(capsys, name, str(path), *options)
+        told = complain(name, path, *options)
         assert str(path) in told
         for word in words:
             assert word in told, told
-    assert "nothing.txt: there is no" in complaint(capsys, name, str(tmp_path / "nothing.txt"), *options)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--svg", "-", "--at", "43"], "--at takes 0 to 42"),
-        (["--svg", "-", "--at", "-1"], "--at"),
-        (["--svg", "-", "--at", "last"], "'last' is not a move number"),
-        (["--svg", "-", "--eyes", "0"], "--eyes takes 1, 2, 3, all or none"),
-        (["--svg", "-", "--text", "-"], "--text"),
-        ([], "--svg --text --json"),
-        (["--text", "/"], "cannot write /"),
-    ],
-)
-def test_wrong_use_of_export_is_one_line(
-    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What was wrong, and what is possible."""
-    assert words in complaint(capsys, "export", str(RECORD), *options)
+    assert "nothing.txt: there is no" in complain(name, tmp_path / "nothing.txt", *options)
 
 
 @pytest.mark.parametrize(
     "words", [["play"], ["learn"], ["join", "ws://127.0.0.1:1"], ["replay", str(RECORD)], []]
 )
-def test_what_is_played_in_a_terminal_says_so_elsewhere(
-    capsys: pytest.CaptureFixture[str], words: list[str]
-) -> None:
+def test_what_is_played_in_a_terminal_says_so_elsewhere(complain: Complain, words: list[str]) -> None:
     """One line, before anything is started."""
-    assert "this needs a terminal" in complaint(capsys, *words)
+    assert "this needs a terminal" in complain(*words)
 
 
 def test_a_terminal_that_shows_no_screen_gets_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, complain: Complain
 ) -> None:
     """Not a screen of escape codes."""
     for stream in (sys.stdin, sys.stdout):
         monkeypatch.setattr(stream, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "unknown")
-    assert "a terminal of the type unknown cannot show the game" in complaint(capsys, "play")
+    assert "a terminal of the type unknown cannot show the game" in complain("play")
 
 
-def test_a_program_without_input_gets_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_program_without_input_gets_a_sentence(monkeypatch: pytest.MonkeyPatch, complain: Complain) -> None:
     """As where whoever started it has closed that."""
     monkeypatch.setattr(sys, "stdin", None)
-    assert "this needs a terminal" in complaint(capsys, "play")
+    assert "this needs a terminal" in complain("play")
     assert sys.stdin is not None
     sys.stdin.close()
 
@@ -221,7 +176,7 @@ def test_what_is_printed_suits_an_output_without_unicode(
 
 
 def test_the_doctor_says_what_a_report_needs_and_not_who_sends_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, run: Run, tmp_path: Path
 ) -> None:
     for name, value in {
         "HOME": str(tmp_path / "anna"),
@@ -232,8 +187,7 @@ def test_the_doctor_says_what_a_report_needs_and_not_who_sends_it(
         "XDG_STATE_HOME": str(tmp_path / "anna" / "state"),
     }.items():
         monkeypatch.setenv(name, value)
-    assert main(["doctor"]) == 0
-    told = capsys.readouterr().out
+    told, _ = run("doctor")
     assert f" {sys.version.split()[0]}\n" in told
     assert "/dev/null/USER/games/palatinus, not writable, not made yet" in told
     assert "~/state/palatinus/seats, writable, not made yet" in told
@@ -243,9 +197,7 @@ def test_the_doctor_says_what_a_report_needs_and_not_who_sends_it(
         assert secret not in told
 
 
-def test_a_mistake_of_ours_is_told_in_one_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_of_ours_is_told_in_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the place in our own code, even if the error arose below it; a log has the traceback as well."""
 
     def failing(_text: str) -> None:
@@ -254,8 +206,7 @@ def test_a_mistake_of_ours_is_told_in_one_line(
     monkeypatch.setattr("commands.finished_games.records.replayed", failing)
     for in_terminal in (True, False):
         monkeypatch.setattr(sys.stderr, "isatty", lambda answer=in_terminal: answer, raising=False)
-        assert main(["check", str(RECORD)]) == 1
-        told = capsys.readouterr().err
+        _, told = run("check", RECORD, code=1)
         assert (told.count("\n") == 1) == in_terminal
         place = r"tests/test_palatinus\.py, line \d+"
         told_last = told.splitlines()[-1]
@@ -327,13 +278,32 @@ _RUN_BARE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from palatinus impo
         (["serve", "--memory", "--durable", "full"], "leave out one"),
         (["bot", "ws://here", "--players", "4", "--starts", "5"], "Write random, me, or a seat from 1 to 4."),
         *((["join", "ws://here", code], "four letters") for code in ("kr7v", "krt", "krtvx")),
+        *(
+            (["export", str(RECORD), *options.split()], answer)
+            for options, answer in (
+                ("--svg - --at 43", "--at takes 0 to 42"),
+                ("--svg - --at -1", "--at"),
+                ("--svg - --at last", "'last' is not a move number"),
+                ("--svg - --eyes 0", "--eyes takes 1, 2, 3, all or none"),
+                ("--svg - --text -", "--text"),
+                ("", "--svg --text --json"),
+                ("--text /", "cannot write /"),
+            )
+        ),
+        (["arena", "greedy"], "needs two brains or more"),
+        (["arena", "greedy", "random", "greedy"], "the brain greedy is named twice"),
+        (["arena", "greedy", "random", "slave", "--better-by", "35"], "--better-by compares two brains"),
+        (["arena", "greedy", "greedier"], "There is no brain called 'greedier'"),
+        (["arena", "greedy", "random", "--records", "/dev/null/x"], "cannot write /dev/null/x"),
+        (["league", "random", "no/such/bot {server}"], "there is no program 'no/such/bot'"),
+        (["league", "random", "x='unclosed"], "cannot be read: No closing quotation"),
+        (["league", "random", "greedier"], "There is no brain called 'greedier'"),
+        (["league", "random", "greedy", "--server", "nowhere:x"], "is not a server address"),
     ],
 )
-def test_misspelt_words_are_refused_with_what_may_be_meant(
-    words: list[str], answer: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without all commands that there are; an option counts only in full."""
-    assert answer in complaint(capsys, *words)
+def test_wrong_use_is_one_line(words: list[str], answer: str, complain: Complain) -> None:
+    """It says what may be meant, or what is possible; an option counts only in full."""
+    assert answer in complain(*words)
 
 
 @pytest.mark.parametrize(
@@ -344,18 +314,12 @@ def test_misspelt_words_are_refused_with_what_may_be_meant(
         (["help", "tables", "export"], ["tables", "export", "--help"]),
     ],
 )
-def test_help_and_version_are_output(
-    words: list[str], same: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_and_version_are_output(words: list[str], same: list[str], run: Run) -> None:
     """On standard output, however they are asked for."""
-    told = []
-    for each in (words, same):
-        with pytest.raises(SystemExit) as ending:
-            main(each)
-        assert not ending.value.code
-        told.append(capsys.readouterr())
-    assert told[0].out == told[1].out != ""
-    assert told[0].err == ""
+    out, err = run(*words)
+    assert (out, err) == run(*same)
+    assert out
+    assert not err
 
 
 def test_what_a_host_is_told_breaks_between_words(
@@ -404,32 +368,26 @@ def test_a_folder_with_the_name_of_a_package_is_not_taken_for_it(tmp_path: Path)
         pytest.param("fish -N -i", "source {script}", marks=pytest.mark.slow),
     ],
 )
-def test_shells_complete_commands_options_and_files(
-    shell: str, start: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_shells_complete_commands_options_and_files(shell: str, start: str, tmp_path: Path, run: Run) -> None:
     """The real shell, in a terminal."""
     name = shell.partition(" ")[0]
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed")
-    with pytest.raises(SystemExit, match=r"^0$"):
-        main(["--print-completion", name])
-    (tmp_path / "script").write_text(capsys.readouterr().out, encoding="utf-8")
+    (tmp_path / "script").write_text(run("--print-completion", name)[0], encoding="utf-8")
     (tmp_path / "games").mkdir()
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm"}
-    run = pexpect.spawn(shell, cwd=tmp_path, env=environment, encoding="utf-8", timeout=TIMEOUT)
+    typing = pexpect.spawn(shell, cwd=tmp_path, env=environment, encoding="utf-8", timeout=TIMEOUT)
     try:
-        run.sendline(start.format(script="script") + "; echo rea''dy")
-        run.expect_exact("ready")
+        typing.sendline(start.format(script="script") + "; echo rea''dy")
+        typing.expect_exact("ready")
         for typed, completed in (("palatinus history stan", "dings"), ("--rec", "ords"), ("ga", "mes")):
-            run.send(f"{typed}\t")
-            run.expect_exact(completed)
+            typing.send(f"{typed}\t")
+            typing.expect_exact(completed)
     finally:
-        run.close(force=True)
+        typing.close(force=True)
 
 
-def test_a_service_needs_no_home_folder(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_service_needs_no_home_folder(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     def unknown(_user: int) -> NoReturn:
         raise KeyError
 
@@ -437,9 +395,7 @@ def test_a_service_needs_no_home_folder(
         monkeypatch.setenv(name, "here")  # so that it is as before in the end
         monkeypatch.delenv(name)
     monkeypatch.setattr(pwd, "getpwuid", unknown)
-    with pytest.raises(SystemExit, match=r"^0$"):
-        main(["serve", "--help"])
-    assert "/.local/share/palatinus" in capsys.readouterr().out
+    assert "/.local/share/palatinus" in run("serve", "--help")[0]
 
 
 def test_the_code_of_a_table_with_a_kept_seat_leads_there(

@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -13,20 +14,19 @@ from client.ui.export.tables import standings_listing
 from commands.finished_games.records import keep_record, need_writable
 from engine.game import GameOptions
 from engine.record import names_in, outcome_in, recorded, replayed
-from palatinus import main
 from protocol.messages import Standing
 from server.app import running
 from server.config import Config
 from tests.client.bots.test_search import search_processes
 from tests.client.ui.pty_terminal import Terminal
+from tests.conftest import Complain, Run
 from tests.games import played
 from tests.server.peer import eventually, game, play_on
 from tests.server.process import serving
 
+Told: TypeAlias = Callable[..., str]
 NAMES = ("Anna", "Bruno", "Carla")
 TIMES = ("20261120-190000", "20261121-200000", "20261121-210000")
-
-Run = Callable[..., str]
 
 
 @pytest.fixture
@@ -43,23 +43,22 @@ def records(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(records: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+def told(records: Path, run: Run) -> Told:
     """Return a function that runs the command, and returns what it prints, or complains of."""
 
-    def run(*words: str, code: int = 0) -> str:
+    def told(*words: str, code: int = 0) -> str:
         command = words if words and words[0] in {"show", "export", "analyse"} else ("history", *words)
-        assert main([*command, "--records", str(records)]) == code
-        out, err = capsys.readouterr()
+        out, err = run(*command, "--records", records, code=code)
         assert not (out and err)
         return out or err
 
-    return run
+    return told
 
 
-def test_the_latest_games_come_first(run: Run, records: Path) -> None:
+def test_the_latest_games_come_first(told: Told, records: Path) -> None:
     """With number, table and everybody's points; winners have a star. `list` may be left out."""
-    out = run()
-    assert run("list") == out
+    out = told()
+    assert told("list") == out
     heading, *rows = out.splitlines()
     assert re.split("  +", heading) == ["#", "ENDED", "TABLE", "PLAYERS AND POINTS"]
     assert [re.split("  +", row)[0::2][:2] for row in rows] == [["1", "KRTC"], ["2", "KRTB"], ["3", "KRTA"]]
@@ -68,29 +67,29 @@ def test_the_latest_games_come_first(run: Run, records: Path) -> None:
     assert result is not None
     for seat, (name, tally) in enumerate(zip(NAMES, result.tallies, strict=True)):
         assert (f"{name} {tally.points}*" in rows[0]) == (seat in result.winners)
-    assert run("list", "--last", "1").splitlines() == [heading, rows[0], "2 more games: see --last."]
-    listed = json.loads(run("list", "--json", "--last", "2"))
+    assert told("list", "--last", "1").splitlines() == [heading, rows[0], "2 more games: see --last."]
+    listed = json.loads(told("list", "--json", "--last", "2"))
     assert [each["table"] for each in listed] == ["KRTC", "KRTB"]
     assert listed[0]["names"] == list(NAMES)
 
 
 def test_a_game_played_elsewhere_is_kept_once(
-    records: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+    records: Path, monkeypatch: pytest.MonkeyPatch, told: Told
 ) -> None:
     """Even if a server on this computer has kept it before."""
     monkeypatch.setattr("commands.finished_games.records.records_folder", lambda: records)
     text = (records / f"{TIMES[2]}-KRTC.txt").read_text(encoding="utf-8")
     keep_record("KRTC", text)
-    assert len(json.loads(run("list", "--json"))) == len(TIMES)
+    assert len(json.loads(told("list", "--json"))) == len(TIMES)
     for _ in range(2):
         keep_record("KRTD", text)
-    assert [each["table"] for each in json.loads(run("list", "--json"))].count("KRTD") == 1
+    assert [each["table"] for each in json.loads(told("list", "--json"))].count("KRTD") == 1
 
 
-def test_a_game_is_found_by_number_code_or_file(run: Run, records: Path) -> None:
+def test_a_game_is_found_by_number_code_or_file(told: Told, records: Path) -> None:
     """A code is that of the latest game at a table of this code."""
-    by_number = run("show", "2")
-    assert by_number == run("show", "krtb") == run("show", f"{TIMES[1]}-KRTB")
+    by_number = told("show", "2")
+    assert by_number == told("show", "krtb") == told("show", f"{TIMES[1]}-KRTB")
     assert " wins with " in by_number or "victory" in by_number or "tie" in by_number
     result = replayed((records / f"{TIMES[1]}-KRTB.txt").read_text(encoding="utf-8")).view.result
     assert result is not None
@@ -98,42 +97,42 @@ def test_a_game_is_found_by_number_code_or_file(run: Run, records: Path) -> None
         assert re.search(rf"(?m)^.*{name}.* {tally.points}$", by_number)
     again = records / f"{TIMES[2]}-KRTB.txt"
     again.write_bytes((records / f"{TIMES[2]}-KRTC.txt").read_bytes())
-    assert run("show", "KRTB") == run("show", "KRTC")
+    assert told("show", "KRTB") == told("show", "KRTC")
     for wanted in ("0", "9", "KRTZ", "²"):
-        assert "there is no game" in run("show", wanted, code=2)
+        assert "there is no game" in told("show", wanted, code=2)
     for wanted in ("nowhere/x", "x.txt"):
-        assert f"cannot read {wanted}: there is no such file" in run("show", wanted, code=2)
+        assert f"cannot read {wanted}: there is no such file" in told("show", wanted, code=2)
 
 
 def test_a_file_may_be_meant_instead(
-    run: Run, records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    told: Told, records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also one with the name of a game."""
     (tmp_path / "1").write_bytes((records / f"{TIMES[1]}-KRTB.txt").read_bytes())
-    assert run("show", str(records / f"{TIMES[0]}-KRTA.txt")) == run("show", "3")
-    latest = run("show", "1")
+    assert told("show", str(records / f"{TIMES[0]}-KRTA.txt")) == told("show", "3")
+    latest = told("show", "1")
     monkeypatch.chdir(tmp_path)
-    assert run("show", "1") == run("show", "2") != latest
+    assert told("show", "1") == told("show", "2") != latest
 
 
-def test_a_board_is_exported_and_a_game_analysed(run: Run, tmp_path: Path) -> None:
+def test_a_board_is_exported_and_a_game_analysed(told: Told, tmp_path: Path) -> None:
     """As a picture, text or JSON, at any move; what is wrong is told as for a file."""
-    assert "--simulations takes" in run("analyse", "KRTB", "--simulations", "5", code=2)
-    assert "there is no game 'NONE'" in run("analyse", "NONE", code=2)
+    assert "--simulations takes" in told("analyse", "KRTB", "--simulations", "5", code=2)
+    assert "there is no game 'NONE'" in told("analyse", "NONE", code=2)
     picture = tmp_path / "board.svg"
-    assert run("export", "1", "--svg", str(picture)) == ""
+    assert told("export", "1", "--svg", str(picture)) == ""
     assert picture.read_text(encoding="utf-8").startswith("<svg")
-    assert run("export", "1", "--text", "-") != run("export", "1", "--text", "-", "--at", "0")
+    assert told("export", "1", "--text", "-") != told("export", "1", "--text", "-", "--at", "0")
 
 
-def test_standings_count_games_wins_and_points(run: Run) -> None:
+def test_standings_count_games_wins_and_points(told: Told) -> None:
     """Of all games, or of the latest."""
-    standings = json.loads(run("standings", "--json"))
+    standings = json.loads(told("standings", "--json"))
     assert {each["name"]: each["games"] for each in standings} == dict.fromkeys(NAMES, 3)
     assert sum(each["wins"] for each in standings) >= 3
-    latest = json.loads(run("standings", "--json", "--last", "1"))
+    latest = json.loads(told("standings", "--json", "--last", "1"))
     assert {each["games"] for each in latest} == {1}
-    heading, *rows = run("standings").splitlines()
+    heading, *rows = told("standings").splitlines()
     assert heading.split() == ["PLAYER", "GAMES", "WINS", "POINTS"]
     assert [row.split()[0] for row in rows] == [each["name"] for each in standings]
 
@@ -157,13 +156,13 @@ def test_players_with_more_wins_come_first_then_with_more_points() -> None:
     ]  # fmt: skip
 
 
-def test_only_games_that_are_named_are_removed(run: Run, records: Path) -> None:
+def test_only_games_that_are_named_are_removed(told: Told, records: Path) -> None:
     """For good, all or none if one of them is not there."""
     before = sorted(path.name for path in records.iterdir())
-    assert "there is no game" in run("remove", "--yes", "1", "9", code=2)
-    assert "--yes" in run("remove", "1", code=2)  # nobody to ask
+    assert "there is no game" in told("remove", "--yes", "1", "9", code=2)
+    assert "--yes" in told("remove", "1", code=2)  # nobody to ask
     assert sorted(path.name for path in records.iterdir()) == before
-    assert run("remove", "--yes", "1", "KRTC", "3") == ""
+    assert told("remove", "--yes", "1", "KRTC", "3") == ""
     gone = {f"{TIMES[2]}-KRTC.txt", f"{TIMES[0]}-KRTA.txt"}
     assert sorted(path.name for path in records.iterdir()) == sorted(set(before) - gone)
 
@@ -171,35 +170,33 @@ def test_only_games_that_are_named_are_removed(run: Run, records: Path) -> None:
 @pytest.mark.parametrize(
     "damage", [b"", b"\xff\xfe", b"result 0 points 999999 items 1\n" * 9000, b"winners 4\n"]
 )
-def test_a_damaged_record_is_listed_and_says_so(run: Run, records: Path, damage: bytes) -> None:
+def test_a_damaged_record_is_listed_and_says_so(told: Told, records: Path, damage: bytes) -> None:
     """The others are listed as ever, and the standings leave it out."""
     path = records / f"{TIMES[2]}-KRTC.txt"
     path.write_bytes(damage)
-    assert "(this record cannot be read)" in run("list").splitlines()[1]
-    assert json.loads(run("standings", "--json"))[0]["games"] == 2
-    assert "KRTC.txt: line" in run("show", "1", code=2)
+    assert "(this record cannot be read)" in told("list").splitlines()[1]
+    assert json.loads(told("standings", "--json"))[0]["games"] == 2
+    assert "KRTC.txt: line" in told("show", "1", code=2)
 
 
-def test_names_in_a_record_are_shown_only_if_a_table_would_accept_them(run: Run, records: Path) -> None:
+def test_names_in_a_record_are_shown_only_if_a_table_would_accept_them(told: Told, records: Path) -> None:
     """Records come from strangers."""
     events = played(GameOptions(2, random_layout=True), 1).events
     text = recorded(events, ("An\x1b[31mna", "x" * 60))
     assert outcome_in(text) is not None
     (records / f"{TIMES[2]}-KRTC.txt").write_text(text, encoding="utf-8")
-    first = run("list").splitlines()[1]
+    first = told("list").splitlines()[1]
     assert first.isprintable()
     assert "Seat 1" in first or "[31m" in first
     assert "Seat 2" in first
 
 
-def test_an_empty_or_missing_folder_has_no_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_or_missing_folder_has_no_games(tmp_path: Path, run: Run) -> None:
     """That is no mistake; a folder that cannot be read is one."""
     for folder in (tmp_path, tmp_path / "none"):
-        assert main(["history", "--records", str(folder)]) == 0
-        assert capsys.readouterr().out == "No finished games are kept here.\n"
+        assert run("history", "--records", folder)[0] == "No finished games are kept here.\n"
     (tmp_path / "file").touch()
-    assert main(["history", "--records", str(tmp_path / "file")]) == 2
-    assert "cannot read" in capsys.readouterr().err
+    assert "cannot read" in run("history", "--records", tmp_path / "file", code=2)[1]
 
 
 def records_in(data: Path) -> list[Path]:
@@ -247,31 +244,17 @@ def record(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_cannot_be_analysed_is_refused(
-    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_analysed_is_refused(record: Path, tmp_path: Path, complain: Complain) -> None:
     """In the words of `palatinus check`, where the record is damaged."""
     damaged = tmp_path / "damaged.txt"
     damaged.write_text(record.read_text().replace("places", "puts", 1))
-    assert main(["check", str(damaged)]) == 2
-    _, said = capsys.readouterr()
-    assert main(["analyse", str(damaged)]) == 2
-    assert capsys.readouterr().err == said
+    assert complain("check", damaged) == complain("analyse", damaged)
     running = tmp_path / "running.txt"
     running.write_text(recorded(played(GameOptions(2), 1, commands=12).events))
-    assert main(["analyse", str(running)]) == 2
-    assert "is not finished: only a finished game can be analysed" in capsys.readouterr().err
+    assert "is not finished: only a finished game can be analysed" in complain("analyse", running)
     for words in (("--simulations", "99"), ("-j", "4096")):
-        assert main(["analyse", str(record), *words]) == 2
-        assert re.fullmatch(r"palatinus: .* \d+ to \d+(, not 99)?\n", capsys.readouterr().err)
-
-
-def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_judged(
-    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Nobody waits for nothing."""
-    assert main(["analyse", str(record), "--svg", str(tmp_path / "nowhere" / "x.svg")]) == 2
-    assert "nowhere/x.svg: " in capsys.readouterr().err
+        assert re.fullmatch(r"palatinus: .* \d+ to \d+(, not 99)?\n", complain("analyse", record, *words))
+    assert "nowhere/x.svg: " in complain("analyse", record, "--svg", tmp_path / "nowhere" / "x.svg")
 
 
 def test_asking_whether_a_picture_can_be_written_keeps_the_one_that_stands_there(tmp_path: Path) -> None:

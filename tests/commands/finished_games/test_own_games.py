@@ -11,7 +11,7 @@ from commands.finished_games.own_games import known_games, look_through, note_so
 from engine.game import GameOptions
 from engine.record import recorded
 from engine.view import eyes_of
-from palatinus import main
+from tests.conftest import Run
 from tests.games import played
 
 FILE = "20261120-190000-KRTA.txt"
@@ -47,7 +47,7 @@ def test_every_problem_that_ships_can_be_solved() -> None:
         assert not problem.own
 
 
-async def test_a_game_is_looked_through_once(records: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_game_is_looked_through_once(records: Path, run: Run) -> None:
     """Its worst moves become problems, which come before those that ship until they are solved."""
     found = [problem async for problem in look_through(records, "Ann")]
     assert 0 < len(found) <= 3
@@ -59,8 +59,7 @@ async def test_a_game_is_looked_through_once(records: Path, capsys: pytest.Captu
     assert (first, first.own, first.table) == (found[0], True, "KRTA")
     note_solved(first)
     assert problems(records)[-1].key == first.key
-    assert main(["history", "statistics", "--name", "Ann", "--json", "--records", str(records)]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(run("history", "statistics", "--name", "Ann", "--json", "--records", records)[0])
     assert told["looked_through"] == 1
     (result,) = told["results"]
     assert (result["against"], result["players"], result["games"], result["moves"]) == (["citizen"], 2, 1, 16)

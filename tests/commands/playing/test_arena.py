@@ -11,7 +11,7 @@ import psutil
 import pyte
 import pytest
 
-from palatinus import main
+from tests.conftest import Complain, Run
 from tests.server.peer import eventually
 from tests.test_docs import ROOT, first_column, section
 
@@ -19,31 +19,23 @@ ARENA = ["arena", "random", "greedy", "--players", "3", "--games", "2"]
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_table(run: Run, tmp_path: Path) -> None:
     """However many games are played at the same time; the records are those of the games."""
     folder = tmp_path / "records"
-    assert main([*ARENA, "--no-times", "-j", "1"]) == 0
-    alone = capsys.readouterr().out
-    assert main([*ARENA, "--no-times", "-j", "2", "--records", str(folder)]) == 0
-    table = capsys.readouterr().out
-    assert alone == table
+    table, _ = run(*ARENA, "--no-times", "-j", "2", "--records", folder)
+    assert table == run(*ARENA, "--no-times", "-j", "1")[0]
     assert table.startswith("6 of 6 games, seed 1. Equal brains would win 33.3%.")
     assert [line.split()[0] for line in table.splitlines()[3:5]] == ["greedy", "random"]
     records = sorted(folder.iterdir())
     assert [record.name for record in records] == [f"game-{number}.txt" for number in range(1, 7)]
-    assert main(["check", str(records[-1])]) == 0
-    assert "a finished game; points: " in capsys.readouterr().out
+    assert "a finished game; points: " in run("check", records[-1])[0]
     assert "# seat 0 is random-1\n# seat 1 is random-2\n# seat 2 is greedy\n" in records[0].read_text()
-    assert main([*ARENA, "--records", str(folder)]) == 2
-    assert "is not empty: name a new folder" in capsys.readouterr().err
+    assert "is not empty: name a new folder" in run(*ARENA, "--records", folder, code=2)[1]
 
 
-def test_json_has_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        main(["arena", "greedy", "random", "--games", "2", "-j", "1", "--seed", "7", "--alone", "--json"])
-        == 0
-    )
-    told = json.loads(capsys.readouterr().out)
+def test_json_has_everything(run: Run) -> None:
+    words = ("arena", "greedy", "random", "--games", "2", "-j", "1", "--seed", "7", "--alone", "--json")
+    told = json.loads(run(*words)[0])
     assert (told["games"], told["planned"], told["seed"], told["alone"]) == (2, 2, 7, "greedy")
     best = told["brains"][0]
     assert best["name"] == "greedy"
@@ -58,7 +50,7 @@ def test_json_has_everything(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_brain_that_fails_is_told_with_file_and_line(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once, with its traceback, however often it fails; the record shows the game so far."""
     module = tmp_path / "hasty.py"
@@ -66,39 +58,33 @@ def test_a_brain_that_fails_is_told_with_file_and_line(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "hasty", raising=False)
     folder = tmp_path / "records"
-    words = ["arena", "hasty:choose", "random", "--games", "4", "-j", "1", "--records", str(folder)]
-    assert main(words) == 1
-    out, errors = capsys.readouterr()
+    words = ("arena", "hasty:choose", "random", "--games", "4", "-j", "1", "--records", folder)
+    out, errors = run(*words, code=1)
     assert out.startswith("4 of 4 games, seed 1.")
     assert re.search(r"^Games lost .*\n.*error\n.*\nhasty:choose +4$", out, re.MULTILINE)
     told = f"game 1: The brain hasty:choose failed in {module}, line 2: KeyError: 'H'.\nTraceback "
     assert errors.startswith(told)
     assert errors.count("KeyError") == 2
-    assert main(["check", str(folder / "game-1.txt")]) == 0
-    assert "a running game of 2 players" in capsys.readouterr().out
+    assert "a running game of 2 players" in run("check", folder / "game-1.txt")[0]
 
 
-def test_what_was_played_is_not_played_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_what_was_played_is_not_played_again(run: Run, tmp_path: Path) -> None:
     """Not even after it was stopped while it wrote a result; other games do not go into the same file."""
     file = tmp_path / "results.jsonl"
     words = ["arena", "random", "greedy", "--no-times", "-j", "1", "--results", str(file), "--games"]
-    assert main([*words, "2"]) == 0
+    run(*words, "2")
     with file.open("ab") as results:
         results.write(b'{"number":3,"se')
     before = file.read_bytes()
-    capsys.readouterr()
-    assert main([*words, "4"]) == 0
-    resumed = capsys.readouterr().out
+    resumed = run(*words, "4")
     assert file.read_bytes().startswith(before.rpartition(b"\n")[0] + b"\n")
     assert [json.loads(line)["number"] for line in file.read_text().splitlines()[1:]] == [1, 2, 3, 4]
-    assert main(["arena", "random", "greedy", "--no-times", "--games", "4"]) == 0
-    assert capsys.readouterr().out == resumed
-    assert main([*words, "4", "--seed", "2"]) == 2
-    assert "has the results of other games" in capsys.readouterr().err
+    assert run("arena", "random", "greedy", "--no-times", "--games", "4") == resumed
+    assert "has the results of other games" in run(*words, "4", "--seed", "2", code=2)[1]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no file can be limited there")
-def test_a_full_disk_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_full_disk_is_one_line(run: Run, tmp_path: Path) -> None:
     """With the table of the games before; what was written is still of use."""
     import resource
 
@@ -107,62 +93,32 @@ def test_a_full_disk_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: P
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
-        assert main(words) == 1
+        out, errors = run(*words, code=1)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    out, errors = capsys.readouterr()
     assert re.match(r"[12] of 4 games", out)
     assert re.search(rf"^palatinus: cannot write {file}: \w.+$", errors, re.MULTILINE)
-    assert main(words) == 0
+    run(*words)
 
 
-def test_a_test_says_which_brain_is_better(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = [
-        "arena",
-        "greedy",
-        "random",
-        "--better-by",
-        "200",
-        "--no-times",
-        "--results",
-        str(tmp_path / "r"),
-    ]
-    assert main([*words, "-j", "2"]) == 0
-    out = capsys.readouterr().out
+def test_a_test_says_which_brain_is_better(run: Run, tmp_path: Path) -> None:
+    words = ("arena", "greedy", "random", "--better-by", "200", "--no-times", "--results", tmp_path / "r")
+    out, _ = run(*words, "-j", "2")
     assert "\nYes: greedy is better than random.\n" in out
-    assert main([*words, "-j", "1", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["test"]
+    told = json.loads(run(*words, "-j", "1", "--json")[0])["test"]
     assert told["better"] is True
     assert f" in {told['deals']} deals; log-likelihood ratio {told['ratio']:+.2f} of " in out
 
 
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (["greedy"], "needs two brains or more"),
-        (["greedy", "random", "greedy"], "the brain greedy is named twice"),
-        (["greedy", "random", "slave", "--better-by", "35"], "--better-by compares two brains"),
-        (["greedy", "greedier"], "There is no brain called 'greedier'"),
-        (["greedy", "random", "--records", "/dev/null/records"], "cannot write /dev/null/records"),
-    ],
-)
-def test_wrong_use_is_one_line(words: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["arena", *words]) == 2
-    out, errors = capsys.readouterr()
-    assert (out, errors.count("\n")) == ("", 1)
-    assert reason in errors
-
-
 def test_without_the_package_for_ratings_it_says_how_to_get_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    complain: Complain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before any game is played."""
     for module in ("client.bots.arena.standings", "client.bots.arena.ratings", "commands.playing.arena"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "openskill", None)
     monkeypatch.delitem(sys.modules, "openskill.models", raising=False)
-    assert main(ARENA) == 2
-    assert re.fullmatch(r"palatinus: the package openskill.* is missing: run .*\n", capsys.readouterr().err)
+    assert re.fullmatch(r"palatinus: the package openskill.* is missing: run .*\n", complain(*ARENA))
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from palatinus import main
+from tests.conftest import Run
 from tests.server.peer import TIMEOUT, eventually
 from tests.test_docs import ROOT
 from tests.test_examples import JAVASCRIPT, NODE, PYTHON, needs_node
@@ -21,27 +21,24 @@ BOT = shlex.join([sys.executable, str(PYTHON)])
 
 
 @needs_node
-def test_programs_in_two_languages_play_a_brain(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_programs_in_two_languages_play_a_brain(run: Run, tmp_path: Path) -> None:
     """With the same draws in every rotation of the seats; what was played is not played again."""
     folder = tmp_path / "records"
     words = ["league", BOT, f"js={shlex.join([str(NODE), str(JAVASCRIPT)])}", "random", "--players", "3"]
     words += ["--games", "3", "--results", str(tmp_path / "results.jsonl"), "--no-times"]
-    assert main([*words, "--json", "--records", str(folder)]) == 0
-    told = json.loads(capsys.readouterr().out)["brains"]
+    told = json.loads(run(*words, "--json", "--records", folder)[0])["brains"]
     assert {brain["name"]: brain["games"] for brain in told} == {"bot.py": 3, "js": 3, "random": 3}
     records = [file.read_text(encoding="utf-8") for file in sorted(folder.iterdir())]
     assert len({record[record.index("laurel") :].partition("places")[0] for record in records}) == 1
     assert sorted(re.findall(r"seat (\d) is js\n", "".join(records))) == ["0", "1", "2"]
-    assert main(words) == 0
-    assert capsys.readouterr().out.startswith("3 of 3 games")
+    assert run(*words)[0].startswith("3 of 3 games")
 
 
-def test_a_program_that_fails_loses_with_its_last_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_that_fails_loses_with_its_last_words(run: Run) -> None:
     """Once for all games; the words that start it can have places for server and table."""
     hasty = f"hasty={shlex.join([sys.executable, '-c', 'import sys; raise KeyError(sys.argv[2])'])}"
-    words = [f"{hasty} {{server}} {{table}}x", "random", "--games", "4", "--json"]
-    assert main(["league", *words]) == 1
-    out, errors = capsys.readouterr()
+    words = ("league", f"{hasty} {{server}} {{table}}x", "random", "--games", "4", "--json")
+    out, errors = run(*words, code=1)
     told = {brain["name"]: brain["forfeits"] for brain in json.loads(out)["brains"]}
     assert told == {"hasty": {"absent": 4}, "random": {}}
     assert errors.count("hasty ended before the game did, with exit code 1.\nTraceback") == 1
@@ -66,19 +63,3 @@ async def test_a_league_that_is_stopped_leaves_no_program_behind(tmp_path: Path)
     assert league.returncode == 130
     assert re.match(rb"[1-9]\d? of 100 games", out)
     assert not any(program.is_running() for program in programs)
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (["random", "no/such/bot {server}"], "there is no program 'no/such/bot'"),
-        (["random", "x='unclosed"], "cannot be read: No closing quotation"),
-        (["random", "greedier"], "There is no brain called 'greedier'"),
-        (["random", "greedy", "--server", "nowhere:x"], "is not a server address"),
-    ],
-)
-def test_wrong_use_is_one_line(words: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["league", *words]) == 2
-    out, errors = capsys.readouterr()
-    assert (out, errors.count("\n")) == ("", 1)
-    assert reason in errors

@@ -19,8 +19,8 @@ from engine.pieces import Seat
 from engine.record import recorded
 from engine.redaction import redacted
 from engine.view import eyes_of
-from palatinus import main
 from server.storage.sqlite.data_folder import DataFolder
+from tests.conftest import Complain
 from tests.games import games, played
 
 
@@ -61,13 +61,12 @@ def _without_draws(events: Sequence[SeenEvent]) -> list[SeenEvent]:
     ],
 )
 def test_what_cannot_be_played_on_is_one_line(
-    words: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], reason: str, tmp_path: Path, complain: Complain
 ) -> None:
     record = tmp_path / "record.txt"
     game = played(GameOptions(2, random_layout=True), 1, 12)
     record.write_text(recorded(game.events, ["Ann"]), encoding="utf-8")
-    assert main(["play", "--plain", "--from", str(record), *words]) == 2
-    assert reason in capsys.readouterr().err
+    assert reason in complain("play", "--plain", "--from", record, *words)
 
 
 def test_the_others_wolves_are_drawn_anew_unless_wanted_as_recorded(

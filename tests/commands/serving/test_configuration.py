@@ -18,9 +18,9 @@ from commands.parsing import Parser
 from commands.serving.notices import postman
 from commands.serving.options import Option, ServeOptions, options_in, printed, serve_options, settings
 from commands.serving.serve import add_serve
-from palatinus import main
 from server.net.postman import NoticePostman, SmtpServer
-from tests.server.process import refused_to_start, serving
+from tests.conftest import Complain, Run
+from tests.server.process import serving
 
 COMMAND_LINE_ALONE = {"help", "config", "no_config", "print_config"}
 
@@ -193,16 +193,14 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
         (b"port = " + b"1" * 5000, "not TOML"),
     ],
 )
-async def test_an_unreadable_file_is_told_in_one_line(content: bytes, reason: str, tmp_path: Path) -> None:
+def test_an_unreadable_file_is_told_in_one_line(
+    content: bytes, reason: str, tmp_path: Path, complain: Complain
+) -> None:
     """The server does not start without its configuration."""
     file = tmp_path / "serve.toml"
     file.write_bytes(content)
-    code, told = await refused_to_start("--config", str(file))
-    assert (code, told.count("\n")) == (2, 1)
-    assert reason in told
-    code, told = await refused_to_start("--config", str(tmp_path / "missing"))
-    assert (code, told.count("\n")) == (2, 1)
-    assert "missing" in told
+    assert reason in complain("serve", "--config", file)
+    assert "missing" in complain("serve", "--config", tmp_path / "missing")
 
 
 async def test_a_server_is_configured_by_a_file(tmp_path: Path) -> None:
@@ -218,47 +216,37 @@ async def test_a_server_is_configured_by_a_file(tmp_path: Path) -> None:
             assert not client.has_lobby
 
 
-def test_the_usual_file_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_usual_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     """Unless another one is given, or none is wanted."""
     monkeypatch.setattr("platformdirs.user_config_path", lambda *_, **__: tmp_path)
     (tmp_path / "serve.toml").write_text("port = 4711", encoding="utf-8")
     (tmp_path / "other.toml").write_text("port = 4712", encoding="utf-8")
     for words, port in ((), 4711), (("--no-config",), 7733), (("--config", f"{tmp_path}/other.toml"), 4712):
-        assert main(["serve", "--print-config", *words]) == 0
-        assert f"\nport = {port}  # " in capsys.readouterr().out
+        assert f"\nport = {port}  # " in run("serve", "--print-config", *words)[0]
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may look everywhere")
 def test_a_home_that_cannot_be_looked_into_has_no_configuration(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     """As systemd hides homes from its services."""
     (tmp_path / "hidden").mkdir(mode=0)
     monkeypatch.setattr("platformdirs.user_config_path", lambda *_, **__: tmp_path / "hidden" / "palatinus")
-    assert main(["serve", "--print-config"]) == 0
-    assert "port = 7733" in capsys.readouterr().out
+    assert "port = 7733" in run("serve", "--print-config")[0]
 
 
-def test_a_configuration_that_contradicts_itself_is_not_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_configuration_that_contradicts_itself_is_not_printed(tmp_path: Path, complain: Complain) -> None:
     """What is printed could be used."""
     (tmp_path / "serve.toml").write_text('memory = true\ndurable = "full"', encoding="utf-8")
-    assert main(["serve", "--print-config", "--config", str(tmp_path / "serve.toml")]) == 2
-    told = capsys.readouterr()
-    assert "leave out one" in told.err
-    assert told.out == ""
+    assert "leave out one" in complain("serve", "--print-config", "--config", tmp_path / "serve.toml")
 
 
-def test_players_are_called_as_the_options_say(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_players_are_called_as_the_options_say(run: Run, tmp_path: Path) -> None:
     """Through the whole command line, where clients have an option --notices."""
     (tmp_path / "password").write_text("secret\n", encoding="utf-8")
     mail = ["--notify", "mail", "--smtp", "smtps://ann@mail.example.org", "--smtp-from", "ann@example.org"]
     words = [*mail, "--notify", "url:ntfy.sh", "--smtp-password-file", str(tmp_path / "password")]
-    assert main(["serve", "--no-config", "--print-config", *words]) == 0
-    assert 'notify = ["mail", "url:ntfy.sh"]' in capsys.readouterr().out
+    assert 'notify = ["mail", "url:ntfy.sh"]' in run("serve", "--no-config", "--print-config", *words)[0]
     sender = postman(options_in(settings(serve_command().parse_args(words), None)))
     assert isinstance(sender, NoticePostman)
     assert sender.kinds == ["mail", "url"]

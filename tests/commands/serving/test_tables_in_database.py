@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from engine.record import replayed
-from palatinus import main
 from server.app import running
 from server.config import Config
 from server.errors import TableLost
@@ -15,8 +15,10 @@ from server.storage.entries import Hosted, Opened
 from server.storage.postgresql import lease
 from server.storage.postgresql.database_tables import DatabaseTables, fill_database
 from server.storage.sqlite.data_folder import DataFolder
+from tests.commands.serving.test_tables import Tables
 from tests.commands.serving.test_tables import tables as tables_in_folder
-from tests.server.peer import Peer, eventually
+from tests.conftest import Run
+from tests.server.peer import eventually
 from tests.server.storage.conformance.stores import PostgresStore, journal_at
 from tests.server.storage.test_journal import resumed
 
@@ -29,9 +31,9 @@ OPENED = Opened(2, random_layout=True, starting=None)
 
 @pytest.fixture
 async def told(
-    tables: dict[str, list[Peer]],  # noqa: ARG001 - which fills the folder
+    tables: Tables,  # noqa: ARG001 - which fills the folder
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    run: Run,
     database: str,
 ) -> Told:
     """Return what runs a command on a database with the games, and returns its output and its errors."""
@@ -40,13 +42,8 @@ async def told(
         with DataFolder(tmp_path / "data") as folder:
             fill_database(database, folder.everything())
 
-    async def run(*words: str, code: int = 0) -> tuple[str, str]:
-        assert await asyncio.to_thread(main, ["tables", "--database", database, *words]) == code
-        out, err = capsys.readouterr()
-        return out, err
-
     await asyncio.to_thread(copy)
-    return run
+    return partial(asyncio.to_thread, run, "tables", "--database", database)
 
 
 async def damage(database: str, code: str) -> None:
@@ -59,7 +56,7 @@ async def damage(database: str, code: str) -> None:
 
 
 async def test_damaged_tables_are_told_salvaged_and_restored(
-    tables: dict[str, list[Peer]], told: Told, tmp_path: Path, database: str
+    tables: Tables, told: Told, tmp_path: Path, database: str
 ) -> None:
     """Up to which move they are whole, as records, and back into play there; whole ones are left alone."""
     code, over = tables["playing"][0].code, tables["over"][0].code
@@ -86,9 +83,7 @@ async def test_damaged_tables_are_told_salvaged_and_restored(
 
 
 @pytest.mark.slow
-async def test_a_table_of_which_nothing_is_left_is_lost(
-    tables: dict[str, list[Peer]], told: Told, database: str
-) -> None:
+async def test_a_table_of_which_nothing_is_left_is_lost(tables: Tables, told: Told, database: str) -> None:
     """In use or archived, it is listed and told, and can only be removed."""
     codes = [tables[name][0].code for name in ("playing", "over")]
     await PostgresStore(database).execute(
@@ -105,9 +100,7 @@ async def test_a_table_of_which_nothing_is_left_is_lost(
 
 
 @pytest.mark.slow
-async def test_what_a_running_server_has_is_not_changed(
-    tables: dict[str, list[Peer]], told: Told, database: str
-) -> None:
+async def test_what_a_running_server_has_is_not_changed(tables: Tables, told: Told, database: str) -> None:
     """It is named; what is archived or set aside may be changed, and a restored table is taken up."""
     codes = {kind: peers[0].code for kind, peers in tables.items()}
     await damage(database, codes["ended"])

@@ -11,7 +11,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from palatinus import main
 from protocol.admin import ShowStatus
 from protocol.messages import Announced, Refused, Stopping
 from server.admin import cluster_service
@@ -20,6 +19,7 @@ from server.app import Running, running
 from server.cluster.messages import AnswerPart, NodeQuestion
 from server.config import Config
 from server.storage.postgresql.telling import Node
+from tests.conftest import Run
 from tests.postgresql import DatabaseRelay
 from tests.server.admin.admin_peer import answer, failure_of
 from tests.server.cluster.running_cluster import LONG_LEASE
@@ -169,18 +169,15 @@ async def stranger(cluster: Cluster, line: bytes | None) -> AsyncIterator[None]:
         yield
 
 
-async def told(
-    capsys: pytest.CaptureFixture[str], folder: Path, *words: str, code: int = 0
-) -> list[list[str]]:
+async def told(run: Run, folder: Path, *words: str, code: int = 0) -> list[list[str]]:
     """Return what `palatinus admin` prints, line by line, output and errors."""
-    assert await asyncio.to_thread(main, ["admin", "--data", str(folder), *words]) == code
-    found = capsys.readouterr()
-    return [found.out.splitlines(), found.err.splitlines()]
+    found = await asyncio.to_thread(run, "admin", "--data", folder, *words, code=code)
+    return [each.splitlines() for each in found]
 
 
 @pytest.mark.slow
 async def test_who_does_not_answer_is_named(
-    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    database: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or answers what this version does not understand; what others say is shown all the same."""
     usual = cluster_service.SECONDS
@@ -190,15 +187,15 @@ async def test_who_does_not_answer_is_named(
         async with shared_cluster(database) as cluster:
             async with stranger(cluster, None):
                 await eventually_known(first, 2)
-                out, err = await told(capsys, first, "nodes", code=1)
+                out, err = await told(run, first, "nodes", code=1)
                 assert [line.split()[0] for line in out] == ["NODE", "first", "stranger"]
                 assert "no answer" in out[2]
                 silent = "palatinus admin: the node stranger does not answer."
                 assert err[0].startswith(silent)
-                out, err = await told(capsys, first, "tables", code=1)
+                out, err = await told(run, first, "tables", code=1)
                 assert [line.split()[:2] for line in out] == [["NODE", "TABLE"], ["first", peers[0].code]]
                 assert err[0].startswith(silent)
-                _, err = await told(capsys, first, "drain", "--node", "stranger", code=2)
+                _, err = await told(run, first, "drain", "--node", "stranger", code=2)
                 assert "the node stranger does not answer." in err[0]
             async with stranger(cluster, b'{"v":1,"ok":{"news":1}}\n'):
                 monkeypatch.setattr(cluster_service, "SECONDS", 0.5)
@@ -206,23 +203,19 @@ async def test_who_does_not_answer_is_named(
                     while "node-silent" in str(await asked_all(tmp_path, "status")):
                         pass
                 monkeypatch.setattr(cluster_service, "SECONDS", usual)
-                out, err = await told(capsys, first, "announce", "soon", code=1)
+                out, err = await told(run, first, "announce", "soon", code=1)
                 assert out == ["2 clients were told."]
                 assert err == ["palatinus admin: the node stranger runs another version of Palatinus"]
             await cluster.connection.execute("DELETE FROM node WHERE name = 'stranger'")
         await eventually_known(first, 1)
-        out, err = await told(capsys, first, "status", "--node", "first", "--json")
+        out, err = await told(run, first, "status", "--node", "first", "--json")
         assert json.loads(out[0])["node"] == "first"
         assert not err
 
 
 @pytest.mark.slow
 async def test_while_the_database_is_gone_nobody_is_said_not_to_answer(
-    database: str,
-    tmp_path: Path,
-    socket_folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    database: str, tmp_path: Path, socket_folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are not asked; and of one whose lease has run out, that is told."""
     first = tmp_path / "first"
@@ -239,7 +232,7 @@ async def test_while_the_database_is_gone_nobody_is_said_not_to_answer(
         async with asyncio.timeout(TIMEOUT):
             while "node-unreachable" not in str(await asked_all(tmp_path, "status")):
                 pass
-        out, err = await told(capsys, first, "nodes", code=1)
+        out, err = await told(run, first, "nodes", code=1)
         assert "not asked" in out[2]
         assert err[0].startswith("palatinus admin: the node other cannot be asked, because the database does")
     service = cluster_service.ClusterService(None, Mock(hears=True), Mock(), Mock(), Mock())
