@@ -7,7 +7,7 @@ from typing import Final
 from client.language import N_, _, labelled, listed
 from client.tables.table import TableModel
 from client.ui.draw.board import notation
-from client.ui.draw.news_lines import asked_question, countdown, remark_rows, vote_question
+from client.ui.draw.page import asked_question, countdown, remark_rows, vote_question
 from client.ui.draw.panel import Panel
 from client.ui.frame import WIDE, spoken
 from client.ui.screens.dispatch import letters

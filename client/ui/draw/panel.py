@@ -9,7 +9,7 @@ from client.language import _, counted
 from client.tables.table import TableModel
 from client.ui import at_table
 from client.ui.draw.board import notation
-from client.ui.draw.news_lines import seat_note
+from client.ui.draw.page import seat_note
 from client.ui.frame import (
     EMPTY,
     Block,

@@ -13,8 +13,7 @@ from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.at_table import step
 from client.ui.draw.board import Marks
-from client.ui.draw.news_lines import with_news
-from client.ui.draw.page import scrolled, small_table_block, table_block
+from client.ui.draw.page import scrolled, small_table_block, table_block, with_news
 from client.ui.frame import EMPTY, WIDE, Block, Line, beside, ends, line, spoken, wrapped
 from client.ui.keys import COMMAND, ON_EVERY_PAGE, Act, Action, Key, PointAt, Way
 from client.ui.lessons import goals

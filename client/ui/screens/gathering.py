@@ -9,8 +9,7 @@ from client.language import N_, _, counted, labelled, listed, parted
 from client.levels import usual_level
 from client.tables.table import TableModel
 from client.typed_text import describe_found_as, loopback
-from client.ui.draw.news_lines import LOG_LINES, with_news
-from client.ui.draw.page import ServerScreen, short_list
+from client.ui.draw.page import LOG_LINES, ServerScreen, short_list, with_news
 from client.ui.frame import (
     EMPTY,
     WIDE,

@@ -10,8 +10,18 @@ from client.language import N_, _, counted, labelled, parted
 from client.tables.table import TableModel
 from client.typed_text import describe_found_as
 from client.ui import requests
-from client.ui.draw.news_lines import LOG_LINES, lines_wanted, lobby_talk, with_news
-from client.ui.draw.page import ServerScreen, choice, line_chosen, lines_around, settings, short_list
+from client.ui.draw.page import (
+    LOG_LINES,
+    ServerScreen,
+    choice,
+    line_chosen,
+    lines_around,
+    lines_wanted,
+    lobby_talk,
+    settings,
+    short_list,
+    with_news,
+)
 from client.ui.frame import (
     EMPTY,
     Block,

@@ -13,8 +13,7 @@ from client.language import N_, _, labelled
 from client.levels import describe_level, describe_temper
 from client.tables.table import TableModel, open_request
 from client.ui.at_table import holiday_request, request_for, request_to_answer
-from client.ui.draw.news_lines import with_news
-from client.ui.draw.page import line_chosen, lines_around, short_list
+from client.ui.draw.page import line_chosen, lines_around, short_list, with_news
 from client.ui.frame import (
     EMPTY,
     Block,

@@ -5,8 +5,7 @@ from typing import Final
 
 from client.language import N_, _
 from client.tables.table import TableModel
-from client.ui.draw.news_lines import remark_rows
-from client.ui.draw.page import scrolled, scrolled_to
+from client.ui.draw.page import remark_rows, scrolled, scrolled_to
 from client.ui.frame import EMPTY, Block, Line, begun, fitted, line, stacked, wrapped
 from client.ui.keys import HELP, YES, Act, Action, Key
 from client.ui.requests import Errand

@@ -9,8 +9,15 @@ from client.tables.table import TableModel
 from client.ui import at_table
 from client.ui.at_table import HEX_POSITIONS, step
 from client.ui.draw.board import Marks
-from client.ui.draw.news_lines import asked_question, describe_plan, request_question, vote_question
-from client.ui.draw.page import ServerScreen, small_table_block, table_block
+from client.ui.draw.page import (
+    ServerScreen,
+    asked_question,
+    describe_plan,
+    request_question,
+    small_table_block,
+    table_block,
+    vote_question,
+)
 from client.ui.draw.panel import Panel
 from client.ui.frame import EMPTY, Block, Line, beside, line, people_style, width_of
 from client.ui.keys import AT_TABLE, COUNTS, ON_EVERY_PAGE, Act, Action, Hold, Key, Pick, PointAt, Way

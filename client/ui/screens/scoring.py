@@ -11,8 +11,15 @@ from client.tables.draws import describe_draws, describe_fault
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.draw.board import NOBODY, Marks, notation
-from client.ui.draw.news_lines import LOG_LINES, news_lines, with_news, words_now
-from client.ui.draw.page import ServerScreen, small_table_block, table_block
+from client.ui.draw.page import (
+    LOG_LINES,
+    ServerScreen,
+    news_lines,
+    small_table_block,
+    table_block,
+    with_news,
+    words_now,
+)
 from client.ui.draw.panel import BLANK, heading, pointer
 from client.ui.frame import (
     EMPTY,

@@ -9,8 +9,7 @@ from msgspec import structs
 
 from client.language import _
 from client.tables.table import TableModel
-from client.ui.draw.news_lines import describe_outage, news_lines, words_now
-from client.ui.draw.page import on_turn
+from client.ui.draw.page import describe_outage, news_lines, on_turn, words_now
 from client.ui.frame import (
     Block,
     Frame,

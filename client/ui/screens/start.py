@@ -15,8 +15,7 @@ from client.player.terminal import Notices
 from client.tables.table import TableModel
 from client.typed_text import BadText, fault_of, server_url
 from client.ui import requests
-from client.ui.draw.news_lines import LOG_LINES
-from client.ui.draw.page import ListScreen, choice, line_chosen, settings, short_list
+from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, settings, short_list
 from client.ui.frame import EMPTY, Block, Line, Row, beside, block_of, line, padded, paragraphs
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
 from client.ui.screens.search import Search

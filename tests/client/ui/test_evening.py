@@ -80,18 +80,14 @@ def test_what_is_told_of_the_evening() -> None:
     model = TableModel()
     ui = heard(Ui("Ann", page=Lobby(), person=1), FRIDAY, model)
     told = EveningPage().words(ui, model)
-    assert told[:3] == (
-        "Friday", "Round 1 of 3.",
-        "You are in the next round, and will be called. p: pause, x: leave the evening",
-    )  # fmt: skip
+    part = "You are in the next round, and will be called. p: pause, x: leave the evening"
+    assert told[:3] == ("Friday", "Round 1 of 3.", part)
     assert [row.split() for row in told[4:6]] == [
         ["1", "Ann", "75.0", "1", "1", "31"],
         ["2", "Bob", "25.0", "1", "0", "9", "paused"],
     ]
-    shown = [
-        plain(each).strip() for each in drawn(replace(ui, overlay=EveningPage()), model, ASCII, 80, 24).lines
-    ]
-    assert {text.strip() for text in told[3:6]} <= {*shown}
+    shown = screen_of(replace(ui, overlay=EveningPage()), model)
+    assert all(text.strip() in shown for text in told[3:6])
     assert told[-1] == "Bob: 1 game; 1 ahead; 0 behind"
     free = heard(ui, structs.replace(FRIDAY, rounds=0), model)
     assert EveningPage().words(free, model)[2].startswith("You will be called when a table is ready")
@@ -119,15 +115,11 @@ def test_an_evening_that_ends_says_so() -> None:
 def test_whoever_plays_sees_that_they_pause_afterwards() -> None:
     """On a phone, too, which is called to the table and offers to play again."""
     _, model = placing()
-    assert model.table is not None
-    tables = [EveningTable(model.table, 1, "playing", [2, 1])]
-    evening = structs.replace(FRIDAY, tables=tables)
-    assert describe_part(evening, 1, model.table) == f"You are playing at table {model.table}."
-    told = describe_part(evening, 2, model.table)
-    assert (
-        told
-        == f"You are playing at table {model.table}. You have paused. s: play again, x: leave the evening"
-    )
+    evening = structs.replace(FRIDAY, tables=[EveningTable("KXQT", 1, "playing", [2, 1])])
+    plays = "You are playing at table KXQT."
+    assert describe_part(evening, 1, "KXQT") == plays
+    paused = "You have paused. s: play again, x: leave the evening"
+    assert describe_part(evening, 2, "KXQT") == f"{plays} {paused}"
     on_phone = call(evening, 2, None)
     assert "data-go" in on_phone
     assert "Play again" in on_phone
@@ -137,7 +129,9 @@ def test_whoever_plays_sees_that_they_pause_afterwards() -> None:
 
 
 def test_the_evening_is_one_key_away_from_a_game() -> None:
-    """The help of the game says so, if there is an evening."""
+    """From the scoring, too; the help of the game says so, if there is an evening."""
+    ui, model = over()
+    assert isinstance(after(heard(ui, FRIDAY, model), model, "E").overlay, EveningPage)
     ui, model = placing()
     told = "the evening: sign up, pause, standings"
     assert told not in screen_of(after(ui, model, "?"), model, glyphs=ASCII)
@@ -172,28 +166,16 @@ def test_the_result_of_a_game_leads_to_the_evening_and_to_no_rematch() -> None:
     ui, model = over()
     ui = replace(heard(ui, FRIDAY, model), page=Result())
     assert "m play again" in plain(drawn(ui, model, ASCII, 80, 24).lines[-1])
-    assert model.table is not None
-    of_evening = structs.replace(FRIDAY, tables=[EveningTable(model.table, 1, "over", [1, 2])])
+    of_evening = structs.replace(FRIDAY, tables=[EveningTable("KXQT", 1, "over", [1, 2])])
     for size in ((80, 24), (40, 12)):
         keys = plain(drawn(heard(ui, of_evening, model), model, ASCII, *size).lines[-1])
         assert "play again" not in keys
         assert "E evening" in keys
 
 
-def test_the_evening_is_one_key_away_from_the_scoring() -> None:
-    ui, model = over()
-    ui = heard(ui, FRIDAY, model)
-    opened, _ = updated(ui, letters(ui, model)["E"].action, model)
-    assert isinstance(opened.overlay, EveningPage)
-
-
 def test_the_help_over_the_evening_is_about_its_keys_and_leads_back_as_over_a_menu() -> None:
     ui, model = replace(Ui("Ann", page=Lobby(), overlay=EveningPage()), evening=FRIDAY), TableModel()
-    helped, _ = updated(ui, Act.HELP, model)
-    assert any(
-        "sign up, or play again after a pause" in plain(each)
-        for each in drawn(helped, model, ASCII, 80, 24).lines
-    )
+    assert "sign up, or play again after a pause" in screen_of(after(ui, model, "?"), model)
     for opened in ui.overlay, TableMenu():
         helped, _ = updated(replace(ui, overlay=opened), Act.HELP, model)
         ruled, _ = updated(helped, Act.RULES, model)

@@ -104,16 +104,12 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> 
     """`palatinus play` opens a table, seats bots, and starts the game without a key."""
     seated_bots: list[tuple[str, int]] = []
 
-    def seat_bots(table: str, seats: int) -> None:
-        seated_bots.append((table, seats))
-
     async def act(peer: Peer) -> None:
         await peer.welcome()
         opening = await peer.receive(OpenTable)
         assert (opening.players, opening.random_layout) == (2, True)
-        await peer.send(
-            Seated(opening.id, "KXQT", 0, "secret"), gathering("Ann", None), gathering("Ann", "bot")
-        )
+        seated = Seated(opening.id, "KXQT", 0, "secret")
+        await peer.send(seated, gathering("Ann", None), gathering("Ann", "bot"))
         start = await peer.receive(StartGame)
         await peer.send(Done(start.id))
         await keys.until(is_idle)
@@ -121,8 +117,8 @@ async def test_a_table_opened_at_once_starts_when_it_is_full(keys: Keyboard) -> 
 
     async with scripted(act) as url:
         opening = requests.Open(2, random_layout=True)
-        options = Options(url, "Ann", opening, Bots(seat_bots, asyncio.Queue()))
-        assert await run(options) == 0
+        bots = Bots(lambda table, seats: seated_bots.append((table, seats)), asyncio.Queue())
+        assert await run(Options(url, "Ann", opening, bots)) == 0
     assert seated_bots == [("KXQT", 1)]
 
 
@@ -133,7 +129,8 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
         await peer.welcome()
         join = await peer.receive(JoinTable)
         await peer.send(Refused("table-full", "Every seat is taken.", join.id))
-        await send_list(peer)
+        asked = await peer.receive(ListTables)
+        await peer.send(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 2, "playing")]))
         await keys.until(lambda ui, _: len(tables_in(ui)) == 1)
         keys.press("w")
         watch = await peer.receive(Watch)
@@ -141,10 +138,6 @@ async def test_a_refusal_leaves_the_player_in_the_lobby(keys: Keyboard) -> None:
         await peer.send(Watching(watch.id, "ABCD"))
         await keys.until(is_idle)
         await quit_table(keys, peer)
-
-    async def send_list(peer: Peer) -> None:
-        asked = await peer.receive(ListTables)
-        await peer.send(Tables(asked.id, [TableSummary("ABCD", "Bob", 2, 2, "playing")]))
 
     async with scripted(act) as url:
         assert await run(Options(url, "Ann", requests.Join("KXQT"))) == 0
@@ -409,9 +402,7 @@ async def test_people_meet_in_the_lobby(keys: Keyboard, monkeypatch: pytest.Monk
         keys.press("nAnn\r")  # it is LiviaAnn
         await keys.until(lambda ui, _: names_of(ui) == ["Ann", "LiviaAnn"])
         keys.press("n\x15ANN\r")
-        await keys.until(
-            lambda ui, _: ui.entry is not None and ui.notice is not None and ui.name == "LiviaAnn"
-        )
+        await keys.until(lambda ui, _: bool(ui.entry and ui.notice) and ui.name == "LiviaAnn")
         await other.ask(EnterLobby(NEW, "Bob"))
         keys.press("\x15Ann\r")
         await keys.until(lambda ui, _: names_of(ui) == ["Bob", "Ann"])

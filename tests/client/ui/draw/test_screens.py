@@ -15,7 +15,7 @@ from client.language import LANGUAGES, speaking
 from client.records import PastGame
 from client.tables.table import Back, TableModel
 from client.ui.at_table import HEX_POSITIONS
-from client.ui.draw.news_lines import news_lines
+from client.ui.draw.page import news_lines
 from client.ui.frame import plain
 from client.ui.keys import Act, ChooseLine, Hover, PointAt
 from client.ui.screens.dispatch import pressed, updated

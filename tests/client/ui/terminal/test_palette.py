@@ -18,48 +18,20 @@ from client.ui.terminal.painter import (
     LandColours,
     style_for,
 )
-from engine.board import TILES
 from engine.pieces import People
 
 # Linear light as seen without one kind of cone (Machado, Oliveira and Fernandes, 2009).
 EYES = {
     "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-    "protanopia": (
-        (0.152286, 1.052583, -0.204868),
-        (0.114503, 0.786281, 0.099216),
-        (-0.003882, -0.048116, 1.051998),
-    ),
-    "deuteranopia": (
-        (0.367322, 0.860646, -0.227968),
-        (0.280085, 0.672501, 0.047413),
-        (-0.011820, 0.042940, 0.968881),
-    ),
-    "tritanopia": (
-        (1.255528, -0.076749, -0.178779),
-        (-0.078411, 0.930809, 0.147602),
-        (0.004733, 0.691367, 0.303900),
-    ),
+    "protanopia": ((0.152, 1.053, -0.205), (0.115, 0.786, 0.099), (-0.004, -0.048, 1.052)),
+    "deuteranopia": ((0.367, 0.861, -0.228), (0.280, 0.673, 0.047), (-0.012, 0.043, 0.969)),
+    "tritanopia": ((1.256, -0.077, -0.179), (-0.078, 0.931, 0.148), (0.005, 0.691, 0.304)),
 }
 # The 16 colours of xterm and of the VGA.
+NAMED = ("black", "red", "blue", "cyan", "brightyellow", "brightmagenta", "white")
 TERMINALS = {
-    "xterm": {
-        "black": "#000000",
-        "red": "#cd0000",
-        "blue": "#0000ee",
-        "cyan": "#00cdcd",
-        "brightyellow": "#ffff00",
-        "brightmagenta": "#ff00ff",
-        "white": "#ffffff",
-    },
-    "vga": {
-        "black": "#000000",
-        "red": "#aa0000",
-        "blue": "#0000aa",
-        "cyan": "#00aaaa",
-        "brightyellow": "#ffff55",
-        "brightmagenta": "#ff55ff",
-        "white": "#ffffff",
-    },
+    "xterm": ("#000000", "#cd0000", "#0000ee", "#00cdcd", "#ffff00", "#ff00ff", "#ffffff"),
+    "vga": ("#000000", "#aa0000", "#0000aa", "#00aaaa", "#ffff55", "#ff55ff", "#ffffff"),
 }
 Light = tuple[float, float, float]
 
@@ -68,7 +40,7 @@ def linear_light(colour: str) -> Light:
     """Return the linear light of an sRGB colour."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts
     )
     return red, green, blue
 
@@ -110,20 +82,13 @@ def contrast(one: str, other: str) -> float:
 
 def people_palettes() -> list[Mapping[People, ColourPair]]:
     """Return every palette of the peoples' colours, as numbers."""
-    named = PEOPLE_COLOURS[Colours.SIXTEEN]
-    return [
-        PEOPLE_COLOURS[Colours.TRUE],
-        PEOPLE_COLOURS[Colours.MANY],
-        *(
-            {
-                people: ColourPair(
-                    names[pair.background.removeprefix("ansi")], names[pair.foreground.removeprefix("ansi")]
-                )
-                for people, pair in named.items()
-            }
-            for names in TERMINALS.values()
-        ),
-    ]
+    palettes = [PEOPLE_COLOURS[Colours.TRUE], PEOPLE_COLOURS[Colours.MANY]]
+    for numbers in TERMINALS.values():
+        number = dict(zip((f"ansi{name}" for name in NAMED), numbers, strict=True))
+        named = PEOPLE_COLOURS[Colours.SIXTEEN].items()
+        pairs = {people: (number[pair.background], number[pair.foreground]) for people, pair in named}
+        palettes.append({people: ColourPair(*pair) for people, pair in pairs.items()})
+    return palettes
 
 
 @pytest.mark.parametrize("colours", people_palettes())
@@ -143,22 +108,16 @@ def test_letters_on_peoples_are_readable(colours: Mapping[People, ColourPair]) -
 @pytest.mark.parametrize("land", LAND_COLOURS.values())
 def test_text_on_tiles_is_readable(land: LandColours) -> None:
     for ground in land.tiles.values():
-        for text in (land.text, land.quiet, land.hill, land.spring):
+        for text in (land.text, land.quiet, land.hill, land.spring, land.cursor.background):
             assert contrast(ground, text) >= 4.5, (ground, text)
-        assert contrast(ground, land.cursor.background) >= 4.5
 
 
 @pytest.mark.parametrize("land", LAND_COLOURS.values())
 def test_tiles_differ_slightly(land: LandColours) -> None:
     """Any two tiles differ, but all are dark or all are light, so that the pieces stand out."""
-    for one, other in itertools.combinations(TILES, 2):
-        assert distance(land.tiles[one], land.tiles[other], "all cones") > 10
-    assert contrast(*_extremes([*land.tiles.values()])) < 3
-
-
-def _extremes(colours: list[str]) -> tuple[str, str]:
-    ordered = sorted(colours, key=lambda colour: contrast(colour, "#000000"))
-    return ordered[0], ordered[-1]
+    for one, other in itertools.combinations(land.tiles.values(), 2):
+        assert distance(one, other, "all cones") > 10
+        assert contrast(one, other) < 3
 
 
 def test_quiet_text_is_readable_on_the_terminals_background() -> None:

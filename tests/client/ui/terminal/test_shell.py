@@ -129,8 +129,7 @@ async def test_a_closed_terminal_ends_the_program() -> None:
         assert not await shell.run()
 
 
-NEAR, FAR = (0, 0), (1, 0)
-FRAME = Frame((EMPTY,), (Target(4, 6, 1, PointAt(NEAR)), Target(119, 6, 1, PointAt(FAR))))
+FRAME = Frame((EMPTY,), (Target(4, 6, 1, PointAt(HERE)), Target(119, 6, 1, PointAt(THERE))))
 
 
 @pytest.mark.parametrize(
@@ -157,19 +156,19 @@ FRAME = Frame((EMPTY,), (Target(4, 6, 1, PointAt(NEAR)), Target(119, 6, 1, Point
         ("\x1b[O", []),
         ("\x1b[200~Ann\x1b[201~", [Insert("Ann")]),
         ("\x1b[<0;5;7M", []),  # acts on release
-        ("\x1b[<0;5;7m", [PointAt(NEAR)]),
-        ("\x1b[<16;5;7m", [PointAt(NEAR)]),  # with Ctrl
+        ("\x1b[<0;5;7m", [PointAt(HERE)]),
+        ("\x1b[<16;5;7m", [PointAt(HERE)]),  # with Ctrl
         ("\x1b[<0;6;7m", []),  # beside it
-        ("\x1b[<35;5;7M", [Hover(NEAR)]),
+        ("\x1b[<35;5;7M", [Hover(HERE)]),
         ("\x1b[<32;5;7M", []),  # drags
         ("\x1b[<64;5;7M", ["scroll-up"]),
         ("\x1b[<65;5;7M", ["scroll-down"]),
         ("\x1b[<66;5;7M", []),  # sideways
-        ("\x1b[35;120;7M", [PointAt(FAR)]),  # without SGR
-        ("\x1b[67;120;7M", [Hover(FAR)]),
+        ("\x1b[35;120;7M", [PointAt(THERE)]),  # without SGR
+        ("\x1b[67;120;7M", [Hover(THERE)]),
         ("\x1b[96;120;7M", ["scroll-up"]),
         ("\x1b[;M", []),
-        ("\x1b[M#%'", [PointAt(NEAR)]),  # one character a number
+        ("\x1b[M#%'", [PointAt(HERE)]),  # one character a number
         ("\x1b[M3%'", []),  # with Ctrl
         ("\x1b[Ma%'", ["scroll-down"]),
     ],

@@ -14,7 +14,7 @@ from client.tables.table import Happened, Heard, TableChanged, TableModel
 from client.typed_text import BadText
 from client.ui import requests
 from client.ui.at_table import next_vote
-from client.ui.draw.news_lines import asked_question, describe_outage, seat_note, vote_question
+from client.ui.draw.page import asked_question, describe_outage, seat_note, vote_question
 from client.ui.requests import Misread
 from client.ui.screens.dispatch import counting, pressed
 from client.ui.screens.lobby import Lobby
