@@ -16,7 +16,7 @@ from engine.scoring import WORTH_TO_FARMER, WORTH_TO_MERCHANT
 from engine.view import View
 
 
-class Outcome(enum.Enum):
+class SoldierAct(enum.Enum):
     """What a soldier does when its hill is scored: it flees, or takes one of the two groups (R5)."""
 
     FLIGHT = enum.auto()
@@ -24,7 +24,7 @@ class Outcome(enum.Enum):
     FARMERS = enum.auto()
 
 
-GROUPS = {Kind.MERCHANT: Outcome.MERCHANTS, Kind.FARMER: Outcome.FARMERS}
+GROUPS = {Kind.MERCHANT: SoldierAct.MERCHANTS, Kind.FARMER: SoldierAct.FARMERS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class SoldierBeside:
 
     field: Field
     seat: Seat
-    before: frozenset[Outcome]
-    after: frozenset[Outcome]
+    before: frozenset[SoldierAct]
+    after: frozenset[SoldierAct]
     first: bool
 
 
@@ -61,7 +61,7 @@ class Forecast:
     piece: Piece
     field: Field
     gives: Bounds | None
-    acts: frozenset[Outcome]
+    acts: frozenset[SoldierAct]
     captives: Mapping[Seat, Bounds]
     hill: HillInfluence
     changes: tuple[Change, ...]
@@ -116,19 +116,19 @@ def _soldiers(before: View, after: View, field: Field) -> Iterator[SoldierBeside
             )
 
 
-def _acts(view: View, soldier: Field) -> frozenset[Outcome]:
+def _acts(view: View, soldier: Field) -> frozenset[SoldierAct]:
     """Return what the soldier may do on the current board (R5.1 to R5.3)."""
     return frozenset(
         _outcome(kinds.values()) for kinds in possible_kinds(view, view.layout.adjacent(soldier))
     )
 
 
-def _outcome(beside: Iterable[Kind]) -> Outcome:
+def _outcome(beside: Iterable[Kind]) -> SoldierAct:
     found = Counter(beside)
     merchants, farmers = found[Kind.MERCHANT], found[Kind.FARMER]
     if merchants == farmers:
-        return Outcome.FLIGHT
-    return Outcome.MERCHANTS if merchants > farmers else Outcome.FARMERS
+        return SoldierAct.FLIGHT
+    return SoldierAct.MERCHANTS if merchants > farmers else SoldierAct.FARMERS
 
 
 def _captives(view: View, soldier: Field) -> Mapping[Seat, Bounds]:

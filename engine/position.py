@@ -27,7 +27,7 @@ from engine.terrain import (
 )
 from engine.view import Phase, View
 
-Draws: TypeAlias = tuple[tuple[Occupant, "Draws"], ...]
+NextDraws: TypeAlias = tuple[tuple[Occupant, "NextDraws"], ...]
 
 _DRAWS: Final = 6  # one, two or three kinds all divide it
 _BITS: Final = 30  # the largest integers that Python handles fast; no choice is biased by more than 2**-20
@@ -45,7 +45,7 @@ class Hand:
     counts: tuple[int, int, int]  # merchants, farmers, soldiers
     # All hands to come, too many to print.
     after: Mapping[Kind, "Hand"] = field(repr=False)
-    draws: Draws = field(repr=False)
+    draws: NextDraws = field(repr=False)
 
 
 def hand_of(seat: int, pieces: Mapping[Piece, int], soldierless_at: int) -> Hand:

@@ -64,20 +64,20 @@ def recorded(events: Iterable[Event], names: Sequence[str] = ()) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RecordedResult:
     """The end of a game according to its record: points by seat, and the winners' seats."""
 
     points: tuple[int, ...]
     winners: tuple[int, ...]
 
 
-def outcome_in(text: str) -> Outcome | None:
+def outcome_in(text: str) -> RecordedResult | None:
     """Return the end of the game in the record `text`, None if there is none; nothing is checked."""
     points = tuple(int(each) for each in _POINTS.findall(text))
     winners = _WINNERS.search(text)
     if winners is None or not points:
         return None
-    return Outcome(points, tuple(int(seat) for seat in winners[1].split() if int(seat) < len(points)))
+    return RecordedResult(points, tuple(int(seat) for seat in winners[1].split() if int(seat) < len(points)))
 
 
 def names_in(text: str) -> dict[int, str]:

@@ -25,7 +25,7 @@ EVENING: Final = "EVENING"  # the page of the evening, in place of a table's cod
 SMALL_TABLES: Final = 14  # that a page for a television has room for, beside the code to join
 
 
-class Absence(enum.Enum):
+class NoPage(enum.Enum):
     """Why a page shows nothing: there is nothing, a password is needed, or the server's name is unknown."""
 
     NOTHING = enum.auto()

@@ -14,7 +14,7 @@ from engine.legal import Legal
 from engine.view import View
 from protocol.admin import EveningPlan
 from protocol.messages import Evening, NoticeKind, PersonNumber, Refused, TableState, TableSummary
-from protocol.pages import Absence, Hand, OnTelevision
+from protocol.pages import Hand, NoPage, OnTelevision
 
 Durable: TypeAlias = Literal["normal", "full"]
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -89,7 +89,7 @@ class Pages(Protocol):
     def refusal(self, language: str, refused: Refused) -> str:
         """Return as HTML why something that a player at a page asked for was not done."""
 
-    def absent(self, language: str, home: str, why: Absence) -> str:
+    def absent(self, language: str, home: str, why: NoPage) -> str:
         """Return the page where nothing is shown; `home` leads to the front page."""
 
     def tables(self, language: str, tables: Sequence[TableSummary]) -> Mapping[str, str]:

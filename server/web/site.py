@@ -15,7 +15,7 @@ from websockets.frames import CloseCode
 
 from protocol.codes import Code
 from protocol.messages import Evening, PersonNumber, Watch
-from protocol.pages import Absence
+from protocol.pages import NoPage
 from server.config import Limits, Pages
 from server.errors import JournalError
 from server.limits.fair_thread import FairThread
@@ -120,11 +120,11 @@ class Site:
         async def shown(draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK) -> Page:
             return Page(status, _HTML, await self._draw(draw, asked.counted_as), self._headers)
 
-        async def absent(why: Absence, status: http.HTTPStatus) -> Page:
+        async def absent(why: NoPage, status: http.HTTPStatus) -> Page:
             return await shown(partial(pages.absent, language, way_home(asked.path), why), status)
 
         if not await self._is_own_name(asked):
-            return await absent(Absence.NAME, http.HTTPStatus.MISDIRECTED_REQUEST)
+            return await absent(NoPage.NAME, http.HTTPStatus.MISDIRECTED_REQUEST)
         if asked.path == FRONT:
             parts = None if locked else await self._tables(language, asked.counted_as)
             evening = self.lobby.evening is not None
@@ -132,7 +132,7 @@ class Site:
         if pages.plays and seat_of is not None:
             return await shown(partial(pages.play, language, seat_of, locked=locked))
         if locked and (code is not None or asked.path == TV):
-            return await absent(Absence.PASSWORD, http.HTTPStatus.FORBIDDEN)
+            return await absent(NoPage.PASSWORD, http.HTTPStatus.FORBIDDEN)
         if asked.path == TV:
             return await shown(partial(pages.tv, language, address))
         if code is not None:
@@ -143,7 +143,7 @@ class Site:
             if (there := public.address_of(code)) is not None:
                 location = {"Location": page_at(there, asked.path, asked.query)}
                 return Page(http.HTTPStatus.TEMPORARY_REDIRECT, _PLAIN, "", location)
-        return await absent(Absence.NOTHING, http.HTTPStatus.NOT_FOUND)
+        return await absent(NoPage.NOTHING, http.HTTPStatus.NOT_FOUND)
 
     async def _is_own_name(self, asked: PageRequest) -> bool:
         """Return whether it is this server that a browser asks for, as far as that can be told.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.board import TILES, Field, tile_of
 from engine.events import Captured
-from engine.forecast import Outcome, forecast
+from engine.forecast import SoldierAct, forecast
 from engine.game import Game
 from engine.knowledge import Bounds, beside, hill_influence, holdings
 from engine.legal import LegalPlaces
@@ -129,11 +129,11 @@ def influence_by_seat(board: Board, without: Field) -> dict[tuple[str, int], int
     return found
 
 
-def outcome_on(board: Board, soldier: Field) -> Outcome:
+def outcome_on(board: Board, soldier: Field) -> SoldierAct:
     act = next(each for each in soldier_acts(board, tile_of(soldier)) if each.field == soldier)
     if not isinstance(act, Captured):
-        return Outcome.FLIGHT
-    return Outcome.MERCHANTS if len(act.merchants) > len(act.farmers) else Outcome.FARMERS
+        return SoldierAct.FLIGHT
+    return SoldierAct.MERCHANTS if len(act.merchants) > len(act.farmers) else SoldierAct.FARMERS
 
 
 def captured_by_seat(board: Board, soldier: Field) -> dict[int, int]:
@@ -154,8 +154,8 @@ def test_a_forecast_is_as_narrow_as_the_view_allows(placement: tuple[View, Seat,
     gives, own_acts = [], set()
     changed: list[dict[tuple[str, int], int]] = []
     captives: list[dict[int, int]] = []
-    before_acts: dict[Field, set[Outcome]] = {each.field: set() for each in found.soldiers}
-    after_acts: dict[Field, set[Outcome]] = {each.field: set() for each in found.soldiers}
+    before_acts: dict[Field, set[SoldierAct]] = {each.field: set() for each in found.soldiers}
+    after_acts: dict[Field, set[SoldierAct]] = {each.field: set() for each in found.soldiers}
     for pieces in possible(view):
         now = Board(view.layout, pieces, view.owners)
         then = Board(view.layout, {**pieces, field: piece}, owners)

@@ -11,7 +11,7 @@ from client.ui.texts.tables import describe_stage
 from engine import events
 from engine.board import Field, tile_of
 from engine.components import LAUREL_WORTH
-from engine.forecast import GROUPS, Forecast, Outcome, SoldierBeside, forecast
+from engine.forecast import GROUPS, Forecast, SoldierAct, SoldierBeside, forecast
 from engine.knowledge import Bounds
 from engine.legal import LegalPlaces
 from engine.pieces import Kind, Seat
@@ -285,7 +285,7 @@ def describe_turn(model: TableModel, names: Sequence[str]) -> str:
     return _("Your turn: place a soldier") if due else _("Your turn: place a piece")
 
 
-_FLIGHT = frozenset({Outcome.FLIGHT})
+_FLIGHT = frozenset({SoldierAct.FLIGHT})
 
 
 def describe_forecast(found: Forecast, names: Sequence[str]) -> list[str]:
@@ -320,7 +320,7 @@ def _describe_gain(found: Forecast, names: Sequence[str]) -> str:
         return form.format(piece=found.piece, amount=bounds_text(found.gives), hill=tile_of(found.field))
     if found.acts == _FLIGHT:
         return _("{piece} here would flee.").format(piece=found.piece)
-    if Outcome.FLIGHT in found.acts:
+    if SoldierAct.FLIGHT in found.acts:
         form = _("{piece} here would flee or capture {captives}.")
     else:
         form = _("{piece} here would capture {captives}.")

@@ -25,7 +25,7 @@ from engine.fairness import Mismatch
 from engine.view import View
 from protocol.limits import CHAT_LENGTH, CODE_LENGTH, NAME_LENGTH, PRIVATE_CODE_LENGTH
 from protocol.messages import Evening, PersonNumber, Refused, TableState, TableSummary
-from protocol.pages import EVENING, Absence, Hand, OnTelevision
+from protocol.pages import EVENING, Hand, NoPage, OnTelevision
 from protocol.text import printable
 
 _MOST_TABLES: Final = 60  # in the list, so that it stays small on its way to a hundred phones
@@ -180,13 +180,13 @@ class WebPages:
         with speaking(language):
             return str(joined(describe_refusal(refused)))
 
-    def absent(self, language: str, home: str, why: Absence) -> str:
+    def absent(self, language: str, home: str, why: NoPage) -> str:
         """Return the page where there is nothing to be seen; `home` leads to the front page from there."""
         with speaking(language):
             text = _nothing()
-            if why is Absence.PASSWORD:
+            if why is NoPage.PASSWORD:
                 text = _("This server needs a password. Its tables can be watched with the terminal client.")
-            elif why is Absence.NAME:
+            elif why is NoPage.NAME:
                 text = _(
                     "This server does not know the name in the address. Use its IP address instead. If it is "
                     "your server, add the option --address with this name, or behind a proxy --trust-proxy."

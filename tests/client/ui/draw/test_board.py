@@ -11,7 +11,7 @@ from client.ui.frame import plain
 from client.ui.texts.games import describe_forecast
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.board import Field, Tile, neighbours
-from engine.forecast import Change, Forecast, Outcome
+from engine.forecast import Change, Forecast, SoldierAct
 from engine.game import Game, GameOptions
 from engine.knowledge import Bounds, HillInfluence
 from engine.pieces import Piece, Seat
@@ -83,7 +83,7 @@ def test_a_soldiers_captives_and_uncertain_changes_are_plain_words() -> None:
         piece=Piece("Es"),
         field=Field("A1"),
         gives=None,
-        acts=frozenset({Outcome.MERCHANTS}),
+        acts=frozenset({SoldierAct.MERCHANTS}),
         captives={Seat(1): Bounds(1, 1), Seat(2): Bounds(0, 2)},
         hill=HillInfluence({}, ()),
         changes=(Change(Tile("B"), Seat(1), Bounds(-4, 0)),),

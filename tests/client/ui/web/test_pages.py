@@ -20,7 +20,7 @@ from engine.pieces import Seat
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, eyes_of
 from protocol.messages import Asked, SeatSummary, Stage, TableState, TableSummary
-from protocol.pages import Absence, Choice, Hand
+from protocol.pages import Choice, Hand, NoPage
 from tests.examples import examples
 from tests.games import begun, games, played, some_command
 
@@ -82,7 +82,7 @@ def test_nothing_on_a_page_comes_from_elsewhere_or_runs_by_itself() -> None:
     for page in (
         whole,
         PAGES.watch("en", "http://attic:7733/", "KRTV"),
-        PAGES.absent("en", "../", Absence.PASSWORD),
+        PAGES.absent("en", "../", NoPage.PASSWORD),
         PAGES.play("en", "KRTV", locked=True),
     ):
         for tag, attributes in Elements(page).found:
