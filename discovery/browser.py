@@ -2,12 +2,12 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from zeroconf import Error, IPVersion, ServiceListener, Zeroconf
-from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
+from zeroconf.asyncio import AsyncServiceInfo
 
 from discovery.interfaces import MULTICAST_VARIABLE, Interface, own_interfaces, switched_off
 from discovery.multicast import NoMulticast, multicast
@@ -44,16 +44,32 @@ async def listen(tell: Callable[[Hearing], None]) -> None:
             tell(Hearing(deaf=""))
             await _until_changed(own)
             continue
-        # Apart, so that nobody outside can announce a loopback address.
-        loopback = tuple(each for each in own if each.ip.is_loopback)
-        outside = tuple(each for each in own if not each.ip.is_loopback)
-        parts = [part for part in (outside, loopback) if part]
-        ears = _Ears(tell, len(parts))
-        async with asyncio.TaskGroup() as tasks:
-            hearing = [tasks.create_task(ears.listen(part, on_loopback=part is loopback)) for part in parts]
-            await _until_changed(own)
-            for each in hearing:
-                each.cancel()
+        await _listen_on(own, tell)
+
+
+async def _listen_on(own: tuple[Interface, ...], tell: Callable[[Hearing], None]) -> None:
+    """Listen on these interfaces until the computer has others."""
+    parts: list[_Part] = []
+
+    def tell_all() -> None:
+        by_url: dict[str, Heard] = {}
+        for server in itertools.chain.from_iterable(part.found.values() for part in parts):
+            by_url.setdefault(server.urls[0], server)
+        reasons = [part.deaf for part in parts if part.deaf is not None]
+        servers = tuple(itertools.islice(by_url.values(), MOST_SERVERS))
+        tell(Hearing(servers, reasons[0] if len(reasons) == len(parts) else None))
+
+    # Apart, so that nobody outside can announce a loopback address.
+    parts += [
+        _Part(tell_all, interfaces, on_loopback=on_loopback)
+        for on_loopback in (True, False)
+        if (interfaces := tuple(each for each in own if each.ip.is_loopback == on_loopback))
+    ]
+    async with asyncio.TaskGroup() as tasks:
+        hearing = [tasks.create_task(part.listen()) for part in parts]
+        await _until_changed(own)
+        for each in hearing:
+            each.cancel()
 
 
 async def _until_changed(own: tuple[Interface, ...]) -> None:
@@ -63,78 +79,52 @@ async def _until_changed(own: tuple[Interface, ...]) -> None:
             return
 
 
-class _Ears:
-    """What is heard on all interfaces together."""
+class _Part(ServiceListener):
+    """Asks for address and port of every name that is announced on some interfaces, within limits.
 
-    def __init__(self, tell: Callable[[Hearing], None], parts: int) -> None:
-        self._tell = tell
-        self._parts = parts
-        self._found: dict[tuple[bool, str], Heard] = {}
-        self._deaf: dict[bool, str] = {}
-
-    async def listen(self, interfaces: tuple[Interface, ...], *, on_loopback: bool) -> None:
-        """Listen on these interfaces until cancelled."""
-
-        def failed(error: OSError) -> None:
-            self._fails(error.strerror or str(error), on_loopback=on_loopback)
-
-        try:
-            async with multicast(interfaces, failed) as zeroconf, asyncio.TaskGroup() as tasks:
-                await zeroconf.async_add_service_listener(
-                    SERVICE_TYPE, _Names(self, zeroconf, tasks, interfaces, on_loopback=on_loopback)
-                )
-                self._tell_all()
-                await asyncio.Event().wait()
-        except NoMulticast as error:
-            self._fails(str(error), on_loopback=on_loopback)
-
-    def found(self, full_name: str, server: Heard | None, *, on_loopback: bool) -> None:
-        """Take in what is known of a server; None if it has gone."""
-        key = (on_loopback, full_name)
-        if server is None:
-            self._found.pop(key, None)
-        else:
-            self._found[key] = server
-            self._deaf.pop(on_loopback, None)
-        self._tell_all()
-
-    def _fails(self, reason: str, *, on_loopback: bool) -> None:
-        self._deaf[on_loopback] = reason
-        self._tell_all()
-
-    def _tell_all(self) -> None:
-        deaf = next(iter(self._deaf.values())) if len(self._deaf) == self._parts else None
-        self._tell(Hearing(_different(self._found.values()), deaf))
-
-
-def _different(servers: Iterable[Heard]) -> tuple[Heard, ...]:
-    """Return the first servers, one for each address."""
-    by_url: dict[str, Heard] = {}
-    for server in servers:
-        by_url.setdefault(server.urls[0], server)
-    return tuple(itertools.islice(by_url.values(), MOST_SERVERS))
-
-
-class _Names(ServiceListener):
-    """Asks for address and port of every name that is announced, within limits."""
+    It knows what it has `found`, by full names, and whether it is `deaf`, and why.
+    """
 
     def __init__(
-        self,
-        ears: _Ears,
-        zeroconf: AsyncZeroconf,
-        tasks: asyncio.TaskGroup,
-        interfaces: tuple[Interface, ...],
-        *,
-        on_loopback: bool,
+        self, changed: Callable[[], None], interfaces: tuple[Interface, ...], *, on_loopback: bool
     ) -> None:
-        self._ears = ears
-        self._zeroconf = zeroconf
-        self._tasks = tasks
+        self.found: dict[str, Heard] = {}
+        self.deaf: str | None = None
+        self._changed = changed
         self._interfaces = interfaces
         self._on_loopback = on_loopback
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._unanswered: dict[str, asyncio.Task[None]] = {}
         self._slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def listen(self) -> None:
+        """Listen until cancelled."""
+        try:
+            async with (
+                multicast(
+                    self._interfaces, lambda error: self._fails(error.strerror or str(error))
+                ) as library,
+                asyncio.TaskGroup() as self._tasks,
+            ):
+                self._library = library
+                await library.async_add_service_listener(SERVICE_TYPE, self)
+                self._changed()
+                await asyncio.Event().wait()
+        except NoMulticast as error:
+            self._fails(str(error))
+
+    def _fails(self, reason: str) -> None:
+        self.deaf = reason
+        self._changed()
+
+    def _learn(self, name: str, server: Heard | None) -> None:
+        """Take in what is known of a server; None if it has gone."""
+        if server is None:
+            self.found.pop(name, None)
+        else:
+            self.found[name] = server
+            self.deaf = None
+        self._changed()
 
     def add_service(self, zc: Zeroconf, type_: str, name: str) -> None:  # noqa: ARG002 - the library's own
         self._ask(name)
@@ -147,7 +137,7 @@ class _Names(ServiceListener):
             waiting.cancel()
         if (asking := self._asking.pop(name, None)) is not None:
             asking.cancel()
-            self._ears.found(name, None, on_loopback=self._on_loopback)
+            self._learn(name, None)
 
     def _ask(self, name: str) -> None:
         if (waiting := self._unanswered.pop(name, None)) is not None:
@@ -163,7 +153,7 @@ class _Names(ServiceListener):
             server = await self._resolve(name)
         except Error:  # a name or an answer that is not one
             server = None
-        self._ears.found(name, server, on_loopback=self._on_loopback)
+        self._learn(name, server)
         if server is None:
             del self._asking[name]  # so that others are looked into instead
             if len(self._unanswered) < _MOST_UNANSWERED:
@@ -177,7 +167,7 @@ class _Names(ServiceListener):
     async def _resolve(self, name: str) -> Heard | None:
         info = AsyncServiceInfo(SERVICE_TYPE, name)
         async with self._slots:
-            if not await info.async_request(self._zeroconf.zeroconf, _ANSWER_MILLISECONDS):
+            if not await info.async_request(self._library.zeroconf, _ANSWER_MILLISECONDS):
                 return None
         return heard(
             name,
