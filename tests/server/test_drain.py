@@ -1,56 +1,51 @@
 """Draining: no more tables, everybody knows how long is left, and the server stops automatically."""
 
-import asyncio
 import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from protocol.codes import Code
 from protocol.messages import OpenTable, Rematch, Resume, Stopping
-from server.app import Running, serve_until
+from server.app import Running, running
 from server.config import Config, Limits
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import TIMEOUT, Peer, connected, connected_without_hello, eventually, game, play_on
+from tests.server.peer import Peer, connected, connected_without_hello, eventually, game, play_on
 
 
-@asynccontextmanager
-async def draining_server(
+def serve(
     clock: ManualClock, data: Path | None = None, **limits: float
-) -> AsyncIterator[tuple[Running, asyncio.Task[None]]]:
-    """Run a server whose tables and drain live by `clock`; yield it, and the task that ends with it."""
-    started: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
-    stop = asyncio.Event()
-    config = Config(data=data, timers=lambda: clock, limits=Limits(**limits))  # type: ignore[arg-type]
-    serving = asyncio.create_task(serve_until(stop, config, started.set_result))
-    try:
-        async with asyncio.timeout(TIMEOUT):
-            yield await started, serving
-    finally:
-        stop.set()
-        await serving
+) -> AbstractAsyncContextManager[Running]:
+    """Run a server whose tables and drain live by `clock`."""
+    return running(Config(data=data, timers=lambda: clock, limits=Limits(**limits)))  # type: ignore[arg-type]
 
 
 async def told(peer: Peer) -> int | None:
     return (await peer.until(Stopping)).seconds
 
 
-async def test_the_seconds_told_are_the_ones_asked_for() -> None:
-    """At a moment of a clock at which their sum is rounded up."""
+async def test_newcomers_are_told_directly_after_their_welcome() -> None:
+    """Not before: they might still have to give the password. The seconds are those that were asked for."""
     clock = ManualClock()
-    clock.advance(757.1179785105686)
-    async with draining_server(clock) as (server, _), game(server.port, 2), connected(server.port) as visitor:
-        server.drain.begin(600)
-        assert await told(visitor) == 600
+    clock.advance(757.1179785105686)  # where their sum is rounded up
+    async with serve(clock) as server, game(server.port, 2), connected(server.port) as before:
+        await before.nothing_but_pong()
+        async with connected_without_hello(server.port) as stranger:
+            server.drain.begin(600)
+            assert await told(before) == 600
+            await stranger.hello()
+            assert [type(message).__name__ for message in stranger.received] == ["Welcome"]
+        clock.advance(1.5)
+        async with connected(server.port) as late:
+            assert await late.receive() == Stopping(599)
 
 
 async def test_everybody_is_told_at_once_and_as_the_end_comes_closer() -> None:
     """Players, spectators and people in the lobby alike; at the end the server stops automatically."""
     clock = ManualClock()
     async with (
-        draining_server(clock) as (server, serving),
+        serve(clock) as server,
         game(server.port, 2, watched=True) as peers,
         connected(server.port) as visitor,
     ):
@@ -62,40 +57,16 @@ async def test_everybody_is_told_at_once_and_as_the_end_comes_closer() -> None:
         for left in (300, 60, 10):
             clock.advance((server.drain.seconds_left() or 0) - left)
             assert [await told(peer) for peer in everybody] == [left] * 4
-        assert not serving.done()
+        assert not server.stop.is_set()
         clock.advance(10)
         assert [await peer.closed() for peer in everybody] == [(1001, "stopping")] * 4
-        await serving
-
-
-async def test_newcomers_are_told_directly_after_their_welcome() -> None:
-    clock = ManualClock()
-    async with draining_server(clock) as (server, _), game(server.port, 2):
-        async with connected(server.port) as before:
-            await before.nothing_but_pong()
-        server.drain.begin(600)
-        clock.advance(1.5)
-        async with connected(server.port) as late:
-            assert await late.receive() == Stopping(599)
-
-
-async def test_before_its_welcome_a_client_is_told_nothing() -> None:
-    """Not even that the server stops: it might still have to give the password."""
-    clock = ManualClock()
-    async with (
-        draining_server(clock) as (server, _),
-        game(server.port, 2),
-        connected_without_hello(server.port) as stranger,
-    ):
-        server.drain.begin(600)
-        await stranger.hello()
-        assert [type(message).__name__ for message in stranger.received] == ["Welcome"]
+        await server.stop.wait()
 
 
 async def test_no_table_is_opened_or_brought_back(tmp_path: Path) -> None:
     """The refusal has the seconds left; players come back to a game, and to an archived one afterwards."""
     clock = ManualClock()
-    async with draining_server(clock, tmp_path, over_seconds=1) as (server, _):
+    async with serve(clock, tmp_path, over_seconds=1) as server:
         async with game(server.port, 2) as gone:
             await play_on(gone, random.Random(1))
         await eventually(lambda: len(server.clients) == 0)
@@ -120,38 +91,38 @@ async def test_no_table_is_opened_or_brought_back(tmp_path: Path) -> None:
 async def test_the_server_stops_soon_after_the_last_game() -> None:
     """Ten seconds later, for people who look at the result; they are told."""
     clock = ManualClock()
-    async with draining_server(clock) as (server, serving), game(server.port, 2) as peers:
+    async with serve(clock) as server, game(server.port, 2) as peers:
         server.drain.begin(600)
         assert await told(peers[0]) == 600
         await play_on(peers, random.Random(1))
         clock.advance(1)
         assert await told(peers[0]) == 10
         clock.advance(9)
-        assert not serving.done()
+        assert not server.stop.is_set()
         clock.advance(1)
         assert await peers[0].closed() == (1001, "stopping")
-        await serving
+        await server.stop.wait()
 
 
 async def test_a_game_that_everybody_has_left_does_not_keep_the_server() -> None:
     """It would wait for an hour for people who are not coming."""
     clock = ManualClock()
-    async with draining_server(clock) as (server, serving):
+    async with serve(clock) as server:
         async with game(server.port, 2):
             pass
         await eventually(lambda: len(server.clients) == 0)
         server.drain.begin(600)
-        await serving
+        await server.stop.wait()
 
 
 @pytest.mark.parametrize(("first", "second"), [(600, 30), (30, 600)])
 async def test_the_last_drain_counts(first: int, second: int) -> None:
     clock = ManualClock()
-    async with draining_server(clock) as (server, serving), game(server.port, 2) as peers:
+    async with serve(clock) as server, game(server.port, 2) as peers:
         server.drain.begin(first)
         server.drain.begin(second)
         assert [await told(peers[0]), await told(peers[0])] == [first, second]
         clock.advance(second - 1)
-        assert not serving.done()
+        assert not server.stop.is_set()
         clock.advance(1)
-        await serving
+        await server.stop.wait()
