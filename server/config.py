@@ -173,9 +173,7 @@ class Limits:
     tables_per_address: int = 120  # ... by all clients that share it; then they wait, and nobody is banned
     spectators: int = 32  # at one table
     states_at_once: int = 20  # of a table, before its next ones are told together
-    chat_per_table: int = (
-        60  # messages within a minute from a table's players, and as many from its spectators
-    )
+    chat_per_table: int = 60  # messages within a minute from its players, and as many from its spectators
     chat_per_address: int = 120  # ... and from one address at all tables
     chat_in_lobby: int = 180  # messages within a minute from everybody in the lobby ...
     chat_in_lobby_per_connection: int = 20
@@ -214,12 +212,8 @@ class Limits:
     stand_in_seconds: float = 1.0  # before the stand-in or a bot moves; 1.5 to 4 times that among people
     pages_per_address: int = 600  # for browsers, within a minute; with websockets that follow a page
     pages_cpu: float = 0.25  # the share of one processor's time in which all pages are drawn
-    bots_cpu: float = (
-        0.5  # how many processors' time all of them together think; above 1 in several processes
-    )
-    bots_seconds: float = (
-        30.0  # for a move of one that searches, with its wait for others; then it moves simply
-    )
+    bots_cpu: float = 0.5  # how many processors' time all together think; above 1 in several processes
+    bots_seconds: float = 30.0  # for a move of one that searches, with its wait; then it moves simply
 
 
 def _untold(_name: str) -> None:
@@ -244,9 +238,7 @@ class Config:
     host: str = "127.0.0.1"
     port: int = 0
     data: Path | None = None
-    database: str | None = field(
-        default=None, repr=False
-    )  # PostgreSQL's URL: tables are there, not in `data`
+    database: str | None = field(default=None, repr=False)  # the URL of PostgreSQL, which has the tables then
     address: str = ""  # where clients reach this server, as the others tell them
     lease_seconds: float = 6.0  # after which others take up the tables of a server that is gone
     node: str | None = None  # this server's name among those that share the database; None: host and port

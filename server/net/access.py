@@ -30,9 +30,7 @@ _LONG_RSA: Final = re.compile(
     rb"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00\x03\x82..\x00\x30\x82..\x02\x82(..)", re.DOTALL
 )
 _SLOW_RSA: Final = 4096  # bits: a handshake takes five times as long as with 2,048, which is long enough
-_NO_CHECK_TIME: Final = ssl.VerifyFlags(
-    0x200000
-)  # OpenSSL's X509_V_FLAG_NO_CHECK_TIME; ssl has no name for it
+_NO_CHECK_TIME: Final = ssl.VerifyFlags(0x200000)  # OpenSSL's X509_V_FLAG_NO_CHECK_TIME
 
 
 @dataclass(frozen=True, slots=True)

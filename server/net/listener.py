@@ -28,9 +28,7 @@ _ACCEPTED_AT_ONCE: Final = 16  # asyncio would accept the whole backlog before i
 # The system's own buffers for each connection: small, or a thousand connections would cost gigabytes.
 _RECEIVE_BUFFER: Final = 2 * CLIENT_FRAME_BYTES
 _SEND_BUFFER: Final = 64 * 1024
-_NO_WRITE_LIMIT: Final = (
-    2**30
-)  # bytes; a client that lets Limits.outgoing_bytes pile up is dropped long before
+_NO_WRITE_LIMIT: Final = 2**30  # bytes; who lets Limits.outgoing_bytes pile up is dropped long before
 
 wire_log: Final = logging.getLogger("palatinus.wire")
 # Below that it would log whole frames: hidden pieces, tokens.

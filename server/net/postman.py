@@ -92,9 +92,7 @@ class NoticePostman:
         self._named = {kind.lower() for kind in self.allowed}
         self._at_once = asyncio.Semaphore(_AT_ONCE)
         self._tls: ssl.SSLContext | None = None
-        self._threads = ThreadPoolExecutor(
-            _MAILS_AT_ONCE, "mail"
-        )  # not the loop's: they may hang for a while
+        self._threads = ThreadPoolExecutor(_MAILS_AT_ONCE, "mail")  # not the loop's: they may hang
 
     @property
     def kinds(self) -> Sequence[NoticeKind]:

@@ -16,10 +16,7 @@ from websockets.protocol import State
 from protocol import codes
 from protocol.messages import Moved, Notices, Refused, ServerMessage
 from protocol.pages import Choice
-from server.monitoring.counts import Counts
-from server.monitoring.failures import Tasks
 from server.monitoring.logs import about
-from server.net.connections.limited_connection import LimitedConnection
 from server.net.session import Session
 
 log = logging.getLogger(__name__)
@@ -41,17 +38,8 @@ def page_frame(parts: Parts) -> bytes:
 class PageSession(Session):
     """A spectator that takes a table's messages as a sign that the table has changed, and reads none."""
 
-    def __init__(
-        self,
-        connection: LimitedConnection,
-        *,
-        tasks: Tasks,
-        most_bytes: int,
-        counts: Counts,
-        changed: Callable[[], None],
-        page_at: Callable[[str], str],
-    ) -> None:
-        super().__init__(connection, tasks, most_bytes, counts)
+    def __init__(self, *args: Any, changed: Callable[[], None], page_at: Callable[[str], str] = str) -> None:
+        super().__init__(*args)
         self.client = "web page"
         self.sent_away = False
         self.closing = False
@@ -96,7 +84,7 @@ class PlayerSession(PageSession):
     """
 
     def __init__(self, *args: Any, refusal: Callable[[Refused], str], **options: Any) -> None:
-        super().__init__(*args, **options, page_at=str)
+        super().__init__(*args, **options)
         self._refusal = refusal
         self.choice = Choice()
         self.notices = Notices("none")

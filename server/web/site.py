@@ -162,9 +162,7 @@ class Site:
     async def admits(self, asked: PageRequest) -> bool:
         """Return whether a browser may open a websocket here: one of our own pages asks for it."""
         watches = asked.path in {TABLES, TV} or table_asked(asked.path) is not None
-        plays = (
-            self.pages.plays and seat_asked(asked.path) is not None
-        )  # and says the password, if there is one
+        plays = self.pages.plays and seat_asked(asked.path) is not None  # and says the password, if any
         return (
             (plays or (watches and self.access.password is None))
             and from_own_page(asked)
@@ -191,9 +189,9 @@ class Site:
         with self._live_page(path if code is None else f"{TABLES}/{code}", code) as page:
             session = PageSession(
                 connection,
-                tasks=self.tasks,
-                most_bytes=self.limits.outgoing_bytes,
-                counts=self.counts,
+                self.tasks,
+                self.limits.outgoing_bytes,
+                self.counts,
                 changed=page.changed,
                 page_at=lambda address: page_at(address, FRONT if code is None else path, query),
             )
@@ -223,9 +221,9 @@ class Site:
         page: LivePage
         session = PlayerSession(
             connection,
-            tasks=self.tasks,
-            most_bytes=self.limits.outgoing_bytes,
-            counts=self.counts,
+            self.tasks,
+            self.limits.outgoing_bytes,
+            self.counts,
             changed=lambda: page.changed(),  # noqa: PLW0108 - there is no page yet
             refusal=partial(self.pages.refusal, language),
         )
