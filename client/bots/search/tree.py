@@ -28,9 +28,8 @@ from engine.position import Hand
 from engine.terrain import EMPTY, FARMER, POINT, Occupant, PackedScore, occupant, terrain_of
 from engine.view import View
 
-WIN: Final = (
-    0.7  # the rest is for the margin, so that a search sees progress where all its games are won or lost
-)
+# The rest is for the margin, so that a search sees progress where all its games are won or lost.
+WIN: Final = 0.7
 MARGIN: Final = 1.0 - WIN
 _LOST: Final = MARGIN / 2  # a loser's lead is negative, a winner's is not
 DECISIVE: Final = 20 * POINT  # a greater lead is worth no more
@@ -57,9 +56,8 @@ def win_shares(worth: list[float]) -> list[float]:
 _PICKS: Final = 256  # a random byte picks
 
 _OF: Final = 4  # a pick is the best of so many random fields; 8 plays worse
-_VISIT: Final = (
-    2.0**20
-)  # an entry holds visits * _VISIT + the sum of utilities, so that one addition counts both
+# An entry holds visits * _VISIT + the sum of utilities, so that one addition counts both.
+_VISIT: Final = 2.0**20
 _KINDS: Final = 3
 
 
@@ -109,9 +107,7 @@ def _ranks(count: int) -> tuple[int, ...]:
 WIDTH: Final = 12  # a node knows so many moves: those with the best averages, and those visited most
 KEPT: Final = 6  # ... of which so many are those visited most
 SORTED_FROM: Final = 32  # visits after which a node chooses its moves anew, and again at each doubling
-EXPANDED_FROM: Final = (
-    4  # visits of a move after which it gets a node (Coulom, "Efficient Selectivity", 2006)
-)
+EXPANDED_FROM: Final = 4  # visits of a move after which it gets a node (Coulom, 2006)
 EXPLORATION: Final = 0.15  # from 0.05 to 0.3 no difference was measurable
 PRIOR: Final = 10.0  # visits that the average from outside the tree counts for
 RANDOM: Final = 100  # simulations without a tree, before there are averages
@@ -121,9 +117,8 @@ REDRAWS: Final = 6  # picks of a playout that may be taken fields, before it tak
 
 # A move's own mean weighs so much, by its visits, beside that of all simulations which end with it (RAVE).
 _RAVE: Final = 300.0  # visits from which both say about as much
-RAVE_WEIGHTS: Final = [
-    math.sqrt(_RAVE / (3 * visits + _RAVE)) for visits in range(5000)
-]  # less is as good as none
+# The next is as good as none.
+RAVE_WEIGHTS: Final = [math.sqrt(_RAVE / (3 * visits + _RAVE)) for visits in range(5000)]
 
 _DRAWS: Final = 6  # see `engine.position.Hand`
 
@@ -147,18 +142,6 @@ Visits: TypeAlias = Mapping[Move, Visited]
 
 class _Node:
     """The shortlisted moves after a row of moves, with what came of them, as lists of the same order."""
-
-    __slots__ = (
-        "children",
-        "counts",
-        "log",
-        "moves",
-        "rave_counts",
-        "rave_totals",
-        "totals",
-        "values",
-        "visits",
-    )
 
     def __init__(self) -> None:
         self.visits = 0
@@ -284,21 +267,17 @@ class Search:
                 node.rave_totals[index] / node.rave_counts[index] - averages[move[0]][move[1]]
                 for move, index in known.items()
             ) / len(known)
-        chosen = _Node()
-        for move in (kept + others)[:WIDTH]:
-            index = known.get(move, -1)
-            seen = index >= 0
-            chosen.moves.append(move)
-            chosen.counts.append(node.counts[index] if seen else 0)
-            chosen.totals.append(node.totals[index] if seen else 0.0)
-            chosen.rave_counts.append(node.rave_counts[index] if seen else PRIOR)
-            chosen.rave_totals.append(
-                node.rave_totals[index] if seen else PRIOR * (averages[move[0]][move[1]] + shift)
-            )
-            chosen.children.append(node.children[index] if seen else None)
-        node.moves, node.counts, node.totals = chosen.moves, chosen.counts, chosen.totals
-        node.rave_counts, node.rave_totals = chosen.rave_counts, chosen.rave_totals
-        node.children = chosen.children
+        node.moves = (kept + others)[:WIDTH]
+        at = [known.get(move) for move in node.moves]
+        means = [averages[found][field] + shift for found, field, _ in node.moves]
+        node.rave_totals = [
+            PRIOR * mean if index is None else node.rave_totals[index]
+            for index, mean in zip(at, means, strict=True)
+        ]
+        node.rave_counts = [PRIOR if index is None else node.rave_counts[index] for index in at]
+        node.counts = [0 if index is None else node.counts[index] for index in at]
+        node.totals = [0.0 if index is None else node.totals[index] for index in at]
+        node.children = [None if index is None else node.children[index] for index in at]
         node.log = max(1.0, math.log(node.visits + 1))
         node.values = [node.value(index) for index in range(len(node.moves))]
 
