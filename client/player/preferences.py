@@ -5,7 +5,7 @@ import enum
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 from msgspec import DecodeError, Meta, Struct, json
 from msgspec.structs import replace
@@ -19,7 +19,8 @@ from protocol.admin import EveningPlan
 from protocol.messages import Name
 
 _SERVERS_KEPT: Final = 5
-_LARGEST_FILE: Final = 16 * 1024  # bytes; preferences take about 300
+
+Kept = TypeVar("Kept", bound=Struct)
 
 
 class WaysIn(enum.Enum):
@@ -89,22 +90,19 @@ def clusters_file() -> Path:
     return preferences_file().with_name("clusters.json")
 
 
-def clusters_in(path: Path) -> Clusters:
+def kept_in(path: Path, kind: type[Kept], most_bytes: int = 16 * 1024) -> Kept | None:
+    """Return what `remember` has kept in a file; None if it cannot be read."""
     try:
         with path.open("rb") as file:
-            return json.decode(file.read(_LARGEST_FILE), type=Clusters)
+            return json.decode(file.read(most_bytes), type=kind)
     except (OSError, DecodeError):
-        return Clusters()
+        return None
 
 
 def remembered(path: Path) -> Preferences | None:
     """Return what is remembered; None at the first start, or if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            found = json.decode(file.read(_LARGEST_FILE), type=Preferences)
-    except (OSError, DecodeError):
-        return None
-    return replace(found, servers=tuple(filter(_is_address, found.servers)))
+    found = kept_in(path, Preferences)
+    return found and replace(found, servers=tuple(filter(_is_address, found.servers)))
 
 
 def _is_address(text: str) -> bool:
@@ -126,10 +124,7 @@ def remember(path: Path, kept: Struct) -> None:
 
 
 def prefer_as_remembered() -> Preferences | None:
-    """Call the player as was set on the start screen, unless the options say otherwise.
-
-    Return all that is remembered.
-    """
+    """Return all that is remembered; call the player as it says, unless the options say otherwise."""
     known = remembered(preferences_file())
     if known is not None:
         prefer_calling(known.calling)

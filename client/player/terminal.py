@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 
 class Theme(enum.StrEnum):
@@ -171,12 +171,9 @@ def chosen_display() -> DisplayOptions:
 
 
 def chosen_calling() -> Calling:
-    return replace(
-        _preferred,
-        bell=_preferred.bell if _options.bell is None else _options.bell,
-        title=_preferred.title if _options.title is None else _options.title,
-        notices=_preferred.notices if _options.notices is None else _options.notices,
-    )
+    wanted = {"bell": _options.bell, "title": _options.title, "notices": _options.notices}
+    said: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
+    return replace(_preferred, **said)
 
 
 def plain_chosen(environment: Mapping[str, str]) -> bool:

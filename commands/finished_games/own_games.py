@@ -10,14 +10,14 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Final
 
-from msgspec import DecodeError, Struct, json
+from msgspec import Struct, json
 from msgspec.structs import replace
 
 import client.ui.lessons
 from client.bots.analysis import faults_of
 from client.bots.hints import compare
 from client.bots.processes import ProcessesLost
-from client.player.preferences import remember
+from client.player.preferences import kept_in, remember
 from client.records import Looked, Problem, Recording, StoredProblem
 from client.ui.requests import Request
 from client.ui.solving import Problems, run
@@ -57,11 +57,7 @@ def own_games_file() -> Path:
 
 def known_games() -> OwnGames:
     """Return what was found so far: nothing, if the file cannot be read."""
-    try:
-        with own_games_file().open("rb") as file:
-            return json.decode(file.read(_LARGEST_FILE), type=OwnGames)
-    except (OSError, DecodeError):
-        return OwnGames()
+    return kept_in(own_games_file(), OwnGames, _LARGEST_FILE) or OwnGames()
 
 
 def note_solved(problem: Problem) -> None:

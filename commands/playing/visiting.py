@@ -13,7 +13,7 @@ from client.bots.analysis import analyse
 from client.bots.hints import suggested
 from client.language import _, yes_letters
 from client.network.transport import password_wanted
-from client.player.preferences import Preferences, clusters_file, clusters_in, remember
+from client.player.preferences import Clusters, Preferences, clusters_file, kept_in, remember
 from client.player.seats import Seats, seats_folder
 from client.player.terminal import plain_chosen
 from client.typed_text import default_name
@@ -51,7 +51,8 @@ def _looking_back(keep: Callable[[str, str], None] | None = None) -> LookingBack
 
 async def visit_asking(options: Options) -> Visit:
     """Visit a server; ask for its password if it wants one, and whether it may send the player elsewhere."""
-    clusters, host = clusters_in(clusters_file()), urlsplit(options.url).hostname or ""
+    clusters = kept_in(clusters_file(), Clusters) or Clusters()
+    host = urlsplit(options.url).hostname or ""
     hosts = (options.access.hosts or frozenset()) | clusters.hosts_with(host)
     options = replace(options, access=replace(options.access, hosts=hosts), asks=sys.stdin.isatty())
     while True:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from client.player.preferences import clusters_in
+from client.player.preferences import Clusters, kept_in
 from protocol.limits import VERSIONS
 from protocol.messages import Hello
 from server.app import Running, running
@@ -141,7 +141,8 @@ async def test_the_hosts_of_a_cluster_are_confirmed_once(
         await asyncio.to_thread(joined, server.port, "n")
         await asyncio.to_thread(joined, server.port, "y")
         await asyncio.to_thread(joined, server.port)
-    confirmed = clusters_in(tmp_path / "palatinus" / "clusters.json")
+    confirmed = kept_in(tmp_path / "palatinus" / "clusters.json", Clusters)
+    assert confirmed is not None
     assert confirmed.hosts_with("other.example") == {"127.0.0.1", "other.example"}
     assert not confirmed.hosts_with("stranger.example")
 
