@@ -33,7 +33,6 @@ class Recording:
     """What happened in a game, or what `eyes` saw of it, and the names of its players by seat.
 
     Moves that were taken back are left out.
-
     Its stops are numbered: 0 is the start, n the game after move n, a move being a tile laid or a piece
     placed. After the last move of a finished game one more stop follows: the scoring.
     """

@@ -86,10 +86,7 @@ def same_server(url: str) -> str:
 
 
 def server_url(text: str) -> str:
-    """Return the websocket URL of a server given as `ws://host:port`, `host:port` or `host`.
-
-    Raises BadText if it is none of these.
-    """
+    """Return the URL of a server given as `ws://host:port`, `host:port` or `host`; raises BadText."""
     text = text.strip()
     url = text if re.match(r"[A-Za-z]+://", text) else f"ws://{text}"
     form = _("{address} is not a server address: write ws://HOST:PORT, as shown on the host's screen")

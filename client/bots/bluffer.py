@@ -13,10 +13,7 @@ from engine.view import View
 
 @dataclass(frozen=True, slots=True)
 class Bluffer:
-    """Chooses like the greedy brain, but pays up to `price` points for a wolf of the unexpected kind.
-
-    It keeps its wolves for that.
-    """
+    """Chooses like the greedy brain, but pays up to `price` points for a wolf of the unexpected kind."""
 
     price: float
 

@@ -77,9 +77,8 @@ class BotOptions:
 
     Without a `table` the bots open their own, where the seat `starting` starts, or one that is drawn. With
     `rematch` they play again when others at the table do. The seats of bots are kept in `kept_in` for
-    another time, and taken again from there. A search uses so many `cores`. At a `human_pace` a move takes
-    some seconds. Results are sentences, or JSON if
-    `as_json`. A brain's failure is followed by its traceback if `traces`.
+    another time. A search uses so many `cores`. At a `human_pace` a move takes some seconds. A brain's
+    failure is followed by its traceback if `traces`.
     """
 
     url: str
@@ -266,10 +265,7 @@ class _Bot:
             self._held.release()
 
     async def play(self) -> GameEnded | None:
-        """Start the game if this is the host, make every move of the seat, and return the result.
-
-        Return None if the host ends the game without one.
-        """
+        """Start the game if this is the host, make every move of the seat, and return the result, if any."""
         model = self.connection.model
         async for update in self.connection.updates():
             if isinstance(update, Closed):

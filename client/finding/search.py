@@ -29,7 +29,7 @@ from client.network import transport
 from client.network.refusals import describe_refusal
 from protocol.codec import BadMessage, encode
 from protocol.codes import Code
-from protocol.messages import AskTurn, ClientMessage, ListTables, Refused, Tables, TableSummary, Turn, Welcome
+from protocol.messages import AskTurn, ClientMessage, ListTables, Refused, Tables, Turn, Welcome
 
 _CLIENT: Final = "palatinus"
 _TIMEOUTS: Final = transport.Timeouts(opening=3.0, answer=3.0, closing=0.2)
@@ -43,21 +43,10 @@ Said = TypeVar("Said")
 Message = TypeVar("Message")
 
 
-def answers(url: str, access: transport.Access) -> AsyncGenerator[Answer, None]:
-    """Yield the tables of the server again and again, or what it says instead, which is the last.
-
-    It may be a stranger, so it is told nothing of the player.
-    """
-    return _answers(_address(url, access), _listed)
-
-
 async def follow_seat(
     url: str, table: str, proof: str, access: transport.Access, show: Callable[[SeatAnswer], None]
 ) -> None:
-    """Call `show` with how the game of a seat stands, again and again until that is settled.
-
-    `proof` is the hash of the seat's token.
-    """
+    """Call `show` with how the game of a seat stands until that is settled; `proof` is its token's hash."""
     while True:
         if await _is_settled(url, AskTurn(0, table, proof), access, show):
             return
@@ -102,7 +91,7 @@ async def _is_settled(
 
 
 def _address(url: str, access: transport.Access) -> transport.Address:
-    """Return where to ask, without the password: that is for the server that it was given for."""
+    """Return where to ask, without the password: a stranger is told nothing of the player."""
     return transport.Address(url, _CLIENT, transport.Access(access.tls, hosts=access.hosts))
 
 
@@ -135,7 +124,14 @@ async def _answers(
 
 
 async def _listed(websocket: ClientConnection, _welcome: Welcome, number: int) -> Listed:
-    return open_tables((await _answer(websocket, ListTables(number), Tables)).tables)
+    tables = (await _answer(websocket, ListTables(number), Tables)).tables
+    open_tables = {
+        table.table: table
+        for table in tables
+        if table.vacant or (table.stage == "gathering" and table.taken - table.bots < table.players)
+    }
+    shown, codes = tuple(open_tables.values()), frozenset(table.table for table in tables)
+    return Listed(shown[:_MOST_TABLES], max(len(shown) - _MOST_TABLES, 0), codes)
 
 
 async def _answer(websocket: ClientConnection, question: ClientMessage, *kinds: type[Message]) -> Message:
@@ -146,17 +142,6 @@ async def _answer(websocket: ClientConnection, question: ClientMessage, *kinds: 
         if isinstance(message, kinds):
             return message
     raise BadMessage(N_("no answer"))
-
-
-def open_tables(tables: list[TableSummary]) -> Listed:
-    free = [table for table in tables if (table.stage == "gathering" and _has_room(table)) or table.vacant]
-    different = list({table.table: table for table in free}.values())
-    codes = frozenset(table.table for table in tables)
-    return Listed(tuple(different[:_MOST_TABLES]), max(len(different) - _MOST_TABLES, 0), codes)
-
-
-def _has_room(table: TableSummary) -> bool:
-    return table.taken - table.bots < table.players
 
 
 if TYPE_CHECKING:
@@ -181,9 +166,8 @@ async def located(
 ) -> FoundServer | None:
     """Return the server of that name once it has answered; None if none is found in so many seconds.
 
-    With a `code`, that is a server which lists the table, if none has the name.
-
-    A server that was found and does not answer is returned as well, when the time is up.
+    With a `code`, that is a server which lists the table, if none has the name. A server that was found and
+    does not answer is returned as well, when the time is up.
     """
     loop = asyncio.get_running_loop()
     there: asyncio.Future[None] = loop.create_future()
@@ -252,7 +236,7 @@ class _Search:
     async def _ask_at(self, url: str, server: "Heard") -> Listed | Locked | None:
         """Show what the server says at this address, as long as it does; return the last of it."""
         last: Listed | Locked | None = None
-        async with contextlib.aclosing(answers(url, self._access)) as told:
+        async with contextlib.aclosing(_answers(_address(url, self._access), _listed)) as told:
             async with self._slots:
                 answer = await anext(told, None)
             while answer is not None:

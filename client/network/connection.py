@@ -395,10 +395,7 @@ class Connection:
                     waiting.settle(messages.Done(leaving))
 
     async def _reopened(self) -> ClientConnection:
-        """Return a new websocket on which this client is back at its table, or else in the lobby.
-
-        Raises ConnectFailed.
-        """
+        """Return a websocket on which this client is back at its table or lobby; raises ConnectFailed."""
         try:
             websocket, welcome = await transport.open_websocket(self._addresses.at, self._timeouts)
         except transport.ConnectFailed as error:

@@ -291,7 +291,10 @@ class TableModel:
                 self.planned = None if plan is None else Place(self.seat, *plan)
             case messages.Said() if self.table is not None:
                 check_speaker(message.seat, self.state, self.view)
-                return (self._heard(message),)
+                watching = () if self.state is None else self.state.watching
+                name = next((each.name for each in watching if each.number == message.spectator), None)
+                speaker = None if message.seat is None else Seat(message.seat)
+                return (Heard(speaker, printable(message.text), name, message.spectator, message.number),)
             case messages.SaidBefore(remarks) if self.table is not None:
                 for remark in remarks:
                     check_speaker(remark.seat, self.state, self.view)
@@ -348,12 +351,6 @@ class TableModel:
         with _refusing_nonsense("the past events make"):
             folded(past, view.eyes)
         self.past = past
-
-    def _heard(self, message: messages.Said) -> Heard:
-        watching = () if self.state is None else self.state.watching
-        name = next((each.name for each in watching if each.number == message.spectator), None)
-        seat = None if message.seat is None else Seat(message.seat)
-        return Heard(seat, printable(message.text), name, message.spectator, message.number)
 
     def _check(self, view: View) -> None:
         """Raise BadMessage if the game cannot be as `view` has it: nothing of it could be shown."""

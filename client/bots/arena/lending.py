@@ -67,10 +67,7 @@ class LentSeat:
         return self._seated.table
 
     async def ask(self, message: messages.ClientRequest, kind: type[_Wanted]) -> _Wanted:
-        """Return the server's answer to a request, made again if the server says when.
-
-        Raises RequestRefused and ConnectFailed.
-        """
+        """Return the answer to a request, made again if the server says when; raises as `take` does."""
         while True:
             if self._lost is not None:
                 raise self._lost

@@ -102,10 +102,7 @@ def _ratio(scores: Sequence[float], better: float) -> float:
 
 
 def _most_likely(shares: dict[float, float], mean: float) -> dict[float, float]:
-    """Return the distribution with this mean under which the observed shares are most likely.
-
-    It is share / (1 + x * (score - mean)), with the x for which the mean is right.
-    """
+    """Return the likeliest distribution of this mean: share / (1 + x * (score - mean)) with the right x."""
     low, high = -1 / (max(shares) - mean), 1 / (mean - min(shares))
     for _halving in range(_HALVINGS):
         middle = (low + high) / 2

@@ -97,10 +97,7 @@ _NO_HURRY: Final = float("inf")  # seconds: the simulations alone decide how lon
 
 @dataclass(frozen=True, slots=True)
 class _Outlook:
-    """What came of a move: its player's chance in each world, and boards at the end of the game.
-
-    The worlds of the beliefs take turns.
-    """
+    """What came of a move: its player's chance in each world (of the beliefs in turn), and final boards."""
 
     move: Place
     chances: list[float]
@@ -239,10 +236,7 @@ def _differences(own: View, best: _Outlook, other: _Outlook) -> Iterator[tuple[f
 
 
 def _tallied(own: View, ends: Sequence[list[Occupant]]) -> Counter[tuple[Tile | Seat, Seat]]:
-    """Return in what part of the games each seat takes each laurel, and how many pieces seats take of others.
-
-    These are by hill and seat, and by captor and owner.
-    """
+    """Return how often each seat takes each laurel (by hill and seat), and pieces (by captor and owner)."""
     tally = Counter[tuple[Tile | Seat, Seat]]()
     for end in ends:
         taken = [(field, each) for field, each in zip(FIELDS, end, strict=True) if each != EMPTY]

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from client.bots.greedy import greedy
 from client.bots.search.tree import Move, Search, Visited, Visits, utilities
-from client.bots.search.worlds import STEPS, Beliefs, World, Worlds, gain_of_next, learned
+from client.bots.search.worlds import STEPS, Beliefs, Worlds, gain_of_next, learned
 from engine.board import FIELDS
 from engine.events import Command, Place
 from engine.legal import Legal, LegalPlaces
@@ -54,20 +54,14 @@ class Ending:
             kinds = [next(iter(world.hands[seat].after)) for seat in order]
             occupants = [occupant(seat, kind) for seat, kind in zip(order, kinds, strict=True)]
             weights += weight
-            worths = self._worths(world, occupants)
-            totals = [total + weight * worth for total, worth in zip(totals, worths, strict=True)]
+            board = list(world.board)
+            for index, field in enumerate(self._free):
+                board[field] = occupants[0]
+                totals[index] += weight * self._replied(board, occupants[1:])[self._seat]
+                board[field] = EMPTY
         return {
             Move(kinds[0], field): total / weights for field, total in zip(self._free, totals, strict=True)
         }
-
-    def _worths(self, world: World, occupants: list[Occupant]) -> list[float]:
-        """Return what each free field is worth to the seat in this world; the pieces are placed in turn."""
-        board, worths = list(world.board), []
-        for field in self._free:
-            board[field] = occupants[0]
-            worths.append(self._replied(board, occupants[1:])[self._seat])
-            board[field] = EMPTY
-        return worths
 
     def _replied(self, board: list[Occupant], pieces: list[Occupant]) -> list[float]:
         """Return what the end is worth to each seat if each of these is placed where it is best for its seat.

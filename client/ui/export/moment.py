@@ -79,10 +79,7 @@ def _marks(view: View, recording: Recording) -> Marks:
 
 
 def saved(path: Path, content: str) -> Path:
-    """Write `content` to `path`, or with a number added if that exists; return the file's path.
-
-    Raises OSError if it cannot be written.
-    """
+    """Write `content` to `path`, or with a number added if that exists; return the path."""
     for number in itertools.count(2):
         try:
             with path.open("x", encoding="utf-8") as file:

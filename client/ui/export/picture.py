@@ -126,10 +126,7 @@ _ARROW: Final = "M-7 -2.5H0V-7L8 0L0 7V2.5H-7Z"
 
 
 def picture(view: View, marks: Marks, moment: Sequence[str], names: Sequence[str]) -> str:
-    """Return the board as a self-contained SVG document: no external fonts, pictures or scripts.
-
-    The text beside it says of which `moment` it is.
-    """
+    """Return the board as an SVG document; the text beside it says of which `moment` it is."""
     root = document(labelled(_TITLE, moment[0]), BOARD_STYLE, round(_WIDTH))
     board = _BoardDrawing(view, marks)
     board.draw_ground(root)

@@ -47,8 +47,6 @@ class Shown(enum.Enum):
 class LessonPage:
     """A page: its text, its goal, the comment when that is reached, and the moment it shows.
 
-    A page that shows the levels of bots has them in place of the board.
-
     In the texts `{field}`, `{least}`, `{spring}` and `{arrow}` stand for the goal's and the glyphs'.
     """
 
