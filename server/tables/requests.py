@@ -14,9 +14,9 @@ from server.net.session import AttendedTable, Session
 from server.refusal import Refusal
 from server.storage.entries import Continued, PeopleChosen, SaidReady
 from server.tables.context import TableContext
-from server.tables.game.consent import Consent
+from server.tables.game import consent
 from server.tables.game.game_start import GameStart
-from server.tables.game.holidays import Holidays
+from server.tables.game.holidays import take_holiday
 from server.tables.game.moves import Moves
 from server.tables.host_powers import HostPowers
 from server.tables.notices import Notices
@@ -51,8 +51,6 @@ class Requests:
     admission: SeatAdmission
     game_start: GameStart
     moves: Moves
-    consent: Consent
-    holidays: Holidays
     notices: Notices
 
     def __post_init__(self) -> None:
@@ -171,11 +169,11 @@ class Requests:
             case messages.AddShare():
                 self.game_start.add_share(session, message)
             case messages.AskPause():
-                await self.consent.ask(session, "pause", on=message.on, until=message.until)
+                await consent.ask(self.context, session, "pause", on=message.on, until=message.until)
             case messages.Ask():
-                await self.consent.ask(session, message.what, on=message.on)
+                await consent.ask(self.context, session, message.what, on=message.on)
             case messages.TakeHoliday():
-                await self.holidays.take(session, on=message.on)
+                await take_holiday(self.context, session, on=message.on)
             case messages.CallMe():
                 await self.notices.ask(session, message)
             case messages.ConfirmCall():

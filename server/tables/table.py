@@ -25,9 +25,9 @@ from server.storage.entries import Forgotten
 from server.tables.absence.deadlines import Deadlines, Due, Work
 from server.tables.absence.policy import AbsencePolicy
 from server.tables.context import TableContext
-from server.tables.game.consent import Consent
+from server.tables.game import consent
 from server.tables.game.game_start import GameStart
-from server.tables.game.holidays import Holidays
+from server.tables.game.holidays import await_end
 from server.tables.game.moves import Moves
 from server.tables.notices import Notices
 from server.tables.priority_lock import PriorityLock
@@ -81,8 +81,10 @@ class Table:
             save_clock=lambda: self._moves.save_clock(),  # noqa: PLW0108
         )
         self._admission = SeatAdmission(self, context)
-        self._consent = Consent(self._context, self._moves)
-        self._holidays = Holidays(self._context)
+        if context.state.paused is not None:
+            consent.begin_pause(context)
+        for seat in context.state.on_holiday:
+            await_end(context, seat)
         self._game_start = GameStart(self._context, self._moves)
         self._notices = Notices(self._context)
         self._requests = Requests(
@@ -91,8 +93,6 @@ class Table:
             admission=self._admission,
             game_start=self._game_start,
             moves=self._moves,
-            consent=self._consent,
-            holidays=self._holidays,
             notices=self._notices,
         )
         self._look_who_is_here()
@@ -280,7 +280,7 @@ class Table:
             result = await work()
             if not (self._ended or self._is_over):
                 if self._context.state.asked is not None:
-                    await self._consent.grant_if_agreed()
+                    await consent.grant_if_agreed(self._context)
                 if self._game_start.awaits_shares:
                     await self._game_start.begin_if_complete()
         except (Refusal, JournalError):
@@ -408,8 +408,7 @@ class Table:
                 session.send(self._no_more().message())
         self._context.owner.table_ended(self.code, failed=failed)
         # They know the table: without this the game would stay until Python looks for cycles.
-        del self._context, self._admission, self._consent, self._holidays, self._moves, self._game_start
-        del self._requests, self._notices
+        del self._context, self._admission, self._moves, self._game_start, self._requests, self._notices
 
     @property
     def _is_over(self) -> bool:

@@ -18,7 +18,7 @@ from server.monitoring.logs import about
 from server.monitoring.tracing import move_span, span
 from server.net.session import Session
 from server.refusal import Refusal
-from server.storage.entries import Entry, OnHoliday, PlanMade, Played, StoodIn, TookBack, Voted
+from server.storage.entries import Entry, OnHoliday, PlanMade, Played, StoodIn, Voted
 from server.tables.absence.policy import SubstituteMove
 from server.tables.context import TableContext
 
@@ -115,19 +115,6 @@ class Moves:
         if context.may_move:
             await context.store(*context.stopped_clock())
             context.policy.clock_was_saved()
-
-    async def take_back(self, seat: Seat) -> None:
-        """Take the seat's last placement back, with all that followed it, and tell everybody."""
-        context, game = self._context, self._context.state.game
-        assert game is not None  # noqa: S101 - there was something to ask for
-        planned = context.state.plans.keys()
-        await context.store(TookBack(seat, [event_map(game.taken_back(seat))]))
-        context.policy.turn_began()
-        context.broadcast_state(at_once=True)  # first, so that nobody is asked for what has happened
-        context.send_turn(events=1)
-        for each in planned - context.state.plans.keys():
-            if (session := context.audience.seated.get(each)) is not None:
-                context.tell_plan(session)
 
     async def accept(
         self,
