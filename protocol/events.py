@@ -9,72 +9,39 @@ from typing import Annotated, Any, Final, TypeAlias, Union, assert_never, get_ar
 
 from msgspec import Meta, Struct, convert, defstruct, to_builtins
 
+from engine import events
 from engine.board import FIELDS, Field, LaidTile, Tile
 from engine.components import Laurel
 from engine.draws import MISSING, NO_SHARE, OF_ROUND, Bytes32, Share
-from engine.events import (
-    Captured,
-    CentreTurned,
-    Command,
-    GameEnded,
-    GameStarted,
-    HillScored,
-    Influence,
-    LaurelsDealt,
-    LayoutDrawn,
-    LayTile,
-    Place,
-    Placed,
-    ScoringEvent,
-    SeenEvent,
-    SoldierFled,
-    TakenBack,
-    Term,
-    TileDrawn,
-    TileLaid,
-    WolfPlaced,
-    WolvesRevealed,
-)
+from engine.events import Command, GameEnded, GameStarted, LayTile, Place, Placed, ScoringEvent, SeenEvent
 from engine.legal import Legal, LegalLays, LegalPlaces
 from engine.pieces import Piece, Seat, Wolf
 from engine.view import Phase, View
+from protocol import messages
 from protocol.codec import BadMessage, readable
-from protocol.messages import (
-    EventMap,
-    FieldName,
-    Hex32,
-    Lay,
-    Lays,
-    LegalMoves,
-    PieceName,
-    PlacePiece,
-    Places,
-    SeatNumber,
-    Snapshot,
-    TileName,
-)
+from protocol.messages import EventMap, Lay, Lays, LegalMoves, PlacePiece, Places, Snapshot
 
 EVENT_TAGS: Final[dict[str, type[SeenEvent]]] = {
     "started": GameStarted,
-    "centre": CentreTurned,
-    "drawn": TileDrawn,
-    "laid": TileLaid,
-    "layout": LayoutDrawn,
-    "laurels": LaurelsDealt,
+    "centre": events.CentreTurned,
+    "drawn": events.TileDrawn,
+    "laid": events.TileLaid,
+    "layout": events.LayoutDrawn,
+    "laurels": events.LaurelsDealt,
     "placed": Placed,
-    "wolf": WolfPlaced,
-    "taken-back": TakenBack,
-    "revealed": WolvesRevealed,
-    "fled": SoldierFled,
-    "captured": Captured,
-    "scored": HillScored,
+    "wolf": events.WolfPlaced,
+    "taken-back": events.TakenBack,
+    "revealed": events.WolvesRevealed,
+    "fled": events.SoldierFled,
+    "captured": events.Captured,
+    "scored": events.HillScored,
     "ended": GameEnded,
 }
 _TAG_OF: Final = {kind: tag for tag, kind in EVENT_TAGS.items()}
 # The events whose fields are encoded as they are: tuples, texts, numbers and enums.
 _OF_TUPLES: Final = {
     kind: (kind.__match_args__, attrgetter(*kind.__match_args__))
-    for kind in (Captured, HillScored, SoldierFled)
+    for kind in (events.Captured, events.HillScored, events.SoldierFled)
 }
 _BIT: Final = {field: 1 << index for index, field in enumerate(FIELDS)}
 MoveMessage: TypeAlias = Lay | PlacePiece
@@ -131,7 +98,7 @@ def _on_wire(hint: Any) -> Any:
         return _WIRE[hint]
     if dataclasses.is_dataclass(hint):
         return _struct_of(hint)
-    if hint in {Term, Influence}:
+    if hint in {events.Term, events.Influence}:
         return tuple.__class_getitem__(tuple(map(_on_wire, get_type_hints(hint).values())))
     origin, parts = get_origin(hint), tuple(map(_on_wire, get_args(hint)))
     if origin is UnionType:
@@ -140,11 +107,11 @@ def _on_wire(hint: Any) -> Any:
 
 
 _WIRE: Final[dict[Any, Any]] = {
-    Tile: TileName,
-    Field: FieldName,
-    Seat: SeatNumber,
-    Piece: PieceName,
-    Bytes32: Hex32,
+    Tile: messages.TileName,
+    Field: messages.FieldName,
+    Seat: messages.SeatNumber,
+    Piece: messages.PieceName,
+    Bytes32: messages.Hex32,
     Share: Annotated[str, Meta(pattern=rf"^(?:{NO_SHARE}|{MISSING}|{OF_ROUND}|[0-9a-f]{{64}})\Z")],
 }
 # The events as messages have them: to msgspec, the engine's own tiles and seats are any strings and numbers.

@@ -11,21 +11,7 @@ from typing import Final, get_args
 
 import msgspec
 
-from protocol.admin import (
-    VERSION,
-    Answered,
-    AskNodes,
-    CloseTables,
-    DrainReport,
-    Envelope,
-    NodeAnswer,
-    NodeRequest,
-    RemovePlayer,
-    Request,
-    SetDrain,
-    ShowGame,
-    line_with,
-)
+from protocol import admin
 from server.admin.failures import AdminFailure, FailureCode, failure
 from server.admin.listener import Answer, answer_to, error_line
 from server.admin.service import AdminService
@@ -38,7 +24,7 @@ from server.tables.lobby import Lobby
 
 SECONDS: Final = 5.0  # for an answer
 _AT_ONCE: Final = 16  # questions of others
-_FOR_OTHERS: Final = (*get_args(NodeRequest), CloseTables, RemovePlayer)
+_FOR_OTHERS: Final = (*get_args(admin.NodeRequest), admin.CloseTables, admin.RemovePlayer)
 
 
 class ClusterService:
@@ -67,18 +53,18 @@ class ClusterService:
         channel.on_change(NodeQuestion, self._look_at_questions)
         channel.on_change(AnswerPart, self._answers_changed.set)
 
-    async def do(self, request: Request) -> Answer:
+    async def do(self, request: admin.Request) -> Answer:
         """Carry out a request of this server's host."""
         match request:
-            case AskNodes(asked, name):
+            case admin.AskNodes(asked, name):
                 return await self._of_nodes(asked, name), None
-            case CloseTables(codes, reason):
+            case admin.CloseTables(codes, reason):
                 for code in codes:
-                    await self._at_its_node(CloseTables([code], reason), code)
+                    await self._at_its_node(admin.CloseTables([code], reason), code)
                 return None, None
-            case RemovePlayer(code):
+            case admin.RemovePlayer(code):
                 return await self._at_its_node(request, code)
-            case ShowGame(code) if (node := await self._elsewhere(code)) is not None:
+            case admin.ShowGame(code) if (node := await self._elsewhere(code)) is not None:
                 raise failure(FailureCode.AT_NODE, table=code, node=node.name)  # it has hidden pieces
             case _:
                 return await self._here(request)
@@ -88,14 +74,14 @@ class ClusterService:
         for task in self._answering.values():
             task.cancel()
 
-    async def _here(self, request: Request) -> Answer:
+    async def _here(self, request: admin.Request) -> Answer:
         if self._service is None:
             raise failure(FailureCode.NODE_CLOSED, node=self._journal.node.name)
         return await self._service.do(request)
 
     # -- asking others ------------------------------------------------------------------------------
 
-    async def _of_nodes(self, asked: NodeRequest, name: str | None) -> list[NodeAnswer]:
+    async def _of_nodes(self, asked: admin.NodeRequest, name: str | None) -> list[admin.NodeAnswer]:
         """Return what the servers answer, or the one with this name, in the order of their names."""
         own = self._journal.node.name
         nodes = {node.name: node for node in self._channel.nodes.values() if node.name}
@@ -104,7 +90,7 @@ class ClusterService:
             raise failure(FailureCode.NO_SUCH_NODE, node=name)
         return await self._ask(asked, [nodes[each] for each in sorted(nodes) if name in (None, each)])
 
-    async def _at_its_node(self, request: CloseTables | RemovePlayer, code: str) -> Answer:
+    async def _at_its_node(self, request: admin.CloseTables | admin.RemovePlayer, code: str) -> Answer:
         """Carry out a request at the server that has the table."""
         if (node := await self._elsewhere(code)) is None:
             return await self._here(request)
@@ -120,9 +106,9 @@ class ClusterService:
         term = await self._journal.term_of(code)
         return None if term in (None, self._journal.term) else self._channel.nodes.get(term or 0)
 
-    async def _ask(self, request: Request, nodes: Sequence[Node]) -> list[NodeAnswer]:
+    async def _ask(self, request: admin.Request, nodes: Sequence[Node]) -> list[admin.NodeAnswer]:
         """Return what each of the servers has said, this one too, or else why it has not."""
-        line = line_with(Envelope(VERSION, request))
+        line = admin.line_with(admin.Envelope(admin.VERSION, request))
         lines: dict[int, bytes] = {}
         for node in nodes:
             if node.name == self._journal.node.name:
@@ -162,14 +148,15 @@ class ClusterService:
             if len(parts) == next(iter(parts.values())).parts
         }
 
-    def _line_of_silent(self, node: Node, request: Request) -> bytes:
+    def _line_of_silent(self, node: Node, request: admin.Request) -> bytes:
         """Return what stands for the answer of a server that has sent none."""
-        if isinstance(request, SetDrain) and node.term not in self._channel.nodes:
-            return line_with(Answered(VERSION, DrainReport(0)))  # nobody was there: it has stopped
-        silent = FailureCode.NODE_SILENT if node.runs else FailureCode.NODE_EXPIRED
-        return error_line(
-            failure(silent if self._channel.hears else FailureCode.NODE_UNREACHABLE, node=node.name)
-        )
+        if isinstance(request, admin.SetDrain) and node.term not in self._channel.nodes:
+            stopped = admin.DrainReport(0)  # nobody was there
+            return admin.line_with(admin.Answered(admin.VERSION, stopped))
+        code = FailureCode.NODE_SILENT if node.runs else FailureCode.NODE_EXPIRED
+        if not self._channel.hears:
+            code = FailureCode.NODE_UNREACHABLE
+        return error_line(failure(code, node=node.name))
 
     # -- asked by others ----------------------------------------------------------------------------
 
@@ -199,16 +186,16 @@ class ClusterService:
         term, number = key
         self._channel.keep(f"answer:{term}:{number}:{part}", answer)
 
-    async def _do_for_others(self, request: Request) -> Answer:
+    async def _do_for_others(self, request: admin.Request) -> Answer:
         if not isinstance(request, _FOR_OTHERS):  # such as a game with its hidden pieces
             raise failure(FailureCode.BAD_REQUEST, reason="it is not for other servers")
         return await self._here(request)
 
 
-def _node_answer(node: Node, line: bytes) -> NodeAnswer:
+def _node_answer(node: Node, line: bytes) -> admin.NodeAnswer:
     """Return the answer in a line from a server, of this version or another."""
     try:
-        said = msgspec.json.decode(line, type=Answered)
+        said = msgspec.json.decode(line, type=admin.Answered)
     except msgspec.DecodeError:
         return _node_answer(node, error_line(failure(FailureCode.NODE_OTHER_VERSION, node=node.name)))
-    return NodeAnswer(node.name, node.address, said.ok, said.error)
+    return admin.NodeAnswer(node.name, node.address, said.ok, said.error)

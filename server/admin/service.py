@@ -12,38 +12,7 @@ from typing import BinaryIO, Final, assert_never, get_args
 
 from engine.events import Event, Placed, TileLaid
 from engine.pieces import Seat
-from protocol.admin import (
-    AskNodes,
-    ClientReport,
-    CloseEvening,
-    CloseTables,
-    CopyFiles,
-    CopyJournal,
-    CopyReport,
-    DrainReport,
-    DrawRound,
-    GameReport,
-    ListClients,
-    ListStored,
-    ListTables,
-    NodeAnswer,
-    OpenEvening,
-    RemovePlayer,
-    Request,
-    RestoreTable,
-    SeatReport,
-    SendAnnouncement,
-    SetDrain,
-    SetLogLevel,
-    ShowEvening,
-    ShowGame,
-    ShowStatus,
-    SnapshotReport,
-    StatusReport,
-    StoredReport,
-    TableReport,
-    ToldReport,
-)
+from protocol import admin
 from protocol.codes import Code
 from protocol.events import event_map
 from protocol.messages import Announced, Stage
@@ -91,61 +60,61 @@ class AdminService:
         if self.config.data is not None:
             (self.config.data / BACKUP_NAME).unlink(missing_ok=True)  # from a killed server
 
-    async def do(self, request: Request) -> Answer:
+    async def do(self, request: admin.Request) -> Answer:
         """Carry out a request; return what to answer, and the file that follows, if one does."""
         match request:
-            case CopyJournal():
+            case admin.CopyJournal():
                 copy, size, _ = await self._copy(exact=False)
                 log.info("backed up", extra=about(bytes=size))
-                return CopyReport(size), copy
-            case CopyFiles():
+                return admin.CopyReport(size), copy
+            case admin.CopyFiles():
                 copy, size, listed = await self._copy(exact=True)
-                return SnapshotReport(listed, size), copy
-            case ShowStatus():
+                return admin.SnapshotReport(listed, size), copy
+            case admin.ShowStatus():
                 return await self._status(), None
-            case ListTables():
+            case admin.ListTables():
                 return [self._table_report(table) for table in self.lobby.tables.values()], None
-            case ListClients():
+            case admin.ListClients():
                 return [self._client_report(session) for session in self.clients], None
-            case ListStored():
+            case admin.ListStored():
                 return await self._stored_tables(), None
-            case ShowGame(code):
+            case admin.ShowGame(code):
                 return await self._game(code), None
-            case ShowEvening():
+            case admin.ShowEvening():
                 return self._evening().message(), None
-            case AskNodes(asked, None):
+            case admin.AskNodes(asked, None):
                 report, _ = await self.do(asked)
-                return [NodeAnswer("", "", report)], None
-            case AskNodes(_, node):
+                return [admin.NodeAnswer("", "", report)], None
+            case admin.AskNodes(_, node):
                 raise failure(FailureCode.NO_SUCH_NODE, node=node)
-            case SendAnnouncement(text):
+            case admin.SendAnnouncement(text):
                 check_text(text)
                 self.clients.broadcast(Announced(text))
                 log.warning("announced", extra=about(clients=len(self.clients)))
-                return ToldReport(len(self.clients)), None
-            case CloseTables(codes, reason):
+                return admin.ToldReport(len(self.clients)), None
+            case admin.CloseTables(codes, reason):
                 if reason is not None:
                     check_text(reason)
                 for code in codes:
                     await self.lobby.registry.close(code, reason)
-            case RemovePlayer(code, seat):
+            case admin.RemovePlayer(code, seat):
                 await self._remove(code, seat)
-            case RestoreTable(code):
+            case admin.RestoreTable(code):
                 return await self._restore(code), None
-            case OpenEvening(plan):
+            case admin.OpenEvening(plan):
                 await self.lobby.begin_evening(plan)
                 self.clients.broadcast(self._evening().message())
-            case DrawRound():
+            case admin.DrawRound():
                 self._evening().draw_now()
-            case CloseEvening():
+            case admin.CloseEvening():
                 await self._evening().close()
-            case SetDrain(seconds):
+            case admin.SetDrain(seconds):
                 if seconds is None:
                     self.drain.cancel()
                 else:
                     self.drain.begin(seconds)
-                return DrainReport(self.drain.seconds_left()), None
-            case SetLogLevel(level):
+                return admin.DrainReport(self.drain.seconds_left()), None
+            case admin.SetLogLevel(level):
                 logging.getLogger().setLevel(level.upper())
             case _:
                 assert_never(request)
@@ -153,13 +122,13 @@ class AdminService:
 
     # -- looking ------------------------------------------------------------------------------------
 
-    async def _status(self) -> StatusReport:
+    async def _status(self) -> admin.StatusReport:
         storing = await self.journal.storing()
         tables = self.lobby.tables.values()
         stages = Counter(table.state.stage for table in tables)
         data = self.config.journal_folder
         journal = None if data is None else data / FILE_NAME
-        return StatusReport(
+        return admin.StatusReport(
             SERVER_NAME,
             os.getpid(),
             int(self._now() - self._started),
@@ -179,13 +148,13 @@ class AdminService:
             self._node,
         )
 
-    def _table_report(self, table: Table) -> TableReport:
+    def _table_report(self, table: Table) -> admin.TableReport:
         state = table.as_seen()
         seats = [
-            SeatReport(number, seat.name, seat.here, seat.bot or seat.level is not None)
+            admin.SeatReport(number, seat.name, seat.here, seat.bot or seat.level is not None)
             for number, seat in enumerate(state.seats)
         ]
-        return TableReport(
+        return admin.TableReport(
             table.code,
             state.stage,
             _moves(table),
@@ -194,18 +163,18 @@ class AdminService:
             table.seconds_unattended(),
         )
 
-    def _client_report(self, session: Session) -> ClientReport:
+    def _client_report(self, session: Session) -> admin.ClientReport:
         code = None if session.table is None else session.table.code
         name = None
         if code in self.lobby.tables and session.seat is not None:
             name = self.lobby.tables[code].state.names[session.seat]
-        return ClientReport(
+        return admin.ClientReport(
             session.name, session.client, int(self._now() - session.since), code, session.seat, name
         )
 
-    async def _stored_tables(self) -> list[StoredReport]:
+    async def _stored_tables(self) -> list[admin.StoredReport]:
         """Return all tables, read in small parts: however many there are, moves have their turn."""
-        found: list[StoredReport] = []
+        found: list[admin.StoredReport] = []
         for codes in _parts(list(self.journal.archived)):
             found += map(describe_archived, await self.journal.archived_tables(codes))
         for codes in _parts(list(self.lobby.tables)):
@@ -217,18 +186,18 @@ class AdminService:
             found += [describe_stored(table, set_aside=True) for table in damaged]
         return sorted(found, key=lambda table: table.changed or 0, reverse=True)
 
-    async def _game(self, code: str) -> GameReport:
+    async def _game(self, code: str) -> admin.GameReport:
         times = await self.journal.times([code])
         if (table := self.lobby.tables.get(code)) is not None:
             report = _live_report(table, *times.get(code, ()))
-            return GameReport(report, list(map(event_map, _events(table))))
+            return admin.GameReport(report, list(map(event_map, _events(table))))
         for damaged in await self.journal.tables_set_aside([code]):
-            return GameReport(describe_stored(damaged, set_aside=True), [])
+            return admin.GameReport(describe_stored(damaged, set_aside=True), [])
         entries = await self.journal.archived_entries(code) if code in self.journal.archived else []
         archived = await self.journal.archived_tables([code]) if entries else []
         if not archived:
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
-        return GameReport(describe_archived(archived[0]), list(map(event_map, replayed_game(entries))))
+        return admin.GameReport(describe_archived(archived[0]), list(map(event_map, replayed_game(entries))))
 
     def _evening(self) -> Evening:
         if self.lobby.evening is None:
@@ -244,7 +213,7 @@ class AdminService:
         if not await self.lobby.registry.table(code).remove_player(Seat(seat)):
             raise failure(FailureCode.SEAT_FREE, seat=seat, table=code)
 
-    async def _restore(self, code: str) -> StoredReport:
+    async def _restore(self, code: str) -> admin.StoredReport:
         table = await self.lobby.registry.restore_damaged(code)
         if table is None:
             raise failure(FailureCode.NOTHING_LEFT, table=code)
@@ -278,9 +247,11 @@ def _moves(table: Table) -> int:
     return sum(isinstance(event, Placed | TileLaid) for event in _events(table))
 
 
-def _live_report(table: Table, opened: int | None = None, changed: int | None = None) -> StoredReport:
+def _live_report(table: Table, opened: int | None = None, changed: int | None = None) -> admin.StoredReport:
     state = table.state
-    return StoredReport(table.code, state.stage, False, tuple(state.names), _moves(table), opened, changed)
+    return admin.StoredReport(
+        table.code, state.stage, False, tuple(state.names), _moves(table), opened, changed
+    )
 
 
 def _size(file: Path) -> int:

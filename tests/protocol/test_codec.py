@@ -9,16 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol import limits
 from protocol.codec import BadMessage, decode_client, decode_server, encode
-from protocol.limits import (
-    ARRAY_LENGTH,
-    CHAT_LENGTH,
-    CLIENT_FRAME_BYTES,
-    LARGEST_ID,
-    MAP_LENGTH,
-    SERVER_FRAME_BYTES,
-    STRING_LENGTH,
-)
 from protocol.messages import Events, Hello, OpenTable, Ping, Resume, Say, Seated
 from tests.examples import examples
 from tests.protocol.messages import FROM_CLIENT, FROM_SERVER, anything, messages_of
@@ -171,7 +163,7 @@ def test_odd_values_are_refused_or_sound(
         ping(id=True),
         ping(id=1.0),
         ping(id=-1),
-        ping(id=LARGEST_ID + 1),
+        ping(id=limits.LARGEST_ID + 1),
         ping(id="1"),
         ping(id=float("nan")),
         ping(id=None),
@@ -194,14 +186,14 @@ def test_odd_values_are_refused_or_sound(
         b"\xdf\xff\xff\xff\xff",  # as many in a map
         b"\xc6\xff\xff\xff\xff",  # as many bytes
         b"\xc9\xff\xff\xff\xff\x05",  # as many in an extension
-        b"\x91" * (CLIENT_FRAME_BYTES - 1) + b"\xc0",
+        b"\x91" * (limits.CLIENT_FRAME_BYTES - 1) + b"\xc0",
         b"\x82\xa1t\xa4ping\xa2id" + b"\x91" * 1000 + b"\xc0",
         b"\x81\xa1t" * 2000 + b"\xc0",
-        {"t": "say", "id": 1, "text": "x" * (STRING_LENGTH + 1)},
-        {"t": "say", "id": 1, "text": "x" * (CHAT_LENGTH + 1)},
-        {"t": "hello", "versions": [1] * (ARRAY_LENGTH + 1), "client": ""},
+        {"t": "say", "id": 1, "text": "x" * (limits.STRING_LENGTH + 1)},
+        {"t": "say", "id": 1, "text": "x" * (limits.CHAT_LENGTH + 1)},
+        {"t": "hello", "versions": [1] * (limits.ARRAY_LENGTH + 1), "client": ""},
         {"t": "hello", "versions": [True], "client": ""},
-        {"t": "ping", "id": 1} | {f"x{number}": 0 for number in range(MAP_LENGTH)},
+        {"t": "ping", "id": 1} | {f"x{number}": 0 for number in range(limits.MAP_LENGTH)},
         {"t": "place", "id": 1, "piece": "Em*\n", "field": "C4"},
         {"t": "place", "id": 1, "piece": "Es*", "field": "C4"},
         {"t": "place", "id": 1, "piece": "Em", "field": "C4\n"},
@@ -226,13 +218,16 @@ def test_depth_in_an_event_harms_no_client(depth: int) -> None:
 
 def test_a_frame_over_the_limit_is_not_even_read() -> None:
     """Each side has its own limit, and says so."""
-    assert "at most 8192" in str(refusal(decode_client, b"\xc0" * (CLIENT_FRAME_BYTES + 1)))
-    assert "at most 262144" in str(refusal(decode_server, b"\xc0" * (SERVER_FRAME_BYTES + 1)))
+    assert "at most 8192" in str(refusal(decode_client, b"\xc0" * (limits.CLIENT_FRAME_BYTES + 1)))
+    assert "at most 262144" in str(refusal(decode_server, b"\xc0" * (limits.SERVER_FRAME_BYTES + 1)))
 
 
 def test_the_largest_messages_of_a_client_fit_its_frame() -> None:
     """A message with every field at its limit still fits the frame's limit."""
-    for message in (Say(LARGEST_ID, "\U0001f409" * CHAT_LENGTH), Hello([2**63] * 16, "\U0001f409" * 64)):
+    for message in (
+        Say(limits.LARGEST_ID, "\U0001f409" * limits.CHAT_LENGTH),
+        Hello([2**63] * 16, "\U0001f409" * 64),
+    ):
         assert decode_client(encode(message)) == message
 
 

@@ -13,19 +13,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from build_schema import schema, schema_text
+from protocol import messages
 from protocol.codec import BadMessage, decode_client, encode
-from protocol.messages import (
-    AskPause,
-    EnterLobby,
-    GetRecord,
-    ListTables,
-    SaidInLobby,
-    Say,
-    SayInLobby,
-    Snapshot,
-    StartGame,
-    Sync,
-)
 from tests.protocol.messages import FROM_CLIENT, anything, messages_of, texts
 from tests.server.peer import connected, game, memory_server, play_on
 
@@ -118,23 +107,23 @@ async def test_all_that_a_server_sends_is_valid(players: int, *, random_layout: 
         connected(server.port) as late,
     ):
         host = peers[0]
-        await late.done(EnterLobby(late.next_id(), "Late"))
-        await late.done(SayInLobby(late.next_id(), "Salve!"))
-        await late.until(SaidInLobby)
-        await late.ask(ListTables(late.next_id()))
+        await late.done(messages.EnterLobby(late.next_id(), "Late"))
+        await late.done(messages.SayInLobby(late.next_id(), "Salve!"))
+        await late.until(messages.SaidInLobby)
+        await late.ask(messages.ListTables(late.next_id()))
         await play_on(peers, random.Random(players), 12)
         await late.watch(host.code)
-        await late.until(Snapshot)
-        await host.done(Say(host.next_id(), "Ave!"))
+        await late.until(messages.Snapshot)
+        await host.done(messages.Say(host.next_id(), "Ave!"))
         for on in (True, False):
-            await host.done(AskPause(host.next_id(), on))
-        await host.refused(StartGame(host.next_id()))
+            await host.done(messages.AskPause(host.next_id(), on))
+        await host.refused(messages.StartGame(host.next_id()))
         everybody = [*peers, late]
         for peer in everybody:
-            await peer.done(Sync(peer.next_id(), peer.seq))
+            await peer.done(messages.Sync(peer.next_id(), peer.seq))
         await play_on(everybody, random.Random(players))
-        await late.done(Sync(late.next_id()))
-        await late.ask(GetRecord(late.next_id()))
+        await late.done(messages.Sync(late.next_id()))
+        await late.ask(messages.GetRecord(late.next_id()))
         await late.nothing_but_pong()
         frames = [frame for peer in everybody for frame in peer.frames]
     assert tags_of_valid(frames, SERVERS) > {
