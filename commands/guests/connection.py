@@ -212,36 +212,25 @@ class Login(asyncssh.SSHServer):
         self.connection = conn
 
     # A key is offered before it is proven, and anybody can offer somebody else's. So each way to come in
-    # sets anew who comes: what is set when the last of them succeeds was proven by it.
+    # sets anew who comes: what is set when the last of them succeeds was proven by it. What is typed for a
+    # password does not matter, nobody has one here; but some programs on phones know no other way.
 
-    def begin_auth(self, username: str) -> bool:
+    def _come_without_key(self, username: str, *_told: str) -> bool:
         self.name, self.guest = username, None
         return True
 
+    begin_auth = get_kbdint_challenge = validate_password = _come_without_key  # type: ignore[assignment]
+
     def public_key_auth_supported(self) -> bool:
         return True
+
+    kbdint_auth_supported = password_auth_supported = public_key_auth_supported
 
     def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
         public = key.pyca_key
         if isinstance(public, RSAPublicKey) and public.public_numbers().e > _LARGEST_EXPONENT:
             return False
         self.name, self.guest = username, of_key(key.get_fingerprint())
-        return True
-
-    def kbdint_auth_supported(self) -> bool:
-        return True
-
-    def get_kbdint_challenge(self, username: str, lang: str, submethods: str) -> bool:
-        del lang, submethods
-        self.name, self.guest = username, None
-        return True
-
-    def password_auth_supported(self) -> bool:
-        return True  # some programs on phones know nothing else
-
-    def validate_password(self, username: str, password: str) -> bool:
-        del password  # whatever it is: nobody has one here
-        self.name, self.guest = username, None
         return True
 
     def session_requested(self) -> asyncssh.SSHServerSession[bytes] | bool:

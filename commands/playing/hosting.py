@@ -48,7 +48,7 @@ async def against_bots(options: Options, brains: tuple[str, ...], opening: Open,
         try:
             game = held.enter_context(new_game(brains, opening.players))
         except OSError as error:
-            reason = describe_reason(error)
+            reason = _reason(error)
         else:
             try:
                 return await _at_game(there, game, config)
@@ -66,30 +66,23 @@ async def playing_on(
         with new_game(brains, len(played.recording.names)) as new:
             game = fill(new, played, options.name, redraw=redraw)
             return await _at_game(replace(options, first=at_table(game.table)), game, config)
-    except OSError as error:
-        reason = describe_reason(error)
-    except JournalError as error:
-        reason = _reason(error)
-    return Visit(1, _("The game cannot be played on ({reason}).").format(reason=reason))
+    except (OSError, JournalError) as error:
+        return Visit(1, _("The game cannot be played on ({reason}).").format(reason=_reason(error)))
 
 
 async def going_on(options: Options, game: KeptGame, config: Config) -> Visit:
     try:
         with continued(game):
             return await _at_game(replace(options, first=at_table(game.table)), game, config)
-    except OSError as error:
-        return Visit(1, _not_continued(game, describe_reason(error)))
-    except JournalError as error:
-        return Visit(1, _not_continued(game, _reason(error)))
+    except (OSError, JournalError) as error:
+        text = _("The game in {folder} cannot be continued ({reason}). It was left untouched.")
+        return Visit(1, text.format(folder=game.folder, reason=_reason(error)))
 
 
-def _not_continued(game: KeptGame, reason: str) -> str:
-    text = _("The game in {folder} cannot be continued ({reason}). It was left untouched.")
-    return text.format(folder=game.folder, reason=reason)
-
-
-def _reason(error: JournalError) -> str:
-    """Return why a journal cannot be used, without the advice for those who run palatinus serve."""
+def _reason(error: OSError | JournalError) -> str:
+    """Return why a game cannot be kept, without the advice for those who run palatinus serve."""
+    if isinstance(error, OSError):
+        return describe_reason(error)
     return describe_reason(error.about.get("reason", _("its journal cannot be read")))
 
 
