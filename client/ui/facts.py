@@ -25,7 +25,7 @@ from client.ui.screens.reading import (
 from client.ui.screens.replay import Replay, told_of_move
 from client.ui.screens.scoring import Result, Scoring, last_step, scene, step_of
 from client.ui.screens.typed_commands import meaning
-from client.ui.state import Ui
+from client.ui.state import Pane, Ui
 from client.ui.texts.games import (
     bounds_text,
     describe_chances,
@@ -191,7 +191,8 @@ def _panel(
 ) -> Panel:
     """Return the panel beside a board on which the player points at `cell`, with this piece chosen."""
     chosen = Playing(piece=piece) if cell is None else Playing(cursor=cell, piece=piece)
-    return Panel(ui, chosen, model, view, glyphs_to_read(), WIDE, _("YOUR HAND"), foresees=piece is not None)
+    pane = Pane(ui, replace(model, view=view), glyphs_to_read(), WIDE, WIDE)
+    return Panel(pane, chosen, _("YOUR HAND"), foresees=piece is not None)
 
 
 def _at(cell: Hex | None, ui: Ui, model: TableModel, view: View, piece: Piece | None = None) -> list[str]:

@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Self, TypeAlias
 from msgspec import Struct, structs
 
 from client.tables.table import Heard, TableModel
-from client.ui.frame import Block, Line
+from client.ui.frame import Block, Line, ends, line
 from client.ui.keys import Act, Action, Key, spectators_keys
 from client.ui.requests import Join, Open, Request, Watch
 from client.ui.texts.glyphs import GlyphSet
@@ -142,8 +142,9 @@ class Screen:
         raise NotImplementedError
 
     def title(self, pane: "Pane") -> Line:
-        """Return the title."""
-        raise NotImplementedError
+        """Return the title: where the player is, and who they are."""
+        left = line(f" Palatinus {pane.glyphs.dot} {self.place(pane)}", "class:title")
+        return ends(left, line(f"  {pane.ui.name} ", "class:title"), pane.width, "class:title")
 
     def body(self, pane: "Pane") -> Block:
         """Return everything between title and function bar."""

@@ -6,7 +6,6 @@ from typing import Final
 from msgspec import Struct
 
 from client.language import _, counted
-from client.tables.table import TableModel
 from client.ui import at_table
 from client.ui.draw.board import notation
 from client.ui.draw.page import seat_note
@@ -24,7 +23,7 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import Act, Hold, Pick
-from client.ui.state import Ui
+from client.ui.state import Pane
 from client.ui.texts.games import bounds_text, describe_forecast, turned
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.pieces import kind_words, piece_words
@@ -34,7 +33,6 @@ from engine.knowledge import beside as around
 from engine.knowledge import hill_influence
 from engine.legal import LegalLays
 from engine.pieces import Seat
-from engine.view import View
 
 BLANK: Final[Row] = (EMPTY, None)
 
@@ -49,34 +47,31 @@ def pointer(glyphs: GlyphSet, *, shown: bool) -> Line:
 
 
 class Panel(Struct, frozen=True):
-    """The data for the panel of a running game; `hand_title` says whose hand it shows.
+    """The panel of a running game; `hand_title` says whose hand it shows.
 
     With `foresees`, it shows what a chosen piece would do on the field pointed at.
     """
 
-    ui: Ui
+    pane: Pane
     chosen: at_table.Selection
-    model: TableModel
-    view: View
-    glyphs: GlyphSet
-    width: int
     hand_title: str
     foresees: bool = True
 
-    def of_game(self, height: int) -> Block:
-        """Return the panel while the game runs; where `height` is short, without its empty lines."""
+    def of_game(self) -> Block:
+        """Return the panel while the game runs; where there is little room, without its empty lines."""
+        height = self.pane.height
         rows = [*self.players(), BLANK]
-        if isinstance(self.model.legal, LegalLays):
-            rows += self._laying(self.model.legal)
+        if isinstance(self.pane.model.legal, LegalLays):
+            rows += self._laying(self.pane.model.legal)
         else:
-            rows += [*self.hand(), BLANK] if self.model.seat is not None else []
+            rows += [*self.hand(), BLANK] if self.pane.model.seat is not None else []
             rows += self.field()
         if len(rows) > height:
             rows = [row for row in rows if row is not BLANK]
-        if len(rows) > height and not isinstance(self.model.legal, LegalLays):
+        if len(rows) > height and not isinstance(self.pane.model.legal, LegalLays):
             brief = self.field(brief=True)
             rows = [*rows[: len(rows) - len(self.field())], *brief]
-        return block_of(rows, self.width)
+        return block_of(rows, self.pane.width)
 
     def of_hand(self, height: int, *, field_wanted: bool) -> Block:
         """Return the hand, and the hex under the cursor if there is room for both.
@@ -86,39 +81,39 @@ class Panel(Struct, frozen=True):
         hand, here = self.hand(), self.field(brief=True)
         ways = [[*hand, BLANK, *here], [*hand, *here]]
         ways += [[*self.hand(all_kinds=False), *here]] if field_wanted else []
-        return block_of(next((rows for rows in ways if len(rows) <= height), hand), self.width)
+        return block_of(next((rows for rows in ways if len(rows) <= height), hand), self.pane.width)
 
     def of_tile(self) -> Block:
-        legal = self.model.legal
-        return block_of(self._laying(legal) if isinstance(legal, LegalLays) else [], self.width)
+        legal = self.pane.model.legal
+        return block_of(self._laying(legal) if isinstance(legal, LegalLays) else [], self.pane.width)
 
     def of_field(self) -> Block:
-        return block_of(self.field(brief=True), self.width)
+        return block_of(self.field(brief=True), self.pane.width)
 
     def _heading(self, left: str, right: str = "") -> Row:
-        return heading(left, self.width, right)
+        return heading(left, self.pane.width, right)
 
     def players(self) -> list[Row]:
         """Return the players: their peoples, turn and absence, and how many pieces each has left."""
         return [
             self._heading(_("PLAYERS"), _("to place")),
-            *((self._player(Seat(seat)), None) for seat in range(self.view.seats)),
+            *((self._player(Seat(seat)), None) for seat in range(self.pane.view.seats)),
         ]
 
     def _player(self, seat: Seat) -> Line:
-        mine = "class:mine" if seat == self.model.seat else ""
+        mine = "class:mine" if seat == self.pane.model.seat else ""
         left = beside(
-            pointer(self.glyphs, shown=seat == self.view.turn),
-            chips(self.view.start.peoples[seat]),
-            line(f" {names_at(self.model)[seat]}", mine),
+            pointer(self.pane.glyphs, shown=seat == self.pane.view.turn),
+            chips(self.pane.view.start.peoples[seat]),
+            line(f" {names_at(self.pane.model)[seat]}", mine),
         )
-        note = seat_note(self.ui, self.model, seat)
+        note = seat_note(self.pane.ui, self.pane.model, seat)
         away = line(f" {note}", "class:away") if note else EMPTY
-        return ends(left, beside(away, line(f" {self.view.remaining[seat]:>2}", mine)), self.width)
+        return ends(left, beside(away, line(f" {self.pane.view.remaining[seat]:>2}", mine)), self.pane.width)
 
     def hand(self, *, all_kinds: bool = True) -> list[Row]:
         """Return the hand, numbered; what may not be placed now is grey, or left out if none is left."""
-        pieces = at_table.hand(self.model)
+        pieces = at_table.hand(self.pane.model)
         left = sum(each.count for each in pieces)
         return [
             self._heading(self.hand_title, str(left)),
@@ -130,23 +125,23 @@ class Panel(Struct, frozen=True):
         ]
 
     def _hand_row(self, number: int, each: at_table.HandPiece) -> Line:
-        chosen = each.piece == at_table.selected_piece(self.chosen, self.model)
+        chosen = each.piece == at_table.selected_piece(self.chosen, self.pane.model)
         style = "class:chosen" if chosen else "" if each.legal else "class:off"
         left = beside(
-            line(f"{self.glyphs.pointer if chosen else ' '} {number} ", style),
+            line(f"{self.pane.glyphs.pointer if chosen else ' '} {number} ", style),
             line(f"{each.piece:<3}", people_style(each.piece.people) if each.legal else style),
             line(f" {kind_words(each.piece)}", style),
         )
-        held = f"{self.glyphs.times}{each.count}" if each.legal else _("not now")
+        held = f"{self.pane.glyphs.times}{each.count}" if each.legal else _("not now")
         count = held if each.count else _("none")
-        return ends(left, line(f" {count}", style), self.width, style)
+        return ends(left, line(f" {count}", style), self.pane.width, style)
 
     def _laying(self, legal: LegalLays) -> list[Row]:
         """Return the tile drawn, where and how it would lie, and where else it may."""
         at = at_table.selected_position(self.chosen, legal)
         text = _("TILE {tile}")
         rows = [
-            self._heading(text.format(tile=self.view.drawn), f"lay {at} {self.chosen.orientation}"),
+            self._heading(text.format(tile=self.pane.view.drawn), f"lay {at} {self.chosen.orientation}"),
             BLANK,
         ]
         for position in legal.positions:
@@ -154,7 +149,7 @@ class Panel(Struct, frozen=True):
             form = _("position {position}, {turned}") if chosen else _("position {position}")
             words = form.format(position=position, turned=turned(self.chosen.orientation))
             content = beside(
-                pointer(self.glyphs, shown=chosen), line(words, "class:chosen" if chosen else "")
+                pointer(self.pane.glyphs, shown=chosen), line(words, "class:chosen" if chosen else "")
             )
             rows.append((content, Act.CONFIRM if chosen else Pick(position)))
         return rows
@@ -164,27 +159,27 @@ class Panel(Struct, frozen=True):
 
         `brief` leaves out what the scoring of a piece already there would bring.
         """
-        layout, cell = self.view.layout, self.chosen.hovered or self.chosen.cursor
+        layout, cell = self.pane.view.layout, self.chosen.hovered or self.chosen.cursor
         field = layout.fields.get(cell)
         if field is None:
             hill = next((tile for tile, at in layout.hills.items() if at == cell), None)
             if hill is None:
                 return [self._heading(_("NO TILE YET"))]
-            laurel = self.view.laurels.get(hill)
+            laurel = self.pane.view.laurels.get(hill)
             return [
                 self._heading(_("HILL {hill}").format(hill=hill), "" if laurel is None else laurel.value),
                 *(self._on_hill(hill) if laurel is not None and not brief else ()),
                 *self._paragraphs(_("A hill holds no pieces.")),
             ]
-        piece = self.view.board.get(field)
+        piece = self.pane.view.board.get(field)
         words = _("Empty.")
         if piece is not None:
-            owner = names_at(self.model)[self.view.owners[field]]
+            owner = names_at(self.pane.model)[self.pane.view.owners[field]]
             words = _("{name}'s {piece}.").format(piece=piece_words(piece), name=owner)
             words = words if brief else f"{words} {self._gives(field)} {self._age(field)}"
         near = ", ".join(map(self._neighbour, layout.adjacent(field)))
-        foreseen = at_table.foreseen(self.chosen, self.model) if self.foresees else None
-        told = [words] if foreseen is None else describe_forecast(foreseen, names_at(self.model))
+        foreseen = at_table.foreseen(self.chosen, self.pane.model) if self.foresees else None
+        told = [words] if foreseen is None else describe_forecast(foreseen, names_at(self.pane.model))
         return [
             self._heading(_("FIELD {field}").format(field=field), _("a spring") if has_spring(field) else ""),
             *self._paragraphs(*told, _("Beside it: {around}.").format(around=near)),
@@ -193,31 +188,33 @@ class Panel(Struct, frozen=True):
     def _on_hill(self, hill: Tile) -> list[Row]:
         """Return the influence on a hill, as far as it is known, of the players who have some."""
         rows: list[Row] = [(line(_("Influence now:"), "class:faint"), None)]
-        for seat, bounds in enumerate(hill_influence(self.view, hill).seats):
+        for seat, bounds in enumerate(hill_influence(self.pane.view, hill).seats):
             if bounds.most:
-                who = beside(chips(self.view.start.peoples[seat]), line(f" {names_at(self.model)[seat]}"))
-                rows.append((ends(beside(line("  "), who), line(bounds_text(bounds)), self.width), None))
+                who = beside(
+                    chips(self.pane.view.start.peoples[seat]), line(f" {names_at(self.pane.model)[seat]}")
+                )
+                rows.append((ends(beside(line("  "), who), line(bounds_text(bounds)), self.pane.width), None))
         return rows if len(rows) > 1 else []
 
     def _gives(self, field: Field) -> str:
         """Return what the piece on a field would do if its hill were scored now."""
-        given = hill_influence(self.view, tile_of(field)).fields.get(field)
+        given = hill_influence(self.pane.view, tile_of(field)).fields.get(field)
         if given is not None:
             return _("Gives {amount} now.").format(amount=bounds_text(given))
-        found = around(self.view, field)
+        found = around(self.pane.view, field)
         text = _("Beside it: {merchants} m, {farmers} f, {wolves} ?*.")
         return text.format(merchants=found.merchants, farmers=found.farmers, wolves=found.wolves)
 
     def _age(self, field: Field) -> str:
-        later = len(self.view.placed) - list(self.view.placed).index(field) - 1
+        later = len(self.pane.view.placed) - list(self.pane.view.placed).index(field) - 1
         if not later:
             return _("The last piece placed.")
         return counted("Placed {number} turn ago.", "Placed {number} turns ago.", later).format(number=later)
 
     def _neighbour(self, field: Field) -> str:
-        piece = self.view.board.get(field)
-        spring = self.glyphs.spring if has_spring(field) else ""
+        piece = self.pane.view.board.get(field)
+        spring = self.pane.glyphs.spring if has_spring(field) else ""
         return f"{field}{spring}" if piece is None else f"{field}{spring} {notation(piece)}"
 
     def _paragraphs(self, *texts: str) -> Iterable[Row]:
-        return [(line(f"  {row}"), None) for text in texts for row in wrapped(text, self.width - 2)]
+        return [(line(f"  {row}"), None) for text in texts for row in wrapped(text, self.pane.width - 2)]

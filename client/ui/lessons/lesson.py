@@ -126,10 +126,6 @@ class Lesson(Screen):
     def place(self, pane: Pane) -> str:
         return _("Lesson {number} of {count}").format(number=self.number + 1, count=len(PAGES))
 
-    def title(self, pane: Pane) -> Line:
-        left = line(f" Palatinus {pane.glyphs.dot} {self.place(pane)}", "class:title")
-        return ends(left, line(f"  {pane.ui.name} ", "class:title"), pane.width, "class:title")
-
     def body(self, pane: Pane) -> Block:
         match self.table:
             case Playing() as table if self.page.shown is not Shown.LEVELS:

@@ -96,10 +96,10 @@ class _GameScreen(at_table.Selection, ServerScreen):
         return asked_question(pane.ui, model) or vote_question(model) or describe_plan(model)
 
     def panel_block(self, pane: Pane) -> Block:
-        return self.panel(pane).of_game(pane.height)
+        return self.panel(pane).of_game()
 
     def panel(self, pane: Pane) -> Panel:
-        return Panel(pane.ui, self, pane.model, pane.view, pane.glyphs, pane.width, _("YOUR HAND"))
+        return Panel(pane, self, _("YOUR HAND"))
 
     def hand_line(self, pane: Pane) -> Line:
         """Return in one line the tile to lay, or the chosen piece and those after it in the hand."""

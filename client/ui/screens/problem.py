@@ -9,7 +9,7 @@ from client.records import Better, Problem
 from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.draw.page import table_block
-from client.ui.frame import Block, Line, ends, line
+from client.ui.frame import Block
 from client.ui.keys import COMMAND, COUNTS, ON_EVERY_PAGE, Act, Action, Key
 from client.ui.screens.playing import PLACING_KEYS, Playing, soldier_due
 from client.ui.state import Capabilities, Notice, Outcome, Pane, Screen, Ui
@@ -66,10 +66,6 @@ class ProblemPage(Screen):
 
     def place(self, pane: Pane) -> str:
         return _("Problem {number} of {count}").format(number=self.number, count=self.count)
-
-    def title(self, pane: Pane) -> Line:
-        left = line(f" Palatinus {pane.glyphs.dot} {self.place(pane)}", "class:title")
-        return ends(left, line(f"  {pane.ui.name} ", "class:title"), pane.width, "class:title")
 
     def body(self, pane: Pane) -> Block:
         assert isinstance(self.table, Playing)  # noqa: S101 - a problem is no other part of a game

@@ -216,7 +216,7 @@ class Replay(Screen):
             return chances_block(self, self.analysis, pane)
         seat, names = pane.model.seat, names_at(pane.model)
         title = "" if seat is None else _("HAND OF {name}").format(name=names[seat])
-        return structs.replace(table.panel(pane), hand_title=title).of_game(pane.height)
+        return structs.replace(table.panel(pane), hand_title=title).of_game()
 
     def words(self, ui: Ui, model: TableModel) -> Sequence[str]:
         where = describe_stop(self.recording, self.stop), describe_eyes(self.recording, self.eyes)
@@ -325,15 +325,14 @@ def _looked(ui: Ui, replay: Replay, action: Action, view: View) -> Ui:
             return gone(ui, replay, replay.stop - view.seats)
         case scoring.Scoring(0), Act.PAGE_UP:
             return gone(ui, replay, replay.stop - 1)
-        case (scoring.Scoring() | scoring.Result()) as table, _ if (
-            step := _step_after(table, action, view)
-        ) is not None:
-            return with_game(ui, scoring.at_step(view, step))
-    match action:
-        case Act.FIRST:
+        case _, Act.FIRST:
             return gone(ui, replay, 0)
-        case Act.SKIP:
+        case _, Act.SKIP:
             return ended(ui, replay)
+        case (scoring.Scoring() | scoring.Result()) as table, _:
+            if (step := scoring.step_after(table, action, view)) is not None:
+                return with_game(ui, scoring.at_step(view, step))
+    match action:
         case Act.ANALYSE if not replay.can_analyse and not recording.over:
             return ui.with_notice(_("Only a finished game can be analysed."))
         case Act.DECIDING if replay.analysis is not None and replay.analysis.deciding:
@@ -398,23 +397,6 @@ def _latest(replay: Replay, seen: tuple[SeenEvent, ...]) -> Hex:
         if isinstance(event, Placed | WolfPlaced):
             return replay.recording.view(replay.stop, replay.eyes).layout.hexes[event.field]
     return HILLS[0]
-
-
-def _step_after(table: scoring.Scoring | scoring.Result, action: Action, view: View) -> int | None:
-    """Return the step of the scoring that an action leads to, None if it leads to none."""
-    step = scoring.step_of(table, view)
-    match action:
-        case Act.NEXT | PointAt():
-            return step + 1
-        case Act.BACK:
-            return step - 1
-        case Act.PAGE_DOWN:
-            return scoring.next_hill_step(view, step)
-        case Act.PAGE_UP:  # the first step of this hill or, from there, of the one before
-            hills = [scoring.hill_of(view.scoring[each.event]) for each in scoring.steps(view)]
-            return hills.index(hills[step - 1])
-        case _:
-            return None
 
 
 def describe_stop(recording: Recording, stop: int) -> str:

@@ -113,20 +113,9 @@ class _Walk(ServerScreen):
     def act(self, ui: Ui, action: Action, model: TableModel) -> Outcome:
         if (view := model.view) is None:
             return ui, None
-        step = step_of(self, view)
-        match action:
-            case Act.NEXT | PointAt():
-                return replace(ui, page=at_step(view, step + 1)), None
-            case Act.BACK:
-                return replace(ui, page=at_step(view, step - 1)), None
-            case Act.NEXT_HILL:
-                return replace(ui, page=at_step(view, next_hill_step(view, step))), None
-            case Act.FIRST:
-                return replace(ui, page=Scoring()), None
-            case Act.SKIP:
-                return replace(ui, page=Result()), None
-            case _:
-                return left_or_again(ui, action, model)
+        if (step := step_after(self, action, view)) is not None:
+            return replace(ui, page=at_step(view, step)), None
+        return left_or_again(ui, action, model)
 
     def stage(self, model: TableModel) -> str:
         return "" if model.view is None else scoring_stage(model.view, step_of(self, model.view))
@@ -143,8 +132,7 @@ class _Walk(ServerScreen):
     def panel_block(self, pane: Pane) -> Block:
         step, last = step_of(self, pane.view), last_step(pane.view)
         number = _("step {number} of {last}").format(number=step + 1, last=last + 1)
-        names = names_at(pane.model)
-        return ScoringPanel(self.scene(pane), pane.view, names, pane.glyphs, pane.width).block(number)
+        return ScoringPanel(self.scene(pane), pane).block(number)
 
     def scene(self, pane: Pane) -> "Scene":
         return scene(pane.view, step_of(self, pane.view), names_at(pane.model))
@@ -235,10 +223,24 @@ def step_of(page: Screen, view: View) -> int:
     return min(page.step, last) if isinstance(page, Scoring) else last
 
 
-def next_hill_step(view: View, step: int) -> int:
-    """Return the first step of the next hill, or the result after the last one."""
-    hills = [hill_of(view.scoring[each.event]) for each in steps(view)]
-    return next((at for at in range(step, len(hills)) if hills[at] != hills[step]), len(hills) - 1)
+def step_after(page: Screen, action: Action, view: View) -> int | None:
+    """Return the step of the walk that an action leads to, None if it leads to none."""
+    step, hills = step_of(page, view), [hill_of(view.scoring[each.event]) for each in steps(view)]
+    match action:
+        case Act.NEXT | PointAt():
+            return step + 1
+        case Act.BACK:
+            return step - 1
+        case Act.NEXT_HILL | Act.PAGE_DOWN:  # or the result after the last one
+            return next((at for at in range(step, len(hills)) if hills[at] != hills[step]), len(hills) - 1)
+        case Act.PAGE_UP:  # the first step of this hill or, from there, of the one before
+            return hills.index(hills[step - 1])
+        case Act.FIRST:
+            return 0
+        case Act.SKIP:
+            return len(hills) - 1
+        case _:
+            return None
 
 
 def hill_of(event: ScoringEvent) -> Tile | None:
@@ -376,25 +378,22 @@ def left_or_again(ui: Ui, action: Action, model: TableModel) -> Outcome:
 
 class ScoringPanel(Struct, frozen=True):
     scene: Scene
-    view: View
-    names: Sequence[str]
-    glyphs: GlyphSet
-    width: int
+    pane: Pane
 
     def block(self, number: str) -> Block:
         """Return the hill being scored: its soldiers, the influence counted so far, the points so far."""
         rows: list[Row] = []
         scene = self.scene
         if scene.hill is not None:
-            laurel = self.view.laurels[scene.hill].value
-            rows.append(heading(_("HILL {hill}").format(hill=scene.hill), self.width, laurel))
+            laurel = self.pane.view.laurels[scene.hill].value
+            rows.append(heading(_("HILL {hill}").format(hill=scene.hill), self.pane.width, laurel))
             for act in scene.acts:
                 rows += [(row, None) for row in self._act(act, current=act is scene.event)]
             rows += [(self._influence(each, current=each is scene.counting), None) for each in scene.counted]
             rows.append(BLANK)
-        rows.append(heading(_("SO FAR"), self.width, _("influence").rjust(9) + _("points").rjust(8)))
-        rows += [(self._points(Seat(seat)), None) for seat in range(self.view.seats)]
-        return block_of([*rows, BLANK, (line(number, "class:faint"), None)], self.width)
+        rows.append(heading(_("SO FAR"), self.pane.width, _("influence").rjust(9) + _("points").rjust(8)))
+        rows += [(self._points(Seat(seat)), None) for seat in range(self.pane.view.seats)]
+        return block_of([*rows, BLANK, (line(number, "class:faint"), None)], self.pane.width)
 
     def _act(self, act: SoldierFled | Captured, *, current: bool) -> Iterable[Line]:
         """Return what a soldier does; captives that do not fit go on the next line."""
@@ -403,29 +402,31 @@ class ScoringPanel(Struct, frozen=True):
             words = text.format(merchants=len(act.merchants), farmers=len(act.farmers))
         else:
             words = _("takes {fields}").format(fields=", ".join((*act.taken, *act.shared)))
-        sign = pointer(self.glyphs, shown=current)
+        sign = pointer(self.pane.glyphs, shown=current)
         who = beside(sign, line(f"{act.field} "), self._piece_on(act.field), line(" "))
         indent = line(" " * width_of(who))
-        style, rows = "class:mine" if current else "", wrapped(words, self.width - width_of(who))
+        style, rows = "class:mine" if current else "", wrapped(words, self.pane.width - width_of(who))
         return (beside(indent if at else who, line(row, style)) for at, row in enumerate(rows))
 
     def _influence(self, piece: Influence, *, current: bool) -> Line:
-        sign = pointer(self.glyphs, shown=current)
+        sign = pointer(self.pane.glyphs, shown=current)
         left = beside(sign, line(f"{piece.field} "), self._piece_on(piece.field))
         amount = games.sum_of([term.amount for term in piece.terms])
-        return ends(left, line(f" {amount}", "class:mine" if current else ""), self.width)
+        return ends(left, line(f" {amount}", "class:mine" if current else ""), self.pane.width)
 
     def _points(self, seat: Seat) -> Line:
         scene = self.scene
         leads = isinstance(scene.event, HillScored) and scene.counting is None and seat in scene.event.leaders
         style = "class:mine" if leads else ""
         influence = sum(each.amount for each in scene.counted if each.seat == seat)
-        people = chips(self.view.start.peoples[seat])
-        left = beside(pointer(self.glyphs, shown=leads), people, line(f" {self.names[seat]}", style))
-        return ends(left, line(f" {influence or '':>4}{scene.points[seat]:>8}", style), self.width)
+        people = chips(self.pane.view.start.peoples[seat])
+        left = beside(
+            pointer(self.pane.glyphs, shown=leads), people, line(f" {names_at(self.pane.model)[seat]}", style)
+        )
+        return ends(left, line(f" {influence or '':>4}{scene.points[seat]:>8}", style), self.pane.width)
 
     def _piece_on(self, field: Field) -> Line:
-        piece = self.view.placed[field]
+        piece = self.pane.view.placed[field]
         return line(f"{notation(piece):<3}", people_style(piece.people))
 
 

@@ -258,8 +258,8 @@ def test_no_label_of_the_panel_is_cut_off_at_the_least_size(players: int, spoken
         model = model_of(finished, 0)
         for step in range(last_step(finished.view) + 1):
             shown = scene(finished.view, step, NAMES)
-            panels = (ScoringPanel(shown, finished.view, NAMES, UNICODE, width) for width in (30, 56))
-            narrow, wide = (panel.block("1") for panel in panels)
+            panes = (Pane(Ui("Ann"), model, UNICODE, width, 99) for width in (30, 56))
+            narrow, wide = (ScoringPanel(shown, pane).block("1") for pane in panes)
             assert words(narrow.lines) == words(wide.lines)
 
 
