@@ -21,6 +21,8 @@ import asyncssh
 import psutil
 
 from bench import Samples
+from bench.load.process import cpu_of
+from tests.commands.guests.visitor import connection
 
 _OPENING_AT_ONCE: Final = 10
 _THINKING_SECONDS: Final = 0.5
@@ -28,16 +30,6 @@ _CALM_SECONDS: Final = 10.0
 _KEYS: Final = 10  # by every guest, one a second
 _LAST_OF_FRAME: Final = b"\x1b[?2026l"
 _TIMEOUT: Final = 20.0
-
-
-class _NoKey(asyncssh.SSHClient):
-    """A guest without an ssh key."""
-
-    def kbdint_auth_requested(self) -> str:
-        return ""
-
-    def kbdint_challenge_received(self, *_asked: object) -> list[str]:
-        return []
 
 
 class _Guest:
@@ -51,20 +43,8 @@ class _Guest:
 
     @classmethod
     async def at(cls, port: int, number: int) -> "_Guest":
-        connection = await asyncssh.connect(
-            "127.0.0.1",
-            port,
-            username=f"guest {number}",
-            known_hosts=None,
-            config=None,
-            agent_path=None,
-            client_keys=None,
-            client_factory=_NoKey,
-            login_timeout=120,
-        )
-        return cls(
-            await connection.create_process(term_type="xterm-256color", term_size=(120, 40), encoding=None)
-        )
+        guest = await connection(port, f"guest {number}", login_timeout=120)
+        return cls(await guest.create_process(term_type="xterm-256color", term_size=(120, 40), encoding=None))
 
     async def _read(self) -> None:
         while data := await self._process.stdout.read(65536):
@@ -128,11 +108,6 @@ async def _serving(folder: str, guests: int) -> AsyncIterator[tuple[psutil.Proce
         await server.wait()
 
 
-def _cpu(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
-
-
 def _memory(process: psutil.Process) -> float:
     return float(process.memory_full_info().uss)
 
@@ -143,7 +118,7 @@ async def samples(guests: int) -> Samples:
     with tempfile.TemporaryDirectory() as folder:
         async with _serving(folder, guests) as (server, door, port):
             await asyncio.sleep(1.0)
-            memory, cpu = _memory(door), _cpu(door)
+            memory, cpu = _memory(door), cpu_of(door)
             found["guests: memory of the door without any, MiB"] = [memory / 2**20]
             here: list[_Guest] = []
             for first in range(0, guests, _OPENING_AT_ONCE):
@@ -151,7 +126,7 @@ async def samples(guests: int) -> Samples:
                 here += await asyncio.gather(*(_Guest.at(port, number) for number in numbers))
             for guest in here:
                 await guest.until(b"A new table")
-            found["guests: CPU of the door for each arrival, ms"] = [1000 * (_cpu(door) - cpu) / guests]
+            found["guests: CPU of the door for each arrival, ms"] = [1000 * (cpu_of(door) - cpu) / guests]
             found |= await _calm(server, door, "all are in the lobby")
             for first in range(0, guests, _OPENING_AT_ONCE):
                 await asyncio.gather(*(guest.sit_down() for guest in here[first : first + _OPENING_AT_ONCE]))
@@ -163,18 +138,20 @@ async def samples(guests: int) -> Samples:
 
 
 async def _calm(server: psutil.Process, door: psutil.Process, doing: str) -> Samples:
-    before, began = (_cpu(door), _cpu(server)), time.perf_counter()
+    before, began = (cpu_of(door), cpu_of(server)), time.perf_counter()
     await asyncio.sleep(_CALM_SECONDS)
     seconds = time.perf_counter() - began
     return {
-        f"guests: CPU of the door while {doing}, % of a core": [100 * (_cpu(door) - before[0]) / seconds],
-        f"guests: CPU of the server while {doing}, % of a core": [100 * (_cpu(server) - before[1]) / seconds],
+        f"guests: CPU of the door while {doing}, % of a core": [100 * (cpu_of(door) - before[0]) / seconds],
+        f"guests: CPU of the server while {doing}, % of a core": [
+            100 * (cpu_of(server) - before[1]) / seconds
+        ],
     }
 
 
 async def _pressing(here: list[_Guest], server: psutil.Process, door: psutil.Process) -> Samples:
     """Have everybody move the cursor once a second, each at a moment of their own."""
-    before, began = (_cpu(door), _cpu(server)), time.perf_counter()
+    before, began = (cpu_of(door), cpu_of(server)), time.perf_counter()
 
     async def presses(guest: _Guest, offset: float) -> list[float]:
         waits = []
@@ -188,8 +165,8 @@ async def _pressing(here: list[_Guest], server: psutil.Process, door: psutil.Pro
     waits = sorted(wait for mine in each for wait in mine)
     keys = len(here) * _KEYS
     return {
-        "guests: CPU of the door for a key, ms": [1000 * (_cpu(door) - before[0]) / keys],
-        "guests: CPU of the server meanwhile, % of a core": [100 * (_cpu(server) - before[1]) / seconds],
+        "guests: CPU of the door for a key, ms": [1000 * (cpu_of(door) - before[0]) / keys],
+        "guests: CPU of the server meanwhile, % of a core": [100 * (cpu_of(server) - before[1]) / seconds],
         "guests: key to redraw p50, ms": [statistics.median(waits)],
         "guests: key to redraw p95, ms": [waits[int(0.95 * len(waits))]],
     }

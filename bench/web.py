@@ -7,6 +7,7 @@ Four games are played at three moves a second, so that each move is drawn: watch
 """
 
 import contextlib
+import itertools
 import json
 import socket
 import threading
@@ -17,7 +18,7 @@ from typing import Final
 
 from bench import Samples
 from bench.load.process import Subject, subject
-from bench.load.tables import SEATS, scripts
+from bench.load.tables import SEATS, begin_game, leave, scripts
 from bench.load.wire import Wire, packed
 
 _BROWSERS: Final = 32
@@ -42,10 +43,7 @@ def samples(tree: Path) -> Samples:
                 time.sleep(5.0)
                 idle = 100 * (server.cpu - cpu) / (time.perf_counter() - began)
                 found["web: CPU of 850 browsers that show a quiet list, % of a core"] = [idle]
-        wires = [Wire(server.port) for _ in range(SEATS)]
-        for wire in wires:
-            wire.send(packed(t="hello", versions=[1], client="bench"))
-            wire.expect("welcome")
+        wires = [Wire.welcomed(server.port) for _ in range(SEATS)]
         for name, languages in (
             ("nobody", ()),
             ("one browser", ("en",)),
@@ -60,15 +58,8 @@ def samples(tree: Path) -> Samples:
 
 def _cost_of_move(server: Subject, wires: list[Wire], languages: tuple[str, ...]) -> float:
     """Return the milliseconds of CPU that the server takes for a move of a game watched in `languages`."""
-    host, *others = wires
-    host.send(packed(t="open", id=1, players=SEATS, name="s0", random_layout=True, starting=0))
-    code = host.expect("seated")["table"]
-    for seat, wire in enumerate(others, start=1):
-        wire.send(packed(t="join", id=1, table=code, name=f"s{seat}"))
-        wire.expect("seated")
-    host.send(packed(t="start", id=2))
-    for wire in wires:
-        wire.expect("events")
+    ids = itertools.count(1)
+    code, _tokens = begin_game(wires, ids)
     moves = scripts(1)[0][:-1]  # without the scoring, which goes on for minutes
     with _browsers(server.port, f"/watch/{code}", languages):
         time.sleep(1.0)  # everybody has the board
@@ -80,10 +71,8 @@ def _cost_of_move(server: Subject, wires: list[Wire], languages: tuple[str, ...]
             due += 1 / _MOVES_A_SECOND
             time.sleep(max(0.0, due - time.perf_counter()))
         busy = server.cpu - cpu
-    host.send(packed(t="end", id=3))
-    for wire in wires:
-        wire.send(packed(t="leave", id=4))
-        wire.expect("done")
+    wires[0].send(packed(t="end", id=next(ids)))
+    leave(wires, ids)
     return 1000 * busy / len(moves)
 
 

@@ -4,22 +4,13 @@ import itertools
 import ssl
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
-from bench.load.tables import SEATS, scripts
-from bench.load.wire import Wire, packed
+from bench.load.tables import SEATS, begin_game, leave, scripts
+from bench.load.wire import Wire
 
 _SECONDS_BETWEEN_MOVES: Final = 0.1  # so that no seat comes near what a client may send
 _GAMES: Final = 29  # of some 3.2 s: nearly as many as a connection may open within a minute
-
-
-@dataclass(frozen=True)
-class _Game:
-    """A game that has begun: its table, and the tokens of its seats."""
-
-    code: object
-    tokens: tuple[object, ...]
 
 
 class Bystander:
@@ -29,11 +20,8 @@ class Bystander:
     """
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
-        self._wires = [Wire(port, host, tls) for _ in range(SEATS)]
+        self._wires = [Wire.welcomed(port, host, tls) for _ in range(SEATS)]
         self._ids = itertools.count(1)
-        for wire in self._wires:
-            wire.send(packed(t="hello", versions=[1], client="bench"))
-            wire.expect("welcome")
         self._games = [self._begun() for _ in range(_GAMES)]
         self._moves = self._played()
 
@@ -57,30 +45,14 @@ class Bystander:
     def _played(self) -> Iterator[tuple[int, bytes]]:
         """Yield the moves of games, going to their tables and leaving them."""
         for game, frames in zip(self._games, itertools.cycle(scripts(1)), strict=False):
-            for wire, token in zip(self._wires, game.tokens, strict=True):
-                wire.send(packed(t="resume", id=next(self._ids), table=game.code, token=token))
-                wire.expect("snapshot")
+            code, tokens = game
+            for wire, token in zip(self._wires, tokens, strict=True):
+                wire.ask("snapshot", t="resume", id=next(self._ids), table=code, token=token)
             yield from frames
-            self._leave()
+            leave(self._wires, self._ids)
         raise RuntimeError("the attack lasts longer than the games that were begun before it")
 
-    def _begun(self) -> _Game:
-        host, *others = self._wires
-        host.send(
-            packed(t="open", id=next(self._ids), players=SEATS, name="s0", random_layout=True, starting=0)
-        )
-        seated = host.expect("seated")
-        tokens = [seated["token"]]
-        for seat, wire in enumerate(others, start=1):
-            wire.send(packed(t="join", id=next(self._ids), table=seated["table"], name=f"s{seat}"))
-            tokens.append(wire.expect("seated")["token"])
-        host.send(packed(t="start", id=next(self._ids)))
-        for wire in self._wires:
-            wire.expect("events")
-        self._leave()
-        return _Game(seated["table"], tuple(tokens))
-
-    def _leave(self) -> None:
-        for wire in self._wires:
-            wire.send(packed(t="leave", id=next(self._ids)))
-            wire.expect("done")
+    def _begun(self) -> tuple[str, list[object]]:
+        game = begin_game(self._wires, self._ids)
+        leave(self._wires, self._ids)
+        return game

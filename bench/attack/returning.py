@@ -7,7 +7,8 @@ import threading
 import time
 from typing import Final
 
-from bench.load.wire import Wire, packed
+from bench.load.tables import begin_game
+from bench.load.wire import Wire
 
 _SECONDS_BETWEEN_LOSSES: Final = 1.0
 _LONGEST_PAUSE: Final = 2.0  # between two attempts: each is twice as long as the one before
@@ -23,16 +24,10 @@ class ReturningPlayer:
         self._ids = itertools.count(1)
         self._stop = threading.Event()
         self.returns: list[float] = []  # seconds
-        wire, other = self._connected(), self._connected()
-        wire.send(packed(t="open", id=next(self._ids), players=2, name="s0", random_layout=True))
-        seated = wire.expect("seated")
-        self._table, self._token = seated["table"], seated["token"]
-        other.send(packed(t="join", id=next(self._ids), table=self._table, name="s1"))
-        other.expect("seated")
-        wire.send(packed(t="start", id=next(self._ids)))
-        wire.expect("events")  # from now on the seat is kept
+        self._wire: Wire | None
+        self._wire, other = (Wire.welcomed(port, host, tls) for _ in range(2))
+        self._table, (self._token, _) = begin_game((self._wire, other), self._ids)  # the seat is kept
         other.close()
-        self._wire: Wire | None = wire
         self._thread = threading.Thread(target=self._lose_connections)
 
     def __enter__(self) -> "ReturningPlayer":
@@ -61,13 +56,6 @@ class ReturningPlayer:
             self.returns.append(time.perf_counter() - began)
 
     def _back(self) -> Wire:
-        wire = self._connected()
-        wire.send(packed(t="resume", id=next(self._ids), table=self._table, token=self._token))
-        wire.expect("seated")
-        return wire
-
-    def _connected(self) -> Wire:
-        wire = Wire(self._port, self._host, self._tls)
-        wire.send(packed(t="hello", versions=[1], client="bench"))
-        wire.expect("welcome")
+        wire = Wire.welcomed(self._port, self._host, self._tls)
+        wire.ask("seated", t="resume", id=next(self._ids), table=self._table, token=self._token)
         return wire

@@ -61,10 +61,10 @@ def loaded(subjects: Sequence[Subject], *options: str) -> Load:
 
 
 @contextlib.contextmanager
-def subject(name: str, *options: str, tree: Path) -> Iterator[Subject]:
-    """Run the floor, or the `server` of the source tree `tree`, while the context lasts."""
+def subject(name: str, *options: str, tree: Path, under: Sequence[str] = ()) -> Iterator[Subject]:
+    """Run the floor, or the `server` of the source tree `tree`, while the context lasts, `under` valgrind."""
     # This tree's own way to start it, so that two trees are measured in the same way.
-    command = [sys.executable, "-P", str(Path(__file__).with_name("subject.py")), name, *options]
+    command = [*under, sys.executable, "-P", str(Path(__file__).with_name("subject.py")), name, *options]
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

@@ -1,7 +1,8 @@
 """The tables of a load: opened on a server or on the floor, with the frames of games drawn beforehand."""
 
+import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -44,67 +45,59 @@ def scripts(seed: int) -> list[list[tuple[int, bytes]]]:
     return games
 
 
+def begin_game(wires: Sequence[Wire], ids: Iterator[int]) -> tuple[str, list[object]]:
+    """Begin a game in which seat 0 starts; return its table's code and the tokens of the seats."""
+    host, *others = wires
+    table: dict[str, object] = {"players": len(wires), "random_layout": True, "starting": 0}
+    seated = [host.ask("seated", t="open", id=next(ids), name="s0", **table)]
+    code = str(seated[0]["table"])
+    for seat, wire in enumerate(others, start=1):
+        seated.append(wire.ask("seated", t="join", id=next(ids), table=code, name=f"s{seat}"))
+    host.send(packed(t="start", id=next(ids)))
+    for wire in wires:
+        wire.expect("events")
+    return code, [each["token"] for each in seated]
+
+
+def leave(wires: Iterable[Wire], ids: Iterator[int]) -> None:
+    for wire in wires:
+        wire.ask("done", t="leave", id=next(ids))
+
+
 class ServerTables:
     """Tables on the real servers at some ports, divided among them, left after each round and opened anew."""
 
     def __init__(self, ports: Sequence[int], tables: int) -> None:
-        self.tables = _tables(ports, tables)
-        self._id = 0
-        for table in self.tables:
-            for wire in table.wires:
-                wire.send(packed(t="hello", versions=[1], client="bench"))
-                wire.expect("welcome")
+        at = itertools.cycle(ports)
+        self.tables = [
+            LoadTable([Wire.welcomed(port) for _ in range(SEATS)]) for port in itertools.islice(at, tables)
+        ]
+        self._ids = itertools.count(1)
 
     def prepare(self) -> None:
         for table in self.tables:
-            host = table.wires[0]
-            host.send(
-                packed(t="open", id=self._next(), players=SEATS, name="s0", random_layout=True, starting=0)
-            )
-            code = host.expect("seated")["table"]
-            table.codes.append(str(code))
-            for seat, wire in enumerate(table.wires[1:], start=1):
-                wire.send(packed(t="join", id=self._next(), table=code, name=f"s{seat}"))
-                wire.expect("seated")
-            host.send(packed(t="start", id=self._next()))
-            host.expect("events")
-        self._drain()
+            table.codes.append(begin_game(table.wires, self._ids)[0])
+        for table in self.tables:  # read everything that the server sends about the start
+            for wire in table.wires:
+                wire.ask("pong", t="ping", id=next(self._ids))
 
     def tidy(self) -> None:
         for table in self.tables:
-            for wire in table.wires:
-                wire.send(packed(t="leave", id=self._next()))
-                wire.expect("done")
-
-    def _drain(self) -> None:
-        """Read everything that the server sends about the start."""
-        for table in self.tables:
-            for wire in table.wires:
-                number = self._next()
-                wire.send(packed(t="ping", id=number))
-                wire.expect("pong")
-
-    def _next(self) -> int:
-        self._id += 1
-        return self._id
+            leave(table.wires, self._ids)
 
 
 class FloorTables:
     """The same seats on the floor: the first frame names the group, every other one is fanned out to it."""
 
     def __init__(self, ports: Sequence[int], tables: int) -> None:
-        self.tables = _tables(ports, tables)
+        (port,) = ports
+        self.tables = [LoadTable([Wire(port) for _ in range(SEATS)]) for _ in range(tables)]
         for number, table in enumerate(self.tables):
             for wire in table.wires:
-                wire.send(packed(t="group", group=number))
-                wire.expect("grouped")
+                wire.ask("grouped", t="group", group=number)
 
     def prepare(self) -> None:
         pass
 
     def tidy(self) -> None:
         pass
-
-
-def _tables(ports: Sequence[int], tables: int) -> list[LoadTable]:
-    return [LoadTable([Wire(ports[at % len(ports)]) for _ in range(SEATS)]) for at in range(tables)]

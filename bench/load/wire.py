@@ -55,6 +55,18 @@ class Wire:
             raise ConnectionError(f"the server did not open a websocket: {head[:200]!r}")
         self._waiting: list[bytes] = []
 
+    @classmethod
+    def welcomed(cls, port: int, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> "Wire":
+        """Return a connection that has said hello."""
+        wire = cls(port, host, tls)
+        wire.ask("welcome", t="hello", versions=[1], client="bench")
+        return wire
+
+    def ask(self, answer: str, **message: object) -> dict[str, object]:
+        """Send a message and return the next one with the tag `answer`."""
+        self.send(packed(**message))
+        return self.expect(answer)
+
     def send(self, frame: bytes) -> None:
         self.bytes_out += len(frame)
         self.socket.sendall(frame)
