@@ -35,7 +35,7 @@ from engine.legal import Legal
 from engine.view import View
 from protocol.limits import NAME_LENGTH
 from server.limits.networks import Networks, shares, who_gives_way
-from server.limits.rate_limits import PerMinuteLimit, RateLimiter
+from server.limits.rate_limits import PerMinuteLimit, SharedPerMinuteLimit
 from server.limits.turns import InTurn
 from server.monitoring.logs import about
 from server.net.event_loop import make_room_for
@@ -46,7 +46,6 @@ _BACKLOG: Final = 256
 _SECONDS_TO_SAY_GOODBYE: Final = 1.0
 _SECONDS_BETWEEN_LOOKS: Final = 0.5
 _SECONDS_BETWEEN_TIDYINGS: Final = 600.0
-_FEW_ARRIVALS: Final = 3  # from one address, which come in however many come from others
 _FILES_EACH: Final = 4  # two connections, and the files of seats
 
 
@@ -104,8 +103,8 @@ class Door:
         )
         self._lines: set[Line] = set()
         self._addresses: Counter[str] = Counter()
-        self._arrivals = RateLimiter(limits.guests, limits.arrivals_per_second)
-        self._arrivals_from: dict[str, RateLimiter] = {}
+        self._arrivals = SharedPerMinuteLimit(limits.arrivals_per_minute)
+        self._arrivals_from = PerMinuteLimit(limits.arrivals_per_address)
         self._wrong_words = PerMinuteLimit(limits.wrong_words_per_address)
         self._deadlines: dict[Line, asyncio.TimerHandle] = {}
         self._visitors: dict[tuple[str, str], _Visitor] = {}
@@ -142,26 +141,20 @@ class Door:
 
     def _arrived(self, line: Line) -> bool:
         """Count a connection; tell whether there is room for it, and it does not come too soon."""
-        now = asyncio.get_running_loop().time()
-        limits = self._limits
-        per_network = shares(line.remote.counted_as, limits.guests_per_address, limits.guests)
+        loop, limits, networks = asyncio.get_running_loop(), self._limits, line.remote.counted_as
+        per_network = shares(networks, limits.guests_per_address, limits.guests)
         full = any(self._addresses[network] >= most for network, most in per_network)
-        if full or (len(self._lines) >= limits.guests and not self._make_room(line.remote.counted_as)):
+        if full or (len(self._lines) >= limits.guests and not self._make_room(networks)):
             log.info("guest refused: too many", extra=about(address=line.remote.name))
             return False
-        arrivals: list[RateLimiter] = []
-        for network, most in per_network:
-            if network not in self._arrivals_from:
-                rate = limits.arrivals_per_address * most / limits.guests_per_address
-                self._arrivals_from[network] = RateLimiter(2 * most, rate)
-            arrivals.append(self._arrivals_from[network])
-        in_time = all(each.take(now) for each in arrivals)
-        if not in_time or not (self._arrivals.take(now) or arrivals[-1].used(now) <= _FEW_ARRIVALS):
+        now = loop.time()
+        if self._arrivals_from.wait(networks, now) or self._arrivals.wait("", networks, now):
             log.info("guest refused: too soon", extra=about(address=line.remote.name))
             return False
+        self._arrivals_from.count(networks, now)
+        self._arrivals.count("", networks, now)
         self._lines.add(line)
-        self._addresses.update(line.remote.counted_as)
-        loop = asyncio.get_running_loop()
+        self._addresses.update(networks)
         self._deadlines[line] = loop.call_later(limits.login_seconds, line.abort)
         return True
 
@@ -366,8 +359,5 @@ class Door:
                     line.abort()
             if now - tidied > _SECONDS_BETWEEN_TIDYINGS:
                 tidied = now
-                self._arrivals_from = {
-                    address: bucket for address, bucket in self._arrivals_from.items() if bucket.used(now) > 0
-                }
                 with contextlib.suppress(OSError):  # it will be tried again
                     await asyncio.to_thread(self._book.tidy)

@@ -18,8 +18,8 @@ class GuestLimits:
 
     guests: int = 200
     guests_per_address: int = 50
-    arrivals_per_second: float = 20.0  # in all, after as many as `guests` at once
-    arrivals_per_address: float = 1.0  # per second, after twice `guests_per_address` at once
+    arrivals_per_minute: int = 1200  # in all
+    arrivals_per_address: int = 160  # within a minute
     login_seconds: float = 120.0  # until the terminal is there; people compare fingerprints meanwhile
     password_seconds: float = 60.0
     password_tries: int = 3

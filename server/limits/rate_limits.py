@@ -29,19 +29,6 @@ class RateLimiter:
         self._left -= amount
         return 0.0 if self._left >= 0 else -self._left / self._rate
 
-    def take(self, now: float) -> bool:
-        """Return whether one more may pass at time `now`; what is refused does not count."""
-        self.wait(now, 0.0)
-        if self._left < 1:
-            return False
-        self._left -= 1
-        return True
-
-    def used(self, now: float) -> float:
-        """Return how many have passed lately."""
-        self.wait(now, 0.0)
-        return self._burst - self._left
-
 
 class PerMinuteLimit:
     """At most `most` times within any minute, or as many `seconds`, for each of many keys.

@@ -217,6 +217,15 @@ async def test_one_address_takes_only_its_places(tmp_path: Path) -> None:
             each.abort()
 
 
+async def test_one_address_comes_only_so_often(tmp_path: Path) -> None:
+    async with house(tmp_path, GuestLimits(arrivals_per_address=2)) as here:
+        for _ in "12":
+            (await connection(here.port)).abort()
+        with pytest.raises((asyncssh.ConnectionLost, ConnectionResetError)):
+            await connection(here.port)
+        (await connection(here.port, local_addr=("127.0.0.2", 0))).abort()
+
+
 async def test_silent_connections_of_a_few_addresses_make_room(tmp_path: Path) -> None:
     """Four addresses held all places, for as long as logging in may take."""
     async with house(tmp_path, GuestLimits(guests=4, guests_per_address=2)) as here:

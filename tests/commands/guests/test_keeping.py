@@ -23,7 +23,6 @@ from commands.guests.kept_seats import GuestBook
 from commands.guests.limits import CpuBudget, Turns
 from commands.guests.running import host_key
 from commands.guests.terminal import KeyReader
-from server.limits.rate_limits import RateLimiter
 
 SERVER = "ws://localhost:7733"
 TOKEN = "a" * 43
@@ -286,11 +285,3 @@ def test_screens_that_nobody_waits_for_leave_most_of_the_time_to_others() -> Non
     assert 3.5 < waits[-1] <= 4.0
     clock.now += 10
     assert turns.wait() <= 0.04
-
-
-def test_what_is_refused_does_not_count() -> None:
-    bucket = RateLimiter(2, 1.0)
-    assert [bucket.take(0.0) for _ in range(100)] == [True, True] + 98 * [False]
-    assert bucket.take(1.0)
-    assert bucket.used(1.0) == 2
-    assert bucket.used(3.0) == 0
