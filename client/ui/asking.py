@@ -66,23 +66,20 @@ class SeatKeeper:
 
     def tables(self) -> frozenset[str]:
         with self._reporting(_NOT_READ):
-            if self._seats is not None:
-                return self._seats.tables()
+            return frozenset() if self._seats is None else self._seats.tables()
         return frozenset()
 
     def tokens(self, name: str) -> tuple[str, ...]:
         """Return the tokens of kept seats under `name`, which prove that it is the player's own."""
-        with self._reporting(_NOT_READ):
-            if self._seats is not None:
-                return self._seats.tokens(name, TOKENS_SHOWN - 1)  # with one of the client's own
+        with self._reporting(_NOT_READ):  # with one of the client's own
+            return () if self._seats is None else self._seats.tokens(name, TOKENS_SHOWN - 1)
         return ()
 
     def take(self, table: str, name: str) -> HeldSeat | None:
         """Return the seat kept at `table`, now taken; None if there is none."""
         with self._reporting(_NOT_READ):
-            if self._seats is not None:
-                self._held = self._seats.take(table, name)
-                return self._held
+            self._held = None if self._seats is None else self._seats.take(table, name)
+            return self._held
         return None
 
     def keep(self, seated: messages.Seated, name: str, cluster: Sequence[str]) -> None:
@@ -131,17 +128,18 @@ class SeatKeeper:
                 self._tell(sentence)
 
 
+def _refusal(code: Code, **about: str) -> RequestRefused:
+    """Return what the server would answer."""
+    return RequestRefused(code, describe_refusal(messages.Refused(code, "", about=about)))
+
+
 def _level(levels: Sequence[str], wanted: str) -> str:
     """Return the level of the bot that is wanted: one for beginners, unless one is named."""
     if not levels:
-        raise RequestRefused(Code.NO_BOTS, describe_refusal(messages.Refused(Code.NO_BOTS, "")))
-    if not wanted:
-        return usual_level(tuple(levels))
-    if wanted not in levels:
-        about = {"level": wanted, "levels": ", ".join(levels)}
-        refused = messages.Refused(Code.NO_SUCH_LEVEL, "", about=about)
-        raise RequestRefused(refused.code, describe_refusal(refused))
-    return wanted
+        raise _refusal(Code.NO_BOTS)
+    if wanted and wanted not in levels:
+        raise _refusal(Code.NO_SUCH_LEVEL, level=wanted, levels=", ".join(levels))
+    return wanted or usual_level(tuple(levels))
 
 
 _OF_NAMES: Final = "name-"  # what the codes of refused names begin with
@@ -246,7 +244,7 @@ class ServerSession(Session):
             case messages.SeatBot(level=level):
                 await connection.ask(messages.SeatBot(NEW, _level(connection.levels, level)))
             case messages.CallMe() | messages.ConfirmCall() if not connection.notices:
-                raise RequestRefused(Code.NO_NOTICES, describe_refusal(messages.Refused(Code.NO_NOTICES, "")))
+                raise _refusal(Code.NO_NOTICES)
             case requests.Errand.SEE_MOVES:
                 await self._see_moves()
             case requests.Errand() if not self.ui.capabilities.saves:
@@ -277,13 +275,12 @@ class ServerSession(Session):
             return
         if self._ticket is None and (held := self._evening_seat.take(EVENING, self._name)) is not None:
             self._ticket = held.name, held.token
-        with contextlib.suppress(ConnectFailed):  # the news says so
+        with contextlib.suppress(ConnectFailed, RequestRefused):  # the news says so
             if self._ticket is not None:
                 with contextlib.suppress(RequestRefused):  # it was another evening
                     await self._sign_up(*self._ticket, back=True)
                     return
-            with contextlib.suppress(RequestRefused):
-                await connection.ask(messages.AskEvening(NEW))
+            await connection.ask(messages.AskEvening(NEW))
 
     async def _take_part(self, request: messages.TakePart) -> None:
         """Carry out how the player takes part in the evening; whoever has not signed up does so."""
@@ -326,23 +323,14 @@ class ServerSession(Session):
             await self._put(request.then)
 
     async def _open(self, request: requests.Open) -> None:
-        name, players = self._name, request.players
-        message = messages.OpenTable(
-            NEW,
-            players,
-            name,
-            request.random_layout,
-            request.starting,
-            request.absence,
-            private=request.private,
-            hints=request.hints,
-        )
-        seated = await self._connection.ask(message)
-        self._keeper.keep(seated, name, self._connection.cluster)
+        opening = structs.asdict(request) | {"id": NEW, "name": self._name}
+        del opening["people"]
+        seated = await self._connection.ask(messages.OpenTable(**opening))
+        self._keeper.keep(seated, self._name, self._connection.cluster)
         if request.people is not None:
             await self._connection.ask(messages.ChoosePeople(NEW, request.people))
         if self._options.bots is not None:
-            self._options.bots.seat(seated.table, players - 1)
+            self._options.bots.seat(seated.table, request.players - 1)
 
     async def _list(self) -> None:
         tables = (await self._connection.ask(messages.ListTables(NEW))).tables
@@ -369,17 +357,9 @@ class ServerSession(Session):
         recording = looking_back.read_record(text)
         everything = recording.all_eyes
         match request:
-            case requests.Review(analysed, together):
+            case requests.Review():
                 connection = None if self.ui.capabilities.private else self._connection
-                self._together = Together(
-                    recording,
-                    self,
-                    connection,
-                    looking_back,
-                    analysed=analysed,
-                    joins=together,
-                    play_on=lambda request: self.end_as(Visit(plays_on=request)),
-                )
+                self._together = Together(recording, self, connection, looking_back, request)
                 self._program.open(self._together)
             case requests.Errand.SAVE_RECORD:
                 self._save(looking_back, f"palatinus-{table}.txt", text)
@@ -413,11 +393,9 @@ class ServerSession(Session):
             return  # refused before
         path = looking_back.folder / name
         try:
-            path = saved(path, content)
+            self.show(self.ui.with_notice(saved_as(saved(path, content))))
         except OSError as error:
             self.show(news.refused(self.ui, not_saved(path, error)))
-        else:
-            self.show(self.ui.with_notice(saved_as(path)))
 
     async def _join(self, table: str) -> None:
         """Take the seat that is kept at the table, or a free one."""

@@ -130,6 +130,8 @@ class Client(ServerSession):
                 self.end_as(Visit(home=True))
             case requests.Errand.TAKE_BACK:
                 self.end_as(Visit(takes_back=self.model.seat))
+            case requests.PlayOn():
+                self.end_as(Visit(plays_on=request))
             case requests.Errand.LOOK_BACK:
                 self.end_as(Visit(looks_back=True))
             case requests.Errand.HINT:

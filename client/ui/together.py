@@ -1,6 +1,5 @@
 """The record of a table's finished game, through which somebody there may lead the others."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from client.language import _
@@ -10,7 +9,7 @@ from client.network.waiting import RequestRefused
 from client.records import Recording
 from client.ui.keys import Act
 from client.ui.program import Replaying
-from client.ui.requests import Errand, PlayOn, Request
+from client.ui.requests import Errand, PlayOn, Request, Review
 from client.ui.screens.overlays import TalkPage
 from client.ui.screens.replay import Company, Replay, in_company, on_own_way
 from client.ui.session import Services, Session
@@ -23,7 +22,7 @@ from protocol.messages import NEW, Say, Show, Shown, Study
 class Together(Replaying):
     """The record at the table of a `visit`; with a `connection`, others may look at it together.
 
-    The visit's talk is heard here, too. With `joins` the player leads at once, or follows.
+    The visit's talk is heard here, too. If the `review` is together, the player leads at once, or follows.
     """
 
     def __init__(
@@ -32,14 +31,12 @@ class Together(Replaying):
         visit: Session,
         connection: Connection | None,
         looking_back: LookingBack,
-        *,
-        analysed: bool,
-        joins: bool,
-        play_on: Callable[[PlayOn], None],
+        review: Review,
     ) -> None:
-        analyse, plays_on = looking_back.analyse, looking_back.plays_on
-        super().__init__(recording, 0, recording.all_eyes, analyse, analysed=analysed, plays_on=plays_on)
-        self._visit, self._connection, self._joins, self._play_on = visit, connection, joins, play_on
+        analysing, plays_on = looking_back.analyse, looking_back.plays_on
+        eyes, analysed = recording.all_eyes, review.analysed
+        super().__init__(recording, 0, eyes, analysing, analysed=analysed, plays_on=plays_on)
+        self._visit, self._connection, self._joins = visit, connection, review.together
         self.ui = replace(self.ui, talk=visit.ui.talk)
         self._leaves_for: PlayOn | Study | None = None
         self._led_as: Shown | None = None  # what the table showed when this client had begun to lead
@@ -88,20 +85,14 @@ class Together(Replaying):
             self._program.begin(self._ask(Show(NEW)))
         if isinstance(request, PlayOn | Study):
             if self._connection is None or request == self._leaves_for:
-                self._go_on(request)
+                super().carry_out(Errand.QUIT)
+                self._visit.carry_out(request)
             else:
                 self._leaves_for = request
                 told = _("To play on, you leave this table. Once more: leave it and play on from here.")
                 self.show(self.ui.with_notice(told))
             return
         super().carry_out(request)
-
-    def _go_on(self, request: PlayOn | Study) -> None:
-        if isinstance(request, PlayOn):
-            self._play_on(request)
-        else:
-            super().carry_out(Errand.QUIT)
-            self._visit.carry_out(request)
 
     @property
     def _hears(self) -> bool:
