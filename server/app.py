@@ -112,7 +112,6 @@ async def serve_until(stop: asyncio.Event, config: Config, started: "Callable[[R
 
 
 async def _journal(config: Config, port: int) -> Journal:
-    """Open the journal that is configured."""
     if config.database is not None:
         try:
             from server.storage.postgresql.database import Database  # noqa: PLC0415 - few servers have one
@@ -362,7 +361,8 @@ class Running:
         return site
 
     def _warn_daily(self) -> None:
-        self.access.warn()
+        if self.access.certificate is not None:
+            self.access.certificate.warn()
         self._next_warning = self.config.timers().call_later(_SECONDS_BETWEEN_WARNINGS, self._warn_daily)
 
     def _drain_changed(self) -> None:

@@ -84,7 +84,6 @@ class Drain:
             self.clients.broadcast(Stopping())
 
     def close(self) -> None:
-        """Cancel all timers."""
         self._due = None
         if self._timer is not None:
             self._timer.cancel()

@@ -111,7 +111,6 @@ class Gauges(Collector):
         return done.pop().result()
 
     def collect(self) -> Iterator[Metric]:
-        """Yield every metric."""
         yield from self._now()
         yield from self._so_far()
         for family in self._process.collect():

@@ -43,7 +43,6 @@ class FairThread(Generic[T]):
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _begin(self) -> None:
-        """Begin what is next, if anything is."""
         self._pause = None
         following = None if self._closed else self._next()
         self._busy = following is not None

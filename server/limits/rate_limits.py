@@ -46,7 +46,6 @@ class PerMinuteLimit:
         return max(self._wait(each, most, now) for each, most in self._shares(key))
 
     def count(self, key: Key, now: float) -> None:
-        """Count one time for `key` at time `now`."""
         for each, most in self._shares(key):
             self._times.setdefault(each, deque(maxlen=most)).append(now)
             self._times.move_to_end(each)
@@ -83,7 +82,6 @@ class SharedPerMinuteLimit:
         return math.ceil(lately[-self._most][0] + _MINUTE - now)
 
     def count(self, key: str, networks: Networks, now: float) -> None:
-        """Count one time for an address at time `now`."""
         uses = self._uses.setdefault(key, deque())
         uses.append((now, networks))
         while uses[0][0] + _MINUTE <= now:

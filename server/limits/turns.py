@@ -41,7 +41,6 @@ class Turns(Generic[T]):
         return work
 
     def clear(self) -> None:
-        """Forget all that waits."""
         self._here.clear()
         self._groups.clear()
 

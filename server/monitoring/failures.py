@@ -27,28 +27,24 @@ class RepeatedFailure:
         self.count = 0
         self._now = now
         self._next_line = -math.inf
-        self._untold = 0
-        self._in_all = 0  # since a line said that it works
-        self._told = False  # that it fails
+        self._told = 0  # how many a line has told of
+        self._before = 0  # those until a line last said that it works
 
     def failed(self, number: int = 1) -> int:
         """Count so many failures; return how many to log now, 0 if there was a line lately."""
         self.count += number
-        self._untold += number
-        self._in_all += number
         if (now := self._now()) < self._next_line:
             return 0
         self._next_line = now + _SECONDS_BETWEEN_LINES
-        self._told = True
-        told, self._untold = self._untold, 0
-        return told
+        told, self._told = self._told, self.count
+        return self.count - told
 
     def works(self) -> int:
         """Return how many failures to log in all now that it works again, 0 if no line has told of any."""
-        if not self._told:
+        if self._told == self._before:
             return 0
-        failures, self._told, self._untold, self._in_all = self._in_all, False, 0, 0
-        return failures
+        before, self._before, self._told = self._before, self.count, self.count
+        return self.count - before
 
 
 def start_task(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
@@ -81,7 +77,6 @@ class Tasks:
             await self._ended()
 
     def start(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-        """Start a task as `start_task` does."""
         task = start_task(work, name)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -92,7 +87,6 @@ class Tasks:
         return self.start(_kept(work, name), name)
 
     def cancel(self) -> None:
-        """Cancel all that are under way."""
         for task in self._running:
             task.cancel()
 

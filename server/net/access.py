@@ -83,11 +83,6 @@ class Access:
             raise StartError("TLS can be turned on or off only by a restart")
         self.certificate, self.password, self.proxies = new.certificate, new.password, new.proxies
 
-    def warn(self) -> None:
-        """Log what the host should know about the certificate."""
-        if self.certificate is not None:
-            self.certificate.warn()
-
 
 def load_certificate(file: Path, key: Path | None) -> Certificate:
     """Read a certificate and its key, which may be in the same file.

@@ -35,7 +35,6 @@ class Announcing:
         self._failure: str | None = None  # the last one that was logged
 
     def begin(self) -> None:
-        """Announce the server from now on."""
         if self._task is None:
             self._task = self.tasks.keep(self._run, "being found")
 

@@ -78,7 +78,7 @@ class SmtpServer:
 
 @dataclass(eq=False, repr=False)
 class NoticePostman:
-    """Sends notices to the addresses that are `allowed`: `mail`, `url`, `mail:DOMAIN`, `url:HOST`.
+    """The `Postman`: sends notices to addresses that are `allowed`: `mail`, `url`, `mail:DOMAIN`, `url:HOST`.
 
     `url:HOST` or `url:HOST:PORT` may be on the operator's own network, and at that port.
     """
@@ -96,12 +96,10 @@ class NoticePostman:
 
     @property
     def kinds(self) -> Sequence[NoticeKind]:
-        """Return the kinds of addresses that players may leave."""
         kinds: tuple[NoticeKind, ...] = ("mail", "url")
         return [kind for kind in kinds if any(each.partition(":")[0] == kind for each in self._named)]
 
     def kind_of(self, address: str) -> NoticeKind:
-        """Return the kind of an address that may be left; raises Refusal."""
         if (mailbox := _MAILBOX.fullmatch(address)) is not None:
             if self._named.isdisjoint({"mail", f"mail:{mailbox[1].lower()}"}):
                 raise Refusal(Code.ADDRESS_NOT_ALLOWED, kinds=self._described())
@@ -112,11 +110,9 @@ class NoticePostman:
         return "url"
 
     def receiver(self, address: str) -> str:
-        """Return whom an address may annoy: a mailbox, or what a URL leads to, whatever it asks there."""
         return address.casefold().partition("?")[0]
 
     async def send(self, address: str, language: str, server: str, notice: Notice) -> str | None:
-        """Send a notice of a table at `server`; return why it was not delivered, None if it was."""
         subject, text = self.wording(language, server, notice)
         try:
             async with asyncio.timeout(_SECONDS), self._at_once:

@@ -107,7 +107,6 @@ class TrustedProxies:
     header: bool = False
 
     def trusts(self, address: IpAddress | None) -> bool:
-        """Return whether a proxy is at `address`."""
         return address is not None and any(address in network for network in self.networks)
 
     def client(self, forwarded_for: Sequence[str]) -> Remote | None:

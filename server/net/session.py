@@ -35,7 +35,6 @@ def framed(message: ServerMessage) -> bytes:
 
 
 def in_frame(payload: bytes) -> bytes:
-    """Return a message's bytes as one websocket frame."""
     return Frame(Opcode.BINARY, payload).serialize(mask=False)
 
 
@@ -157,7 +156,6 @@ class Clients:
         self._sessions.pop(session, None)
 
     def broadcast(self, message: ServerMessage) -> None:
-        """Send everybody the same message."""
         frame = framed(message)
         for session in self:
             session.post(frame)

@@ -48,7 +48,6 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Return the system's number of the process."""
         return self._process.pid
 
     async def answer(self, question: bytes) -> Thought:
@@ -69,7 +68,6 @@ class WorkerProcess:
         return answer
 
     async def end(self) -> None:
-        """End the process, whatever it does."""
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
         await self._process.wait()

@@ -164,7 +164,6 @@ class LivePage:
         self.changed()
 
     def remove(self, session: PageSession) -> None:
-        """Show nothing more to a browser."""
         self._viewers.pop(session, None)
 
     def changed(self) -> None:
@@ -172,7 +171,6 @@ class LivePage:
         self._changed.set()
 
     async def run(self) -> None:
-        """Draw and send until this is cancelled."""
         while True:
             self._changed.clear()
             try:

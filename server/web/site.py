@@ -102,11 +102,9 @@ class Site:
         }
 
     def close(self) -> None:
-        """Stop drawing."""
         self._thread.close()
 
     async def page(self, asked: PageRequest) -> Page:
-        """Return the answer to a request for a page."""
         if asked.method not in _METHODS:
             allowed = {"Allow": ", ".join(_METHODS)}
             return Page(http.HTTPStatus.METHOD_NOT_ALLOWED, _PLAIN, "Only GET and HEAD.\n", allowed)
@@ -298,7 +296,6 @@ class Site:
         return None if self.lobby.evening is None else self.lobby.evening.message()
 
     async def _tables(self, language: str, asker: Networks) -> Parts:
-        """Return the parts of the current list."""
         sight = self._list.sight()
         if sight.key != self._list_version:
             self._listed, self._list_version = {}, self.lobby.public.version

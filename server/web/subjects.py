@@ -156,7 +156,6 @@ def _looking_back(
 
 
 def shown(state: TableState, tables: PublicTables) -> TableState:
-    """Return what is shown of a table."""
     seats = [SeatSummary(**{name: getattr(seat, name) for name in _SHOWN_OF_SEAT}) for seat in state.seats]
     paused = None if state.paused is None else PauseSummary(state.paused.seat, 0, 0, state.paused.until)
     followed = state.next is not None and tables.open_to_all(state.next) is not None

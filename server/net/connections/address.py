@@ -179,13 +179,11 @@ class Address:
             yield from self._around.and_around()
 
     def add(self, connection: SharingConnection) -> None:
-        """Count a connection."""
         self._others[connection] = self._loop.time()
         self._count(without_seat=1)
         self.frames.add(connection)
 
     def remove(self, connection: SharingConnection) -> None:
-        """Stop counting a connection."""
         if self._seated.pop(connection, None) is not None:
             self._count(seats_taken=-1)
         elif self._others.pop(connection, None) is not None:

@@ -90,7 +90,6 @@ class ConnectionLimits:
         self._requests: Turns[Callable[[], None]] = Turns()
 
     def __len__(self) -> int:
-        """Return how many connections are open."""
         return len(self._open)
 
     def opened(
@@ -132,7 +131,6 @@ class ConnectionLimits:
             asyncio.get_running_loop().call_soon(self._read_requests)
 
     def closed(self, connection: SharingConnection) -> None:
-        """Stop counting a connection."""
         if (known := self._open.pop(connection, None)) is not None:  # otherwise it has been cut
             self._uncount(connection, known)
         self._ended += 1

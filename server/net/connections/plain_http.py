@@ -71,7 +71,6 @@ def _for_browsers(*, tls: bool) -> str:
 
 
 def over_tls(transport: asyncio.BaseTransport) -> bool:
-    """Return whether a connection speaks TLS."""
     return transport.get_extra_info("ssl_object") is not None
 
 
@@ -86,7 +85,6 @@ def upgrade_required(connection: ServerConnection, request: Request) -> Response
 
 
 def page_response(connection: ServerConnection, page: Page) -> Response:
-    """Return the answer that shows a page."""
     response = connection.respond(page.status, page.text)
     del response.headers["Content-Type"]
     response.headers["Content-Type"] = page.content_type

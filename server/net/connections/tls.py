@@ -51,7 +51,6 @@ class Tls(asyncio.Transport, asyncio.Protocol):
         return True
 
     def send(self) -> None:
-        """Send what there is to send."""
         if (data := self._outgoing.read()) and not self.is_closing():
             self._network.write(data)
 
