@@ -1,14 +1,16 @@
 """Scores a final position given as one line of JSON, to check a game by hand (R5 to R7)."""
 
 import json
-from collections.abc import Iterable
-from typing import Any, Final, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NoReturn, TypeVar
 
 from engine.board import FIELDS, ORIENTATIONS, TILES, Field, LaidTile, Tile, layout_of
 from engine.components import DEALS, LAUREL_WORTH, PEOPLES, Laurel
 from engine.events import Captured, GameEnded, HillScored, ScoringEvent, SoldierFled
 from engine.pieces import Kind, Piece, Seat
 from engine.scoring import Board, scored
+
+T = TypeVar("T")
 
 _KEYS: Final = ("tiles", "laurels", "players", "board")
 _KINDS: Final = {"M": Kind.MERCHANT, "F": Kind.FARMER, "S": Kind.SOLDIER}
@@ -60,16 +62,15 @@ def scoring_outcome(events: Iterable[ScoringEvent]) -> dict[str, Any]:
 def final_position(line: str) -> tuple[Board, dict[Tile, Laurel], int]:
     """Return the board, the laurels and the number of players in `line`; raises BadPosition."""
     content = _object("position", _parsed(line), _KEYS)
-    players = _integer("players", content["players"], DEALS)
+    players = _one_of("players", content["players"], DEALS)
     layout = layout_of(_tiles(content["tiles"]))
     worths = _object("laurels", content["laurels"], TILES)
-    laurels = {tile: _TOKENS[_integer(f"laurels.{tile}", worths[tile], sorted(_TOKENS))] for tile in TILES}
+    laurels = {tile: _TOKENS[_one_of(f"laurels.{tile}", worths[tile], sorted(_TOKENS))] for tile in TILES}
     pieces, owners = {}, {}
     for name, value in _object("board", content["board"], (), optional=FIELDS).items():
         owner, kind = _pair(f"board.{name}", value, "owner", "kind")
-        seat = _integer(f"board.{name}[0]", owner, range(players))
-        letter = _word(f"board.{name}[1]", kind, _KINDS)
-        owners[Field(name)] = Seat(seat)
+        seat = owners[Field(name)] = Seat(_one_of(f"board.{name}[0]", owner, range(players)))
+        letter = _one_of(f"board.{name}[1]", kind, _KINDS)
         pieces[Field(name)] = Piece.of(PEOPLES[seat], _KINDS[letter])  # any people will do
     return Board(layout, pieces, owners), laurels, players
 
@@ -77,14 +78,13 @@ def final_position(line: str) -> tuple[Board, dict[Tile, Laurel], int]:
 def _tiles(content: Any) -> tuple[LaidTile, ...]:
     if not isinstance(content, list) or len(content) != len(TILES):
         raise BadPosition('tiles: not a list of {n} pairs in position order, like ["C", 0]', n=len(TILES))
-    laid: dict[str, LaidTile] = {}
+    laid: dict[Tile, LaidTile] = {}
     for position, value in enumerate(content):
         letter, orientation = _pair(f"tiles[{position}]", value, "tile", "orientation")
-        tile = _word(f"tiles[{position}][0]", letter, TILES)
+        tile = _one_of(f"tiles[{position}][0]", letter, TILES)
         if tile in laid:
             raise BadPosition("{where}: the tile {tile} appears twice", where=f"tiles[{position}]", tile=tile)
-        turns = _integer(f"tiles[{position}][1]", orientation, ORIENTATIONS)
-        laid[tile] = LaidTile(Tile(tile), turns)
+        laid[tile] = LaidTile(tile, _one_of(f"tiles[{position}][1]", orientation, ORIENTATIONS))
     return tuple(laid.values())
 
 
@@ -119,7 +119,7 @@ def _no_number(name: str) -> NoReturn:
 
 def _object(where: str, content: Any, keys: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Any]:
     if not isinstance(content, dict):
-        _refuse(where, _shown(content), "{...}")
+        raise _refusal(where, content, "{...}")
     missing = [key for key in keys if key not in content]
     if missing:
         raise BadPosition("{where}: missing: {keys}", where=where, keys=", ".join(map(_shown, missing)))
@@ -137,28 +137,26 @@ def _object(where: str, content: Any, keys: Iterable[str], optional: Iterable[st
 
 def _pair(where: str, content: Any, first: str, second: str) -> tuple[Any, Any]:
     if not isinstance(content, list) or len(content) != 2:
-        _refuse(where, _shown(content), f"[{first}, {second}]")
+        raise _refusal(where, content, f"[{first}, {second}]")
     return content[0], content[1]
 
 
-def _integer(where: str, content: Any, allowed: Iterable[int]) -> int:
-    if type(content) is not int or content not in allowed:  # by type: True is an int to isinstance
-        _refuse(where, _shown(content), _listed(allowed))
-    return content
-
-
-def _word(where: str, content: Any, allowed: Iterable[str]) -> str:
-    if not isinstance(content, str) or content not in allowed:
-        _refuse(where, _shown(content), _listed(allowed))
-    return content
-
-
-def _refuse(where: str, found: str, allowed: str) -> NoReturn:
-    raise BadPosition("{where}: found {found}, allowed: {allowed}", where=where, found=found, allowed=allowed)
-
-
-def _listed(allowed: Iterable[int | str]) -> str:
+def _one_of(where: str, content: Any, allowed: Iterable[T]) -> T:
+    """Return the value that `content` is, by type as well: True equals 1."""
     values = list(allowed)
+    for value in values:
+        if type(content) is type(value) and content == value:
+            return value
+    raise _refusal(where, content, _listed(values))
+
+
+def _refusal(where: str, content: Any, allowed: str) -> BadPosition:
+    return BadPosition(
+        "{where}: found {found}, allowed: {allowed}", where=where, found=_shown(content), allowed=allowed
+    )
+
+
+def _listed(values: Sequence[object]) -> str:
     return f"{values[0]}-{values[-1]}" if len(values) > 5 else ", ".join(map(str, values))
 
 
