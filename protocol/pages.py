@@ -9,16 +9,7 @@ from msgspec import Meta, Struct
 
 from engine.legal import Legal
 from engine.pieces import Seat
-from protocol.messages import (
-    Evening,
-    FieldName,
-    NoticeKind,
-    Notices,
-    OrientationNumber,
-    PieceName,
-    PositionNumber,
-    TableState,
-)
+from protocol import messages
 
 MOST_MOMENTS: Final = 1000  # more than a game and its scoring have
 EVENING: Final = "EVENING"  # the page of the evening, in place of a table's code: none has vowels
@@ -41,10 +32,10 @@ class Choice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     the first is 1. Who wants to `follow` sees the step of whoever leads.
     """
 
-    piece: PieceName | None = None
-    field: FieldName | None = None
-    position: PositionNumber | None = None
-    orientation: OrientationNumber | None = None
+    piece: messages.PieceName | None = None
+    field: messages.FieldName | None = None
+    position: messages.PositionNumber | None = None
+    orientation: messages.OrientationNumber | None = None
     moment: Annotated[int, Meta(ge=0, le=MOST_MOMENTS)] | None = None
     follow: bool | None = None
 
@@ -67,8 +58,8 @@ class Hand:
     missed: frozenset[int] = frozenset()
     by_bot: frozenset[int] = frozenset()
     of_evening: bool = False
-    notices: Notices = Notices("none")  # noqa: RUF009 - it is frozen
-    kinds: Sequence[NoticeKind] = ()
+    notices: messages.Notices = messages.Notices("none")  # noqa: RUF009 - it is frozen
+    kinds: Sequence[messages.NoticeKind] = ()
 
     @property
     def moment(self) -> int | None:
@@ -88,5 +79,5 @@ class OnTelevision:
     large: Mapping[str, str]
     small: Sequence[str]
     more: int
-    waiting: Sequence[TableState]
-    evening: Evening | None
+    waiting: Sequence[messages.TableState]
+    evening: messages.Evening | None

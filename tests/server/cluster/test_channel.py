@@ -14,19 +14,9 @@ from hypothesis import strategies as st
 from protocol.limits import NAME_LENGTH
 from protocol.messages import TableSummary
 from protocol.text import unsafe
+from server.cluster import messages
 from server.cluster.channel import Channel
-from server.cluster.messages import (
-    MOST_BYTES,
-    Holder,
-    Message,
-    NotUnderstood,
-    PersonElsewhere,
-    PublicTable,
-    RemarkElsewhere,
-    _texts,
-    decode,
-    encode,
-)
+from server.cluster.messages import PublicTable, RemarkElsewhere, decode, encode
 from server.cluster.others import SameAddress
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import Connection, Database, Signal
@@ -41,7 +31,9 @@ REMARK = RemarkElsewhere(7, "Anna", "hello", 12.5)
 
 def table(code: str, taken: int = 1) -> PublicTable:
     """Return a table as its server tells of it."""
-    return PublicTable(TableSummary(code, "Anna", 5, taken, "gathering"), 1.0, [Holder("Anna", "a" * 64)])
+    return PublicTable(
+        TableSummary(code, "Anna", 5, taken, "gathering"), 1.0, [messages.Holder("Anna", "a" * 64)]
+    )
 
 
 class Cluster:
@@ -221,14 +213,14 @@ async def test_what_no_longer_holds_is_not_told_again(database: str, socket_fold
 # -- what servers tell each other arrives as it was, and nothing else that arrives does any harm ---------
 
 
-@given(st.sampled_from(get_args(Message)).flatmap(messages_of))
-def test_what_is_told_arrives(message: Message) -> None:
+@given(st.sampled_from(get_args(messages.Message)).flatmap(messages_of))
+def test_what_is_told_arrives(message: messages.Message) -> None:
     """Unless it has a text that may not be shown."""
     body = encode(message)
     try:
         assert decode(body) == message
-    except NotUnderstood:
-        texts = _texts(message)
+    except messages.NotUnderstood:
+        texts = messages._texts(message)
         assert any(text and unsafe(text) is not None for text in texts) or len(texts[0]) > NAME_LENGTH
 
 
@@ -239,9 +231,9 @@ def test_what_is_told_arrives(message: Message) -> None:
 def test_bytes_are_a_message_or_not_understood(body: bytes) -> None:
     try:
         message = decode(body)
-    except NotUnderstood:
+    except messages.NotUnderstood:
         return
-    assert isinstance(message, PublicTable | PersonElsewhere | RemarkElsewhere)
+    assert isinstance(message, PublicTable | messages.PersonElsewhere | RemarkElsewhere)
 
 
 @pytest.mark.parametrize(
@@ -253,12 +245,12 @@ def test_bytes_are_a_message_or_not_understood(body: bytes) -> None:
         msgspec.msgpack.encode({"t": "of-a-later-version", "text": "hello"}),
         msgspec.msgpack.encode({"t": "remark"}),
         msgspec.msgpack.encode({**msgspec.to_builtins(REMARK), "t": "remark", "text": "\x1b[2J"}),
-        encode(REMARK) + b"\0" * MOST_BYTES,
+        encode(REMARK) + b"\0" * messages.MOST_BYTES,
     ],
     ids=["nothing", "deep", "no msgpack", "unknown", "incomplete", "escape sequence", "too long"],
 )
 def test_what_is_not_understood(body: bytes) -> None:
-    with pytest.raises(NotUnderstood):
+    with pytest.raises(messages.NotUnderstood):
         decode(body)
 
 

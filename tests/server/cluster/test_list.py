@@ -15,18 +15,8 @@ from client.network.connection import connected as client_at
 from client.network.transport import Access, Timeouts
 from client.network.waiting import RequestRefused
 from client.ui.web.pages import WebPages
+from protocol import messages
 from protocol.codes import Code
-from protocol.messages import (
-    NEW,
-    ChangeSetting,
-    JoinTable,
-    Leave,
-    ListTables,
-    OpenTable,
-    Resume,
-    Tables,
-    TableSummary,
-)
 from protocol.settings import Private, Spectators
 from server.app import Running, running
 from server.cluster.messages import PublicTable
@@ -46,11 +36,11 @@ from tests.server.web.viewer import asked
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
 
 
-async def listed(port: int) -> list[TableSummary]:
+async def listed(port: int) -> list[messages.TableSummary]:
     """Return the list of tables that a server shows."""
     async with connected(port) as peer:
-        tables = await peer.ask(ListTables(1))
-    assert isinstance(tables, Tables)
+        tables = await peer.ask(messages.ListTables(1))
+    assert isinstance(tables, messages.Tables)
     return tables.tables
 
 
@@ -75,10 +65,10 @@ async def test_the_list_has_the_tables_of_all_servers(database: str) -> None:
         at_one, at_two = await listed(one.port), await listed(two.port)
         assert [table.elsewhere for table in (*at_one, *at_two)] == [True, False, False, True]
         assert (at_two[1].host, at_two[1].players, at_two[1].taken) == ("Anna", 2, 1)
-        await carla.done(ChangeSetting(carla.next_id(), Private(on=False)))
+        await carla.done(messages.ChangeSetting(carla.next_id(), Private(on=False)))
         await eventually(lambda: codes(two) == [third, second, first])
-        await carla.done(ChangeSetting(carla.next_id(), Private(on=True)))
-        await anna.done(Leave(anna.next_id()))
+        await carla.done(messages.ChangeSetting(carla.next_id(), Private(on=True)))
+        await anna.done(messages.Leave(anna.next_id()))
         await eventually(lambda: codes(two) == [second])
 
 
@@ -126,7 +116,7 @@ async def test_lists_agree_with_the_tables_whatever_has_happened(database: str, 
             match chooser.randrange(6):
                 case 0 if hosts:
                     _server, host, _line = chooser.choice(hosts)
-                    await host.ask(ChangeSetting(host.next_id(), Private(on=chooser.random() < 0.5)))
+                    await host.ask(messages.ChangeSetting(host.next_id(), Private(on=chooser.random() < 0.5)))
                 case 1 if hosts:
                     server, host, _line = chooser.choice(hosts)
                     joiner = await stack.enter_async_context(connected(server.port))
@@ -135,7 +125,7 @@ async def test_lists_agree_with_the_tables_whatever_has_happened(database: str, 
                 case 2 if hosts:
                     _server, host, line = hosts.pop(chooser.randrange(len(hosts)))
                     if chooser.random() < 0.5:
-                        await host.ask(Leave(host.next_id()))
+                        await host.ask(messages.Leave(host.next_id()))
                     await line.aclose()
                 case 3:
                     relay.cut()
@@ -174,7 +164,7 @@ async def test_who_connects_for_others_keeps_the_token_of_the_gateway(database: 
         headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": "192.0.2.7"}
         async with client_at(url, access=Access(headers=headers), timeouts=QUICK) as guest:
             with pytest.raises(RequestRefused):
-                await guest.ask(JoinTable(NEW, code, "Bruno"))
+                await guest.ask(messages.JoinTable(messages.NEW, code, "Bruno"))
     assert b"X-Forwarded-For: 192.0.2.7" in requests[0]
     assert b"uthorization" not in b"".join(requests)
 
@@ -192,7 +182,7 @@ async def test_browsers_are_sent_to_where_a_table_can_be_watched(database: str) 
         answer = await asked(two.port, f"/watch/{code}?lang=it")
         assert answer.status == 307
         assert answer.headers["location"] == f"https://one.example/first/watch/{code}?lang=it"
-        await anna.done(ChangeSetting(anna.next_id(), Spectators(allowed=False)))
+        await anna.done(messages.ChangeSetting(anna.next_id(), Spectators(allowed=False)))
         await eventually(lambda: two.lobby.public.listed()[0].no_spectators)
         assert (await asked(two.port, f"/watch/{code}")).status == 404
 
@@ -272,7 +262,7 @@ async def test_players_of_an_archived_game_come_back_to_different_servers(
         monkeypatch.setattr(PostgresJournal, "look_at_others", nothing)
         async with connected(one.port) as at_one, connected(two.port) as at_two:
             await at_one.resume(first.code, first.token)
-            refused = await at_two.refused(Resume(1, second.code, second.token, 0))
+            refused = await at_two.refused(messages.Resume(1, second.code, second.token, 0))
             assert (refused.code, (refused.about or {})["address"]) == (
                 Code.TABLE_ELSEWHERE,
                 f"ws://127.0.0.1:{one.port}",
@@ -287,7 +277,9 @@ async def test_a_game_that_another_server_has_just_archived_is_not_gone(
         with monkeypatch.context() as patch:
             patch.setattr(PostgresJournal, "look_at_others", nothing)
             first, _ = await archived_game(one)
-            assert (await peer.refused(Resume(1, first.code, first.token, 0))).code == Code.NOT_STORED
+            assert (
+                await peer.refused(messages.Resume(1, first.code, first.token, 0))
+            ).code == Code.NOT_STORED
         look(two)
         await eventually(lambda: first.code in two.lobby.journal.archived)
         await peer.resume(first.code, first.token)
@@ -319,11 +311,11 @@ async def test_newcomers_open_their_tables_at_a_server_that_does_not_drain(datab
     """They go there by themselves; if all drain, they learn how long they do."""
     async with one_drains(database) as (one, two):
         async with client_at(f"ws://127.0.0.1:{one.port}", timeouts=PATIENT) as anna:
-            assert (await anna.ask(OpenTable(NEW, 2, "Anna"))).table in two.lobby.tables
+            assert (await anna.ask(messages.OpenTable(messages.NEW, 2, "Anna"))).table in two.lobby.tables
         async with game(two.port, 2), connected(one.port) as peer:
             two.drain.begin(600)
             await eventually(lambda: "address" not in stopping(one))
-            refused = await peer.refused(OpenTable(1, 2, "Bruno"))
+            refused = await peer.refused(messages.OpenTable(1, 2, "Bruno"))
             assert (refused.code, list(refused.about or ())) == (Code.SERVER_STOPPING, ["seconds"])
             two.drain.cancel()
             await eventually(lambda: "address" in stopping(one))
