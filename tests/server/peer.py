@@ -100,6 +100,16 @@ class Peer:
         self.seen: list[SeenEvent] = []
         self.legal: LegalMoves | None = None
 
+    @property
+    def sight(self) -> View:
+        """Return the view of the game, which has begun."""
+        assert self.view is not None
+        return self.view
+
+    def told(self, kind: type[Message]) -> list[Message]:
+        """Return everything of this kind that has been received."""
+        return [message for message in self.received if isinstance(message, kind)]
+
     def next_id(self) -> int:
         self.id += 1
         return self.id
@@ -143,6 +153,12 @@ class Peer:
             if isinstance(answer, Welcome) or _id(answer) == _id(message):
                 return answer
 
+    async def answer(self, kind: type[Message], request: Request, *facts: Any, **more: Any) -> Message:
+        """Send a message as `ask` does; return its answer, which must be of this kind."""
+        answer = await self.ask(request, *facts, **more)
+        assert isinstance(answer, kind), answer
+        return answer
+
     async def done(self, request: Request, *facts: Any, **more: Any) -> None:
         """Send a message that must be accepted: its events answer a move, Done answers all else."""
         answer = await self.ask(request, *facts, **more)
@@ -150,9 +166,7 @@ class Peer:
 
     async def refused(self, request: Request, *facts: Any, **more: Any) -> Refused:
         """Send a message that must be refused; return the refusal."""
-        answer = await self.ask(request, *facts, **more)
-        assert isinstance(answer, Refused), answer
-        return answer
+        return await self.answer(Refused, request, *facts, **more)
 
     async def refusal(self, request: Request, *facts: Any, **more: Any) -> str:
         """Send a message that must be refused; return the code."""
@@ -181,24 +195,16 @@ class Peer:
         assert isinstance(await self.ask(Hello(list(VERSIONS), "peer")), Welcome)
 
     async def open(self, players: int, name: str = "Anna", **options: Any) -> Seated:
-        answer = await self.ask(OpenTable(self.next_id(), players, name, **options))
-        assert isinstance(answer, Seated), answer
-        return answer
+        return await self.answer(Seated, OpenTable, players, name, **options)
 
     async def join(self, code: str, name: str, seat: int | None = None, *, program: bool = False) -> Seated:
-        answer = await self.ask(JoinTable(self.next_id(), code, name, seat, program))
-        assert isinstance(answer, Seated), answer
-        return answer
+        return await self.answer(Seated, JoinTable, code, name, seat, program)
 
     async def watch(self, code: str, after: int = 0) -> Watching:
-        answer = await self.ask(Watch(self.next_id(), code, after))
-        assert isinstance(answer, Watching), answer
-        return answer
+        return await self.answer(Watching, Watch, code, after)
 
     async def resume(self, code: str, token: str, after: int = 0) -> Seated:
-        answer = await self.ask(Resume(self.next_id(), code, token, after))
-        assert isinstance(answer, Seated), answer
-        return answer
+        return await self.answer(Seated, Resume, code, token, after)
 
     def go_back_to(self, seq: int, seen: Sequence[SeenEvent]) -> None:
         """Forget all but the first `seq` of the events `seen`."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from client.bots.brains import at_random
-from engine.game import RandomChance
+from engine.game import Game, RandomChance
 from protocol.messages import ChangeSetting, Events, TableState, Vote
 from protocol.settings import Setting
 from server.app import Running, running
@@ -102,6 +102,13 @@ def held_by_bot(seat: int) -> Callable[[TableState], bool]:
 
 def policy_of(server: Running, peers: Sequence[Peer]) -> AbsencePolicy:
     return table_of(server, peers)._context.policy
+
+
+def game_of(server: Running, peers: Sequence[Peer]) -> Game:
+    """Return the game at the peers' table, which has begun."""
+    game = table_of(server, peers).state.game
+    assert game is not None
+    return game
 
 
 def vote(peer: Peer, seat: int, *, agree: bool = True) -> Vote:

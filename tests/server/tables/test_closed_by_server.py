@@ -145,8 +145,7 @@ async def test_the_others_play_again_without_a_removed_player() -> None:
     async with memory_server(stand_in_seconds=0) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1))
         await server.lobby.registry.table(peers[0].code).remove_player(Seat(0))
-        answer = await peers[1].ask(messages.Rematch)
-        assert isinstance(answer, messages.Seated)
+        answer = await peers[1].answer(messages.Seated, messages.Rematch)
         state = await peers[1].until(messages.TableState)
         assert [seat.name for seat in state.seats] == [None, "Player 1"]
         async with connected(server.port) as other:

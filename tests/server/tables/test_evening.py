@@ -45,13 +45,12 @@ class Guest:
         self.peer: Peer
 
     async def sign_up(self, peer: Peer) -> None:
-        answer = await peer.ask(messages.SignUp, self.name, self.token)
-        assert isinstance(answer, messages.SignedUp), answer
+        answer = await peer.answer(messages.SignedUp, messages.SignUp, self.name, self.token)
         self.peer, self.person = peer, answer.person
 
     async def evening(self, condition: Callable[[messages.Evening], object]) -> messages.Evening:
         """Return the evening as soon as it is so."""
-        latest = [message for message in self.peer.received if isinstance(message, messages.Evening)]
+        latest = self.peer.told(messages.Evening)
         while not latest or not condition(latest[-1]):
             latest.append(await self.peer.until(messages.Evening))
         return latest[-1]
@@ -273,8 +272,7 @@ async def test_refusals() -> None:
         one, other = Guest("Anna"), Guest("anna")
         await one.sign_up(peer)
         async with connected(server.port) as second:
-            refused = await second.ask(messages.SignUp, other.name, other.token)
-            assert isinstance(refused, messages.Refused)
+            refused = await second.answer(messages.Refused, messages.SignUp, other.name, other.token)
             assert refused.code == Code.NAME_IN_USE
             other.token = one.token
             await other.sign_up(second)

@@ -72,8 +72,7 @@ async def test_everybody_is_told_the_settings_and_a_rematch_keeps_them() -> None
         await peers[0].done(messages.StartGame)
         await all_caught_up(peers, peers[0].seq)
         await play_to_the_end(peers)
-        assert peers[0].view is not None
-        assert peers[0].view.start.starting == 1
+        assert peers[0].sight.start.starting == 1
         following = server.lobby.tables[(await rematch(peers[1])).table].state
         kept = (
             following.title,
@@ -392,8 +391,7 @@ async def test_somebody_takes_an_abandoned_seat_over() -> None:
             assert await gone.refusal(messages.Resume, anna.code, bruno.token) == Code.BAD_TOKEN
         check_views(table_of(server, peers), [anna, zoe, carla])
         await play_on([anna, zoe, carla], random.Random(2))
-        assert anna.view is not None
-        assert anna.view.result is not None
+        assert anna.sight.result is not None
 
 
 async def test_a_hand_cannot_be_stolen_while_the_connection_is_lost() -> None:
@@ -421,7 +419,6 @@ async def test_the_host_ends_a_game() -> None:
             state = await state_where(peer, lambda state: state.ended)
             assert (state.stage, peer.legal) == ("over", None)
         mover = peers[1]
-        assert mover.view is not None
         await mover.done(messages.Sync, 0)
         assert mover.legal is None
         assert await peers[0].refusal(messages.EndGame) == "game-over"

@@ -31,8 +31,7 @@ from tests.server.tables.hosted import changed, next_state_where, served, state_
 
 
 async def table_list(peer: Peer) -> list[messages.TableSummary]:
-    answer = await peer.ask(messages.ListTables)
-    assert isinstance(answer, messages.Tables)
+    answer = await peer.answer(messages.Tables, messages.ListTables)
     return answer.tables
 
 
@@ -315,7 +314,7 @@ async def test_chat_is_limited_by_table_and_by_address() -> None:
 
         for one, other in ((spectator, spectator), (anna, bruno)):
             assert [await says(peer) for peer in (one, other, other)] == ["said", "said", "too-much-chat"]
-        refused = [message for message in bruno.received if isinstance(message, messages.Refused)][-1]
+        refused = bruno.told(messages.Refused)[-1]
         assert refused.about == {"seconds": "60"}
         assert [await says(peer) for peer in (carla, carla)] == ["said", "too-much-chat"]
         clock.advance(60)
@@ -406,9 +405,7 @@ async def test_a_player_moves_to_a_free_seat() -> None:
         await bruno.join(host.code, "Bruno")
         await say_ready(host, bruno)
         await host.done(messages.ChangeSeat, 3)
-        assert [each for each in host.received if isinstance(each, messages.Reseated)] == [
-            messages.Reseated(3)
-        ]
+        assert host.told(messages.Reseated) == [messages.Reseated(3)]
         state = await state_where(bruno, lambda state: state.seats[3].name == "Anna")
         assert (state.host, state.starting, ready_in(state)) == (3, 3, [])
         async with connected(server.port) as carla:
@@ -468,8 +465,7 @@ async def test_players_choose_their_peoples() -> None:
         await peers[0].done(messages.StartGame)
         for peer in peers:
             await state_where(peer, lambda state: state.stage == "playing" and peoples_in(state) == "----")
-            assert peer.view is not None
-            assert ["".join(own) for own in peer.view.start.peoples] == ["S", "L", "M", "E"]
+            assert ["".join(own) for own in peer.sight.start.peoples] == ["S", "L", "M", "E"]
 
 
 async def test_a_people_is_chosen_once() -> None:

@@ -357,4 +357,4 @@ async def test_a_player_is_called_by_e_mail() -> None:
 
 async def test_clients_are_told_what_kinds_of_addresses_they_can_leave() -> None:
     async with gathered(2) as (_called, _server, peers):
-        assert [each.notices for each in peers[0].received if isinstance(each, messages.Welcome)] == [["url"]]
+        assert [each.notices for each in peers[0].told(messages.Welcome)] == [["url"]]

@@ -21,8 +21,7 @@ from tests.server.tables.hosted import changed
 async def listed(peer: Peer) -> bytes:
     """Return the list of tables as it is sent to the peer."""
     peer.id = 0
-    answer = await peer.ask(messages.ListTables)
-    assert isinstance(answer, messages.Tables)
+    answer = await peer.answer(messages.Tables, messages.ListTables)
     return encode(answer)
 
 
@@ -112,8 +111,7 @@ async def test_codes_of_private_tables_are_long() -> None:
     async with memory_server() as server, game(server.port, 2, private=True) as peers:
         assert len(peers[0].code) == PRIVATE_CODE_LENGTH
         await play_on(peers, random.Random(1))
-        again = await peers[0].ask(messages.Rematch)
-        assert isinstance(again, messages.Seated)
+        again = await peers[0].answer(messages.Seated, messages.Rematch)
         assert len(again.table) == PRIVATE_CODE_LENGTH
         async with connected(server.port) as host, connected(server.port) as guest:
             code = (await host.open(2)).table
@@ -127,9 +125,7 @@ async def test_codes_of_private_tables_are_long() -> None:
 
 async def turn(peer: Peer, code: str, token: str) -> messages.Turn:
     """Return how the game stands for the holder of a token, who asks over another connection."""
-    answer = await peer.ask(messages.AskTurn, code, token_hash(token))
-    assert isinstance(answer, messages.Turn)
-    return answer
+    return await peer.answer(messages.Turn, messages.AskTurn, code, token_hash(token))
 
 
 async def test_a_player_learns_whose_turn_it_is_before_during_and_after_the_game() -> None:
@@ -141,8 +137,7 @@ async def test_a_player_learns_whose_turn_it_is_before_during_and_after_the_game
         async with game(server.port, 2, absence=MoveClock(60)) as peers:
             for peer in peers:
                 answer = await turn(asker, peer.code, peer.token)
-                assert peer.view is not None
-                on_turn = peer.view.turn
+                on_turn = peer.sight.turn
                 assert on_turn is not None
                 assert answer.clock is not None
                 assert 0 < answer.clock <= 60_000

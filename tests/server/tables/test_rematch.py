@@ -68,8 +68,7 @@ async def test_everybody_gets_the_same_seat_at_the_next_table() -> None:
         await peers[0].done(messages.StartGame)
         for peer in peers[:3]:
             await peer.caught_up(peers[0].seq)
-        assert peers[0].view is not None
-        assert peers[0].view.turn == 0
+        assert peers[0].sight.turn == 0
         await play_on(peers[:3], random.Random(2), moves=3)
         async with connected(server.port) as resumed:
             await resumed.resume(seated.table, peers[2].token)
@@ -189,8 +188,7 @@ async def test_the_next_table_is_stored_with_the_link_to_it(
 async def test_a_rematch_beyond_the_limit_of_tables_is_refused() -> None:
     """The player stays at the old table."""
     async with memory_server(tables=1) as server, finished_game(server, 2) as peers:
-        refused = await peers[0].ask(messages.Rematch)
-        assert isinstance(refused, messages.Refused)
+        refused = await peers[0].answer(messages.Refused, messages.Rematch)
         assert refused.code == Code.TOO_MANY_TABLES
         await peers[0].done(messages.Say, "still here")
         assert await peers[0].refusal(messages.OpenTable, 2, "A") == Code.AT_A_TABLE
@@ -220,8 +218,7 @@ async def test_programs_are_programs_in_a_rematch_too() -> None:
 
 async def record_for(peer: Peer) -> str:
     """Return the record of the finished game at the peer's table."""
-    answer = await peer.ask(messages.GetRecord)
-    assert isinstance(answer, messages.Record), answer
+    answer = await peer.answer(messages.Record, messages.GetRecord)
     return "\n".join(answer.lines) + "\n"
 
 
@@ -249,9 +246,7 @@ async def test_a_finished_game_that_everybody_has_left_takes_little_memory() -> 
             await late.watch(peers[1].code)
             for peer in (again, late):
                 await peer.news()
-                assert peer.view is not None
-                assert peers[1].view is not None
-                assert peer.view.result == peers[1].view.result
+                assert peer.sight.result == peers[1].sight.result
                 assert await record_for(peer) == text
             check_views(table, [again, late])
             await rematch(again)
@@ -273,8 +268,7 @@ async def test_standings_add_up_over_the_games_of_an_evening(tmp_path: Path) -> 
                 await all_caught_up(peers, peers[0].seq)
             await play_on(peers, random.Random(number))
             state = await next_state_where(peers[0], lambda state: state.stage == "over")
-            assert peers[0].view is not None
-            result = peers[0].view.result
+            result = peers[0].sight.result
             assert result is not None
             expected = [
                 messages.Standing(

@@ -28,9 +28,7 @@ def _moves(server: Running, code: str) -> int:
 async def _study(asker: peer.Peer, step: int) -> str:
     """Open a study, and return its code."""
     await asker.done(messages.Study, step)
-    state = next(
-        each for each in reversed(asker.received) if isinstance(each, messages.TableState)
-    )  # before the answer
+    state = asker.told(messages.TableState)[-1]  # before the answer
     assert state.studied is not None
     assert (state.studied.step, state.studied.seat) == (step, asker.seat)
     return state.studied.table
@@ -58,8 +56,7 @@ async def test_a_finished_game_goes_on_from_a_moment_and_counts_for_nothing(tmp_
         code = await _study(peers[1], step)
         for other in (peers[0], peers[3]):
             await next_state_where(other, lambda state: state.studied == messages.Studied(code, step, 1))
-        tables = await peers[0].ask(messages.ListTables)
-        assert isinstance(tables, messages.Tables)
+        tables = await peers[0].answer(messages.Tables, messages.ListTables)
         assert {each.table: (each.study, each.vacant) for each in tables.tables} == {
             code: (True, 3),
             peers[0].code: (False, 0),

@@ -58,7 +58,7 @@ async def seated_bot(host: Peer, level: str = "random", seat: int | None = None)
 async def latest(peer: Peer) -> messages.TableState:
     """Return the last state of the table that the peer was sent."""
     await peer.ask(messages.Ping)
-    return next(each for each in reversed(peer.received) if isinstance(each, messages.TableState))
+    return peer.told(messages.TableState)[-1]
 
 
 # -- seating ----------------------------------------------------------------------------------------
@@ -78,12 +78,9 @@ async def test_the_host_seats_bots() -> None:
             ("greedy-1", "greedy", True),
             (None, None, False),
         ]
-        tables = await other.ask(messages.ListTables)
-        assert isinstance(tables, messages.Tables)
+        tables = await other.answer(messages.Tables, messages.ListTables)
         assert (tables.tables[0].taken, tables.tables[0].bots) == (4, 3)
-        assert [each.levels for each in host.received if isinstance(each, messages.Welcome)] == [
-            ["random", "greedy"]
-        ]
+        assert [each.levels for each in host.told(messages.Welcome)] == [["random", "greedy"]]
         await host.done(messages.Remove, 1)
         assert (await latest(host)).seats[1].name is None
 
@@ -195,7 +192,7 @@ async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> 
         host = peers[0]
         await play_to_the_end(peers)
         check_views(table_of(server, peers), peers)
-        moves = [each for each in host.received if isinstance(each, messages.Events)]
+        moves = host.told(messages.Events)
         assert all(each.by is None for each in moves)
         assert all(each.clock is None for each in moves if each.turn in bots)
         state = await latest(host)
@@ -207,8 +204,7 @@ async def test_a_game_with_bots_is_played_and_played_again(absence: Absence) -> 
             assert set(view.hands) == {seat}
             others = [piece for field, piece in view.placed.items() if view.owners[field] != seat]
             assert not [piece for piece in others if isinstance(piece, Piece) and piece.wolf]
-        answer = await host.ask(messages.Rematch)
-        assert isinstance(answer, messages.Seated)
+        answer = await host.answer(messages.Seated, messages.Rematch)
         host.view, host.seq, host.legal = None, 0, None
         again = await state_where(host, lambda each: each.table == answer.table)
         assert [(each.name, each.level, each.kept) for each in again.seats] == [
@@ -362,13 +358,12 @@ async def test_a_bot_learns_from_game_to_game() -> None:
     async with served_in_processes(Learning()) as server, game(server.port, 2, bots={1: "slow"}) as peers:
         (host,) = peers
         await play_to_the_end(peers)
-        assert host.view is not None
-        assert next(field for field, seat in host.view.owners.items() if seat == 1) in {"A1", "A2"}
+        assert next(field for field, seat in host.sight.owners.items() if seat == 1) in {"A1", "A2"}
         await rematch(host)
         await host.done(messages.StartGame)
         while host.legal is None:
             await host.news()
-        assert host.view.owners == {"G6": 1}
+        assert host.sight.owners == {"G6": 1}
 
 
 async def test_a_bot_that_thinks_delays_no_other_table(tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ async def test_a_move_while_the_server_stops_is_charged_like_any_other() -> None
         time.advance(20)
         server.lobby.stop()
         await play_on(peers, random.Random(1), moves=1)
-        news = next(each for each in reversed(peers[1].received) if isinstance(each, Events))
+        news = peers[1].told(Events)[-1]
         assert news.clock == 60_000
         assert table_of(server, peers).state.clocks.left(Seat(0)) == 40_000
         time.advance(60)

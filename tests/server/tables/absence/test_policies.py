@@ -13,13 +13,11 @@ import pytest
 
 from client.bots.brains import at_random
 from engine.events import Command
-from engine.game import Game
 from engine.legal import Legal
 from engine.view import View
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import Events, Ping, Pong, Say, SeatSummary, Snapshot, StartGame, Sync, TableState
-from server.app import Running
 from server.config import Choose
 from server.errors import JournalError
 from server.storage.entries import Entry, StoodIn
@@ -40,6 +38,7 @@ from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import (
     LONG_PAUSE,
     disconnect,
+    game_of,
     held_by_bot,
     next_state_where,
     play_to_the_end,
@@ -74,7 +73,7 @@ async def test_a_bot_plays_for_an_absent_player(tmp_path: Path) -> None:
         await late.watch(peers[0].code)
         assert (await late.until(Snapshot)).stood_in == numbers
         async with resumed(server.port, peers[1]) as (again,):
-            assert [each.stood_in for each in again.received if isinstance(each, Events)] == [numbers]
+            assert [each.stood_in for each in again.told(Events)] == [numbers]
 
 
 async def test_a_player_who_returns_takes_the_seat_back_from_a_thinking_bot() -> None:
@@ -170,12 +169,6 @@ async def test_a_stand_in_waits_until_the_journal_can_be_written(tmp_path: Path)
 # -- programs at the seats -------------------------------------------------------------------------------
 
 
-def table_game(server: Running, peers: Sequence[Peer]) -> Game:
-    game = table_of(server, peers).state.game
-    assert game is not None
-    return game
-
-
 @pytest.mark.parametrize("policy", [WAIT, MoveClock(600), GameClock(1800), ByVote(600), ByBot(600)])
 async def test_a_bot_plays_at_once_for_an_absent_program(policy: Absence) -> None:
     """Under every policy it visibly holds the seat until the program is back."""
@@ -189,7 +182,7 @@ async def test_a_bot_plays_at_once_for_an_absent_program(policy: Absence) -> Non
         async with resumed(server.port, program) as (again,):
             state = await next_state_where(anna, lambda state: state.seats[1].here)
             assert not state.seats[1].bot
-            await again.caught_up(len(table_game(server, peers).events))
+            await again.caught_up(len(game_of(server, peers).events))
             await play_on([anna, again], random.Random(2))
             check_views(table_of(server, peers), [anna, again])
 

@@ -23,7 +23,7 @@ from server.tables.game.consent import LONGEST_PAUSE_DAYS, PAUSES, TAKE_BACKS
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, check_views, connected, eventually, game, play_on, table_of
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.hosted import policy_of, served, state_where
+from tests.server.tables.hosted import game_of, policy_of, served, state_where
 
 
 async def pause(peer: Peer, *, on: bool = True) -> None:
@@ -50,8 +50,9 @@ async def test_without_a_clock_a_pause_is_granted_at_once(policy: Absence) -> No
             assert (state.paused.seconds, state.paused.seconds_left) == (0, PAUSE_SECONDS)
             assert peer.legal is None
         assert await peers[0].refusal(messages.Lay, 1, 0) == Code.PAUSED
-        stands = await peers[0].ask(messages.AskTurn, peers[0].code, token_hash(peers[0].token))
-        assert isinstance(stands, messages.Turn)
+        stands = await peers[0].answer(
+            messages.Turn, messages.AskTurn, peers[0].code, token_hash(peers[0].token)
+        )
         assert stands.paused
         await pause(peers[1], on=False)
         for peer in peers:
@@ -148,7 +149,7 @@ async def test_clocks_stand_still_and_lose_nothing(tmp_path: Path, policy: Absen
         assert await again[0].refusal(messages.AskPause, on=True) == Code.PAUSED
         await pause(again[0], on=False)
         await goes_on(again[0])
-        news = next(each for each in reversed(again[0].received) if isinstance(each, messages.Events))
+        news = again[0].told(messages.Events)[-1]
         assert news.clock == 40_000
         assert again[0].legal is not None
         clock.advance(41)
@@ -326,14 +327,12 @@ async def test_a_move_is_taken_back_when_everybody_else_agrees(tmp_path: Path) -
             await peer.caught_up(seq + 1)
             await asked_in(peer, None)
             assert isinstance(peer.seen[-1], TakenBack)
-            assert peer.view is not None
-            assert (peer.view.placed, peer.view.turn) == ({}, 0)
+            assert (peer.sight.placed, peer.sight.turn) == ({}, 0)
         check_views(table_of(server, again), again)
         await play_on(again, random.Random(2))
         check_views(table_of(server, again), again)
-        state = table_of(server, again).state
-        assert state.game is not None
-        assert replayed(recorded(state.game.events)).events == state.game.events
+        events = game_of(server, again).events
+        assert replayed(recorded(events)).events == events
 
 
 async def test_who_was_away_gets_what_was_taken_back_in_a_snapshot() -> None:
@@ -366,10 +365,8 @@ async def test_a_game_has_no_more_events_than_clients_read() -> None:
         refused = await peers[0].refused(messages.Ask, "take-back", on=True)
         assert (refused.code, refused.about) == (Code.NO_TAKE_BACKS_LEFT, {"most": str(TAKE_BACKS)})
         await play_on(peers, random.Random(1))
-        state = table_of(server, peers).state
-        assert state.game is not None
         more = 3 * TAKE_BACKS  # pieces that five players could have placed in vain
-        assert len(state.game.events) + more < ARRAY_LENGTH
+        assert len(game_of(server, peers).events) + more < ARRAY_LENGTH
 
 
 async def test_a_request_is_refused_by_one_and_by_nobody_twice() -> None:
@@ -401,7 +398,7 @@ async def test_more_time_is_given_to_who_asks(policy: Absence, left: int) -> Non
         granted = messages.Asked("more-time", [0, 1], granted=True)
         state = await state_where(peers[0], lambda state: state.asked == granted)
         assert state.seats[1].clock == (60_000 if isinstance(policy, GameClock) else None)
-        told = next(each for each in reversed(peers[0].received) if isinstance(each, messages.Events))
+        told = peers[0].told(messages.Events)[-1]
         assert told.clock == left
 
 

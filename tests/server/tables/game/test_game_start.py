@@ -24,7 +24,6 @@ from server.tables.game.game_start import SHARE_SECONDS
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import (
     Peer,
-    check_views,
     connected,
     eventually,
     http_get,
@@ -33,6 +32,7 @@ from tests.server.peer import (
     table_of,
 )
 from tests.server.storage.test_journal import full_disk, table_facts
+from tests.server.tables.hosted import game_of
 from tests.server.tables.test_secrets import sync_again
 
 SHARES = [Share(digit * 64) for digit in "abcde"]
@@ -105,16 +105,13 @@ async def begun(*peers: Peer) -> None:
 
 
 def draws_of(peer: Peer) -> Draws:
-    assert peer.view is not None
-    assert peer.view.start.draws is not None
-    return peer.view.start.draws
+    assert peer.sight.start.draws is not None
+    return peer.sight.start.draws
 
 
 def seed_of(server: Running, peer: Peer) -> Bytes32:
     """Return the seed that only the server knows."""
-    game = table_of(server, [peer]).state.game
-    assert game is not None
-    seed = game._chance.seed()
+    seed = game_of(server, [peer])._chance.seed()
     assert seed is not None
     return seed
 
@@ -141,13 +138,11 @@ async def test_a_game_is_drawn_from_all_shares(players: int) -> None:
             )
         await play_on(peers, random.Random(1))
         for peer in peers:
-            assert peer.view is not None
-            assert peer.view.result is not None
-            assert peer.view.result.seed is not None
-            assert commitment_to(peer.view.result.seed) == calls[0].commitment
+            assert peer.sight.result is not None
+            assert peer.sight.result.seed is not None
+            assert commitment_to(peer.sight.result.seed) == calls[0].commitment
             assert sources_of(peer.seen).mismatch is None
-        record = await host.ask(messages.GetRecord)
-        assert isinstance(record, messages.Record)
+        record = await host.answer(messages.Record, messages.GetRecord)
         assert sources_of(replayed("\n".join(record.lines)).events) == sources_of(peers[-1].seen)
 
 
@@ -158,8 +153,7 @@ async def test_a_server_with_a_fixed_seed_asks_for_no_shares() -> None:
         async with running(Config(seed=1)) as server, sharers(server.port, 2) as seated:
             host = seated[0].peer
             await host.done(messages.StartGame)
-            assert host.view is not None
-            assert host.view.start.draws is None
+            assert host.sight.start.draws is None
             drawn.append(host.seen)
     assert drawn[0] == drawn[1]
 
@@ -173,8 +167,7 @@ async def test_the_next_game_has_a_new_commitment() -> None:
         await play_on(peers, random.Random(1))
         for number, each in enumerate(seated):
             each.share = Share(str(number) * 64)
-            answer = await each.peer.ask(messages.Rematch, pledge_of(each.share))
-            assert isinstance(answer, messages.Seated)
+            await each.peer.answer(messages.Seated, messages.Rematch, pledge_of(each.share))
             each.peer.view, each.peer.seq, each.peer.seen = None, 0, []
         await begin(seated)
         second = draws_of(peers[0])
@@ -206,9 +199,8 @@ async def test_nobody_holds_up_a_start(tmp_path: Path) -> None:
         await host.until(messages.Events)
         assert draws_of(host).shares == (SHARES[0], MISSING, NO_SHARE, MISSING, NO_SHARE)
         await silent.until(messages.DrawBegins)
-        answer = await silent.ask(Sharer(silent, SHARES[1]).showing(draw))
-        assert isinstance(answer, messages.Done)  # too late, and no harm done
-        check_views(table_of(server, [host]), [host])
+        await silent.answer(messages.Done, Sharer(silent, SHARES[1]).showing(draw))
+        # It is too late, and no harm is done.
 
 
 async def test_a_share_that_was_not_pledged_does_not_count() -> None:
@@ -395,8 +387,7 @@ async def test_a_server_that_restarts_goes_on_with_the_same_draws(tmp_path: Path
             assert seed_of(server, again[0]) == seed
             await play_on(again, random.Random(2), moves=moves)
             peers = again
-            game = table_of(server, again).state.game
-            assert game is not None
+            game = game_of(server, again)
             sources = sources_of(game.events)
             due = outcomes(seed, draws.shares)
             assert [each.tile for each in game.view.tiles[:1] if each] == [due.tiles[0]]
@@ -427,9 +418,7 @@ async def test_the_seed_leaves_the_server_only_with_the_result(
         await begin(seated)
         seed = seed_of(server, host)
         while (mover := next((peer for peer in peers if peer.legal is not None), None)) is not None:
-            game = table_of(server, peers).state.game
-            assert game is not None
-            if game.view.to_place == 1:
+            if game_of(server, peers).view.to_place == 1:
                 break
             await play_on(peers, rng, moves=1)
             await sync_again(mover, rng)
@@ -453,9 +442,8 @@ async def test_the_seed_leaves_the_server_only_with_the_result(
             assert hidden not in repr(table_of(server, peers).as_seen())
         if not ended:
             await play_on(peers, rng)
-            assert peers[0].view is not None
-            assert peers[0].view.result is not None
-            assert peers[0].view.result.seed == seed
+            assert peers[0].sight.result is not None
+            assert peers[0].sight.result.seed == seed
 
 
 def outcomes_key(seed: Bytes32, draws: Draws) -> str:

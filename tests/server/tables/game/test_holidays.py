@@ -52,7 +52,7 @@ async def test_the_clock_stands_until_the_holiday_is_over(
         clock.advance(1)
         await eventually(lambda: not table.state.on_holiday)
         async with resumed(server.port, *peers[:2]) as again:
-            news = next(each for each in reversed(again[0].received) if isinstance(each, Events))
+            news = again[0].told(Events)[-1]
             assert news.clock == 1000 * (DAY - 3600)
             assert await again[0].refusal(TakeHoliday, on=True) == Code.NO_HOLIDAYS
             clock.advance(DAY - 3600 + 1)
@@ -72,7 +72,7 @@ async def test_a_holiday_ends_with_a_move_or_when_its_player_says_so(monkeypatch
         await holiday(peers[1], on=False)
         await holiday(peers[1])
         await play_on(peers, random.Random(1), moves=1)
-        news = next(each for each in reversed(peers[1].received) if isinstance(each, Events))
+        news = peers[1].told(Events)[-1]
         assert news.clock == 1000 * DAY
         clock.advance(2 * DAY + 60)
         await play_on(peers, random.Random(1), moves=1)

@@ -7,21 +7,13 @@ from pathlib import Path
 import pytest
 
 from engine.board import Field
-from engine.game import Game
 from engine.pieces import Seat
 from protocol.absence import WAIT, Absence, ByBot, MoveClock
 from protocol.messages import Ask, Events, PlacePiece, Places, Plan, Planned, Snapshot, Sync
-from server.app import Running
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, all_caught_up, fields_in, game, table_of
 from tests.server.storage.test_journal import resumed
-from tests.server.tables.hosted import served
-
-
-def running_game(server: Running, peers: list[Peer]) -> Game:
-    found = table_of(server, peers).state.game
-    assert found is not None
-    return found
+from tests.server.tables.hosted import game_of, served
 
 
 async def plan(peer: Peer, piece: str | None = None, field: str | None = None) -> None:
@@ -43,7 +35,7 @@ async def test_a_planned_move_is_made_when_the_turn_comes(
     """A second later, after a restart and while its player is away, too; as a move of the player's own."""
     caplog.set_level(logging.INFO)
     async with served(tmp_path) as server, game(server.port, 2, absence=absence) as peers:
-        piece = str(next(iter(running_game(server, peers).view.hands[Seat(1)])))
+        piece = str(next(iter(game_of(server, peers).view.hands[Seat(1)])))
         await plan(peers[1], piece, "D2")
         await plan(peers[1], piece, "D4")
         await peers[0].nothing_but_pong()
@@ -58,13 +50,13 @@ async def test_a_planned_move_is_made_when_the_turn_comes(
         await again[1].socket.close()
         await again[0].done(place(again[0], on="A1"))
         time.advance(0.9)
-        assert running_game(server, again).view.turn == 1
+        assert game_of(server, again).view.turn == 1
         time.advance(0.1)
         while (news := await again[0].until(Events)).turn != 0:
             pass
         assert news.by is None
         state = table_of(server, again).state
-        assert str(running_game(server, again).view.placed[Field("D4")]) == piece
+        assert str(game_of(server, again).view.placed[Field("D4")]) == piece
         assert (state.plans, state.stood_in) == ({}, [])
     assert not [each for each in caplog.messages if "stand-in" in each or "D4" in each]
 
@@ -76,7 +68,7 @@ async def test_a_plan_that_is_illegal_when_the_turn_comes_shows_nobody_anything(
         time = ManualClock()
         async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
             if plans:
-                piece = str(next(iter(running_game(server, peers).view.hands[Seat(1)])))
+                piece = str(next(iter(game_of(server, peers).view.hands[Seat(1)])))
                 await plan(peers[1], piece, "A1")
             await peers[0].done(place(peers[0], on="A1"))
             await all_caught_up(peers, peers[0].seq)
@@ -97,8 +89,8 @@ async def test_a_plan_can_be_taken_away_and_has_to_be_possible() -> None:
     """Even in the second before it is carried out."""
     time = ManualClock()
     async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
-        piece = str(next(iter(running_game(server, peers).view.hands[Seat(1)])))
-        other = str(next(iter(running_game(server, peers).view.hands[Seat(0)])))
+        piece = str(next(iter(game_of(server, peers).view.hands[Seat(1)])))
+        other = str(next(iter(game_of(server, peers).view.hands[Seat(0)])))
         assert await peers[1].refusal(Plan, other, "A1") == "not-in-hand"
         await plan(peers[1], piece, "B1")
         await peers[0].done(place(peers[0], on="A1"))
@@ -106,14 +98,14 @@ async def test_a_plan_can_be_taken_away_and_has_to_be_possible() -> None:
         await plan(peers[1])
         time.advance(10)
         await peers[1].nothing_but_pong()
-        assert running_game(server, peers).view.turn == 1
+        assert game_of(server, peers).view.turn == 1
 
 
 async def test_a_move_taken_back_takes_the_plan_for_after_it_away() -> None:
     """Otherwise it would be made in place of that move; nobody else's plan is touched."""
     time = ManualClock()
     async with served(pause=1.0, time=time) as server, game(server.port, 2) as peers:
-        hands = running_game(server, peers).view.hands
+        hands = game_of(server, peers).view.hands
         await peers[0].done(place(peers[0], on="A1"))
         await plan(peers[0], str(next(iter(hands[Seat(0)]))), "D2")
         await plan(peers[1], str(next(iter(hands[Seat(1)]))), "D4")
@@ -124,4 +116,4 @@ async def test_a_move_taken_back_takes_the_plan_for_after_it_away() -> None:
         time.advance(10)
         await peers[0].caught_up(peers[1].seq)
         assert Planned() in peers[0].received
-        assert running_game(server, peers).view.turn == 0
+        assert game_of(server, peers).view.turn == 0

@@ -48,7 +48,7 @@ async def says(peer: Peer, text: str) -> str:
 
 def lists(peer: Peer) -> list[Online]:
     """Return all lists of who is online that the peer has been sent."""
-    return [each for each in peer.received if isinstance(each, Online)]
+    return peer.told(Online)
 
 
 def remarks(peer: Peer) -> list[LobbyRemark]:
@@ -283,7 +283,7 @@ async def test_a_running_server_can_begin_to_do_without() -> None:
         await sees(anna)
         assert await says(anna, "anybody?") == "no-lobby-chat"
         bruno = await stack.enter_async_context(connected(server.port))
-        assert [each.lobby for each in bruno.received if isinstance(each, Welcome)] == [False]
+        assert [each.lobby for each in bruno.told(Welcome)] == [False]
         assert await bruno.refusal(EnterLobby, "Bruno") == "no-lobby-chat"
         assert not lists(bruno)
         server.lobby.chat.open(on=True)

@@ -68,8 +68,7 @@ def codes_in(database: sqlite3.Connection, table: str) -> set[str]:
 
 
 async def listed_codes(peer: Peer) -> set[str]:
-    answer = await peer.ask(messages.ListTables)
-    assert isinstance(answer, messages.Tables)
+    answer = await peer.answer(messages.Tables, messages.ListTables)
     return {line.table for line in answer.tables}
 
 
@@ -124,8 +123,7 @@ async def test_an_archived_game_is_restored_for_its_players(tmp_path: Path, rest
         check_views(table, again)
         await play_on(again, random.Random(2))
         check_views(table, again)
-        assert again[0].view is not None
-        assert again[0].view.result is not None
+        assert again[0].sight.result is not None
     async with running(Config(data=tmp_path)) as server:
         assert server.lobby.tables[peers[0].code].state.stage == "over"
 
@@ -170,7 +168,6 @@ async def test_a_player_who_returns_during_archiving_finds_the_game(tmp_path: Pa
         may_go_on.set()
         await peer.news()
         assert not any(isinstance(message, messages.Refused) for message in peer.received)
-        assert peer.view is not None
         assert server.lobby.tables[peers[0].code] is not table
 
 
