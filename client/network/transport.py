@@ -41,8 +41,6 @@ _FINAL_CODES: Final = frozenset(
     }
 )
 _THIS_COMPUTER: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-_TOO_MANY_REQUESTS: Final = 429
-_UNAVAILABLE: Final = 503
 _CERTIFICATE_FAULTS: Final = {  # by OpenSSL's codes
     9: N_("it is not valid yet"),
     10: N_("it has expired"),
@@ -53,7 +51,6 @@ _CERTIFICATE_FAULTS: Final = {  # by OpenSSL's codes
     62: N_("it is for another name"),
     64: N_("it is for another address"),
 }
-_PROXY_STATUSES: Final = frozenset({502, _UNAVAILABLE, 504})  # of a proxy that gets no answer from the server
 
 
 class ConnectFailed(Exception):
@@ -164,7 +161,10 @@ def may_follow(url: str, address: Address) -> bool:
     It goes to the same host, or to one that its player has confirmed: seat and password are shown there.
     """
     host, hosts = host_told(url, address), address.access.hosts
-    return host is not None and (hosts is None or host in hosts or _same_host(url, address.url))
+    if host is None or hosts is None or host in hosts:
+        return host is not None
+    both = {host, urlsplit(address.url).hostname}
+    return len(both) == 1 or both <= _THIS_COMPUTER
 
 
 def host_told(url: str, address: Address) -> str | None:
@@ -179,11 +179,6 @@ def host_told(url: str, address: Address) -> str | None:
         return urlsplit(url).hostname
     except ValueError:
         return None
-
-
-def _same_host(url: str, other: str) -> bool:
-    hosts = {urlsplit(url).hostname, urlsplit(other).hostname}
-    return len(hosts) == 1 or hosts <= _THIS_COMPUTER
 
 
 class _Direct(connect):
@@ -294,20 +289,25 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
         case ssl.SSLError():
             text = _("{url} does not speak TLS. Try ws:// instead of wss://.")
             return ConnectFailed(text.format(url=url), final=True)
-        case socket.gaierror():
-            return ConnectFailed(_why_not_found(error).format(url=url))
+        case socket.gaierror():  # whose own words are English, and of programmers
+            text = _("{url} cannot be found: no computer has this name. Check how it is spelt.")
+            if error.errno == socket.EAI_AGAIN:
+                text = _(
+                    "{url} cannot be found: no name server answers. Is this computer connected to a network?"
+                )
+            return ConnectFailed(text.format(url=url))
         case OSError(errno=errno.ENETUNREACH | errno.EHOSTUNREACH):
             return ConnectFailed(_("{url} cannot be reached from here.").format(url=url))
         case OSError():
             return ConnectFailed(_("Nothing answers at {url}. Is the server running?").format(url=url))
-        case InvalidStatus() if _is_busy(error.response):
-            return ConnectFailed(_("{url} is too busy. Try again later.").format(url=url))
-        case InvalidStatus() if error.response.status_code in _PROXY_STATUSES:
+        case InvalidStatus(response=Response(status_code=(429 | 502 | 503 | 504) as status, body=body)):
             text = _(
                 "{url} is answered by a proxy that cannot reach the game server (HTTP {status}). "
                 "Try again later."
             )
-            return ConnectFailed(text.format(url=url, status=error.response.status_code))
+            if status == 429 or (status == 503 and bytes(body or b"") == FULL.encode()):
+                text = _("{url} is too busy. Try again later.")
+            return ConnectFailed(text.format(url=url, status=status))
         case InvalidMessage(__cause__=EOFError()):  # killed or cut off while it was about to answer
             text = _("The connection to {url} was lost before it was established.")
             if url.lower().startswith("ws:"):
@@ -321,18 +321,6 @@ def why_not(url: str, error: Exception) -> ConnectFailed:
         case _no_address:
             text = _("{url} is not a server address. Write ws://HOST:PORT.")
             return ConnectFailed(text.format(url=printable(url)), final=True)
-
-
-def _why_not_found(error: socket.gaierror) -> str:
-    """Return what to say when the system finds no address: its own words are English, and of programmers."""
-    if error.errno == socket.EAI_AGAIN:
-        return _("{url} cannot be found: no name server answers. Is this computer connected to a network?")
-    return _("{url} cannot be found: no computer has this name. Check how it is spelt.")
-
-
-def _is_busy(response: Response) -> bool:
-    full = response.status_code == _UNAVAILABLE and bytes(response.body or b"") == FULL.encode()
-    return full or response.status_code == _TOO_MANY_REQUESTS
 
 
 def not_a_server(url: str, reason: str) -> ConnectFailed:

@@ -2,7 +2,6 @@
 
 import contextlib
 import enum
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 from platformdirs import user_state_path
 
 from client.levels import FOR_BEGINNERS
+from client.player.seats import write_draft
 from client.player.terminal import Calling, Notices, prefer_calling
 from client.typed_text import BadText, default_name, same_server, server_url
 from engine.pieces import People
@@ -115,12 +115,9 @@ def _is_address(text: str) -> bool:
 
 def remember(path: Path, kept: Struct) -> None:
     """Keep preferences and the like, readable by their user alone; if that fails, the old ones stay."""
-    draft = path.with_suffix(".new")
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with open(draft, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(json.encode(kept))
-        draft.replace(path)
+        write_draft(path, kept).replace(path)
 
 
 def prefer_as_remembered() -> Preferences | None:

@@ -172,11 +172,7 @@ class Seats:
         held.call = call
 
     def _write(self, held: HeldSeat, kept: _Kept) -> None:
-        draft = held.path.with_suffix(".new")
-        with open(draft, "xb", opener=_private) as file:
-            file.write(json.encode(kept))
-            file.flush()
-            os.fsync(file.fileno())
+        draft = write_draft(held.path, kept)
         held.release()  # first: Windows replaces no open file
         try:
             draft.replace(held.path)
@@ -248,6 +244,16 @@ def _usable(cluster: Sequence[str]) -> Iterator[str]:
 
 def _age(path: Path) -> float:
     return time.time() - path.stat().st_mtime
+
+
+def write_draft(path: Path, kept: Struct) -> Path:
+    """Write what replaces the file at `path` beside it, readable by its user alone."""
+    draft = path.with_suffix(".new")
+    with open(draft, "wb", opener=_private) as file:
+        file.write(json.encode(kept))
+        file.flush()
+        os.fsync(file.fileno())
+    return draft
 
 
 def _private(path: str, flags: int) -> int:
