@@ -202,7 +202,12 @@ class _BoardDrawing:
     def draw_ground(self, parent: ET.Element) -> None:
         """Draw the hexes of all tiles, and the outer sides of those that are laid."""
         for cell, position in HEX_POSITIONS.items():
-            self._draw_hex(parent, cell, position)
+            hexagon = ET.SubElement(parent, "polygon", points=_points(_corners(*_middle(cell), _SIZE)))
+            if self._view.tiles[position] is None:
+                hexagon.set("class", "open")
+            else:
+                hexagon.set("class", "field")
+                hexagon.set("fill", _CENTRE_TILE if position == CENTRE else _ROUND_THE_CENTRE[position % 2])
         for cell, position in HEX_POSITIONS.items():
             self._draw_edges(parent, cell, position)
 
@@ -214,14 +219,6 @@ class _BoardDrawing:
             self._draw_hill(parent, cell, laid.tile)
         elif cell == HILLS[position]:
             write(group_at(parent, *_middle(cell)), 0, 8, 22, str(position), classes="c faint")
-
-    def _draw_hex(self, parent: ET.Element, cell: Hex, position: int) -> None:
-        hexagon = ET.SubElement(parent, "polygon", points=_points(_corners(*_middle(cell), _SIZE)))
-        if self._view.tiles[position] is None:
-            hexagon.set("class", "open")
-        else:
-            hexagon.set("class", "field")
-            hexagon.set("fill", _CENTRE_TILE if position == CENTRE else _ROUND_THE_CENTRE[position % 2])
 
     def _draw_edges(self, parent: ET.Element, cell: Hex, position: int) -> None:
         corners = _corners(*_middle(cell), _SIZE)
@@ -332,18 +329,14 @@ class _Legend:
             draw_chip(group_at(self._at, 11 + 24 * at, self._y - 5), people, 10)
         stands_out = seat == view.turn if result is None else seat in result.winners
         sign = "" if not stands_out else " ◄" if result is None else " ★"
-        write(
-            self._at,
-            6 + 24 * len(peoples),
-            self._y,
-            _name_size(self._names[seat]),
-            f"{self._names[seat]}{sign}",
-            classes="b" if stands_out else "",
-        )
+        name, left, classes = self._names[seat], 6 + 24 * len(peoples), "b" if stands_out else ""
+        width = get_cwidth(name)
+        size = 14 if width <= 16 else 11 if width <= 24 else 8  # so that it keeps clear of the points
+        write(self._at, left, self._y, size, f"{name}{sign}", classes=classes)
         amount = view.remaining[seat] if result is None else result.tallies[seat].points
         write(self._at, _LEGEND, self._y, 14, str(amount), classes="e b")
-        below = _hand(view, seat) if result is None else _tally(result.tallies[seat])
-        if below:
+        hand = "  ".join(f"{piece} ×{count}" for piece, count in view.hands.get(seat, {}).items())
+        if below := hand if result is None else _tally(result.tallies[seat]):
             self._y += 17
             write(self._at, 0, self._y, 10.5, below, classes="faint")
 
@@ -378,16 +371,6 @@ class _Legend:
             icon = ET.Element("g")
             ET.SubElement(icon, "polygon", {"points": _points(_corners(0, 0, 20)), "class": "last"})
             yield icon, _("the last piece placed")
-
-
-def _name_size(name: str) -> float:
-    """Return a size at which the name keeps clear of the points, however wide its letters are."""
-    width = get_cwidth(name)
-    return 14 if width <= 16 else 11 if width <= 24 else 8
-
-
-def _hand(view: View, seat: Seat) -> str:
-    return "  ".join(f"{piece} ×{count}" for piece, count in view.hands.get(seat, {}).items())
 
 
 def _tally(tally: Tally) -> str:

@@ -27,7 +27,10 @@ def _table(heading: Sequence[str], rows: Sequence[Sequence[object]], none: str) 
 def listing(tables: Iterable[StoredReport]) -> list[str]:
     """Return the tables that a server keeps."""
     rows = [
-        (each.code, _stored_stage(each), each.moves, *map(_moment, (each.opened, each.changed)), _names(each))
+        (
+            *(each.code, _stored_stage(each), each.moves, _moment(each.opened), _moment(each.changed)),
+            ", ".join(printable(name) or _("(free)") for name in each.names),
+        )
         for each in tables
     ]
     heading = (_("TABLE"), _("STAGE"), _("MOVES"), _("OPENED"), _("CHANGED"), _("PLAYERS"))
@@ -56,10 +59,6 @@ def progress(recording: Recording, eyes: Eyes) -> str:
         return describe_result(view.result, recording.names)
     form = counted("{n} piece still to place.", "{n} pieces still to place.", view.to_place)
     return form.format(n=view.to_place)
-
-
-def _names(table: StoredReport) -> str:
-    return ", ".join(printable(name) or _("(free)") for name in table.names)
 
 
 def _stored_stage(table: StoredReport) -> str:
@@ -159,6 +158,8 @@ def status_lines(status: StatusReport) -> list[str]:
         **{_stage(stage): number for stage, number in status.tables.items()},
         _("archived"): status.archived,
     }
+    nowhere = _("none: games are in the database") if status.node else _("none: nothing is kept on disk")
+    stops = _("no") if status.stops_in is None else _("in {time}").format(time=clock_time(status.stops_in))
     rows = [
         *([(_("node"), printable(status.node))] if status.node else []),
         (_("version"), printable(status.version)),
@@ -169,7 +170,7 @@ def status_lines(status: StatusReport) -> list[str]:
         (_("connections"), str(status.connections)),
         (_("players here"), str(status.players)),
         (_("spectators"), str(status.spectators)),
-        (_("data folder"), _data(status)),
+        (_("data folder"), status.data or nowhere),
     ]
     if status.journal_bytes is not None:
         text = _("{size} KiB, and {log} KiB in its log")
@@ -179,18 +180,8 @@ def status_lines(status: StatusReport) -> list[str]:
         rows.append((_("journal"), _("it cannot be written")))
     if status.damaged:
         rows.append((_("damaged tables"), str(status.damaged)))
-    rows += [(_("stopping"), _stops(status)), (_("logs from level"), status.log_level)]
+    rows += [(_("stopping"), stops), (_("logs from level"), status.log_level)]
     return columns(rows)
-
-
-def _data(status: StatusReport) -> str:
-    if status.data is not None:
-        return status.data
-    return _("none: games are in the database") if status.node else _("none: nothing is kept on disk")
-
-
-def _stops(status: StatusReport) -> str:
-    return _("no") if status.stops_in is None else _("in {time}").format(time=clock_time(status.stops_in))
 
 
 def node_lines(nodes: Sequence[NodeAnswer]) -> list[str]:
@@ -207,15 +198,13 @@ def _node(node: NodeAnswer) -> tuple[str, ...]:
         code = node.error.code
         return (name, "", "", "", _(_SILENT[code]) if code in _SILENT else _("no answer"), "", address)
     status: StatusReport = node.ok
-    return (
-        name,
-        str(sum(status.tables.values())),
-        str(status.connections),
-        clock_time(status.uptime),
-        _state(status),
-        printable(status.version),
-        address,
-    )
+    state = _("running")
+    if status.journal_failing:
+        state = _("cannot store")
+    elif status.stops_in is not None:
+        state = _("stops in {time}").format(time=clock_time(status.stops_in))
+    tables, uptime = sum(status.tables.values()), clock_time(status.uptime)
+    return (name, str(tables), str(status.connections), uptime, state, printable(status.version), address)
 
 
 # Why a server has not answered, by the codes of the admin socket.
@@ -227,14 +216,6 @@ _SILENT: Final = MappingProxyType(
         "node-other-version": N_("other version"),
     }
 )
-
-
-def _state(status: StatusReport) -> str:
-    if status.journal_failing:
-        return _("cannot store")
-    if status.stops_in is not None:
-        return _("stops in {time}").format(time=clock_time(status.stops_in))
-    return _("running")
 
 
 def table_lines(found: Sequence[TableReport]) -> list[str]:

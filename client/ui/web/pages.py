@@ -19,7 +19,7 @@ from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts.tables import PRIVATE, SPECTATORS, describe_layout, describe_listed_stage, describe_seats
 from client.ui.web.html import EMPTY, element, joined, qr_code
 from client.ui.web.table_parts import PARTS, empty_board, table_parts, way_in
-from client.ui.web.tv_parts import SMALL, between_games, call, more_tables, small_table
+from client.ui.web.tv_parts import SMALL, between_games, call, small_table
 from engine.events import SeenEvent
 from engine.fairness import Mismatch
 from engine.view import View
@@ -198,10 +198,8 @@ class WebPages:
             if not tables:
                 return {"tables": str(element("p", _("No tables are open.")))}
             rows = [_table(table) for table in tables[:_MOST_TABLES]]
-            more = len(tables) - len(rows)
-            if more:
-                text = counted("and {n} more table", "and {n} more tables", more)
-                rows.append(element("li", element("div", text.format(n=more))))
+            if more := _more_tables(len(tables) - len(rows)):
+                rows.append(element("li", element("div", more)))
             return {"tables": str(element("ul", *rows))}
 
     def table(
@@ -253,7 +251,7 @@ class WebPages:
                 parts["moves"] = ""
             parts |= dict(zip_longest(SMALL, shown.small, fillvalue=""))
             between = EMPTY if shown.large else between_games(shown.waiting, shown.evening)
-            return parts | {"more": str(more_tables(shown.more)), "waiting": str(between)}
+            return parts | {"more": str(joined(_more_tables(shown.more))), "waiting": str(between)}
 
     def gone(self, language: str) -> dict[str, str]:
         """Return the parts of a table's page when there is nothing more to be seen."""
@@ -390,6 +388,10 @@ def _table(table: TableSummary) -> Markup:
     if table.no_spectators:
         return element("li", element("div", content, f" · {SPECTATORS.describe(on=False)}"))
     return element("li", element("a", content, href=f"watch/{table.table}"))
+
+
+def _more_tables(more: int) -> str:
+    return counted("and {n} more table", "and {n} more tables", more).format(n=more) if more else ""
 
 
 def _command(text: str) -> Markup:

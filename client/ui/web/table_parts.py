@@ -26,7 +26,7 @@ from client.ui.web.seat_parts import Seated, company, navigation
 from engine.board import Field, Hex, Tile, has_spring
 from engine.components import LAUREL_WORTH
 from engine.events import SeenEvent
-from engine.pieces import People, Piece, Seat, Wolf
+from engine.pieces import Piece, Seat, Wolf
 from engine.view import View
 from protocol.messages import SeatSummary, TableState
 from protocol.pages import Hand
@@ -107,13 +107,17 @@ def table_parts(
             now = labelled(_("Looking back"), describe_event(events[-1], names))
         elif seated is not None and not state.ended:
             shown, marks, touch = seated.board(view, marks)
+    next_table = EMPTY
+    if state.next is not None:
+        text = _("The players go on at table {code}.").format(code=state.next)
+        next_table = element("p", element("a", text, href=state.next))
     parts: dict[str, str] = {
         "title": state.title,
         "now": now,
         "players": _players(state, view, names, walking),
         "recent": _("Last moves") if view is None or view.result is None else _("The scoring"),
         "moves": _moves(events, names, hand) if walking is None else _acts(walking, names),
-        "result": "" if walking is not None else joined(_result(view, names), _next(state)),
+        "result": "" if walking is not None else joined(_result(view, names), next_table),
         "words": "" if shown is None else _in_words(shown),
         **way_in(joins=state.table if _has_room(state) else None, plays=plays),
     }
@@ -157,7 +161,10 @@ def _players(state: TableState, view: View | None, names: Sequence[str], walking
     for seat in map(Seat, range(len(state.seats))):
         content: list[str] = []
         if view is not None:
-            content += map(_people, view.start.peoples[seat])
+            content += (
+                element("span", each.value, class_=f"people people-{each.value}", title=_(PEOPLES[each]))
+                for each in view.start.peoples[seat]
+            )
         free = state.seats[seat].name is None
         content.append(element("span", _("(free)"), class_="faint") if free else element("bdi", names[seat]))
         if note := _note(state.seats[seat], state):
@@ -170,10 +177,6 @@ def _players(state: TableState, view: View | None, names: Sequence[str], walking
         watching = counted("{n} spectator", "{n} spectators", state.spectators).format(n=state.spectators)
         rows.append(element("li", watching, class_="faint"))
     return EMPTY.join(rows)
-
-
-def _people(people: People) -> Markup:
-    return element("span", people.value, class_=f"people people-{people.value}", title=_(PEOPLES[people]))
 
 
 def _note(seat: SeatSummary, state: TableState) -> str:
@@ -231,13 +234,6 @@ def _result(view: View | None, names: Sequence[str]) -> Markup:
     ]
     table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
     return joined(element("h2", _("The result")), element("div", table, class_="scroll"))
-
-
-def _next(state: TableState) -> Markup:
-    if state.next is None:
-        return EMPTY
-    text = _("The players go on at table {code}.").format(code=state.next)
-    return element("p", element("a", text, href=state.next))
 
 
 def _in_words(view: View) -> Markup:

@@ -45,12 +45,6 @@ def small_table(state: TableState, view: View) -> Markup:
     return joined(board, element("p", element("strong", state.table), " ", element("bdi", names)))
 
 
-def more_tables(more: int) -> Markup:
-    if not more:
-        return EMPTY
-    return joined(counted("and {n} more table", "and {n} more tables", more).format(n=more))
-
-
 def between_games(waiting: Sequence[TableState], evening: Evening | None) -> Markup:
     """Return what is shown between the games: who plays next, and the standings."""
     if evening is None:
