@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, Self, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from client.language import _
 from client.levels import LEVELS
@@ -332,16 +333,15 @@ def own_results(name: str, games: Iterable[PastGame], looked: Mapping[str, Looke
         seat = game.names.index(name)
         titles = (other.rpartition("-")[0] or other for at, other in enumerate(game.names) if at != seat)
         against = tuple(sorted({title if title in levels else PEOPLE for title in titles}))
-        before = found.get((against, len(game.names)), OwnResult(against, len(game.names)))
-        seen = looked.get(game.file, Looked(seat, 0, ()))
-        found[against, len(game.names)] = OwnResult(
-            against,
-            len(game.names),
-            before.games + 1,
-            before.wins + (seat in game.winners),
-            before.points + game.points[seat],
-            before.moves + seen.moves,
-            before.lost + sum(fault.gain for fault in seen.faults),
+        kind = against, len(game.names)
+        before, seen = found.get(kind, OwnResult(*kind)), looked.get(game.file, Looked(seat, 0, ()))
+        found[kind] = replace(
+            before,
+            games=before.games + 1,
+            wins=before.wins + (seat in game.winners),
+            points=before.points + game.points[seat],
+            moves=before.moves + seen.moves,
+            lost=before.lost + sum(fault.gain for fault in seen.faults),
         )
     return sorted(found.values(), key=lambda each: (-each.games, each.players, each.against))
 

@@ -96,7 +96,10 @@ def describe_failure(name: str, error: BaseException, own: str | None) -> str:
 def _failed(name: str, origin: tuple[str, int], error: BaseException) -> str:
     file, line = origin
     text = _("The brain {name} failed in {file}, line {line}: {error}.")
-    return text.format(name=name, file=file, line=line, error=_error(error))
+    said = "".join(traceback.format_exception_only(error)).strip()
+    if isinstance(error, SyntaxError):  # which is printed with the line and a mark under it
+        said = f"{type(error).__name__}: {error.msg}"
+    return text.format(name=name, file=file, line=line, error=said)
 
 
 def _origin(error: BaseException, own: str | None) -> tuple[str, int]:
@@ -115,9 +118,3 @@ def _trace(error: BaseException, own: str | None) -> str:
         if error.__traceback__ is not None:
             error.__traceback__ = error.__traceback__.tb_next
     return "".join(traceback.format_exception(error)).rstrip()
-
-
-def _error(error: BaseException) -> str:
-    if isinstance(error, SyntaxError):  # which is printed with the line and a mark under it
-        return f"{type(error).__name__}: {error.msg}"
-    return "".join(traceback.format_exception_only(error)).strip()

@@ -17,7 +17,7 @@ from engine.board import FIELDS, TILES, Field, LaidTile, Layout, layout_of
 from engine.components import LAUREL_WORTH
 from engine.events import Command, LayTile, Place
 from engine.legal import Legal, LegalLays, LegalPlaces
-from engine.pieces import Kind, Piece, Seat, Wolf
+from engine.pieces import Kind, Piece, Seat
 from engine.scoring import WORTH_TO_FARMER, WORTH_TO_MERCHANT, farmer_terms
 from engine.view import View
 
@@ -272,18 +272,16 @@ def _act(beside: tuple[tuple[float, float], ...]) -> _Act:
 
 
 def odds_of(view: View, field: Field) -> Odds:
-    """Return the odds of what is on a taken field, from what `view` shows."""
+    """Return the odds of what is on a taken field, from what `view` shows.
+
+    Those of another seat's wolf follow from the hand that it started with, which is public (R3.5).
+    """
     piece = view.placed[field]
     if isinstance(piece, Piece):
         return CERTAIN[piece.kind]
-    return _wolf_odds(view, view.owners[field], piece)
-
-
-def _wolf_odds(view: View, seat: Seat, wolf: Wolf) -> Odds:
-    """Return the odds of another seat's wolf, by the hand that it started with, which is public (R3.5)."""
-    hand = view.start.hands[seat]
-    merchants = hand.get(Piece.of(wolf.people, Kind.MERCHANT, wolf=True), 0)
-    farmers = hand.get(Piece.of(wolf.people, Kind.FARMER, wolf=True), 0)
+    hand = view.start.hands[view.owners[field]]
+    merchants = hand.get(Piece.of(piece.people, Kind.MERCHANT, wolf=True), 0)
+    farmers = hand.get(Piece.of(piece.people, Kind.FARMER, wolf=True), 0)
     return Odds(merchants / (merchants + farmers), farmers / (merchants + farmers), 0.0)
 
 
@@ -345,14 +343,11 @@ def best_lay(view: View, legal: LegalLays, rng: random.Random) -> LayTile:
         for orientation in legal.orientations:
             tiles = list(view.tiles)
             tiles[position] = LaidTile(view.drawn, orientation)
-            score = _concentration(Layout(tiles)) * (1 if first else -1)
+            layout = Layout(tiles)
+            # How unevenly the fields have springs within reach.
+            score = sum(spring_influence(layout, field) ** 2 for field in layout.hexes) * (1 if first else -1)
             if score > best_score:
                 best, best_score = [], score
             if score == best_score:
                 best.append((position, orientation))
     return LayTile(legal.seat, *rng.choice(best))
-
-
-def _concentration(layout: Layout) -> int:
-    """Return how unevenly the fields have springs within reach."""
-    return sum(spring_influence(layout, field) ** 2 for field in layout.hexes)

@@ -58,9 +58,7 @@ FITTED: Final = (0.75, 0.0)
 def chances_of(shares: Shares, placed: float, fitted: tuple[float, float] = FITTED) -> Shares:
     """Return the chances of winning, when this part of all pieces, from 0 to 1, is placed."""
     start, gain = fitted
-    stretched = [share ** (start + gain * placed) for share in shares]
-    total = sum(stretched)
-    return tuple(each / total for each in stretched)
+    return _parts([share ** (start + gain * placed) for share in shares])
 
 
 def part_placed(to_place: int, dealt: int) -> float:

@@ -20,7 +20,7 @@ import itertools
 import math
 import operator
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as attribute
 from types import MappingProxyType
@@ -235,7 +235,7 @@ class Worlds:
             if seat not in view.hands:
                 belief = _after_moves(beliefs[seat] if beliefs else PRIOR, told, seat)
                 self.groups += _groups(view, Seat(seat), wolves, told.gains, belief)
-        self.cumulative = [_cumulative(group.odds) for group in self.groups]
+        self.cumulative = [list(itertools.accumulate(group.odds)) for group in self.groups]
         self._built: dict[tuple[int, ...], World] = {}
 
     @property
@@ -248,10 +248,11 @@ class Worlds:
         for index, group in enumerate(self.groups):
             gains = [means[group.seat + FARMER][field] - means[group.seat][field] for field in group.fields]
             exponents = [max(-MOST_INFERRED, min(MOST_INFERRED, INFERENCE * gain)) for gain in gains]
-            self.cumulative[index] = _cumulative(
+            weights = (
                 odds * math.exp(sum(itertools.compress(exponents, way.farmers)))
                 for odds, way in zip(group.odds, group.ways, strict=True)
             )
+            self.cumulative[index] = list(itertools.accumulate(weights))
 
     @property
     def count(self) -> int:
@@ -261,10 +262,7 @@ class Worlds:
         """Yield every world after how likely it is, up to a factor."""
         weights = [[high - low for low, high in itertools.pairwise((0.0, *each))] for each in self.cumulative]
         for chosen in itertools.product(*(range(len(group.ways)) for group in self.groups)):
-            yield (
-                math.prod(each[way] for each, way in zip(weights, chosen, strict=True)),
-                self._world(chosen),
-            )
+            yield math.prod(each[way] for each, way in zip(weights, chosen, strict=True)), self._world(chosen)
 
     def draw(self, rng: random.Random) -> World:
         ways = []
@@ -339,7 +337,3 @@ def _ways(
             )
             ways.append(Way(kinds, merchants - len(kinds) + placed, farmers - placed, likelihoods))
     return tuple(ways)
-
-
-def _cumulative(weights: Iterable[float]) -> list[float]:
-    return list(itertools.accumulate(weights))

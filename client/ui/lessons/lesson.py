@@ -114,7 +114,8 @@ class Lesson(Screen):
             return _walking(ui, lesson.table, lesson.page.goal, action, view)
         if lesson.done:
             return _looking(ui, lesson.table, action)
-        if action is Act.CANCEL and not _holds_something(lesson.table):
+        held = lesson.table.piece, lesson.table.position, lesson.table.orientation or None
+        if action is Act.CANCEL and held == (None, None, None):  # else Esc takes back a choice
             return ui, requests.Errand.QUIT
         if lesson.points and action in {Act.CONFIRM, PointAt(lesson.table.cursor)}:
             return ui.with_notice(_("Nothing can be placed on this page: move the cursor.")), None
@@ -226,11 +227,6 @@ def _scrolled_to(lesson: Lesson, ui: Ui, action: Action) -> int:
     if action is Act.PAGE_UP or (lesson.reads(ui) and action in _BACK):
         return end if top > end else max(top - _LINES, 0)
     return top
-
-
-def _holds_something(playing: Playing) -> bool:
-    """Return whether there is a choice to take back before Esc leaves the lessons."""
-    return playing.piece is not None or playing.position is not None or playing.orientation != 0
 
 
 def _walking(ui: Ui, page: Scoring | Result, goal: goals.Goal, action: Action, view: View) -> Outcome:
