@@ -10,16 +10,7 @@ from msgspec.structs import replace
 from client.language import _
 from client.levels import LEVELS
 from engine.board import Tile
-from engine.events import (
-    Command,
-    GameStarted,
-    Place,
-    SeenEvent,
-    WolfPlaced,
-    WolvesRevealed,
-    lasting,
-    stops,
-)
+from engine.events import Command, GameStarted, Place, SeenEvent, WolfPlaced, WolvesRevealed, lasting, stops
 from engine.legal import LegalPlaces
 from engine.pieces import Seat
 from engine.redaction import redacted

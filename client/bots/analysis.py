@@ -15,17 +15,7 @@ from anyio import CapacityLimiter
 from client.bots.processes import ATTEMPTS, ProcessesLost, in_process, tasks_failing_alike
 from client.bots.search.advice import better, chances_in, shares_of_wins
 from client.language import _
-from client.records import (
-    Analysis,
-    Better,
-    Captives,
-    Chances,
-    Contest,
-    Fault,
-    JudgedMove,
-    LostOn,
-    Recording,
-)
+from client.records import Analysis, Better, Captives, Chances, Contest, Fault, JudgedMove, LostOn, Recording
 from engine.events import Place, Placed
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Phase, View, eyes_of

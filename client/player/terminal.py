@@ -1,6 +1,7 @@
 """How the screen is coloured and the player called: as the player wants it, or as the terminal suggests."""
 
 import enum
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
@@ -84,29 +85,15 @@ class Calling:
     def resolved(self, environment: Mapping[str, str]) -> "Calling":
         return replace(
             self,
-            title=self.title and environment.get("TERM", "").startswith(_WITH_TITLE),
+            title=self.title and _WITH_TITLE.match(environment.get("TERM", "")) is not None,
             notices=notices_of(environment) if self.notices is Notices.AUTO else self.notices,
             wrapped=bool(environment.get("TMUX")),
         )
 
 
 # Terminals whose windows have titles; a Linux console would print some of them.
-_WITH_TITLE: Final = (
-    "alacritty",
-    "contour",
-    "foot",
-    "gnome",
-    "konsole",
-    "kitty",
-    "mintty",
-    "putty",
-    "rxvt",
-    "screen",
-    "st-",
-    "tmux",
-    "vte",
-    "wezterm",
-    "xterm",
+_WITH_TITLE: Final = re.compile(
+    "alacritty|contour|foot|gnome|konsole|kitty|mintty|putty|rxvt|screen|st-|tmux|vte|wezterm|xterm"
 )
 _PROGRAMS: Final = {
     "iTerm.app": Notices.OSC9,

@@ -232,10 +232,7 @@ def _written(root: ET.Element, recording: Recording, analysis: Analysis) -> floa
     write(root, _LEFT, y, 14, heading, classes="b")
     for move in analysis.deciding:
         change = games.describe_change(move.before, move.after, recording.names)
-        sentences = [
-            f"{games.describe_move(move, recording.names)} {change}",
-            *explain(recording, move)[:1],
-        ]
+        sentences = [f"{games.describe_move(move, recording.names)} {change}", *explain(recording, move)[:1]]
         y = _paragraphs(root, y + 6, sentences)
     return y
 

@@ -136,11 +136,7 @@ class WebPages:
                 fields += _new_table()
             join = element("form", *fields, element("button", takes, class_="main"), id="join", hidden="")
             words = element(
-                "input",
-                id="words-said",
-                maxlength=str(CHAT_LENGTH),
-                aria_label=_("Chat"),
-                autocomplete="off",
+                "input", id="words-said", maxlength=str(CHAT_LENGTH), aria_label=_("Chat"), autocomplete="off"
             )
             say = element("form", words, element("button", _("Say")), id="say")
             chat = joined(element("h2", _("Chat")), element("ol", id="said"), say)

@@ -226,12 +226,7 @@ def navigation(at: int, last: int, end: int) -> Markup:
     )
     back, *forward = (
         element(
-            "button",
-            sign,
-            **_to(to),
-            aria_label=words,
-            title=words,
-            **({} if possible else {"disabled": ""}),
+            "button", sign, **_to(to), aria_label=words, title=words, **({} if possible else {"disabled": ""})
         )
         for sign, words, to, possible in ways
     )

@@ -182,29 +182,8 @@ async def test_a_client_goes_to_a_server_that_it_was_told_of() -> None:
         await connection.ask(Ping(NEW))
 
 
-async def test_a_table_that_moves_twice_in_a_row_is_found() -> None:
-    """The server to which it was given first has given it on."""
-
-    async def second(peer: Peer) -> None:
-        await peer.welcome()
-        await send_on(peer, third_url)
-
-    async def first(peer: Peer) -> None:
-        await seat_joiner(peer)
-        await peer.send(Moved(second_url))
-
-    async with (
-        scripted(return_and_pong) as third_url,
-        scripted(second) as second_url,
-        scripted(first) as url,
-        connected(url, timeouts=FAST_RETRIES) as connection,
-    ):
-        await connection.ask(JoinTable(NEW, "ABCD", "ann"))
-        await connection.ask(Ping(NEW))
-
-
 async def test_a_player_who_is_sent_on_stays_a_player() -> None:
-    """To the table, and from there to the next one: without its token it would be a spectator."""
+    """To a table, when it has moved, and to the next one: without its token it would be a spectator."""
 
     async def first(peer: Peer) -> None:
         await peer.welcome()
@@ -212,15 +191,25 @@ async def test_a_player_who_is_sent_on_stays_a_player() -> None:
 
     async def second(peer: Peer) -> None:
         await seat_returner(peer)
+        peer.drop()
+
+    async def second_again(peer: Peer) -> None:
+        await peer.welcome()
         await send_on(peer, third_url)
 
+    async def third(peer: Peer) -> None:
+        await seat_returner(peer)
+        await send_on(peer, fourth_url)
+
     async with (
-        scripted(functools.partial(seat_returner, table="KXQT")) as third_url,
-        scripted(second) as second_url,
+        scripted(functools.partial(seat_returner, table="KXQT")) as fourth_url,
+        scripted(third) as third_url,
+        scripted(second, second_again) as second_url,
         scripted(first) as url,
         connected(url, timeouts=FAST_RETRIES) as connection,
     ):
         await connection.ask(Resume(NEW, "ABCD", TOKEN))
+        await next_update(connection, Back)
         assert (await connection.ask(Rematch(NEW))).table == "KXQT"
         assert connection.model.token == TOKEN
 

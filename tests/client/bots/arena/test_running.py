@@ -11,16 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from client.bots.arena.games import (
-    GameOutcome,
-    InProcesses,
-    Player,
-    Schedule,
-    begun,
-    play,
-    play_all,
-    played,
-)
+from client.bots.arena.games import GameOutcome, InProcesses, Player, Schedule, begun, play, play_all, played
 from client.bots.brain import Brain, BrainFailed, Forfeit
 from client.bots.brains import at_random
 from client.bots.processes import ProcessesLost
