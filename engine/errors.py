@@ -1,4 +1,4 @@
-"""The engine's refusals."""
+"""Errors with a sentence for people, and the engine's refusals."""
 
 import enum
 from typing import Any, Self
@@ -67,17 +67,21 @@ class IllegalCommand(ValueError):
         super().__init__(self.text.format(**self.about))
 
 
-class DamagedRecord(ValueError):
-    """A record cannot be read or replayed; `line` is where, counted from 1.
+class Explained(Exception):
+    """An error whose sentence is `text` filled in with the facts `about`: a translation needs both."""
 
-    The reason is `text` filled in with the facts `about`: a translation needs both.
-    """
-
-    def __init__(self, line: int, text: str, **about: object) -> None:
+    def __init__(self, text: str, **about: object) -> None:
         super().__init__(text.format(**about))
-        self.line = line
         self.text = text
         self.about = about
+
+
+class DamagedRecord(Explained):
+    """A record cannot be read or replayed; `line` is where, counted from 1."""
+
+    def __init__(self, line: int, text: str, **about: object) -> None:
+        super().__init__(text, **about)
+        self.line = line
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.args[0]}"

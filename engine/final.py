@@ -6,6 +6,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from engine.board import FIELDS, ORIENTATIONS, TILES, Field, LaidTile, Tile, layout_of
 from engine.components import DEALS, LAUREL_WORTH, PEOPLES, Laurel
+from engine.errors import Explained
 from engine.events import Captured, GameEnded, HillScored, ScoringEvent, SoldierFled
 from engine.pieces import Kind, Piece, Seat
 from engine.scoring import Board, scored
@@ -18,13 +19,8 @@ _KINDS: Final = {"M": Kind.MERCHANT, "F": Kind.FARMER, "S": Kind.SOLDIER}
 _TOKENS: Final = {worth: laurel for laurel, worth in LAUREL_WORTH.items()}
 
 
-class BadPosition(ValueError):
-    """The line is not a final position: `text` with the facts `about` says where, and what is allowed."""
-
-    def __init__(self, text: str, **about: object) -> None:
-        super().__init__(text.format(**about))
-        self.text = text
-        self.about = about
+class BadPosition(Explained):
+    """The line is not a final position; the sentence says where, and what is allowed."""
 
 
 def scored_line(line: str) -> str:
@@ -94,8 +90,6 @@ def _tiles(content: Any) -> tuple[LaidTile, ...]:
 def _parsed(line: str) -> Any:
     try:
         return json.loads(line, object_pairs_hook=_without_twins, parse_constant=_no_number)
-    except BadPosition:
-        raise
     except RecursionError:
         raise BadPosition("it is nested too deeply") from None
     except json.JSONDecodeError as error:

@@ -2,17 +2,11 @@
 
 from pathlib import Path
 
+from engine.errors import Explained
 
-class HostError(Exception):
-    """The host has to do something, and the sentence says what.
 
-    It is `text` filled in with the facts `about`; a translation needs both.
-    """
-
-    def __init__(self, text: str, **about: object) -> None:
-        super().__init__(text.format(**about))
-        self.text = text
-        self.about = about
+class HostError(Explained):
+    """The host has to do something, and the sentence says what."""
 
     @property
     def reason(self) -> str:

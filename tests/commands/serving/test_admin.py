@@ -176,6 +176,7 @@ async def test_beside_a_server_without_admin_socket_the_journal_is_in_use(tmp_pa
         assert (code, out) == (2, "")
         assert "is using the journal" in err
         assert "--admin-socket" in err
+        assert not (data / "admin.sock").exists()
 
 
 async def test_beside_a_server_that_listens_elsewhere_the_socket_is_named(tmp_path: Path) -> None:

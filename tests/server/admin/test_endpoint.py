@@ -115,12 +115,6 @@ def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     assert not target.exists()
 
 
-async def test_a_server_need_not_have_one(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    async with serving("--data", str(data), "--no-admin"):
-        assert not (data / SOCKET_NAME).exists()
-
-
 async def test_a_server_without_a_data_folder_listens_where_it_is_told(tmp_path: Path) -> None:
     path = tmp_path / "mine"
     async with serving("--memory", "--admin-socket", str(path)):
