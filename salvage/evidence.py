@@ -41,7 +41,6 @@ class Evidence:
             self._add(row)
 
     def add_shown(self, database: sqlite3.Connection, view: View) -> None:
-        """Add what SQLite shows."""
         for table in view.in_use.values():
             self._add_rows(table.code, table.rows)
         for row in carry_out(database, archive_rows()):
@@ -58,7 +57,6 @@ class Evidence:
 
     @property
     def codes(self) -> set[str]:
-        """All tables that are named anywhere."""
         return {*self.rows, *self.archived, *self.records_due, *self.named}
 
     @property

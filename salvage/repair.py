@@ -139,7 +139,6 @@ def _write(path: Path, findings: Findings) -> bytes:
 
 
 def _kept(findings: Findings) -> Everything:
-    """Return what is put into the new journal."""
     codes = {verdict.code for verdict in findings.verdicts}
     kept: list[Table] = []
     for verdict in findings.verdicts:

@@ -69,7 +69,6 @@ class Journal(ABC):
 
     @property
     def archived(self) -> Collection[str]:
-        """Return the codes of the archived tables."""
         return self._archive.codes
 
     @property
@@ -79,12 +78,10 @@ class Journal(ABC):
 
     @property
     def commits(self) -> Durations:
-        """Return how long commits took."""
         return self._queue.durations
 
     @property
     def not_stored(self) -> int:
-        """Return how many requests could not be stored."""
         return self._health.not_stored
 
     @property
@@ -113,7 +110,6 @@ class Journal(ABC):
         """Return whether entries can be stored, by trying it if nothing was stored within the last second."""
 
     def append(self, code: str, first: int, entries: Sequence[Entry]) -> Storing:
-        """Store `entries` of the table `code`, from number `first`."""
         return self._queue.append(((code, first, entries),))
 
     def append_last(self, code: str, first: int, entries: Sequence[Entry], ended: int) -> Storing:

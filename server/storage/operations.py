@@ -85,7 +85,6 @@ def tables_set_aside(codes: Sequence[str] | None = None) -> Operation[list[SetAs
 
 
 def codes_set_aside() -> Operation[set[str]]:
-    """Return the codes of the tables that were set aside."""
     return {code for (code,) in (yield Select("codes set aside"))}
 
 
@@ -118,7 +117,6 @@ def all_tables(codes: Sequence[str] | None = None) -> Operation[list[Table]]:
 
 
 def everything() -> Operation[Everything]:
-    """Return all that there is."""
     return Everything((yield from all_tables()), (yield from records_due()))
 
 
@@ -202,7 +200,6 @@ def is_stored(outcome: Outcome) -> Operation[bool]:
 
 
 def remove_anywhere(codes: Iterable[str]) -> Operation[Outcome]:
-    """Remove tables, wherever they are."""
     gone = list(codes)
     for rows in ("entry", "archive", "set_aside"):
         yield Delete(rows, gone)
@@ -223,7 +220,6 @@ def claimed(code: str, *others: str) -> Operation[Table | None]:
 
 
 def _intact(code: str, found: Table | None) -> Stored:
-    """Return a table in use if it is intact."""
     if not isinstance(found, Stored) or found.archived is not None:
         raise NotOwned(f"table {code} has no entries, or another server has taken it up")
     if found.damage is not None:
@@ -232,7 +228,6 @@ def _intact(code: str, found: Table | None) -> Stored:
 
 
 def moved(code: str, found: Table | None, table: Table | None) -> Operation[Outcome]:
-    """Replace what is stored of a table."""
     if found is not None:
         yield Delete(KEPT_IN[found.standing.place], [code])
     yield from _insert([] if table is None else [table])

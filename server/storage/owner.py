@@ -142,7 +142,6 @@ def describe_stored(table: Stored, *, set_aside: bool = False) -> StoredReport:
 
 
 def describe_archived(table: ArchivedTable) -> StoredReport:
-    """Return what the archive says of a table."""
     found, damaged = table.contents, not table.whole
     return StoredReport(
         table.code, found.stage, True, found.names, found.moves, table.opened, table.changed, damaged

@@ -48,7 +48,6 @@ class EveningRecord(Struct, frozen=True):
 
 
 def evening_name(opened: int) -> str:
-    """Return the name of the file with an evening's results."""
     return f"evening-{datetime.fromtimestamp(opened, UTC):%Y%m%d-%H%M%S}.json"
 
 

@@ -59,7 +59,6 @@ def next_link(previous: bytes, number: int, time: int | None, body: str) -> byte
 
 
 def seal(*content: object) -> bytes:
-    """Return a hash of what is stored in one row."""
     return _hash(repr(content))
 
 
@@ -313,6 +312,5 @@ def listed_from(row: Sequence[Any]) -> ArchivedTable:
 
 
 def set_aside_from(row: Sequence[Any]) -> SetAside:
-    """Return the damaged table in a row."""
     code, since, reason, content, whole, length = row
     return SetAside(code, since, reason, unpacked(content), whole, length)

@@ -153,7 +153,6 @@ class PostgresJournal(Journal):
         return None
 
     async def term_of(self, code: str) -> int | None:
-        """Return the term of the server that has a table, None if none has it."""
         found = await self._owner(code)
         return None if found is None else found.term
 

@@ -114,7 +114,6 @@ class Owner(NamedTuple):
 
 
 async def owner(connection: Connection, code: str) -> Owner | None:
-    """Return whose a table is, None if there is none."""
     row = await connection.fetchrow(
         "SELECT game_table.term, coalesce(address, ''), place = '=',"
         " coalesce(greatest(extract(epoch FROM expires - clock_timestamp()), 0), 0)::float8"

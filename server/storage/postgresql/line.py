@@ -63,7 +63,6 @@ class Line:
         await self._make()
 
     async def close(self) -> None:
-        """Give the connection up."""
         if self._making is not None:
             self._making.cancel()
             await asyncio.wait((self._making,))
@@ -154,7 +153,6 @@ class Line:
         return self._connection
 
     def _lose(self, connection: Connection, error: BaseException | None) -> None:
-        """Record that the connection is lost, and begin to make another."""
         if connection is not self._connection or self._connection is None:
             return
         self._connection = None

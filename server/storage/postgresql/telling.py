@@ -58,7 +58,6 @@ async def news(connection: Connection, term: int, seen: Mapping[int, int]) -> li
 
 
 async def nodes(connection: Connection) -> list[Node]:
-    """Return the servers that share the database, by their names."""
     return [Node(*row) for row in await connection.fetch(_NODES)]
 
 

@@ -43,7 +43,6 @@ class Checkpoints:
             self.begin()
 
     def begin(self) -> None:
-        """Make a checkpoint now."""
         if self._at_work is None:
             self._entries = 0
             self._at_work = start_task(self._run(), "making a checkpoint")
@@ -63,7 +62,6 @@ class Checkpoints:
             self._at_work = None
 
     async def close(self) -> None:
-        """Wait for a checkpoint under way."""
         if self._at_work is not None:
             await self._at_work
         self._thread.shutdown()

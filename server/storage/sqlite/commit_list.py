@@ -161,7 +161,6 @@ class CommitList:
         return self._size > max(_SIZE_TO_REWRITE, 2 * self._begun_with)
 
     def add(self, commits: int, changes: Changes) -> None:
-        """Add what commit number `commits` changed."""
         self._missing.update(changes)
         try:
             if self._file < 0:
@@ -220,7 +219,6 @@ def replace_file(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def removed_if_it_fails(path: Path) -> Iterator[None]:
-    """Remove an unfinished file if what writes it fails."""
     try:
         yield
     except BaseException:

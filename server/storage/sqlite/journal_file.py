@@ -109,7 +109,6 @@ def mark(database: sqlite3.Connection) -> None:
 
 
 def unusable(path: Path, error: OSError | sqlite3.Error | Misfit) -> JournalError:
-    """Return the error for a file that cannot be opened."""
     return JournalError(
         "cannot use the journal {file}: {reason}. Choose another --data",
         file=path,
@@ -118,7 +117,6 @@ def unusable(path: Path, error: OSError | sqlite3.Error | Misfit) -> JournalErro
 
 
 def damaged(path: Path, error: Exception) -> JournalError:
-    """Return the error for a file whose content makes no sense."""
     return JournalError(
         "the journal {file} is damaged: {reason}. Restore a copy of the file, or choose another --data",
         file=path,

@@ -87,14 +87,7 @@ class OpenFiles:
             file, log_file = os.stat(name), os.stat(log_name)  # noqa: PTH116
         except OSError:
             return self._look_closely()
-        seen = (
-            file.st_dev,
-            file.st_ino,
-            file.st_mtime_ns,
-            file.st_size,
-            log_file.st_dev,
-            log_file.st_ino,
-        )
+        seen = (file.st_dev, file.st_ino, file.st_mtime_ns, file.st_size, log_file.st_dev, log_file.st_ino)
         return (seen == self._known and self.fault is None) or self._look_closely()
 
     @contextlib.contextmanager
@@ -138,29 +131,17 @@ class OpenFiles:
     def _found_fault(self) -> Fault | None:
         try:
             if (change := _change(self._path, self._file)) is not None:
-                return Fault(
-                    self._path,
-                    change,
-                    "put the same file back; if it was deleted, stop the server, which writes a copy then",
-                )
+                remedy = "put the same file back; if it was deleted, stop the server, which writes a copy"
+                return Fault(self._path, change, remedy)
             if (change := _change(self._log_path, self._log)) is not None:
-                return Fault(
-                    self._log_path,
-                    change,
-                    "restart the server: it stores all games in the main file when it stops",
-                )
+                remedy = "restart the server: it stores all games in the main file when it stops"
+                return Fault(self._log_path, change, remedy)
             if self._overwritten():
-                return Fault(
-                    self._path,
-                    "another program has written to it",
-                    "stop the server, and restore all files of the journal from a backup",
-                )
+                remedy = "stop the server, and restore all files of the journal from a backup"
+                return Fault(self._path, "another program has written to it", remedy)
         except OSError as error:
-            return Fault(
-                self._path,
-                reasons.reason_of(error),
-                "see whether the disk works, and whether the server may read the folder",
-            )
+            remedy = "see whether the disk works, and whether the server may read the folder"
+            return Fault(self._path, reasons.reason_of(error), remedy)
         return None
 
     def _overwritten(self) -> bool:

@@ -139,7 +139,6 @@ class Ledger:
         self._list = CommitList(data / FILE_NAME, journal, self._commits, known)
 
     def append(self, batch: Batch) -> None:
-        """Store what tables append."""
         commit = self._commits + 1
         with self._database:
             if batch.forgotten:

@@ -41,7 +41,6 @@ def is_intact(log: bytes) -> bool:
 
 
 def _added(total: _Sum, content: bytes, order: str) -> _Sum:
-    """Return a checksum after more content."""
     words = array.array("I", content)
     if order != sys.byteorder:
         words.byteswap()

@@ -55,20 +55,11 @@ from tests.server.peer import (
     play_on,
     table_of,
 )
-from tests.server.process import Serving, serving
 from tests.server.storage.conformance.stores import BUSY, PostgresStore, found, journal_at, rows
 from tests.server.tables.hosted import served
 
 QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
 OPENED = Opened(2, random_layout=True, starting=None)
-
-
-@contextlib.asynccontextmanager
-async def node(database: str, name: str) -> AsyncIterator[Serving]:
-    """Run a server that shares the database, and gives up a server that is silent for three seconds."""
-    options = ("--database", database, "--node", name, "--lease", "3", "--no-history", "--no-admin")
-    async with serving(*options) as server:
-        yield server
 
 
 # Whoever waits for the end of a commit before it ends a lease.
