@@ -53,8 +53,7 @@ def inspected(data: Path, suffix: str = "") -> Findings:
     """
     path, list_path = data / f"{FILE_NAME}{suffix}", data / f"{LIST_NAME}{suffix}"
     try:
-        listed, log = content_of(list_path), content_of(beside(path, "-wal"))
-        known = known_commits(listed)
+        known, log = known_commits(content_of(list_path)), content_of(beside(path, "-wal"))
         evidence = Evidence()
         try:
             with reading(path) as (database, version):
@@ -79,13 +78,14 @@ def inspected(data: Path, suffix: str = "") -> Findings:
             known, log = KnownCommits(), b""
         foreign = log_is_foreign(path)
         log_intact = foreign or is_intact(log)
-        damaged = not log_intact or bool(faults_of(path, view, known, list_is_there=bool(listed)))
-        if damaged:
+        damaged = not log_intact or bool(faults_of(path, view, known))
+        behind = log_intact and not foreign and is_only_behind(known, view)
+        if damaged or behind:
             evidence.add_files(content_of(path), log)
-        if log_intact and not foreign and is_only_behind(known, view) and evidence.commits <= view.commits:
-            damaged, known = False, KnownCommits(view.journal, view.commits)
+        if behind and evidence.commits <= view.commits:
+            known = KnownCommits(view.journal, view.commits)
         return Findings(
-            damaged,
+            damaged or evidence.commits > view.commits,
             _verdicts(evidence, known, view, log_intact=log_intact),
             max(view.commits, known.commits),
             view.journal,
@@ -139,9 +139,7 @@ def _verdicts(
 
 def _is_newer(view: View | None, code: str, commits: int) -> bool:
     """Tell whether SQLite shows a whole table in use that is newer than what a commit list says of it."""
-    if view is None or code not in view.in_use or code in view.damaged:
-        return False
-    return has_changed(view, code, commits)
+    return view is not None and code in view.in_use and has_changed(view, code, commits)
 
 
 def _is_aside(code: str, known: KnownCommits, view: View | None) -> bool:

@@ -36,7 +36,6 @@ from server.storage.stored_tables import (
 )
 
 REPAIRED: Final = ".repaired"  # ends the names of files that palatinus tables salvage has yet to put in place
-_COMMITS_OF_A_KILL: Final = 1  # that a killed server may have made without listing them
 # Asks for no lock, which cannot be had for reading; the folder is locked.
 _WITHOUT_LOCKS: Final = "win32-none" if sys.platform == "win32" else "unix-none"
 _MODE: Final = slice(18, 20)  # in the file's header: whether it has a log
@@ -66,6 +65,11 @@ class View:
         return Place.ARCHIVED if code in self.archived else None
 
     @property
+    def listed(self) -> bool:
+        """Whether a commit list belongs to it: a copy has none, nor has an older version."""
+        return not is_copy(self.journal) and self.version in {0, SCHEMA_VERSION}
+
+    @property
     def standings(self) -> dict[str, Standing]:
         """Where all tables are kept and how far they have come."""
         found = {code: table.standing for code, table in self.archived.items()}
@@ -81,7 +85,7 @@ class Findings:
     known: KnownCommits  # by the commit list, if that is about this journal
     faults: Sequence[JournalError] = ()
     verdicts: Sequence[Verdict] = ()
-    unlisted: int = 0  # commits that the journal has and only the commit list lacks: no fault
+    unlisted: int = 0  # commits that the journal has and only the commit list lacks
 
 
 def beside(path: Path, suffix: str) -> Path:
@@ -175,27 +179,22 @@ def inspected(data: Path, *, closely: bool = False) -> Findings:
     """
     path = data / FILE_NAME
     try:
-        known = known_commits(listed := content_of(data / LIST_NAME))
+        known = known_commits(content_of(data / LIST_NAME))
         if not size_of(path) and (size_of(beside(path, "-wal")) or known.tables or known.named):
             raise Misfit("it is missing or empty")
         with reading(path) as (database, version):
             view = view_of(database, version)
-            if is_copy(view.journal) or 0 < version < SCHEMA_VERSION:  # which have no commit list
-                known = KnownCommits()
-            faults = faults_of(path, view, known, list_is_there=bool(listed))
-            if not _is_about(known, view):
+            faults = faults_of(path, view, known)
+            if not (view.listed and _is_about(known, view)):
                 known = KnownCommits()
             unlisted = 0
             if not log_is_foreign(path) and not is_intact(content_of(beside(path, "-wal"))):
-                faults.append(log_damaged(path))
-            elif faults and is_only_behind(known, view):
-                unlisted, faults = view.commits - known.commits, []
+                faults.append(JournalError("the log {file} is damaged", file=beside(path, "-wal").name))
+            elif not faults and is_only_behind(known, view):
+                unlisted = view.commits - known.commits
+                known = KnownCommits(view.journal, view.commits)  # those commits may have removed tables
             if not faults and not closely:
                 return Findings(view, known, unlisted=unlisted)
-            if (
-                not faults and known.commits < view.commits
-            ):  # the one that is not listed may have removed tables
-                known = KnownCommits(view.journal, view.commits)
             unpacked = map(archived_from, carry_out(database, archive_rows()))
             archive = {table.code: table for table in unpacked}
             return Findings(view, known, faults, _verdicts(view, known, archive), unlisted)
@@ -215,37 +214,25 @@ def size_of(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def faults_of(path: Path, view: View, known: KnownCommits, *, list_is_there: bool) -> list[JournalError]:
-    """Return what is wrong with the files as a whole, so that every table has to be looked at."""
+def faults_of(path: Path, view: View, known: KnownCommits) -> list[JournalError]:
+    """Return what is wrong with the files as a whole, so that every table has to be looked at.
+
+    A commit list that only ends earlier than the journal is no fault.
+    """
     faults = []
     if log_is_foreign(path):
         log = beside(path, "-wal")
         faults.append(JournalError("the log {file} belongs to another journal", file=log.name))
-    if 0 < view.version < SCHEMA_VERSION or is_copy(view.journal):
-        return faults + table_faults(view.damaged)
-    if not list_is_there:
-        if view.in_use or view.archived or view.set_aside:
-            faults.append(JournalError("the commit list {file} is missing", file=LIST_NAME))
+    if not view.listed:
         return faults + table_faults(view.damaged)
     if known.journal is not None and known.journal != view.journal and view.version:
         return [*faults, JournalError("the commit list {file} belongs to another journal", file=LIST_NAME)]
-    if known.damaged and (view.version or known.named):
-        faults.append(JournalError("the commit list {file} is damaged", file=LIST_NAME))
+    if known.damaged and (known.named or view.in_use or view.archived or view.set_aside):
+        faults.append(JournalError("the commit list {file} is missing or damaged", file=LIST_NAME))
     if view.commits < known.commits and (view.version or known.tables):
         number = known.commits - view.commits
         faults.append(JournalError("the last commits to the journal are missing: {commits}", commits=number))
-    if view.commits > known.commits + _COMMITS_OF_A_KILL:
-        number = view.commits - known.commits
-        faults.append(
-            JournalError(
-                "the commit list {file} lacks the last commits: {commits}", file=LIST_NAME, commits=number
-            )
-        )
     return faults + table_faults(view.damaged | _not_as_listed(view, known))
-
-
-def log_damaged(path: Path) -> JournalError:
-    return JournalError("the log {file} is damaged", file=beside(path, "-wal").name)
 
 
 def _is_about(known: KnownCommits, view: View) -> bool:
@@ -257,13 +244,9 @@ def _is_about(known: KnownCommits, view: View) -> bool:
 
 
 def _not_as_listed(view: View, known: KnownCommits) -> set[str]:
-    """Return the tables that are not where the commit list says."""
+    """Return the tables that are not where the commit list says, and that no later commit has changed."""
     found = {code for code, standing in known.tables.items() if not _as_listed(view, code, standing)}
-    if view.commits <= known.commits:
-        return found | {code for code in known.gone if view.place(code) is not None}
-    # A last commit that is not listed may have removed tables, or shortened one.
-    found = {code for code in found if view.place(code) is not None}
-    return found if len(found) > 1 else found & view.damaged
+    return {code for code in found if not has_changed(view, code, known.commits)} | removed_since(view, known)
 
 
 def _as_listed(view: View, code: str, standing: Standing) -> bool:
@@ -282,17 +265,16 @@ def is_only_behind(known: KnownCommits, view: View) -> bool:
     """
     if known.damaged or known.journal != view.journal or view.damaged or known.commits >= view.commits:
         return False
-    return all(
-        _as_listed(view, code, standing) or has_changed(view, code, known.commits)
-        for code, standing in known.tables.items()
-    )
+    return not _not_as_listed(view, known)
 
 
 def has_changed(view: View, code: str, commits: int) -> bool:
-    """Return whether a commit after number `commits` may have left a table as SQLite shows it.
+    """Return whether a commit after number `commits` may have left an intact table as SQLite shows it.
 
     One that is in use says so; one that was removed or archived cannot, but the journal counts such commits.
     """
+    if code in view.damaged:
+        return False
     return (view.added[code] if code in view.in_use else view.counted) > commits
 
 
@@ -312,7 +294,8 @@ def _verdicts(view: View, known: KnownCommits, archive: Mapping[str, Stored]) ->
 
 def removed_since(view: View, known: KnownCommits) -> set[str]:
     """Return the tables that SQLite shows, but the commit list says were removed later."""
-    return {code for code in known.gone if view.commits <= known.commits and view.place(code) is not None}
+    shown = (code for code in known.gone if view.place(code) is not None)
+    return {code for code in shown if not has_changed(view, code, known.commits)}
 
 
 def _verdict(code: str, view: View, known: KnownCommits, archive: Mapping[str, Stored]) -> Verdict:
@@ -324,7 +307,7 @@ def _verdict(code: str, view: View, known: KnownCommits, archive: Mapping[str, S
     if table is None:
         reason = "it was removed, or is lost" if listed is None else "its last entries are missing"
         return Verdict(Stored(code, [], []), Condition.LOST, length, reason)
-    if code in view.in_use and code not in view.damaged and has_changed(view, code, known.commits):
+    if code in view.in_use and has_changed(view, code, known.commits):
         listed = None
     length = max(len(table.rows), length)
     if code in view.damaged:

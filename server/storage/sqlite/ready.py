@@ -34,6 +34,7 @@ from server.storage.sqlite.rows import carry_out
 from server.storage.stored_tables import Everything, SetAside
 
 KEPT: Final = ".damaged-"  # and then the date
+_COMMITS_OF_A_KILL: Final = 1  # that a killed server may have made without listing them
 _MOST_LINES: Final = 20  # about single tables
 _REMEDY: Final = "palatinus tables salvage, while the server is stopped: the copies may hold more"
 
@@ -49,7 +50,7 @@ def make_ready(data: Path) -> View:
     refuse_if_in_use(path)
     refuse_during_salvage(path)
     findings = inspected(data)
-    if findings.unlisted:
+    if findings.unlisted > _COMMITS_OF_A_KILL:
         log.warning("the commit list lacked the last commits", extra=about(commits=findings.unlisted))
     if not findings.faults:
         return findings.view
