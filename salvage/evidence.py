@@ -13,13 +13,12 @@ from server.storage.sqlite.rows import carry_out
 from server.storage.stored_tables import (
     Place,
     Row,
-    SetAside,
     Standing,
     Stored,
     archived_from,
     first_link,
     next_link,
-    unpacked,
+    set_aside_from,
 )
 
 
@@ -31,7 +30,7 @@ class Evidence:
     named: set[str] = field(default_factory=set)  # tables of which an index has a row
     last: dict[str, tuple[int, int]] = field(default_factory=dict)  # by table: a commit, the length after it
     archived: dict[str, list[tuple[Standing, int, ArchivedGame]]] = field(default_factory=dict)  # and when
-    set_aside: dict[str, SetAside] = field(default_factory=dict)
+    set_aside: dict[str, Stored] = field(default_factory=dict)
     records_due: dict[str, int] = field(default_factory=dict)  # when the games ended
     journals: set[str] = field(default_factory=set)
 
@@ -101,8 +100,8 @@ class Evidence:
                     self.last[code] = max(self.last.get(code, (0, 0)), (commit, number + 1))
             case [str(code)] if _is_code(code):
                 self.named.add(code)
-            case [str(code), int(since), str(reason), bytes(content), int(whole), int(length)]:
-                self.set_aside[code] = SetAside(code, since, reason, unpacked(content), whole, length)
+            case [str(code), int(), str(), bytes(), int(), int()]:
+                self.set_aside[code] = set_aside_from(row)
             case [str(), int(), bytes(), str(), int(), int(), bytes(), _, _, str(), bytes()]:
                 columns: list[Any] = row
                 self._add_archived(archived_from(columns), Standing(Place.ARCHIVED, columns[5], columns[6]))

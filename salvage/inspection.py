@@ -12,7 +12,6 @@ from pathlib import Path
 from salvage.evidence import Evidence
 from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
-from server.storage.owner import Condition, Verdict
 from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import KnownCommits, known_commits
@@ -31,7 +30,7 @@ from server.storage.sqlite.inspection import (
 from server.storage.sqlite.journal_file import FILE_NAME, unusable
 from server.storage.sqlite.rows import is_copy
 from server.storage.sqlite.write_ahead_log import is_intact
-from server.storage.stored_tables import Place, Row, Standing, rechecked
+from server.storage.stored_tables import Place, Row, Standing, Stored, rechecked
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Findings:
     """What can be had of every table, and whether the journal is `damaged`."""
 
     damaged: bool = False
-    verdicts: Sequence[Verdict] = ()
+    tables: Sequence[Stored] = ()
     commits: int = 0
     journal: str | None = None
     records_due: Mapping[str, int] = field(default_factory=dict)
@@ -86,7 +85,7 @@ def inspected(data: Path, suffix: str = "") -> Findings:
             known = KnownCommits(view.journal, view.commits)
         return Findings(
             damaged or evidence.commits > view.commits,
-            _verdicts(evidence, known, view, log_intact=log_intact),
+            _tables(evidence, known, view, log_intact=log_intact),
             max(view.commits, known.commits),
             view.journal,
             view.records_due,
@@ -99,7 +98,7 @@ def inspected(data: Path, suffix: str = "") -> Findings:
 def _found(known: KnownCommits, evidence: Evidence) -> Findings:
     """Return what there is of a journal of which SQLite shows nothing."""
     journal = known.journal if _about(known, evidence) else next(iter(sorted(evidence.journals)), None)
-    return Findings(True, _verdicts(evidence, known, None), known.commits, journal, evidence.records_due)
+    return Findings(True, _tables(evidence, known, None), known.commits, journal, evidence.records_due)
 
 
 def _about(known: KnownCommits, evidence: Evidence) -> bool:
@@ -109,9 +108,9 @@ def _about(known: KnownCommits, evidence: Evidence) -> bool:
     return any(evidence.holds(code, standing) for code, standing in known.tables.items())
 
 
-def _verdicts(
+def _tables(
     evidence: Evidence, known: KnownCommits, view: View | None, *, log_intact: bool = False
-) -> list[Verdict]:
+) -> list[Stored]:
     if not _about(known, evidence):
         known = KnownCommits()
     commits = 0 if view is None else view.commits
@@ -129,12 +128,10 @@ def _verdicts(
     listed = {
         code: standing for code, standing in known.tables.items() if not _is_newer(view, code, known.commits)
     }
-    found = [_verdict(code, listed.get(code), evidence, view, traced=traced) for code in codes]
+    found = [_table(code, listed.get(code), evidence, view, traced=traced) for code in codes]
     shown = {} if view is None else view.set_aside
-    return found + [
-        verdict if verdict.code in shown else replace(verdict, since=None)  # it is news
-        for verdict in map(Verdict.of, aside)
-    ]
+    # What only the pages show of one that was set aside is news.
+    return found + [table if table.code in shown else replace(table, since=None) for table in aside]
 
 
 def _is_newer(view: View | None, code: str, commits: int) -> bool:
@@ -148,9 +145,9 @@ def _is_aside(code: str, known: KnownCommits, view: View | None) -> bool:
     return code not in known.gone and places <= {None, Place.SET_ASIDE}
 
 
-def _verdict(
+def _table(
     code: str, listed: Standing | None, evidence: Evidence, view: View | None, *, traced: bool
-) -> Verdict:
+) -> Stored:
     removed = listed is None and view is not None and view.place(code) is None
     if listed is not None and listed.place == Place.SET_ASIDE:
         listed = None
@@ -165,10 +162,10 @@ def _verdict(
     damaged = table.damage is not None or (removed and not later)
     if listed is None or not reached:
         damaged |= _more(code, len(rows), evidence, view)
-    if not damaged and reached and len(rows) == length:
-        return Verdict(table, Condition.WHOLE, length)
-    condition = Condition.LOST if not table.entries else Condition.DAMAGED if damaged else Condition.SHORTER
-    return Verdict(table, condition, length, table.damage or f"entry {len(rows)} is damaged or missing")
+    reason = f"entry {len(rows)} is damaged or missing"
+    if damaged or not rows:
+        return replace(table, damage=table.damage or reason, length=length)
+    return replace(table, shorter="" if reached and len(rows) == length else reason, length=length)
 
 
 def _shown(code: str, view: View | None) -> Standing | None:

@@ -5,18 +5,18 @@ salvage or the next one puts all of them in place.
 """
 
 import contextlib
-import dataclasses
 import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from salvage.inspection import Findings, inspected
 from server.errors import JournalError
 from server.storage.operations import insert
-from server.storage.owner import CheckedTable, Condition
+from server.storage.owner import CheckedTable
 from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import replace_file, written
@@ -25,7 +25,7 @@ from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.ready import KEPT, keep_copies
 from server.storage.sqlite.rows import carry_out, standings
 from server.storage.sqlite.schema import upgrade
-from server.storage.stored_tables import Everything, SetAside, Table
+from server.storage.stored_tables import Everything
 
 _SEARCHED: Final = ".salvaged-"  # in the names of copies that have nothing more to give
 
@@ -38,13 +38,13 @@ def salvaged_tables(data: Path, kept: Path, codes: Iterable[str] = ()) -> list[C
     wanted = set(codes)
     best: dict[str, CheckedTable] = {}
     for findings in _all_findings(data, kept):
-        for verdict in findings.verdicts:
-            if wanted and verdict.code not in wanted:
+        for table in findings.tables:
+            if wanted and table.code not in wanted:
                 continue
-            found = CheckedTable.of(verdict)
-            known = best.get(verdict.code)
+            found = CheckedTable.of(table)
+            known = best.get(table.code)
             if known is None or len(found.events) > len(known.events):
-                best[verdict.code] = found
+                best[table.code] = found
     return list(best.values())
 
 
@@ -91,20 +91,20 @@ def _with_copies(data: Path, here: Findings) -> Findings:
 
     A table is as long as there if it has not gone on since.
     """
-    best = {verdict.code: verdict for verdict in here.verdicts}
+    best = {table.code: table for table in here.tables}
     for suffix in _copies(data, KEPT):
         try:
             found = inspected(data, suffix)
         except JournalError:
             continue
-        for verdict in found.verdicts:
-            rows, known = verdict.table.rows, best.get(verdict.code)
-            before = [] if known is None else known.table.rows
-            longer = len(rows) > len(before) and rows[: len(before)] == before and verdict.since is None
-            if longer if known is not None else verdict.code not in found.shown:
-                best[verdict.code] = verdict
-    verdicts = list(best.values())
-    return here if verdicts == [*here.verdicts] else dataclasses.replace(here, verdicts=verdicts)
+        for table in found.tables:
+            rows, known = table.rows, best.get(table.code)
+            before = [] if known is None else known.rows
+            longer = len(rows) > len(before) and rows[: len(before)] == before and table.since is None
+            if longer if known is not None else table.code not in found.shown:
+                best[table.code] = table
+    tables = list(best.values())
+    return here if tables == [*here.tables] else replace(here, tables=tables)
 
 
 def _put_in_place(data: Path, findings: Findings) -> None:
@@ -139,17 +139,12 @@ def _write(path: Path, findings: Findings) -> bytes:
 
 
 def _kept(findings: Findings) -> Everything:
-    codes = {verdict.code for verdict in findings.verdicts}
-    kept: list[Table] = []
-    for verdict in findings.verdicts:
-        table = verdict.table
-        if verdict.condition not in {Condition.WHOLE, Condition.SHORTER}:
-            since = int(time.time()) if verdict.since is None else verdict.since
-            kept.append(
-                SetAside(table.code, since, verdict.reason, table.rows, len(table.entries), verdict.length)
-            )
-        else:
-            kept.append(table)
+    now = int(time.time())
+    kept = [
+        table if table.damage is None or table.since is not None else replace(table, since=now)
+        for table in findings.tables
+    ]
+    codes = {table.code for table in kept}
     return Everything(kept, [each for each in findings.records_due.items() if each[0] in codes])
 
 

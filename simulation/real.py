@@ -32,7 +32,6 @@ from server.storage.postgresql.database import Database
 from server.storage.postgresql.database_tables import DatabaseTables
 from server.storage.postgresql.schema import prepare
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
-from server.storage.stored_tables import SetAside, Stored
 from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from simulation.judging.ownership import NOTES, SAID_BY_NODES, Ownership, noted
 from simulation.judging.tables import Tables
@@ -309,7 +308,7 @@ class Round:
         if self._cluster is None:
             return await journal_in(self._data), None
         content = await asyncio.to_thread(DatabaseTables(self._cluster.url).everything)
-        if aside := [table.code for table in content.tables if isinstance(table, SetAside)]:
+        if aside := [table.code for table in content.tables if table.since is not None]:
             raise JournalError(f"tables are set aside: {aside}")
         connection = await Database(self._cluster.url).connect()
         try:
@@ -317,8 +316,7 @@ class Round:
         finally:
             await connection.close()
         self.counts["tables that went to another node"] += ownership.changes
-        stored = [table for table in content.tables if isinstance(table, Stored)]
-        return {table.code: table.whole_entries for table in stored}, ownership
+        return {table.code: table.whole_entries for table in content.tables}, ownership
 
     async def _judge(self, parties: Games) -> None:
         verdict = self.verdict

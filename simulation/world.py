@@ -23,7 +23,6 @@ from server.errors import JournalError
 from server.storage import operations
 from server.storage.entries import EVENING, Entry
 from server.storage.postgresql.rows import carry_out
-from server.storage.stored_tables import SetAside, Stored
 from simulation.database.server import DatabaseServer, connection_to
 from simulation.disturbing import Disturbing
 from simulation.judging.tables import Tables
@@ -378,9 +377,9 @@ class World:
         self.database.weather = Weather(torn=0.0, stalled=0.0)
         async with connection_to(self.database) as connection:
             content = await carry_out(connection, operations.everything())
-        if aside := sorted(table.code for table in content.tables if isinstance(table, SetAside)):
+        if aside := sorted(table.code for table in content.tables if table.since is not None):
             raise JournalError(f"tables are set aside: {aside}")
-        return {table.code: table.whole_entries for table in content.tables if isinstance(table, Stored)}
+        return {table.code: table.whole_entries for table in content.tables}
 
     # -- the verdict ------------------------------------------------------------------------------------
 

@@ -32,11 +32,11 @@ from server.errors import JournalError
 from server.monitoring.logs import describe
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry
-from server.storage.owner import Condition
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import known_commits
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
+from server.storage.stored_tables import Condition
 from server.tables.registry.table_registry import chances, kept_tables
 from tests.server.peer import connected, game, play_on
 
@@ -296,7 +296,7 @@ async def trial(
             return "refused", wrong
         games, set_aside = await games_in(data)
     words = "\n".join(lines) + " ".join(
-        verdict.code for verdict in findings.verdicts if verdict.condition is not Condition.WHOLE
+        table.code for table in findings.tables if table.condition is not Condition.WHOLE
     )
     after, more = _compared(case, games, set_aside, words, left)
     wrong += more

@@ -29,8 +29,9 @@ from engine.view import SPECTATOR
 from protocol.admin import StoredReport
 from salvage.repair import repair, salvaged_tables
 from server.errors import JournalInUse
-from server.storage.owner import CheckedTable, Condition, OwnersTables
+from server.storage.owner import CheckedTable, OwnersTables
 from server.storage.sqlite.data_folder import DataFolder, make_folder
+from server.storage.stored_tables import Condition
 from server.version import install_command
 
 _DATABASE: Final = N_("the PostgreSQL database that keeps the games, instead of a data folder")
@@ -236,7 +237,7 @@ def _journal_repaired(arguments: argparse.Namespace) -> int:
             text = _("a server is using {folder}. Stop it first, or only write records with --to")
             raise WrongUse(text.format(folder=_folder(arguments)))
         findings, kept = repair(tables.data)
-    print(*_check_lines([CheckedTable.of(verdict) for verdict in findings.verdicts]), sep="\n")
+    print(*_check_lines(list(map(CheckedTable.of, findings.tables))), sep="\n")
     if kept is not None:
         print(_("The journal was written again. The earlier files are kept: {file}.").format(file=kept))
     return 0

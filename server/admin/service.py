@@ -183,7 +183,7 @@ class AdminService:
             found += [_live_report(table, *times.get(table.code, ())) for table in tables]
         for codes in _parts(list(self.journal.codes_set_aside)):
             damaged = await self.journal.tables_set_aside(codes)
-            found += [describe_stored(table, set_aside=True) for table in damaged]
+            found += map(describe_stored, damaged)
         return sorted(found, key=lambda table: table.changed or 0, reverse=True)
 
     async def _game(self, code: str) -> admin.GameReport:
@@ -192,7 +192,7 @@ class AdminService:
             report = _live_report(table, *times.get(code, ()))
             return admin.GameReport(report, list(map(event_map, _events(table))))
         for damaged in await self.journal.tables_set_aside([code]):
-            return admin.GameReport(describe_stored(damaged, set_aside=True), [])
+            return admin.GameReport(describe_stored(damaged), [])
         entries = await self.journal.archived_entries(code) if code in self.journal.archived else []
         archived = await self.journal.archived_tables([code]) if entries else []
         if not archived:

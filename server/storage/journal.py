@@ -16,7 +16,7 @@ from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.commit_queue import CommitQueue, Health, Part, Storing
 from server.storage.entries import Entry, LiveEntries
 from server.storage.operations import Operation, Outcome
-from server.storage.stored_tables import ArchivedTable, Stored
+from server.storage.stored_tables import ArchivedTable, Place, Stored
 
 T = TypeVar("T")
 
@@ -127,7 +127,7 @@ class Journal(ABC):
     async def entries(self, code: str) -> list[Entry]:
         """Return the entries of a table, archived or not; none if there is none or it is damaged."""
         table = await self._read(lambda: operations.find(code))
-        return [] if not isinstance(table, Stored) or table.damage is not None else table.entries
+        return [] if table is None or table.damage is not None else table.entries
 
     async def archived_tables(self, codes: Sequence[str]) -> list[ArchivedTable]:
         """Return what the archive says of those of these tables that are in it."""
@@ -138,8 +138,8 @@ class Journal(ABC):
         return await self._read(lambda: operations.times(codes))
 
     async def tables_set_aside(self, codes: Sequence[str]) -> list[Stored]:
-        """Return what is whole of those of these tables that were set aside."""
-        return [table.whole_part for table in await self._read(lambda: operations.tables_set_aside(codes))]
+        """Return those of these tables that were set aside."""
+        return await self._read(lambda: operations.tables_set_aside(codes))
 
     async def records_due(self) -> list[tuple[str, int]]:
         """Return the codes of the games whose records are due, and when the games ended."""
@@ -179,7 +179,7 @@ class Journal(ABC):
         A damaged one is set aside, and raises TableDamaged.
         """
         table = await self._read(lambda: operations.find(code))
-        if not isinstance(table, Stored) or table.archived is None:  # another server has brought it back
+        if table is None or table.place is not Place.ARCHIVED:  # another server has brought it back
             self._archive.discard(code)
             return []
         if table.damage is not None:

@@ -15,9 +15,8 @@ from server.storage.stored_tables import (
     KEPT_IN,
     ArchivedTable,
     Everything,
-    SetAside,
+    Place,
     Stored,
-    Table,
     archived_from,
     listed_from,
     relinked,
@@ -53,7 +52,7 @@ class Claim(NamedTuple):
 
 
 Operation: TypeAlias = Generator[Select | Insert | Delete | Claim, Any, T]
-Outcome: TypeAlias = Mapping[str, Table | None]
+Outcome: TypeAlias = Mapping[str, Stored | None]
 
 
 class NotOwned(Misfit):
@@ -79,7 +78,7 @@ def archive_list(codes: Sequence[str] | None = None) -> Operation[list[ArchivedT
     return list(map(listed_from, (yield from archive_rows(codes))))
 
 
-def tables_set_aside(codes: Sequence[str] | None = None) -> Operation[list[SetAside]]:
+def tables_set_aside(codes: Sequence[str] | None = None) -> Operation[list[Stored]]:
     """Return the tables that were set aside, the latest first."""
     return list(map(set_aside_from, (yield Select("set_aside", codes))))
 
@@ -99,7 +98,7 @@ def records_due() -> Operation[list[tuple[str, int]]]:
     return [(code, ended) for code, ended in (yield Select("record_due"))]
 
 
-def find(code: str) -> Operation[Table | None]:
+def find(code: str) -> Operation[Stored | None]:
     """Return a table, wherever it is; None if there is none."""
     if found := tables_from((yield Select("entry", [code]))):
         return found[0]
@@ -109,7 +108,7 @@ def find(code: str) -> Operation[Table | None]:
     return set_aside_from(rows[0]) if rows else None
 
 
-def all_tables(codes: Sequence[str] | None = None) -> Operation[list[Table]]:
+def all_tables(codes: Sequence[str] | None = None) -> Operation[list[Stored]]:
     """Return the tables in use, the archived ones, and those that were set aside."""
     in_use = yield from tables_in_use(codes)
     archived = map(archived_from, (yield from archive_rows(codes)))
@@ -146,7 +145,7 @@ def archive(code: str, game: ArchivedGame, gone: Sequence[str], now: int) -> Ope
 def bring_back(code: str) -> Operation[Outcome]:
     """Move an archived table back to those in use; raises NotOwned or Misfit."""
     found = yield from claimed(code)
-    if not isinstance(found, Stored) or found.archived is None:
+    if found is None or found.place is not Place.ARCHIVED:
         raise NotOwned(f"table {code} is not archived, or another server has brought it back")
     if found.damage is not None:
         raise Misfit(f"archived table {code}: {found.damage}")
@@ -165,29 +164,29 @@ def shorten(code: str, live_entries: LiveEntries) -> Operation[Outcome]:
 def set_aside(code: str, whole: int, reason: str, now: int) -> Operation[Outcome]:
     """Set a table aside, in use or archived, whose first `whole` entries make sense; raises NotOwned."""
     found = yield from claimed(code)
-    if isinstance(found, SetAside):
+    found = found or Stored(code, [], [])
+    if found.place is Place.SET_ASIDE:
         return {}
-    rows = [] if found is None else found.rows
-    table = SetAside(code, now, reason, rows, min(whole, len(rows)), len(rows))
+    rows, entries = found.rows, found.entries[:whole]
+    table = Stored(code, rows, entries, damage=reason, since=now, length=max(found.length, len(rows)))
     return (yield from moved(code, found, table))
 
 
 def restore(code: str, entries: int) -> Operation[Outcome]:
     """Put the first `entries` of a table that was set aside back into use; raises NotOwned or Misfit."""
     found = yield from claimed(code)
-    if not isinstance(found, SetAside):
+    if found is None or found.place is not Place.SET_ASIDE:
         raise NotOwned(f"another server has just restored table {code}, or removed it")
-    whole = found.whole_part
-    if len(whole.rows) < entries:
-        raise Misfit(f"table {code} has only {len(whole.rows)} whole entries")
-    table = Stored(code, whole.rows[:entries], whole.entries[:entries])
+    if len(found.entries) < entries:
+        raise Misfit(f"table {code} has only {len(found.entries)} whole entries")
+    table = Stored(code, found.rows[:entries], found.entries[:entries])
     return (yield from moved(code, found, table))
 
 
 def remove(code: str) -> Operation[Outcome]:
     """Remove a table that is archived or set aside; raises NotOwned if it is neither any more."""
     found = yield from claimed(code)
-    if found is None or (isinstance(found, Stored) and found.archived is None):
+    if found is None or found.place is Place.IN_USE:
         raise NotOwned(f"another server has just brought table {code} back, or removed it")
     return (yield from moved(code, found, None))
 
@@ -212,29 +211,29 @@ def record_written(code: str) -> Operation[Outcome]:
     return {}
 
 
-def claimed(code: str, *others: str) -> Operation[Table | None]:
+def claimed(code: str, *others: str) -> Operation[Stored | None]:
     """Return a table that this server may change; raises NotOwned if another one has it."""
     if code in {taken for (taken,) in (yield Claim([code, *others]))}:
         raise NotOwned(f"another server has taken table {code} up")
     return (yield from find(code))
 
 
-def _intact(code: str, found: Table | None) -> Stored:
-    if not isinstance(found, Stored) or found.archived is not None:
+def _intact(code: str, found: Stored | None) -> Stored:
+    if found is None or found.place is not Place.IN_USE:
         raise NotOwned(f"table {code} has no entries, or another server has taken it up")
     if found.damage is not None:
         raise Misfit(f"table {code}: {found.damage}")
     return found
 
 
-def moved(code: str, found: Table | None, table: Table | None) -> Operation[Outcome]:
+def moved(code: str, found: Stored | None, table: Stored | None) -> Operation[Outcome]:
     if found is not None:
-        yield Delete(KEPT_IN[found.standing.place], [code])
+        yield Delete(KEPT_IN[found.place], [code])
     yield from _insert([] if table is None else [table])
     return {code: table}
 
 
-def _insert(tables: Iterable[Table]) -> Operation[None]:
+def _insert(tables: Iterable[Stored]) -> Operation[None]:
     values: dict[str, list[tuple[Any, ...]]] = {}
     for table in tables:
         rows, added = rows_of(table)

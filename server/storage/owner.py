@@ -1,6 +1,5 @@
 """Stored tables as their owner, and a server at its start, look through them, wherever they are."""
 
-import enum
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
@@ -15,47 +14,9 @@ from server.storage import operations
 from server.storage.entries import Entry, contents, events_of
 from server.storage.operations import Operation, Outcome, claimed, moved
 from server.storage.reasons import Misfit, reason_of
-from server.storage.stored_tables import ArchivedTable, SetAside, Stored, Table
+from server.storage.stored_tables import ArchivedTable, Condition, Stored
 
 T = TypeVar("T")
-
-
-class Condition(enum.Enum):
-    """What is left of a table: all, all but its end, a part that cannot be played on, or nothing."""
-
-    WHOLE = "whole"
-    SHORTER = "shorter"
-    DAMAGED = "damaged"
-    LOST = "lost"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is left of a table.
-
-    `length` is how many entries it is known to have had, and `reason` what is wrong with it if anything is.
-    """
-
-    table: Stored
-    condition: Condition
-    length: int
-    reason: str = ""
-    since: int | None = None  # when it was set aside, if it was so before
-
-    @property
-    def code(self) -> str:
-        return self.table.code
-
-    @classmethod
-    def of(cls, table: Table) -> "Verdict":
-        """Return what is left of a table by its own rows alone."""
-        if isinstance(table, SetAside):
-            condition = Condition.DAMAGED if table.whole else Condition.LOST
-            return cls(table.whole_part, condition, table.length, table.reason, table.since)
-        if table.damage is None:
-            return cls(table, Condition.WHOLE, len(table.rows))
-        condition = Condition.DAMAGED if table.entries else Condition.LOST
-        return cls(table, condition, max(table.length, len(table.rows)), table.damage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +31,13 @@ class CheckedTable:
     events: tuple[Event, ...]
 
     @classmethod
-    def of(cls, verdict: Verdict) -> "CheckedTable":
-        whole = foldable(verdict.table.entries)
+    def of(cls, table: Stored) -> "CheckedTable":
+        whole = foldable(table.entries)
         found = contents(whole)
         return cls(
-            verdict.code,
-            verdict.condition if len(whole) == len(verdict.table.entries) else Condition.DAMAGED,
-            verdict.length - len(whole),
+            table.code,
+            table.condition if len(whole) == len(table.entries) else Condition.DAMAGED,
+            max(table.length, len(table.rows)) - len(whole),
             found.names,
             found.moves,
             tuple(events_of(whole)),
@@ -125,9 +86,9 @@ def foldable(entries: Sequence[Entry]) -> Sequence[Entry]:
     return entries
 
 
-def describe_stored(table: Stored, *, set_aside: bool = False) -> StoredReport:
-    """Return a table in a few words; of one that was `set_aside`, `table` is the whole part."""
-    found, rows = contents(table.entries), table.rows
+def describe_stored(table: Stored) -> StoredReport:
+    """Return a table in a few words."""
+    found, rows = contents(table.entries), table.rows[: len(table.entries)]
     return StoredReport(
         table.code,
         found.stage,
@@ -136,8 +97,8 @@ def describe_stored(table: Stored, *, set_aside: bool = False) -> StoredReport:
         found.moves,
         rows[0].time if rows else None,
         rows[-1].time if rows else None,
-        damaged=set_aside or table.damage is not None,
-        lost=set_aside and not table.entries,
+        damaged=table.damage is not None,
+        lost=table.since is not None and not rows,
     )
 
 
@@ -153,21 +114,17 @@ def describe_tables(codes: Sequence[str] | None = None) -> Operation[list[Stored
     return [
         *map(describe_archived, (yield from operations.archive_list(codes))),
         *map(describe_stored, (yield from operations.tables_in_use(codes))),
-        *(
-            describe_stored(table.whole_part, set_aside=True)
-            for table in (yield from operations.tables_set_aside(codes))
-        ),
+        *map(describe_stored, (yield from operations.tables_set_aside(codes))),
     ]
 
 
 def restore_at_last_move(code: str) -> Operation[Outcome]:
     """Put a damaged table back into play at its last whole move; raises JournalError."""
     found = yield from claimed(code)
-    table = found.whole_part if isinstance(found, SetAside) else found
-    whole = [] if table is None else list(foldable(table.entries))
-    if table is None or not whole:
+    whole = [] if found is None else list(foldable(found.entries))
+    if found is None or not whole:
         raise JournalError("table {table} cannot be restored at all", table=code)
-    return (yield from moved(code, found, Stored(code, table.rows[: len(whole)], whole)))
+    return (yield from moved(code, found, Stored(code, found.rows[: len(whole)], whole)))
 
 
 class OwnersTables(ABC):
@@ -188,7 +145,8 @@ class OwnersTables(ABC):
         """
         found = self._read(lambda: operations.find(code))
         try:
-            return replayed_game(found.whole_entries) if isinstance(found, Stored) else ()
+            whole = [] if found is None or found.since is not None else found.whole_entries
+            return replayed_game(whole)
         except ValueError as error:
             raise self._damaged(f"table {code}: {reason_of(error)}") from error
 
@@ -200,7 +158,7 @@ class OwnersTables(ABC):
     def restore(self, code: str) -> int:
         """Put a damaged table back into play at its last whole move; return that move's number."""
         table = self._change([code], lambda: restore_at_last_move(code))[code]
-        return contents(table.entries).moves if isinstance(table, Stored) else 0
+        return 0 if table is None else contents(table.entries).moves
 
     @abstractmethod
     def check(self) -> Check:

@@ -78,9 +78,22 @@ class Row(NamedTuple):
     link: bytes
 
 
+class Condition(enum.Enum):
+    """What is left of a table: all, all but its end, a part that cannot be played on, or nothing."""
+
+    WHOLE = "whole"
+    SHORTER = "shorter"
+    DAMAGED = "damaged"
+    LOST = "lost"
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A table as a journal holds it: its entries up to the first damaged one, and what is damaged there."""
+    """A table as a journal holds it: its rows, its entries up to the first damaged one, and the damage.
+
+    `length` is how many entries it is known to have had, if it has lost any, and `shorter` says why one has
+    that shows no damage.
+    """
 
     code: str
     rows: list[Row]
@@ -88,12 +101,27 @@ class Stored:
     archived: int | None = None  # when; None: it is not archived
     damage: str | None = None
     game: ArchivedGame | None = None  # if it is archived
-    length: int = field(default=0, compare=False)  # how many entries a damaged one is known to have had
+    since: int | None = None  # when it was set aside; None: it was not
+    length: int = field(default=0, compare=False)
+    shorter: str = field(default="", compare=False)
+
+    @property
+    def place(self) -> Place:
+        if self.since is not None:
+            return Place.SET_ASIDE
+        return Place.IN_USE if self.archived is None else Place.ARCHIVED
 
     @property
     def standing(self) -> Standing:
-        place = Place.IN_USE if self.archived is None else Place.ARCHIVED
-        return Standing(place, len(self.rows), self.rows[-1].link if self.rows else b"")
+        if self.since is not None:
+            return SET_ASIDE
+        return Standing(self.place, len(self.rows), self.rows[-1].link if self.rows else b"")
+
+    @property
+    def condition(self) -> Condition:
+        if self.damage is not None:
+            return Condition.DAMAGED if self.entries else Condition.LOST
+        return Condition.SHORTER if self.shorter else Condition.WHOLE
 
     @property
     def whole_entries(self) -> list[Entry]:
@@ -101,33 +129,6 @@ class Stored:
         if self.damage is not None:
             raise Misfit(self.damage)
         return self.entries
-
-
-@dataclass(frozen=True, slots=True)
-class SetAside:
-    """A damaged table: since when, why, its entries that are left, and how many of them make a whole table.
-
-    `length` is how many entries it is known to have had.
-    """
-
-    code: str
-    since: int
-    reason: str
-    rows: list[Row]
-    whole: int
-    length: int
-
-    @property
-    def whole_part(self) -> Stored:
-        """The table up to the damage; it has no entries if nothing is left."""
-        return rechecked(self.code, self.rows[: self.whole])
-
-    @property
-    def standing(self) -> Standing:
-        return SET_ASIDE
-
-
-Table: TypeAlias = Stored | SetAside
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +226,13 @@ def _by_number(row: tuple[Any, Any, Any, Any]) -> tuple[bool, int]:
 class Everything:
     """All tables of a journal, and the games whose records are due."""
 
-    tables: Sequence[Table]
+    tables: Sequence[Stored]
     records_due: Sequence[tuple[str, int]] = ()
 
     @property
     def damaged(self) -> list[str]:
         """Return the codes of tables that are damaged, and have not been set aside."""
-        return [each.code for each in self.tables if isinstance(each, Stored) and each.damage is not None]
+        return [each.code for each in self.tables if each.since is None and each.damage is not None]
 
 
 COLUMNS: Final = {
@@ -243,11 +244,12 @@ COLUMNS: Final = {
 KEPT_IN: Final = {Place.IN_USE: "entry", Place.ARCHIVED: "archive", Place.SET_ASIDE: "set_aside"}
 
 
-def rows_of(table: Table) -> tuple[str, list[tuple[Any, ...]]]:
+def rows_of(table: Stored) -> tuple[str, list[tuple[Any, ...]]]:
     """Return which table of the database holds a table, and its rows there."""
-    if isinstance(table, SetAside):
+    if table.since is not None:
         content = packed(table.rows)
-        return "set_aside", [(table.code, table.since, table.reason, content, table.whole, table.length)]
+        whole = len(table.entries)
+        return "set_aside", [(table.code, table.since, table.damage, content, whole, table.length)]
     if table.archived is not None:
         return "archive", [_archive_row(table)]
     return "entry", [
@@ -311,6 +313,8 @@ def listed_from(row: Sequence[Any]) -> ArchivedTable:
     )
 
 
-def set_aside_from(row: Sequence[Any]) -> SetAside:
+def set_aside_from(row: Sequence[Any]) -> Stored:
     code, since, reason, content, whole, length = row
-    return SetAside(code, since, reason, unpacked(content), whole, length)
+    rows = unpacked(content)
+    entries = rechecked(code, rows[:whole]).entries
+    return Stored(code, rows, entries, damage=reason, since=since, length=length)

@@ -15,9 +15,7 @@ from server.storage.operations import Operation, Outcome, all_tables
 from server.storage.owner import (
     Check,
     CheckedTable,
-    Condition,
     OwnersTables,
-    Verdict,
     describe_tables,
     table_faults,
 )
@@ -62,10 +60,10 @@ class DatabaseTables(OwnersTables):
 
         async def look(connection: Connection) -> Check:
             damaged, tables = [], []
-            async for verdict in inspected(connection, None):
-                if verdict.condition is not Condition.WHOLE and verdict.since is None:
-                    damaged.append(verdict.code)
-                tables.append(replace(CheckedTable.of(verdict), events=()))  # not all games at once
+            async for table in inspected(connection, None):
+                if table.damage is not None and table.since is None:
+                    damaged.append(table.code)
+                tables.append(replace(CheckedTable.of(table), events=()))  # not all games at once
             return Check(table_faults(damaged), tables)
 
         return self._looked_at(look)
@@ -74,7 +72,7 @@ class DatabaseTables(OwnersTables):
         """Return what is whole of these tables, or of all."""
 
         async def look(connection: Connection) -> list[CheckedTable]:
-            return [CheckedTable.of(verdict) async for verdict in inspected(connection, codes or None)]
+            return [CheckedTable.of(table) async for table in inspected(connection, codes or None)]
 
         return self._looked_at(look)
 
@@ -189,12 +187,12 @@ async def listed(connection: Connection, codes: Sequence[str] | None) -> list[St
     return found
 
 
-async def inspected(connection: Connection, codes: Sequence[str] | None) -> AsyncIterator[Verdict]:
-    """Yield what is left of each table, or of those of them in `codes`."""
+async def inspected(connection: Connection, codes: Sequence[str] | None) -> AsyncIterator[Stored]:
+    """Yield each table, or those of them in `codes`, also one of which nothing is left."""
     async for part in _parts(connection, codes):
         tables = {table.code: table for table in await stored.carry_out(connection, all_tables(part))}
         for code in part:
-            yield Verdict.of(tables.get(code) or Stored(code, [], [], damage="it has no entries"))
+            yield tables.get(code) or Stored(code, [], [], damage="it has no entries")
 
 
 async def _parts(connection: Connection, codes: Sequence[str] | None) -> AsyncIterator[list[str]]:

@@ -60,7 +60,7 @@ class DataFolder(OwnersTables):
         """Look at every table closely; raises JournalError if the file cannot be used at all."""
         refuse_during_salvage(self._path)
         findings = inspected(self.data, closely=True)
-        return Check(findings.faults, [CheckedTable.of(verdict) for verdict in findings.verdicts])
+        return Check(findings.faults, list(map(CheckedTable.of, findings.tables)))
 
     def take_back(self, code: str, seat: Seat) -> bool:
         """Forget the seat's last move, and all that came after it; return False if it has not moved."""

@@ -9,13 +9,13 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from server.errors import JournalError
 from server.storage.operations import archive_list, archive_rows, records_due, tables_in_use, tables_set_aside
-from server.storage.owner import Condition, Verdict, table_faults
+from server.storage.owner import table_faults
 from server.storage.reasons import Misfit, reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import KnownCommits, known_commits
@@ -29,7 +29,6 @@ from server.storage.stored_tables import (
     ArchivedTable,
     Place,
     Row,
-    SetAside,
     Standing,
     Stored,
     archived_from,
@@ -54,7 +53,7 @@ class View:
     added: dict[str, int]  # by table in use: the last commit that changed it
     archived: dict[str, ArchivedTable]
     damaged: set[str]  # tables of which something does not fit
-    set_aside: dict[str, SetAside]
+    set_aside: dict[str, Stored]
     records_due: dict[str, int]
 
     def place(self, code: str) -> Place | None:
@@ -79,12 +78,12 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a journal holds, and what is wrong with it; only then, or if asked for, there are verdicts."""
+    """What a journal holds, and what is wrong with it; only then, or if asked for, there are `tables`."""
 
     view: View
     known: KnownCommits  # by the commit list, if that is about this journal
     faults: Sequence[JournalError] = ()
-    verdicts: Sequence[Verdict] = ()
+    tables: Sequence[Stored] = ()
     unlisted: int = 0  # commits that the journal has and only the commit list lacks
 
 
@@ -173,7 +172,7 @@ def view_of(database: sqlite3.Connection, version: int) -> View:
 
 
 def inspected(data: Path, *, closely: bool = False) -> Findings:
-    """Return what the journal in the folder `data` holds; `closely` has a verdict of every table in any case.
+    """Return what the journal in the folder `data` holds; `closely` has every table in any case.
 
     Raises JournalError if the journal cannot be read, is of a newer version, or not a journal.
     """
@@ -197,7 +196,7 @@ def inspected(data: Path, *, closely: bool = False) -> Findings:
                 return Findings(view, known, unlisted=unlisted)
             unpacked = map(archived_from, carry_out(database, archive_rows()))
             archive = {table.code: table for table in unpacked}
-            return Findings(view, known, faults, _verdicts(view, known, archive), unlisted)
+            return Findings(view, known, faults, _tables(view, known, archive), unlisted)
     except OSError as error:
         raise unusable(path, error) from error
     except (sqlite3.Error, ValueError, TypeError) as error:
@@ -282,14 +281,12 @@ def leads_to(rows: Sequence[Row], standing: Standing) -> bool:
     return len(rows) >= standing.length and rows[standing.length - 1].link == standing.link
 
 
-def _verdicts(view: View, known: KnownCommits, archive: Mapping[str, Stored]) -> list[Verdict]:
+def _tables(view: View, known: KnownCommits, archive: Mapping[str, Stored]) -> list[Stored]:
     """Return what is left of every table, but not of those that are listed as removed since."""
     codes = dict.fromkeys([*view.archived, *view.in_use, *known.tables, *sorted(known.named - known.gone)])
     gone = removed_since(view, known)
-    found = [
-        _verdict(code, view, known, archive) for code in codes if code not in gone | view.set_aside.keys()
-    ]
-    return found + [Verdict.of(table) for code, table in view.set_aside.items() if code not in gone]
+    found = [_table(code, view, known, archive) for code in codes if code not in gone | view.set_aside.keys()]
+    return found + [table for code, table in view.set_aside.items() if code not in gone]
 
 
 def removed_since(view: View, known: KnownCommits) -> set[str]:
@@ -298,7 +295,7 @@ def removed_since(view: View, known: KnownCommits) -> set[str]:
     return {code for code in shown if not has_changed(view, code, known.commits)}
 
 
-def _verdict(code: str, view: View, known: KnownCommits, archive: Mapping[str, Stored]) -> Verdict:
+def _table(code: str, view: View, known: KnownCommits, archive: Mapping[str, Stored]) -> Stored:
     table = view.in_use.get(code) or archive.get(code)
     listed = known.tables.get(code)
     if listed is not None and listed.place == Place.SET_ASIDE:
@@ -306,18 +303,15 @@ def _verdict(code: str, view: View, known: KnownCommits, archive: Mapping[str, S
     length = 0 if listed is None else listed.length
     if table is None:
         reason = "it was removed, or is lost" if listed is None else "its last entries are missing"
-        return Verdict(Stored(code, [], []), Condition.LOST, length, reason)
-    if code in view.in_use and has_changed(view, code, known.commits):
-        listed = None
-    length = max(len(table.rows), length)
+        return Stored(code, [], [], damage=reason, length=length)
+    table = replace(table, length=max(table.length, len(table.rows), length))
     if code in view.damaged:
-        condition = Condition.DAMAGED if table.entries else Condition.LOST
-        return Verdict(table, condition, length, table.damage or "it is in two places")
-    if listed is None or leads_to(table.rows, listed):
-        return Verdict(table, Condition.WHOLE, length)
+        return replace(table, damage=table.damage or "it is in two places")
+    changed = code in view.in_use and has_changed(view, code, known.commits)
+    if changed or listed is None or leads_to(table.rows, listed):
+        return table
     early = len(table.rows) >= listed.length
-    reason = "it is as it was earlier" if early else "its last entries are missing"
-    return Verdict(table, Condition.SHORTER, length, reason)
+    return replace(table, shorter="it is as it was earlier" if early else "its last entries are missing")
 
 
 def refuse_during_salvage(path: Path) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,6 @@ from server.errors import JournalError
 from server.monitoring.logs import about
 from server.storage.entries import contents
 from server.storage.operations import insert
-from server.storage.owner import Condition, Verdict
 from server.storage.reasons import Misfit, reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.inspection import (
@@ -31,7 +31,7 @@ from server.storage.sqlite.inspection import (
 )
 from server.storage.sqlite.journal_file import FILE_NAME, opened, unusable
 from server.storage.sqlite.rows import carry_out
-from server.storage.stored_tables import Everything, SetAside
+from server.storage.stored_tables import Condition, Everything, Stored
 
 KEPT: Final = ".damaged-"  # and then the date
 _COMMITS_OF_A_KILL: Final = 1  # that a killed server may have made without listing them
@@ -107,9 +107,9 @@ def _set_aside(path: Path, findings: Findings) -> None:
     if log_is_foreign(path):
         beside(path, "-wal").unlink()
     view, known = findings.view, findings.known
-    news = [verdict for verdict in findings.verdicts if _is_damaged(verdict)]
+    news = [table for table in findings.tables if table.damage is not None and table.since is None]
     with contextlib.closing(opened(path)) as database, database:
-        for code in (*removed_since(view, known), *(verdict.code for verdict in news)):
+        for code in (*removed_since(view, known), *(table.code for table in news)):
             for place in ("entry", "archive", "set_aside"):
                 database.execute(
                     f"DELETE FROM {place} WHERE CAST(code AS BLOB) = ?",  # noqa: S608 - names from above
@@ -117,39 +117,25 @@ def _set_aside(path: Path, findings: Findings) -> None:
                 )
         now = int(time.time())
         aside = [
-            SetAside(
-                verdict.code.encode("ascii", "replace").decode(),
-                now,
-                verdict.reason,
-                verdict.table.rows,
-                len(verdict.table.entries),
-                verdict.length,
-            )
-            for verdict in news
+            replace(table, code=table.code.encode("ascii", "replace").decode(), since=now) for table in news
         ]
         carry_out(database, insert(Everything(aside)))
         commits = max(view.commits, known.commits) + 1
         database.execute("UPDATE journal SET commits = ?", (commits,))
 
 
-def _is_damaged(verdict: Verdict) -> bool:
-    return verdict.condition in {Condition.DAMAGED, Condition.LOST} and verdict.since is None
-
-
 def _report(findings: Findings, kept: Path) -> None:
     changed = [
-        verdict
-        for verdict in findings.verdicts
-        if verdict.condition is not Condition.WHOLE and verdict.since is None
+        table for table in findings.tables if table.condition is not Condition.WHOLE and table.since is None
     ]
-    for verdict in changed[:_MOST_LINES]:
-        _report_table(verdict)
-    counts = Counter(verdict.condition for verdict in changed)
+    for table in changed[:_MOST_LINES]:
+        _report_table(table)
+    counts = Counter(table.condition for table in changed)
     log.warning(
         "the journal is damaged",
         extra=about(
             reason="; ".join(map(str, findings.faults)),
-            whole=sum(verdict.condition is Condition.WHOLE for verdict in findings.verdicts),
+            whole=sum(table.condition is Condition.WHOLE for table in findings.tables),
             shorter=counts[Condition.SHORTER],
             damaged=counts[Condition.DAMAGED],
             lost=counts[Condition.LOST],
@@ -159,22 +145,18 @@ def _report(findings: Findings, kept: Path) -> None:
     )
 
 
-def _report_table(verdict: Verdict) -> None:
-    code, reason = verdict.code, verdict.reason
-    entries = len(verdict.table.entries)
-    missing = max(0, verdict.length - entries)
-    if verdict.condition is Condition.SHORTER:
+def _report_table(table: Stored) -> None:
+    code, entries = table.code, len(table.entries)
+    missing = max(0, table.length - entries)
+    if table.damage is None:
+        moves = contents(table.entries).moves
         log.warning(
             "a table has lost its last entries",
-            extra=about(
-                table=code,
-                entries=entries,
-                moves=contents(verdict.table.entries).moves,
-                missing=missing,
-                reason=reason,
-            ),
+            extra=about(table=code, entries=entries, moves=moves, missing=missing, reason=table.shorter),
         )
-    elif verdict.condition is Condition.DAMAGED:
-        log.warning("a damaged table is set aside", extra=about(table=code, entries=entries, reason=reason))
+    elif entries:
+        log.warning(
+            "a damaged table is set aside", extra=about(table=code, entries=entries, reason=table.damage)
+        )
     else:
         log.warning("a table is lost", extra=about(table=code, missing=missing))
