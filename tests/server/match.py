@@ -169,9 +169,9 @@ class Match:
     async def settle(self) -> None:
         """Wait until the table has handled every request, and everybody has received the results."""
         # The table refuses this after all that came before, and only the spectator is answered.
-        await self.spectator.refused(Vote(self.spectator.next_id(), 0, agree=True))
+        await self.spectator.refused(Vote, 0, agree=True)
         for peer in self.present:
-            await peer.ask(Ping(peer.next_id()))
+            await peer.ask(Ping)
 
     async def turn(self) -> None:
         """Play a turn, and now and then an absence, a return, a vote or an expired clock."""
@@ -200,7 +200,7 @@ class Match:
 
     async def _move(self, mover: Peer) -> None:
         other = self._rng.choice([peer for peer in self.present if peer is not mover])
-        await other.refused(PlacePiece(other.next_id(), "Em*", "A1"))
+        await other.refused(PlacePiece, "Em*", "A1")
         await mover.refused(self._impossible_move(mover))
         await mover.done(self._next_move(mover))
         await all_caught_up(self.present, mover.seq)
@@ -219,7 +219,7 @@ class Match:
         others = [peer for peer in self.peers[: self._script.people] if peer is not mover]
         for peer in (mover, *others):
             if peer.seat not in self._script.programs:
-                await peer.done(Ask(peer.next_id(), "take-back", on=True))
+                await peer.done(Ask, "take-back", on=True)
         await all_caught_up(self.present, seq + 1)
 
     async def _stand_in(self) -> None:
@@ -244,7 +244,7 @@ class Match:
                 return False
         move = self._next_move(mover)
         await self._pass_time(seconds)
-        assert (await mover.refused(move)).code == Code.TIME_UP
+        assert await mover.refusal(move) == Code.TIME_UP
         return True
 
     async def _pass_time(self, seconds: float) -> None:
@@ -261,15 +261,15 @@ class Match:
             return
         voters = [peer for peer in self.present[:-1] if peer.seat not in self._script.programs]
         for peer in voters:
-            await peer.refused(Vote(peer.next_id(), seat, agree=True))  # too early, or without votes
+            await peer.refused(Vote, seat, agree=True)  # too early, or without votes
         await self._pass_time(policy.seconds)
         if isinstance(policy, ByVote):
             hasty, *_ = voters
             if len(voters) > 1:
-                await hasty.done(Vote(hasty.next_id(), seat, agree=True))
-                await hasty.done(Vote(hasty.next_id(), seat, agree=False))
+                await hasty.done(Vote, seat, agree=True)
+                await hasty.done(Vote, seat, agree=False)
             for peer in voters:
-                await peer.done(Vote(peer.next_id(), seat, agree=True))
+                await peer.done(Vote, seat, agree=True)
             await self.settle()
 
     async def _come_back(self, seat: int) -> None:

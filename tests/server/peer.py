@@ -21,38 +21,10 @@ from engine.events import SeenEvent
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, View, eyes_of, folded
+from protocol import messages
 from protocol.codec import decode_server, encode
 from protocol.events import event_of, view_of
 from protocol.limits import VERSIONS
-from protocol.messages import (
-    ChoosePeople,
-    ClientMessage,
-    Done,
-    Events,
-    Hello,
-    JoinTable,
-    Lay,
-    Lays,
-    LegalMoves,
-    OpenTable,
-    Ping,
-    PlacePiece,
-    Places,
-    Pong,
-    Refused,
-    Rematch,
-    Reseated,
-    Resume,
-    SeatBot,
-    Seated,
-    ServerMessage,
-    Snapshot,
-    StartGame,
-    TableState,
-    Watch,
-    Watching,
-    Welcome,
-)
 from server.app import Running, running
 from server.config import Config, Limits
 from server.tables.table import Table
@@ -61,7 +33,7 @@ HERE = "127.0.0.1"
 TIMEOUT = 60.0  # seconds until a test gives up waiting, not how long anything should take
 
 Message = TypeVar("Message")
-Request: TypeAlias = ClientMessage | Callable[..., ClientMessage]
+Request: TypeAlias = messages.ClientMessage | Callable[..., messages.ClientMessage]
 
 UPGRADE = (
     b"GET / HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -90,7 +62,7 @@ class Peer:
     def __init__(self, socket: ClientConnection) -> None:
         self.socket = socket
         self.frames: list[bytes] = []
-        self.received: list[ServerMessage] = []
+        self.received: list[messages.ServerMessage] = []
         self.id = next(_first_ids)
         self.code = ""
         self.token = ""
@@ -98,7 +70,7 @@ class Peer:
         self.view: View | None = None
         self.seq = 0
         self.seen: list[SeenEvent] = []
-        self.legal: LegalMoves | None = None
+        self.legal: messages.LegalMoves | None = None
 
     @property
     def sight(self) -> View:
@@ -114,17 +86,17 @@ class Peer:
         self.id += 1
         return self.id
 
-    async def send(self, *messages: ClientMessage) -> None:
-        for message in messages:
+    async def send(self, *sent: messages.ClientMessage) -> None:
+        for message in sent:
             await self.socket.send(encode(message))
 
-    async def receive(self) -> ServerMessage:
+    async def receive(self) -> messages.ServerMessage:
         """Receive, take in and return the next message."""
         async with asyncio.timeout(TIMEOUT):
             frame = await self.socket.recv()
         return self.take(frame)
 
-    def take(self, frame: str | bytes) -> ServerMessage:
+    def take(self, frame: str | bytes) -> messages.ServerMessage:
         assert isinstance(frame, bytes)
         message = decode_server(frame)
         self.frames.append(frame)
@@ -138,19 +110,19 @@ class Peer:
             pass
         return message
 
-    async def news(self) -> Events | Snapshot:
+    async def news(self) -> messages.Events | messages.Snapshot:
         """Return the next message about the game."""
-        while not isinstance(message := await self.receive(), Events | Snapshot):
+        while not isinstance(message := await self.receive(), messages.Events | messages.Snapshot):
             pass
         return message
 
-    async def ask(self, request: Request, *facts: Any, **more: Any) -> ServerMessage:
+    async def ask(self, request: Request, *facts: Any, **more: Any) -> messages.ServerMessage:
         """Send a message, or one of this kind with the next id and these fields; return its answer."""
         message = request(self.next_id(), *facts, **more) if callable(request) else request
         await self.send(message)
         while True:
             answer = await self.receive()
-            if isinstance(answer, Welcome) or _id(answer) == _id(message):
+            if isinstance(answer, messages.Welcome) or _id(answer) == _id(message):
                 return answer
 
     async def answer(self, kind: type[Message], request: Request, *facts: Any, **more: Any) -> Message:
@@ -162,11 +134,11 @@ class Peer:
     async def done(self, request: Request, *facts: Any, **more: Any) -> None:
         """Send a message that must be accepted: its events answer a move, Done answers all else."""
         answer = await self.ask(request, *facts, **more)
-        assert isinstance(answer, Done | Events), answer
+        assert isinstance(answer, messages.Done | messages.Events), answer
 
-    async def refused(self, request: Request, *facts: Any, **more: Any) -> Refused:
+    async def refused(self, request: Request, *facts: Any, **more: Any) -> messages.Refused:
         """Send a message that must be refused; return the refusal."""
-        return await self.answer(Refused, request, *facts, **more)
+        return await self.answer(messages.Refused, request, *facts, **more)
 
     async def refusal(self, request: Request, *facts: Any, **more: Any) -> str:
         """Send a message that must be refused; return the code."""
@@ -174,9 +146,9 @@ class Peer:
 
     async def nothing_but_pong(self) -> None:
         """Send a ping; fail if anything but its answer arrives."""
-        await self.send(Ping(id=self.next_id()))
+        await self.send(messages.Ping(id=self.next_id()))
         message = await self.receive()
-        assert isinstance(message, Pong), message
+        assert isinstance(message, messages.Pong), message
 
     async def caught_up(self, seq: int) -> None:
         """Receive messages until event `seq` has arrived; fail if more than that arrive."""
@@ -192,48 +164,50 @@ class Peer:
         return self.socket.close_code or 0, self.socket.close_reason or ""
 
     async def hello(self) -> None:
-        assert isinstance(await self.ask(Hello(list(VERSIONS), "peer")), Welcome)
+        assert isinstance(await self.ask(messages.Hello(list(VERSIONS), "peer")), messages.Welcome)
 
-    async def open(self, players: int, name: str = "Anna", **options: Any) -> Seated:
-        return await self.answer(Seated, OpenTable, players, name, **options)
+    async def open(self, players: int, name: str = "Anna", **options: Any) -> messages.Seated:
+        return await self.answer(messages.Seated, messages.OpenTable, players, name, **options)
 
-    async def join(self, code: str, name: str, seat: int | None = None, *, program: bool = False) -> Seated:
-        return await self.answer(Seated, JoinTable, code, name, seat, program)
+    async def join(
+        self, code: str, name: str, seat: int | None = None, *, program: bool = False
+    ) -> messages.Seated:
+        return await self.answer(messages.Seated, messages.JoinTable, code, name, seat, program)
 
-    async def watch(self, code: str, after: int = 0) -> Watching:
-        return await self.answer(Watching, Watch, code, after)
+    async def watch(self, code: str, after: int = 0) -> messages.Watching:
+        return await self.answer(messages.Watching, messages.Watch, code, after)
 
-    async def resume(self, code: str, token: str, after: int = 0) -> Seated:
-        return await self.answer(Seated, Resume, code, token, after)
+    async def resume(self, code: str, token: str, after: int = 0) -> messages.Seated:
+        return await self.answer(messages.Seated, messages.Resume, code, token, after)
 
     def go_back_to(self, seq: int, seen: Sequence[SeenEvent]) -> None:
         """Forget all but the first `seq` of the events `seen`."""
         eyes = SPECTATOR if self.seat is None else eyes_of(self.seat)
         self.view, self.seq, self.legal = folded(seen[:seq], eyes), seq, None
 
-    def random_move(self, chooser: random.Random) -> Lay | PlacePiece:
+    def random_move(self, chooser: random.Random) -> messages.Lay | messages.PlacePiece:
         """Return a random move from the legal moves this peer was sent."""
         assert self.legal is not None, "not on turn"
-        if isinstance(self.legal, Lays):
+        if isinstance(self.legal, messages.Lays):
             position = chooser.choice(self.legal.positions)
-            return Lay(self.next_id(), position, chooser.choice(self.legal.orientations))
+            return messages.Lay(self.next_id(), position, chooser.choice(self.legal.orientations))
         field = chooser.choice(fields_in(self.legal))
-        return PlacePiece(self.next_id(), chooser.choice(self.legal.pieces), field)
+        return messages.PlacePiece(self.next_id(), chooser.choice(self.legal.pieces), field)
 
-    def _take_in(self, message: ServerMessage) -> None:
+    def _take_in(self, message: messages.ServerMessage) -> None:
         match message:
-            case Seated():
+            case messages.Seated():
                 self.code, self.seat = message.table, Seat(message.seat)
                 self.token = message.token or self.token
-            case Reseated(seat):
+            case messages.Reseated(seat):
                 self.seat = Seat(seat)
-            case Watching():
+            case messages.Watching():
                 self.code, self.seat = message.table, None
-            case Snapshot():
+            case messages.Snapshot():
                 news = message.missed[len(message.missed) - (message.seq - self.seq) :] if self.seq else []
                 self.seen += map(event_of, news)
                 self.view, self.seq, self.legal = view_of(message, self.seat), message.seq, message.legal
-            case Events():
+            case messages.Events():
                 assert message.seq == self.seq + 1, "the events of a table have no gaps"
                 if self.view is None:
                     self.go_back_to(0, [])
@@ -245,7 +219,7 @@ class Peer:
                 self.seq += len(message.events)
                 self.legal = message.legal
                 assert self.view.turn == message.turn
-            case Refused():  # clients have a sentence for it, and every fact of that sentence
+            case messages.Refused():  # clients have a sentence for it, and every fact of that sentence
                 assert describe_refusal(message) == message.text
             case _:
                 pass
@@ -255,7 +229,7 @@ def _id(message: object) -> object:
     return getattr(message, "id", None)
 
 
-def fields_in(legal: Places) -> list[str]:
+def fields_in(legal: messages.Places) -> list[str]:
     return [field for index, field in enumerate(FIELDS) if legal.fields >> index & 1]
 
 
@@ -290,14 +264,17 @@ async def connected(port: int, forwarded_for: str | None = None) -> AsyncIterato
 
 
 @contextlib.asynccontextmanager
-async def client_that_never_reads(port: int, *messages: ClientMessage) -> AsyncIterator[asyncio.StreamWriter]:
+async def client_that_never_reads(
+    port: int, *sent: messages.ClientMessage
+) -> AsyncIterator[asyncio.StreamWriter]:
     """Connect, send the hello and these messages, and never read."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     client.setblocking(False)
     await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", port))
     _, writer = await asyncio.open_connection(sock=client, limit=1)
-    frames = (frame(0x2, encode(message)) for message in (Hello(list(VERSIONS), "never reads"), *messages))
+    hello = messages.Hello(list(VERSIONS), "never reads")
+    frames = (frame(0x2, encode(message)) for message in (hello, *sent))
     writer.write(UPGRADE + b"".join(frames))
     try:
         yield writer
@@ -324,19 +301,19 @@ async def full_table(
         peers = [await stack.enter_async_context(connected(port)) for _ in range(len(people) + watched)]
         code = (await peers[0].open(players, "Player 0", program=0 in programs, **options)).table
         for seat, level in bots.items():
-            await peers[0].done(SeatBot(peers[0].next_id(), level, seat))
+            await peers[0].done(messages.SeatBot, level, seat)
         for seat, peer in zip(people[1:], peers[1:], strict=False):
             await peer.join(code, f"Player {seat}", seat, program=seat in programs)
         if watched:
             await peers[-1].watch(code)
         for peer in peers:
-            state = next((each for each in reversed(peer.received) if isinstance(each, TableState)), None)
-            while state is None or not _complete(state, players, watched):
-                state = await peer.until(TableState)
+            states = peer.told(messages.TableState)
+            while not states or not _complete(states[-1], players, watched):
+                states.append(await peer.until(messages.TableState))
         yield peers
 
 
-def _complete(state: TableState, players: int, watched: bool) -> bool:
+def _complete(state: messages.TableState, players: int, watched: bool) -> bool:
     return sum(seat.here for seat in state.seats) == players and state.spectators == watched
 
 
@@ -351,19 +328,18 @@ async def game(
     options = {"random_layout": True, "starting": 0, **options}
     async with full_table(port, players, **options) as peers:
         for seat, people in peoples.items():
-            await peers[seat].done(ChoosePeople(peers[seat].next_id(), people))
-        await peers[0].done(StartGame(peers[0].next_id()))
+            await peers[seat].done(messages.ChoosePeople, people)
+        await peers[0].done(messages.StartGame)
         for peer in peers:
-            while (await peer.until(TableState)).stage == "gathering":
+            while (await peer.until(messages.TableState)).stage == "gathering":
                 pass
             assert peer.seq == peers[0].seq
         yield peers
 
 
-async def rematch(peer: Peer) -> Seated:
+async def rematch(peer: Peer) -> messages.Seated:
     """Ask for a rematch; the peer knows nothing of the new game yet."""
-    answer = await peer.ask(Rematch(peer.next_id()))
-    assert isinstance(answer, Seated), answer
+    answer = await peer.answer(messages.Seated, messages.Rematch)
     peer.view, peer.seq, peer.seen, peer.legal = None, 0, [], None
     return answer
 

@@ -82,7 +82,7 @@ async def test_no_table_is_opened_or_brought_back(tmp_path: Path) -> None:
                     assert refused.code == Code.SERVER_STOPPING
                     assert refused.about == {"seconds": "599"}
                 await peer.resume(playing[0].code, playing[0].token)
-            assert (await over[0].refused(Rematch(over[0].next_id()))).code == Code.SERVER_STOPPING
+            assert await over[0].refusal(Rematch) == Code.SERVER_STOPPING
             server.drain.cancel()
             async with connected(server.port) as peer:
                 await peer.resume(gone[0].code, gone[0].token)

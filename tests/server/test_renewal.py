@@ -88,7 +88,7 @@ async def test_a_new_certificate_and_password_hold_for_new_connections(tmp_path:
             assert isinstance(await peer.receive(), Welcome)
         await one.open(2, random_layout=True, starting=0)
         await two.join(one.code, "Ben")
-        await one.done(StartGame(one.next_id()))
+        await one.done(StartGame)
         while one.legal is None:
             await one.receive()
         await two.caught_up(one.seq)

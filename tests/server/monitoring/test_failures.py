@@ -11,18 +11,8 @@ from typing import Any
 import pytest
 
 from engine.pieces import Seat
+from protocol import messages
 from protocol.codes import CloseCode, Code
-from protocol.messages import (
-    EnterLobby,
-    JoinTable,
-    Leave,
-    ListTables,
-    Online,
-    OpenTable,
-    Refused,
-    Sync,
-    Tables,
-)
 from server import stopping
 from server.app import Running, running
 from server.config import Config
@@ -75,11 +65,11 @@ async def test_a_failing_table_does_not_harm_the_others(
 
         monkeypatch.setattr(Requests, "_do", failing)
         for peer in bad:
-            await peer.send(*(Sync(number) for number in range(5)))
+            await peer.send(*(messages.Sync(number) for number in range(5)))
         for peer in bad:
             await wait_until_closed(peer)
-            tables = await peer.ask(ListTables(peer.next_id()))
-            assert isinstance(tables, Tables)
+            tables = await peer.ask(messages.ListTables)
+            assert isinstance(tables, messages.Tables)
             assert [line.table for line in tables.tables] == [good[0].code]
         for peer in bad:
             await peer.open(2)
@@ -107,10 +97,10 @@ async def test_what_fails_in_one_task_ends_nothing_else(
     ):
         with monkeypatch.context() as patch:
             patch.setattr(LobbyChat, "_list_people", failing)
-            await listener.ask(EnterLobby(listener.next_id(), "Carla"))
+            await listener.ask(messages.EnterLobby, "Carla")
             await eventually(lambda: "a task failed" in caplog.text)
-        await listener.ask(EnterLobby(listener.next_id(), "Clara"))
-        await listener.until(Online)
+        await listener.ask(messages.EnterLobby, "Clara")
+        await listener.until(messages.Online)
         await play_on(peers, random.Random(1), moves=3)
     failed = [describe(each) for each in caplog.records if each.exc_info and "task" in each.getMessage()]
     assert set(failed) == {'a task failed: task="telling the lobby"'}
@@ -165,7 +155,7 @@ async def test_a_table_that_is_lost_while_a_move_is_stored_has_not_failed(
 
 async def wait_until_closed(peer: Peer) -> None:
     while True:
-        refused = await peer.until(Refused)
+        refused = await peer.until(messages.Refused)
         assert refused.code in {Code.TABLE_CLOSED, Code.LEFT_THE_TABLE, Code.NOT_AT_A_TABLE}
         if refused.code == Code.TABLE_CLOSED and refused.id is None:
             return
@@ -181,10 +171,10 @@ async def test_a_player_who_leaves_a_failing_table_is_answered(monkeypatch: pyte
         seated = await newcomer.open(2)
         with monkeypatch.context() as patch:
             patch.setattr("server.tables.context.TableContext.table_state", failing)
-            assert (await peers[0].refused(Leave(peers[0].next_id()))).code == Code.TABLE_CLOSED
+            assert await peers[0].refusal(messages.Leave) == Code.TABLE_CLOSED
             patch.setattr("server.tables.seats.seat_admission.check_name", failing)
-            asking = JoinTable(peers[0].next_id(), seated.table, "Anna")
-            assert (await peers[0].refused(asking)).code == Code.TABLE_CLOSED
+            asking = messages.JoinTable(peers[0].next_id(), seated.table, "Anna")
+            assert await peers[0].refusal(asking) == Code.TABLE_CLOSED
         await peers[0].open(2)
 
 
@@ -212,7 +202,7 @@ def unfit(monkeypatch: pytest.MonkeyPatch) -> None:
 async def refusal(port: int, code: str) -> str:
     """Return why somebody cannot join a table."""
     async with connected(port) as peer:
-        return (await peer.refused(JoinTable(1, code, "Bruno"))).code
+        return await peer.refusal(messages.JoinTable(1, code, "Bruno"))
 
 
 @pytest.mark.usefixtures("unfit")
@@ -266,7 +256,7 @@ async def test_a_table_opened_just_when_the_lease_is_lost_is_not_here(
         journal = one.lobby.journal
         assert isinstance(journal, PostgresJournal)
         await lose_the_lease_after(monkeypatch, journal, journal, "append_together")
-        await peer.send(OpenTable(1, 2, "Anna"))
+        await peer.send(messages.OpenTable(1, 2, "Anna"))
         assert (await peer.closed())[0] == CloseCode.SERVICE_RESTART
         await eventually(lambda: bool(one.lobby.tables))
         assert all(journal.holds(code) for code in one.lobby.tables)

@@ -32,7 +32,7 @@ async def test_every_move_is_traced_step_by_step() -> None:
     async with memory_server() as server, game(server.port, 2) as peers:
         with traces() as found:
             await play_on(peers, random.Random(1), moves=2)
-            await peers[0].done(ChangeSetting(peers[0].next_id(), Private(on=True)))
+            await peers[0].done(ChangeSetting, Private(on=True))
             await play_on(peers, random.Random(1), moves=1)
         await play_on(peers, random.Random(1), moves=1)  # which nobody asks for
     moves = found.moves()
@@ -52,7 +52,7 @@ async def test_of_a_refusal_only_its_kind_is_traced(tmp_path: Path) -> None:
         mover = peer_on_turn(peers)
         assert mover is not None
         with traces() as found:
-            await mover.refused(Lay(mover.next_id(), 1, 0))
+            await mover.refused(Lay, 1, 0)
             with full_disk(server):
                 await mover.refused(mover.random_move(random.Random(1)))
     unset, failed = (str(code) for code in (StatusCode.UNSET, StatusCode.ERROR))

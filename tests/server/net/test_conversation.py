@@ -265,7 +265,7 @@ async def test_a_client_that_never_reads_is_dropped_and_delays_nobody() -> None:
         slowest = 0.0
         while len(audience.spectators) == 2:
             began = clock()
-            await host.done(Say(host.next_id(), "x" * 200))
+            await host.done(Say, "x" * 200)
             slowest = max(slowest, clock() - began)
             for spectator in audience.spectators:
                 assert spectator.connection.transport.get_write_buffer_size() < MOST_QUEUED + 1000
@@ -283,7 +283,7 @@ async def fill_queues(table: Table, host: Peer) -> None:
     """Chat until much is queued for the spectators, or until a slow machine has dropped them."""
     audience = table._context.audience
     while any(each.connection.transport.get_write_buffer_size() < 100_000 for each in audience.spectators):
-        await host.done(Say(host.next_id(), "x" * 200))
+        await host.done(Say, "x" * 200)
 
 
 async def test_a_client_that_never_reads_does_not_delay_the_shutdown() -> None:

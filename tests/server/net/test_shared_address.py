@@ -101,7 +101,7 @@ async def test_seats_do_not_use_up_all_connections_of_an_address(monkeypatch: py
         game(server.port, 3) as second,
         connected(server.port) as another,
     ):
-        assert (await another.refused(OpenTable(1, 2, "Seventh"))).code == Code.TOO_MANY_SEATS
+        assert await another.refusal(OpenTable(1, 2, "Seventh")) == Code.TOO_MANY_SEATS
         away = [first[0], second[0]]
         for peer in away:
             await peer.socket.close()
@@ -116,9 +116,9 @@ async def test_seats_do_not_use_up_all_connections_of_an_address(monkeypatch: py
                 async with connected(server.port) as newcomer:
                     await newcomer.nothing_but_pong()
                     await returned[0].closed()
-                await returned[1].done(Leave(returned[1].next_id()))
+                await returned[1].done(Leave)
             for peer in (*first[1:], *second[1:]):
-                await peer.done(Leave(peer.next_id()))
+                await peer.done(Leave)
 
 
 async def test_a_full_server_makes_room_at_the_address_with_the_most_connections() -> None:

@@ -17,16 +17,7 @@ from engine.game import Game
 from engine.pieces import Kind, Piece
 from engine.redaction import redacted, snapshot
 from engine.view import SPECTATOR, Phase, View
-from protocol.messages import (
-    ChangeSetting,
-    Dismiss,
-    EndGame,
-    Rematch,
-    Seated,
-    SeatSummary,
-    StartGame,
-    TableState,
-)
+from protocol import messages
 from protocol.settings import Private, Spectators
 from server.app import running
 from server.config import Config
@@ -72,9 +63,9 @@ async def test_a_browser_is_a_spectator_like_any_other() -> None:
         host = peers[0]
         async with viewer(server.port, f"/watch/{host.code}", address="127.0.0.2") as page:
             await page.receive()
-            state = await host.until(TableState)
+            state = await host.until(messages.TableState)
             assert state.spectators == 1
-            await host.done(Dismiss(host.next_id(), state.watching[0].number))
+            await host.done(messages.Dismiss, state.watching[0].number)
             assert await page.closed() == 1000
             assert "no table" in page.parts["now"]
         await eventually(lambda: not table_of(server, peers).audience.spectators)
@@ -91,7 +82,7 @@ async def test_a_table_that_is_closed_or_private_from_now_on_is_seen_no_more(
     async with web_server() as server, game(server.port, 2) as peers:
         async with viewer(server.port, f"/watch/{peers[0].code}") as page:
             await page.until("players", "Player 0")
-            await peers[0].done(ChangeSetting(peers[0].next_id(), setting))
+            await peers[0].done(messages.ChangeSetting, setting)
             assert await page.closed() == 1000
             assert "no table" in page.parts.pop("now")
             assert page.parts.pop("way-in") == "Join"  # as on the page of any code
@@ -162,7 +153,7 @@ async def test_the_list_of_tables_goes_on_by_itself() -> None:
         async with connected(server.port) as peer:
             await peer.open(2, "Anna")
             await page.until("tables", peer.code)
-            await peer.done(ChangeSetting(peer.next_id(), Private(on=True)))
+            await peer.done(messages.ChangeSetting, Private(on=True))
             await page.until("tables", "No tables")
 
 
@@ -237,10 +228,10 @@ async def test_the_page_of_a_finished_game_leads_to_the_next_one() -> None:
         await play_on(peers, random.Random(1))
         async with viewer(server.port, f"/watch/{peers[0].code}") as page:
             await page.receive()
-            again = await peers[0].ask(Rematch(peers[0].next_id()))
-            assert isinstance(again, Seated)
+            again = await peers[0].ask(messages.Rematch)
+            assert isinstance(again, messages.Seated)
             await page.until("result", f'<a href="{again.table}">')
-            await peers[0].done(ChangeSetting(peers[0].next_id(), Private(on=True)))
+            await peers[0].done(messages.ChangeSetting, Private(on=True))
         async with viewer(server.port, f"/watch/{peers[1].code}") as later:
             assert again.table not in (await later.receive())["result"]
 
@@ -256,7 +247,7 @@ async def test_a_page_goes_on_with_the_players_when_their_next_game_begins() -> 
             await page.until("now", "The scoring begins")
             again = [await rematch(peer) for peer in peers]
             assert "moved" not in page.parts
-            await peers[0].done(StartGame(peers[0].next_id()))
+            await peers[0].done(messages.StartGame)
             await page.until("moved", again[0].table)
         async with viewer(server.port, path) as later:
             assert again[0].table in (await later.receive())["result"]
@@ -271,7 +262,7 @@ async def test_a_game_that_was_ended_shows_no_wolf() -> None:
         viewer(server.port, f"/watch/{peers[0].code}") as page,
     ):
         await play_on(peers, random.Random(5), 12)
-        await peers[0].done(EndGame(peers[0].next_id()))
+        await peers[0].done(messages.EndGame)
         await page.until("now", "ended")
         assert page.parts["result"] == ""
         assert not _HIDDEN.search("".join(page.received))
@@ -319,8 +310,8 @@ def test_games_that_differ_in_secrets_alone_are_the_same_page(one: Game) -> None
     """R3.5, R4.2: what spectators may not know changes nothing in what is drawn for them."""
     if one.view.phase is Phase.OVER:
         return
-    names = [SeatSummary(f"P{seat}", here=True) for seat in range(one.view.seats)]
-    state = TableState("ABCD", "playing", names, 0)
+    names = [messages.SeatSummary(f"P{seat}", here=True) for seat in range(one.view.seats)]
+    state = messages.TableState("ABCD", "playing", names, 0)
     drawn = []
     for events in (one.events, [with_other_kind(event) for event in one.events]):
         view = View(SPECTATOR)
@@ -338,8 +329,8 @@ def test_games_that_differ_in_secrets_alone_are_the_same_page(one: Game) -> None
 @given(finished_games())
 def test_every_step_of_every_scoring_can_be_shown(ended: Game) -> None:
     """Until the last one, which is the result."""
-    names = [SeatSummary(f"P{seat}", here=True) for seat in range(ended.view.seats)]
-    state = TableState("ABCD", "over", names, 0)
+    names = [messages.SeatSummary(f"P{seat}", here=True) for seat in range(ended.view.seats)]
+    state = messages.TableState("ABCD", "over", names, 0)
     view, pages, step = snapshot(ended.view, SPECTATOR), WebPages(), 0
     while (shown := pages.table("en", state, view, ended.events[-8:], step))[1] is not None:
         assert shown[0]["result"] == ""

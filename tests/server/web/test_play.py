@@ -107,19 +107,19 @@ async def test_a_player_looks_back_move_by_move_and_steps_through_the_scoring() 
             assert page.parts["result"] == ""
             await page.socket.send('{"moment": 999}')
             await page.until_shown(lambda parts: "<table>" in parts["result"])
-            await host.done(Show(host.next_id(), 5))
+            await host.done(Show, 5)
             await page.until_shown(lambda parts: "Host leads" in parts["look"])
             assert "<table>" in page.parts["result"]
             await page.socket.send('{"follow": true}')
             await page.until_shown(lambda parts: ">6/" in parts["look"] and "Looking back" in parts["now"])
-            await host.done(Show(host.next_id(), 255))
+            await host.done(Show, 255)
             await page.until_shown(lambda parts: "<table>" in parts["result"])
-            await host.done(Show(host.next_id(), 36))
+            await host.done(Show, 36)
             await page.until_shown(lambda parts: ">37/" in parts["look"])
             assert not re.search(r"\?\*", "".join(page.parts[f"hex{each}"] for each in range(50)))
             await page.socket.send('{"follow": false, "moment": 3}')
             await page.until_shown(lambda parts: ">3/" in parts["look"])
-            await host.done(Show(host.next_id()))
+            await host.done(Show)
             await page.until_shown(lambda parts: "leads" not in parts["look"])
 
 
@@ -133,7 +133,7 @@ async def test_a_page_without_its_seats_token_shows_nothing_of_it() -> None:
             await host.send(StartGame(host.next_id()))
             await page.until_shown(lambda parts: "data-choose" in parts.get("hand", ""))
             async with player_page(server.port, code) as other:
-                assert (await other.refused(Resume(other.next_id(), code, "x" * 43))).code == "bad-token"
+                assert await other.refusal(Resume, code, "x" * 43) == "bad-token"
                 assert not any(
                     inside for part, inside in other.parts.items() if part not in {"refusal", "now", "way-in"}
                 )
@@ -174,7 +174,7 @@ async def test_a_refusal_is_told_in_the_readers_language() -> None:
             await page.join(code, "Anna")
             await host.send(StartGame(host.next_id()))
             await page.news()
-            refused = await page.refused(PlacePiece(page.next_id(), "Em", "A1"))
+            refused = await page.refused(PlacePiece, "Em", "A1")
             assert refused.code == "not-your-turn"
             await page.until_shown(lambda parts: "Non è il tuo turno" in parts.get("refusal", ""))
 
@@ -190,19 +190,19 @@ async def test_a_player_in_a_browser_leaves_an_address_confirms_it_and_removes_i
                 await page.until_shown(lambda parts: 'name="to"' in parts.get("menu", ""))
                 assert "un URL" in page.parts["menu"]
                 called.receiver.answers.append(b"HTTP/1.1 404 No\r\n\r\n")
-                await page.done(CallMe(page.next_id(), called.url, "it"))
+                await page.done(CallMe, called.url, "it")
                 await page.until_shown(lambda parts: "non ha potuto essere consegnato" in parts["menu"])
                 await called.receiver.next()
-                await page.done(CallMe(page.next_id(), called.url, "it"))
+                await page.done(CallMe, called.url, "it")
                 await page.until_shown(lambda parts: 'name="digits"' in parts["menu"])
-                await page.done(ConfirmCall(page.next_id(), await called.receiver.code()))
+                await page.done(ConfirmCall, await called.receiver.code())
                 await page.until_shown(lambda parts: 'name="' not in parts["menu"])
                 assert "secret-topic" not in "".join(page.shown)
                 off = next(
                     each for each in re.findall('data-do="([^"]*)', page.parts["menu"]) if "call-me" in each
                 )
                 assert json.loads(html.unescape(off)) == {"t": "call-me", "id": 0}
-                await page.done(CallMe(page.next_id()))
+                await page.done(CallMe)
                 await page.until_shown(lambda parts: 'name="to"' in parts["menu"])
 
 

@@ -40,9 +40,9 @@ async def test_the_front_page_lists_public_tables_and_tells_how_to_join() -> Non
         connected(server.port) as closed,
     ):
         await public.open(2, "Anna")
-        await private.ask(OpenTable(private.next_id(), 2, "Hidden", private=True))
+        await private.ask(OpenTable, 2, "Hidden", private=True)
         await closed.open(2, "Carla")
-        await closed.done(ChangeSetting(closed.next_id(), Spectators(allowed=False)))
+        await closed.done(ChangeSetting, Spectators(allowed=False))
         answer = await asked(server.port, "/")
     assert answer.status == 200
     assert f'href="watch/{public.code}"' in answer.text
@@ -79,8 +79,8 @@ async def test_tables_that_may_not_be_seen_are_as_if_they_did_not_exist() -> Non
     async with web_server() as server, full_table(server.port, 2) as peers, connected(server.port) as private:
         opened = await asked(server.port, f"/watch/{peers[0].code}")
         small = await asked(server.port, f"/watch/{peers[0].code.lower()}")
-        await peers[0].done(ChangeSetting(peers[0].next_id(), Spectators(allowed=False)))
-        await private.ask(OpenTable(private.next_id(), 2, "Hidden", private=True))
+        await peers[0].done(ChangeSetting, Spectators(allowed=False))
+        await private.ask(OpenTable, 2, "Hidden", private=True)
         unknown = next(code for code in ("AAAA", "BBBB", "CCCC") if code not in server.lobby.tables)
         codes = (peers[0].code, private.code, unknown)
         answers = [await asked(server.port, f"/watch/{code}") for code in codes]

@@ -66,9 +66,9 @@ async def test_a_television_is_shown_nothing_that_a_spectator_is_not() -> None:
         connected(server.port) as private,
         viewer(server.port, "/tv") as page,
     ):
-        await closed[0].done(ChangeSetting(closed[0].next_id(), Spectators(allowed=False)))
-        await closed[0].done(StartGame(closed[0].next_id()))
-        await private.ask(OpenTable(private.next_id(), 2, "Hidden", private=True))
+        await closed[0].done(ChangeSetting, Spectators(allowed=False))
+        await closed[0].done(StartGame)
+        await private.ask(OpenTable, 2, "Hidden", private=True)
         for moves in (5, 12):
             await play_on(shown, random.Random(moves), moves)
             await play_on(small, random.Random(moves), moves - 1)
@@ -97,7 +97,7 @@ async def test_between_the_games_an_evening_shows_who_plays_next_and_the_standin
     ):
         for name in names:
             peer = await stack.enter_async_context(connected(server.port))
-            await peer.ask(SignUp(peer.next_id(), name, secrets.token_urlsafe(32)))
+            await peer.ask(SignUp, name, secrets.token_urlsafe(32))
         await page.until("waiting", "Carla")
         assert server.lobby.evening is not None
         server.lobby.evening.draw_now()

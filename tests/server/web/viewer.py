@@ -111,26 +111,23 @@ class PagePeer(Peer):
         self.shown: list[str] = []
 
     async def receive(self) -> ServerMessage:
-        while True:
-            async with asyncio.timeout(TIMEOUT):
-                frame = await self.socket.recv()
-            if isinstance(frame, bytes):
-                return self.take(frame)
-            self._show(frame)
+        while (message := await self._next()) is None:
+            pass
+        return message
 
     async def until_shown(self, condition: Callable[[dict[str, str]], bool]) -> None:
         """Take in whatever comes until the page's parts fulfil a condition."""
         while not condition(self.parts):
-            async with asyncio.timeout(TIMEOUT):
-                frame = await self.socket.recv()
-            if isinstance(frame, bytes):
-                self.take(frame)
-            else:
-                self._show(frame)
+            await self._next()
 
-    def _show(self, frame: str) -> None:
+    async def _next(self) -> ServerMessage | None:
+        async with asyncio.timeout(TIMEOUT):
+            frame = await self.socket.recv()
+        if isinstance(frame, bytes):
+            return self.take(frame)
         self.shown.append(frame)
         self.parts |= json.loads(frame)
+        return None
 
 
 @contextlib.asynccontextmanager
