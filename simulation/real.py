@@ -79,13 +79,6 @@ class Proxy:
         self.taps: list[Wiretap] = []
         self.cuts = 0
         self._rng = rng
-        self._gates: dict[Ports, asyncio.Event] = {}
-
-    def hold(self, ports: Ports) -> Callable[[], None]:
-        """Pass nothing more on to the server from a client's connection; return what lets it pass again."""
-        gate = self._gates.get(ports, asyncio.Event())
-        gate.clear()
-        return gate.set
 
     @contextlib.asynccontextmanager
     async def door(self, choose: Callable[[], Server]) -> AsyncIterator[int]:
@@ -107,7 +100,6 @@ class Proxy:
             await asyncio.gather(*links, return_exceptions=True)
 
     async def _link(self, server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        ports = writer.get_extra_info("peername")[1], writer.get_extra_info("sockname")[1]
         tap = Wiretap(server.starts, server.name)
         try:
             from_server, to_server = await asyncio.open_connection("127.0.0.1", server.port)
@@ -115,14 +107,10 @@ class Proxy:
             writer.transport.abort()
             return
         self.taps.append(tap)
-        gate, opened = asyncio.Event(), asyncio.Event()
-        gate.set()
-        opened.set()
-        self._gates[ports] = gate
         room = self._rng.expovariate(1 / _BYTES_BEFORE_A_CUT)
         ways = [
-            asyncio.create_task(_carry(reader, to_server, tap.feed_request, gate, room)),
-            asyncio.create_task(_carry(from_server, writer, tap.feed, opened, room)),
+            asyncio.create_task(_carry(reader, to_server, tap.feed_request, room)),
+            asyncio.create_task(_carry(from_server, writer, tap.feed, room)),
         ]
         try:
             done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -130,7 +118,6 @@ class Proxy:
             for end in (writer, to_server):
                 end.transport.abort() if cut else end.close()
         finally:
-            self._gates.pop(ports, None)
             for way in ways:
                 way.cancel()
 
@@ -139,17 +126,19 @@ def _itself(server: Server) -> Server:
     return server
 
 
+def _hold_nothing(_ports: Ports) -> Callable[[], None]:
+    return lambda: None
+
+
 async def _carry(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     feed: Callable[[bytes], None],
-    gate: asyncio.Event,
     room: float,
 ) -> bool:
     """Carry bytes one way; return False when they end, and True when there is no room for more."""
     with contextlib.suppress(OSError):
         while data := await reader.read(4096):
-            await gate.wait()
             feed(data)
             writer.write(data[: max(0, int(room))])
             room -= len(data)
@@ -241,7 +230,7 @@ class Round:
     def _games(self, port: int) -> Games:
         plan = self._plan
         url = f"ws://127.0.0.1:{port}"
-        way = Route(url, Access(), self._proxy.hold, plan.longest_hold, plan.talk)
+        way = Route(url, Access(), _hold_nothing, plan.longest_hold, plan.talk)
         return Games(plan, games(plan), way, self.counts, self.verdict, between_games=lambda: None)
 
     async def _play(self, parties: Games) -> None:

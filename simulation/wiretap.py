@@ -1,9 +1,13 @@
 """What both sides sent on one connection, message by message, whether or not it arrived."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from websockets.exceptions import ProtocolError
+from websockets.frames import Frame, Opcode
+from websockets.streams import StreamReader
 
 from engine.pieces import Seat
 from protocol.codec import BadMessage, decode_client, decode_server
@@ -20,9 +24,7 @@ from protocol.messages import (
     Watching,
 )
 
-_CONTROL: Final = 0x8  # the least opcode of a frame that holds no part of a message
-_CLOSE: Final = 0x8
-_MASKED: Final = 0x80
+_MOST: Final = 2**20  # bytes of a line before the first frame
 
 
 class Heard(NamedTuple):
@@ -74,8 +76,8 @@ class Wiretap:
         self._table: str | None = None
         self._seat: Seat | None = None
         self._leaving: set[int] = set()  # ids of requests to leave
-        self._down = _Frames(self._take, self._lose_seat)
-        self._up = _Frames(self._take_request, lambda: None)
+        self._down = _Frames(self._take, self._lose_seat, masked=False)
+        self._up = _Frames(self._take_request, lambda: None, masked=True)
 
     def feed(self, data: bytes) -> None:
         """Take in what the server sent next."""
@@ -137,55 +139,35 @@ class _Frames:
     Neither side has a reason to send text, or parts of a message; such a frame is no message.
     """
 
-    def __init__(self, take: Callable[[bytes, int], None], closed: Callable[[], None]) -> None:
+    def __init__(
+        self, take: Callable[[bytes, int], None], closed: Callable[[], None], *, masked: bool
+    ) -> None:
         self._take = take  # a payload, and after how many bytes its frame begins
         self._closed = closed  # called when the sender ends the connection
-        self._rest = b""
-        self._cut = 0  # bytes
-        self._greeted = False
-        self._plain = False
+        self._masked = masked
+        self._stream = StreamReader()
+        self._fed = 0
+        self._parser = self._parsed()
 
     def feed(self, data: bytes) -> None:
-        if self._plain:
+        self._stream.feed_data(data)
+        self._fed += len(data)
+        next(self._parser, None)
+
+    def _parsed(self) -> Iterator[None]:
+        line = yield from self._stream.read_line(_MOST)
+        if not line.startswith((b"HTTP/1.1 101 ", b"GET ")):
             return
-        self._rest += data
-        if not self._greeted:
-            head, end, rest = self._rest.partition(b"\r\n\r\n")
-            if not end:
+        while line != b"\r\n":
+            line = yield from self._stream.read_line(_MOST)
+        while True:
+            begins = self._fed - len(self._stream.buffer)
+            try:
+                frame = yield from Frame.parse(self._stream.read_exact, mask=self._masked)
+            except ProtocolError as error:
+                self._take(str(error).encode(), begins)
                 return
-            self._plain = not head.startswith((b"HTTP/1.1 101 ", b"GET "))
-            self._greeted, self._rest, self._cut = True, rest, len(head) + len(end)
-            if self._plain:
-                return
-        at = 0
-        while (found := _frame(self._rest, at)) is not None:
-            begins = self._cut + at
-            opcode, payload, at = found
-            if opcode < _CONTROL:
-                self._take(payload, begins)
-            elif opcode == _CLOSE:
+            if frame.opcode is Opcode.CLOSE:
                 self._closed()
-        self._cut += at
-        self._rest = self._rest[at:]
-
-
-def _frame(data: bytes, at: int) -> tuple[int, bytes, int] | None:
-    """Return opcode and payload of the frame at `at` and where it ends; None if it is incomplete."""
-    if len(data) - at < 2:
-        return None
-    size, start = data[at + 1] & ~_MASKED, at + 2
-    if size >= 126:
-        start += 2 if size == 126 else 8
-        if len(data) < start:
-            return None
-        size = int.from_bytes(data[at + 2 : start])
-    key = b""
-    if data[at + 1] & _MASKED:
-        key, start = data[start : start + 4], start + 4
-    if len(data) < start + size:
-        return None
-    payload = data[start : start + size]
-    if key:
-        mask = (key * (size // 4 + 1))[:size]
-        payload = (int.from_bytes(payload) ^ int.from_bytes(mask)).to_bytes(size)
-    return data[at] & 0x0F, payload, start + size
+            elif frame.opcode not in {Opcode.PING, Opcode.PONG}:
+                self._take(bytes(frame.data), begins)

@@ -12,7 +12,6 @@ import argparse
 import json
 import multiprocessing
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,13 +22,12 @@ from bench.attack import connections, hosts, pages, tables
 from bench.attack.bystander import Bystander
 from bench.attack.mode import TRUSTING, Mode, Target
 from bench.attack.returning import ReturningPlayer
-from bench.attack.server import Server, running
+from bench.attack.server import running
 
 MODES: Final = {mode.name: mode for mode in (*connections.MODES, *tables.MODES, *hosts.MODES, *pages.MODES)}
 _SECONDS_ALONE: Final = 10.0  # at most: no more games than have begun can be played
 _SECONDS_TO_RECOVER: Final = 10.0
 _SECONDS_BEFORE_THE_STOP: Final = 3.0
-_SECONDS_BETWEEN_LOOKS: Final = 0.05
 _SPAWN: Final = multiprocessing.get_context("spawn")
 _COLUMNS: Final = {  # of the table: figures and their headings
     "idle: longest, ms": "longest move before",
@@ -43,28 +41,6 @@ _COLUMNS: Final = {  # of the table: figures and their headings
     "SIGTERM to the end, s": "SIGTERM, s",
     "lines in the log": "log lines",
 }
-
-
-class _Most:
-    """The most memory that a server held while this was looking, in MB."""
-
-    def __init__(self, server: Server) -> None:
-        self.value = server.resident
-        self._server = server
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._look)
-
-    def __enter__(self) -> "_Most":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        while not self._stop.wait(_SECONDS_BETWEEN_LOOKS):
-            self.value = max(self.value, self._server.resident)
 
 
 @contextmanager
@@ -102,14 +78,14 @@ def measured(
         returning = ReturningPlayer(address, server.port, tls)
         idle = bystander.play(min(seconds / 2, _SECONDS_ALONE))
         before = server.resident
-        with _Most(server) as most, _attacking(mode, targets):
+        with _attacking(mode, targets):
             time.sleep(1.0)  # it has to start
             cpu, began = server.cpu, time.perf_counter()
             with returning:
                 beside = bystander.play(seconds)
             busy = (server.cpu - cpu) / (time.perf_counter() - began)
         bystander.play(_SECONDS_TO_RECOVER)
-        after = server.resident
+        most, after = server.peak, server.resident
         with _attacking(mode, targets):
             time.sleep(1.0)
             bystander.play(_SECONDS_BEFORE_THE_STOP)
@@ -120,7 +96,7 @@ def measured(
     figures["attack: ways back"] = len(returning.returns)
     figures["attack: longest way back, ms"] = 1000 * max(returning.returns, default=0.0)
     figures["attack: server CPU, %"] = 100 * busy
-    figures |= {"memory before, MB": before, "memory at most, MB": most.value, "memory after, MB": after}
+    figures |= {"memory before, MB": before, "memory at most, MB": most, "memory after, MB": after}
     return figures | {"SIGTERM to the end, s": stopped, "lines in the log": complaints}
 
 

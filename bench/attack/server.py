@@ -33,6 +33,12 @@ class Server:
         return float(self._seen.memory_info().rss) / 1e6
 
     @property
+    def peak(self) -> float:
+        """Return the most memory that it has held, in MB."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+
+    @property
     def cpu(self) -> float:
         """Return the seconds of CPU it has used."""
         return cpu_of(self._seen)

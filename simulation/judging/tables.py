@@ -11,7 +11,6 @@ from simulation.judging.history import History
 from simulation.judging.judge import Judge
 from simulation.judging.ownership import Ownership
 from simulation.judging.wire_checks import (
-    catch_ups,
     check_catching_up,
     check_chat,
     check_kept_seats,
@@ -62,7 +61,6 @@ class Tables:
             check_catching_up(tap, self._verdict)
             check_lobby(tap, self._verdict)
             self._verdict.different += [f"the server sent what is no message: {what}" for what in tap.damaged]
-            self._counts.update(catch_ups(tap))
             for table in tap.tables:
                 taps[table].append(tap)
         for party in parties:

@@ -17,7 +17,6 @@ from protocol.messages import (
     SaidBefore,
     Say,
     Seated,
-    ServerMessage,
     Snapshot,
     Sync,
     TableState,
@@ -90,22 +89,6 @@ def check_quiet(table: str, tap: Wiretap, verdict: Verdict) -> None:
 
 def _is_quiet(state: TableState) -> bool:
     return state.quiet and state.stage == "playing"
-
-
-def catch_ups(tap: Wiretap) -> Counter[str]:
-    """Count who came back, and what they were sent to catch up."""
-    counts: Counter[str] = Counter()
-    messages: list[ServerMessage] = [each.message for each in tap.heard]
-    for at, came in enumerate(messages):
-        if isinstance(came, Watching) or (isinstance(came, Seated) and not came.token):
-            counts["resumes"] += 1
-            news = next((m for m in messages[at:] if isinstance(m, Events | Snapshot)), None)
-            if isinstance(news, Events):
-                counts["gaps sent"] += 1
-                counts["events in gaps"] += len(news.events)
-            elif news is not None:
-                counts["snapshots sent"] += 1
-    return counts
 
 
 @dataclass(frozen=True, slots=True)
