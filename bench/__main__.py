@@ -25,7 +25,7 @@ from bench import Samples
 # finds the modules under the same names in older commits; only the server's load is always this tree's.
 SECTIONS: Final = {
     "engine": (["bench.engine"], 20, "the rules and the codec, in one process"),
-    "playouts": (["bench.playouts", "--json"], 10, "games without events"),
+    "playouts": (["bench.playouts"], 20, "games without events, and searches"),
     "server": (["bench.server"], 210, "the server under load beside a bare one, a core each"),
     "durable": (["bench.durable"], 40, "what safety from power cuts costs"),
     "idle": (["bench.idle"], 40, "500 tables at which nobody moves"),

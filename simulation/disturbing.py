@@ -1,15 +1,16 @@
 """What goes wrong in a simulation, when its time has come."""
 
 import asyncio
+import contextlib
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from protocol.messages import Resume
-from simulation.database.server import DatabaseServer, Line
+from simulation.database.server import DatabaseServer
 from simulation.judging.ownership import SAID_BY_NODES
 from simulation.machine.network import Network
 from simulation.plan import Fault, Kind, Moment, Plan
@@ -145,10 +146,10 @@ class Disturbing:
                 seconds *= rng.choice([1.0, 2.0])
         if fault.kind is Kind.SLEEP:
             seconds = self._plan.lease * rng.uniform(1.05, 2.5)
-        async with self._down[server.name]:
-            undo = self._begin(server, fault.kind, rng)
-        await asyncio.sleep(seconds)
-        undo()
+        with contextlib.ExitStack() as lasting:
+            async with self._down[server.name]:
+                lasting.enter_context(self._trouble(server, fault.kind, rng))
+            await asyncio.sleep(seconds)
         if server.died:
             async with self._down[server.name]:
                 await self._start_again(server, rng)
@@ -202,66 +203,58 @@ class Disturbing:
             server.kill()
         await server.start()
 
-    def _begin(self, server: Server, kind: Kind, rng: random.Random) -> Callable[[], None]:
-        """Begin what lasts for a while; return what ends it, and others of its kind that overlap with it."""
+    @contextlib.contextmanager
+    def _trouble(self, server: Server, kind: Kind, rng: random.Random) -> Iterator[None]:
+        """Have something be wrong while the context lasts; its end ends others of its kind that overlap."""
         network, process = self._network, server.process
         assert process is not None
         match kind:
             case Kind.PAUSE | Kind.SLEEP:
                 process.paused = True
-
-                def undo() -> None:
-                    if server.process is process:
-                        self._woken(server)
-                    process.paused = False
+                yield
+                if server.process is process:
+                    self._woken(server)
+                process.paused = False
             case Kind.LINE_CUT | Kind.LINE_SILENT | Kind.LINE_SLOW:
-                undo = self._begin_on_lines(server, kind, rng)
+                with self._bad_lines(server, kind, rng):
+                    yield
             case Kind.FULL_DISK:
                 self._said.append(_SAID_ABOUT_THE_DISK)
                 server.disk.room = rng.choice([0, 1000, 3000, 20_000])
-
-                def undo() -> None:
-                    server.disk.room = None
+                yield
+                server.disk.room = None
             case Kind.BAD_DISK:
                 self._said.append(_SAID_ABOUT_THE_DISK)
                 server.disk.failing = rng.choice([0.02, 0.2, 1.0])
-
-                def undo() -> None:
-                    server.disk.failing = 0.0
+                yield
+                server.disk.failing = 0.0
             case Kind.SLOW_DISK:
                 slow = rng.choice([0.05, 0.5, 2.0])
                 process.work_delay = lambda: (rng.uniform(0, slow), rng.uniform(0, slow))
-
-                def undo() -> None:
-                    process.work_delay = process.usual_delay
+                yield
+                process.work_delay = process.usual_delay
             case Kind.PARTITION:
                 apart = rng.sample(self._players, rng.randint(1, len(self._players)))
                 heals = [network.part(player, server.host) for player in apart]
-
-                def undo() -> None:
-                    for heal in heals:
-                        heal()
+                yield
+                for heal in heals:
+                    heal()
             case Kind.CUTS:
                 network.weather = replace(self._plan.weather, cut=rng.choice([0.02, 0.1, 0.3]))
-
-                def undo() -> None:
-                    network.weather = self._plan.weather
+                yield
+                network.weather = self._plan.weather
             case _:
                 process.wall_offset += rng.choice([-7200.0, -1.0, 1.0, 86_400.0])
+                yield
 
-                def undo() -> None:
-                    pass
-
-        return undo
-
-    def _begin_on_lines(self, server: Server, kind: Kind, rng: random.Random) -> Callable[[], None]:
-        """Begin what lasts for a while between the database and a node, or all nodes."""
+    @contextlib.contextmanager
+    def _bad_lines(self, server: Server, kind: Kind, rng: random.Random) -> Iterator[None]:
+        """Have something be wrong between the database and a node, or all nodes."""
         database = self._database
         assert database is not None
         lines = database.lines if rng.random() < 0.3 else [database.line(server.host)]
         requests, delay, then_cut = rng.random() < 0.5, rng.choice([0.005, 0.03, 0.15]), rng.random() < 0.3
-
-        def begin(line: Line) -> None:
+        for line in lines:
             if kind is Kind.LINE_CUT:
                 line.refuses = True
                 line.cut()
@@ -269,14 +262,9 @@ class Disturbing:
                 line.silent = {True: requests, False: True}
             else:
                 line.delay = delay
-
-        def undo() -> None:
-            for line in lines:
-                line.refuses, line.delay = False, 0.0
-                if kind is Kind.LINE_SILENT and then_cut:
-                    line.cut()
-                line.let_go()
-
+        yield
         for line in lines:
-            begin(line)
-        return undo
+            line.refuses, line.delay = False, 0.0
+            if kind is Kind.LINE_SILENT and then_cut:
+                line.cut()
+            line.let_go()

@@ -18,10 +18,9 @@ from simulation.database.server import LEASE_SECONDS
 from simulation.people.correspondent import Correspondent, is_called_at
 from simulation.people.games import Games, Party
 from simulation.people.plan import games
-from simulation.people.visitors import Route
 from simulation.plan import Fault, Kind, Moment
 from simulation.server import Server
-from simulation.world import HOST, NAME, PORT, World
+from simulation.world import World
 
 _DAY: Final = 86_400.0
 _STOOD_IN: Final = re.compile(r"stand-in moved: table=(\w+) .*by=clock")
@@ -51,18 +50,7 @@ class Week(World):
         plan, counts, verdict = self._plan, self.outcome.counts, self.outcome.verdict
         for absent in (self._browser, self._guests, self._stranger):
             absent.end()
-        async with asyncio.TaskGroup() as starting:
-            for server in self.servers:
-                starting.create_task(server.start())
-        self._host = HOST if self.database is None else NAME
-        way = Route(
-            f"ws://{self._host}:{PORT}",
-            self.access,
-            self._hold,
-            min(1.0, plan.people.longest_hold),
-            0.0,
-            postbox=self.postbox,
-        )
+        way = await self._start()
         self._games = Games(plan.people, games(plan.people), way, counts, verdict, between_games=lambda: None)
         disturbing = asyncio.create_task(self._disturbing.run())
         striking = asyncio.create_task(self._strike_now_and_then())

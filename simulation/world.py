@@ -121,6 +121,7 @@ class World:
             ),
         )
         self.database: DatabaseServer | None = None
+        self._host = HOST if plan.nodes == 1 else NAME
         configs = [config]
         if plan.nodes > 1:
             self.database = DatabaseServer(clock, rng, plan.line_weather, counts)
@@ -259,17 +260,7 @@ class World:
 
     async def _live(self) -> None:
         plan, counts, verdict = self._plan, self.outcome.counts, self.outcome.verdict
-        async with asyncio.TaskGroup() as starting:
-            for server in self.servers:
-                starting.create_task(server.start())
-        self._host = HOST if self.database is None else NAME
-        way = Route(
-            f"ws://{self._host}:{PORT}",
-            self.access,
-            self._hold,
-            min(1.0, plan.people.longest_hold),
-            plan.people.talk,
-        )
+        way = await self._start()
         self._games = Games(
             plan.people,
             games(plan.people),
@@ -308,6 +299,15 @@ class World:
         self._guests.end()
         await self._end()
         await self._judge()
+
+    async def _start(self) -> Route:
+        """Start the servers; return the way to them."""
+        async with asyncio.TaskGroup() as starting:
+            for server in self.servers:
+                starting.create_task(server.start())
+        people = self._plan.people
+        scale, url = min(1.0, people.longest_hold), f"ws://{self._host}:{PORT}"
+        return Route(url, self.access, self._hold, scale, people.talk, postbox=self.postbox)
 
     async def _wait_while_moves_come(self, playing: "asyncio.Task[None]") -> None:
         """Return when nobody has moved for as long as the plan has patience, since the last fault."""
