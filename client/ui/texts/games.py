@@ -1,5 +1,6 @@
 """Games in sentences: events, forecasts, the scoring with its arithmetic, results, analyses."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
 
@@ -80,13 +81,9 @@ def describe_influence(influence: events.Influence, names: Sequence[str]) -> str
     piece = _(_OWNERS[influence.kind]).format(name=names[influence.seat], field=influence.field)
     if not influence.terms:
         return _("{piece} has nothing useful beside it: no influence.").format(piece=piece)
-    return _("{piece} gives {amount}: {terms}.").format(
-        piece=piece, amount=influence.amount, terms=listed(map(describe_term, influence.terms))
-    )
-
-
-def describe_term(term: events.Term) -> str:
-    return _(_TERMS[term.why]).format(amount=term.amount, field=term.field)
+    forms = ((_(_TERMS[each.why]), each) for each in influence.terms)
+    terms = listed(form.format(amount=each.amount, field=each.field) for form, each in forms)
+    return _("{piece} gives {amount}: {terms}.").format(piece=piece, amount=influence.amount, terms=terms)
 
 
 def sum_of(amounts: Sequence[int]) -> str:
@@ -95,9 +92,9 @@ def sum_of(amounts: Sequence[int]) -> str:
 
 
 def amounts(influence: events.Influence) -> dict[Field, int]:
-    added: dict[Field, int] = {}
+    added: Counter[Field] = Counter()
     for term in influence.terms:
-        added[term.field] = added.get(term.field, 0) + term.amount
+        added[term.field] += term.amount
     return added
 
 
@@ -167,9 +164,7 @@ def describe_standings(state: TableState) -> str:
     """Return the players' totals over several games, best first; empty after a single one."""
     if all(seat.standing.games < 2 for seat in state.seats):
         return ""
-    return list_standings(
-        best_first((seat.name, seat.standing) for seat in state.seats if seat.name is not None)
-    )
+    return list_standings(best_first((each.name, each.standing) for each in state.seats if each.name))
 
 
 def list_standings(standings: Iterable[tuple[str, Standing]]) -> str:
@@ -188,10 +183,9 @@ def describe_points(game: PastGame, names: Sequence[str] | None = None) -> str:
     """Return everybody's points, with a star for the winners; `names` are others than the record's."""
     if not game.points:
         return _("(this record cannot be read)")
-    return ", ".join(
-        f"{name} {points}{'*' if seat in game.winners else ''}"
-        for seat, (name, points) in enumerate(zip(names or game.names, game.points, strict=True))
-    )
+    stars = ("*" if seat in game.winners else "" for seat in range(len(game.points)))
+    each = zip(names or game.names, game.points, stars, strict=True)
+    return ", ".join(f"{name} {points}{star}" for name, points, star in each)
 
 
 def describe_event(event: events.SeenEvent, names: Sequence[str]) -> str:
@@ -208,7 +202,9 @@ def describe_event(event: events.SeenEvent, names: Sequence[str]) -> str:
         case events.TileDrawn():
             return _("{name} draws tile {tile}.").format(name=names[event.seat], tile=event.tile)
         case events.TileLaid():
-            return _describe_laid(event, names)
+            text = _("{name} lays tile {tile} at position {position}, {turned}.")
+            about = {"position": event.position, "turned": turned(event.orientation)}
+            return text.format(name=names[event.seat], tile=event.tile, **about)
         case events.LayoutDrawn():
             return _("The tiles were laid at random.")
         case events.LaurelsDealt():
@@ -233,21 +229,6 @@ def describe_event(event: events.SeenEvent, names: Sequence[str]) -> str:
             return describe_result(event, names)
         case _:
             assert_never(event)
-
-
-def _describe_laid(event: events.TileLaid, names: Sequence[str]) -> str:
-    form = (
-        counted(
-            "{name} lays tile {tile} at position {position}, turned once.",
-            "{name} lays tile {tile} at position {position}, turned {turns} times.",
-            event.orientation,
-        )
-        if event.orientation
-        else _("{name} lays tile {tile} at position {position}, not turned.")
-    )
-    return form.format(
-        name=names[event.seat], tile=event.tile, position=event.position, turns=event.orientation
-    )
 
 
 def turned(turns: int) -> str:
@@ -279,9 +260,8 @@ def describe_turn(model: TableModel, names: Sequence[str]) -> str:
         return form.format(name=names[view.turn], tile=view.drawn)
     if not mine:
         return _("{name}'s turn to place").format(name=names[view.turn])
-    due = isinstance(model.legal, LegalPlaces) and all(
-        piece.kind is Kind.SOLDIER for piece in model.legal.pieces
-    )
+    pieces = model.legal.pieces if isinstance(model.legal, LegalPlaces) else ()
+    due = {piece.kind for piece in pieces} == {Kind.SOLDIER}
     return _("Your turn: place a soldier") if due else _("Your turn: place a piece")
 
 
@@ -299,11 +279,8 @@ def describe_forecast(found: Forecast, names: Sequence[str]) -> list[str]:
 
 def describe_standing(found: Forecast, names: Sequence[str]) -> str:
     """Return the influence on the field's hill after the placement; empty if nobody has any."""
-    standing = listed(
-        f"{name} {bounds_text(bounds)}"
-        for name, bounds in zip(names, found.hill.seats, strict=False)
-        if bounds.most
-    )
+    seats = zip(names, found.hill.seats, strict=False)
+    standing = listed(f"{name} {bounds_text(bounds)}" for name, bounds in seats if bounds.most)
     if not standing:
         return ""
     return _("On {hill} that would give: {standing}.").format(hill=tile_of(found.field), standing=standing)
@@ -329,12 +306,11 @@ def _describe_gain(found: Forecast, names: Sequence[str]) -> str:
 
 def describe_captives(found: Forecast, names: Sequence[str]) -> str:
     """Return how many pieces of whom a soldier would capture."""
-    return listed(_describe_number(number, names[seat]) for seat, number in found.captives.items())
-
-
-def _describe_number(number: Bounds, name: str) -> str:
-    form = counted("{n} piece from {name}", "{n} pieces from {name}", number.most)
-    return form.format(n=bounds_text(number), name=name)
+    told = []
+    for seat, number in found.captives.items():
+        form = counted("{n} piece from {name}", "{n} pieces from {name}", number.most)
+        told.append(form.format(n=bounds_text(number), name=names[seat]))
+    return listed(told)
 
 
 def _describe_soldier(found: Forecast, soldier: SoldierBeside, names: Sequence[str]) -> str:
@@ -359,10 +335,9 @@ def _describe_changes(found: Forecast, names: Sequence[str]) -> list[str]:
     if not found.changes:
         return []
     form = _("{name} {amount} on {hill}")
-    changes = (
-        form.format(name=names[each.seat], amount=_signed(each.by), hill=each.hill) for each in found.changes
-    )
-    return [_("Influence changes: {changes}.").format(changes=", ".join(changes))]
+    told = ((names[each.seat], _signed(each.by), each.hill) for each in found.changes)
+    changes = ", ".join(form.format(name=name, amount=amount, hill=hill) for name, amount, hill in told)
+    return [_("Influence changes: {changes}.").format(changes=changes)]
 
 
 def _signed(bounds: Bounds) -> str:
