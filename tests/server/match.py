@@ -162,8 +162,7 @@ class Match:
 
     @property
     def turns_left(self) -> int:
-        view = self.spectator.view
-        assert view is not None
+        view = self.spectator.sight
         return sum(tile is None for tile in view.tiles) + view.to_place
 
     async def settle(self) -> None:
@@ -180,8 +179,7 @@ class Match:
             await self._come_back(min(self.away))
         if not self.away and self.turns % 7 == 2:
             await self._go_away(self.turns // 7 % self._script.people)
-        view = self.spectator.view
-        assert view is not None
+        view = self.spectator.sight
         assert view.turn is not None
         seat, policy = int(view.turn), self._script.absence
         if seat >= self._script.people:
@@ -297,8 +295,7 @@ class Match:
 
     def _impossible_move(self, mover: Peer) -> Lay | PlacePiece:
         """Return a move of the wrong kind, or one to a field that is taken."""
-        view = mover.view
-        assert view is not None
+        view = mover.sight
         assert mover.seat is not None
         if view.phase is Phase.LAYING:
             return PlacePiece(mover.next_id(), "Em", "A1")
@@ -308,10 +305,9 @@ class Match:
         return PlacePiece(mover.next_id(), self._rng.choice(pieces), self._rng.choice(fields))
 
     def _next_move(self, mover: Peer) -> Lay | PlacePiece:
-        assert mover.view is not None
         assert mover.seat is not None
         assert mover.legal is not None
-        command = self._script.command(mover.view, legal_of(mover.legal, mover.seat))
+        command = self._script.command(mover.sight, legal_of(mover.legal, mover.seat))
         if isinstance(command, LayTile):
             return Lay(mover.next_id(), command.position, command.orientation)
         return PlacePiece(mover.next_id(), command.piece, command.field)

@@ -424,10 +424,9 @@ def check_views(table: Table, peers: Sequence[Peer]) -> None:
     game = table.state.game
     assert game is not None
     for peer in peers:
-        assert peer.view is not None
         assert peer.seq == len(game.events)
-        assert peer.view == snapshot(game.view, peer.view.eyes)
-        assert list(peer.view.placed) == list(game.view.placed)
+        assert peer.sight == snapshot(game.view, peer.sight.eyes)
+        assert list(peer.sight.placed) == list(game.view.placed)
 
 
 def blanked(frame: bytes, secrets: list[bytes]) -> bytes:

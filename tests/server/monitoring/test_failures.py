@@ -68,8 +68,7 @@ async def test_a_failing_table_does_not_harm_the_others(
             await peer.send(*(messages.Sync(number) for number in range(5)))
         for peer in bad:
             await wait_until_closed(peer)
-            tables = await peer.ask(messages.ListTables)
-            assert isinstance(tables, messages.Tables)
+            tables = await peer.answer(messages.Tables, messages.ListTables)
             assert [line.table for line in tables.tables] == [good[0].code]
         for peer in bad:
             await peer.open(2)

@@ -271,12 +271,8 @@ async def test_a_client_that_never_reads_is_dropped_and_delays_nobody() -> None:
                 assert spectator.connection.transport.get_write_buffer_size() < MOST_QUEUED + 1000
         assert slowest < TIMEOUT / 4
         for peer in peers:
-            while _spectators(peer) != 1:
+            while peer.told(TableState)[-1].spectators != 1:
                 await peer.receive()
-
-
-def _spectators(peer: Peer) -> int:
-    return [message.spectators for message in peer.received if isinstance(message, TableState)][-1]
 
 
 async def fill_queues(table: Table, host: Peer) -> None:

@@ -23,7 +23,6 @@ from engine.view import eyes_of
 from server.config import Choose
 from server.limits.fair_thread import FairThread
 from server.limits.rate_limits import RateLimiter
-from server.limits.turns import Turns
 from server.monitoring.failures import Tasks
 from server.thinking.messages import FRAME_HEAD, Question, Thought, framed
 from server.thinking.processes import NoAnswer, ThinkingProcesses
@@ -102,14 +101,6 @@ async def test_a_process_answers_as_the_brain_does_here_and_is_kept() -> None:
 
 
 # -- turns and shares ---------------------------------------------------------------------------------
-
-
-def test_askers_take_turns() -> None:
-    turns: Turns[str] = Turns()
-    for asker, work in ("a", "a1"), ("a", "a2"), ("b", "b1"), ("a", "a3"), ("c", "c1"), ("b", "b2"):
-        turns.add(asker, work)
-    done = [turns.next() for _ in range(7)]
-    assert done == ["a1", "b1", "c1", "a2", "b2", "a3", None]
 
 
 def test_what_was_not_used_lately_may_be_used_at_once() -> None:

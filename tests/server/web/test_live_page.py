@@ -228,8 +228,7 @@ async def test_the_page_of_a_finished_game_leads_to_the_next_one() -> None:
         await play_on(peers, random.Random(1))
         async with viewer(server.port, f"/watch/{peers[0].code}") as page:
             await page.receive()
-            again = await peers[0].ask(messages.Rematch)
-            assert isinstance(again, messages.Seated)
+            again = await peers[0].answer(messages.Seated, messages.Rematch)
             await page.until("result", f'<a href="{again.table}">')
             await peers[0].done(messages.ChangeSetting, Private(on=True))
         async with viewer(server.port, f"/watch/{peers[1].code}") as later:

@@ -67,8 +67,7 @@ async def test_a_page_shows_what_its_seats_messages_tell_and_nothing_else() -> N
                 wanted = drawn(page, language, chosen[language])
                 await page.until_shown(lambda parts, wanted=wanted: parts == wanted)  # type: ignore[misc]
         for page in pages.values():
-            assert page.view is not None
-            (own,) = page.view.start.peoples[page.seat or 0]
+            (own,) = page.sight.start.peoples[page.seat or 0]
             kinds = set(re.findall(r"\b([ESLMA])[mf]\*", "".join(page.shown)))
             assert kinds == {own}
         await play_on(peers, random.Random(0))

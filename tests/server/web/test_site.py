@@ -114,14 +114,6 @@ async def test_only_get_and_head_are_answered() -> None:
     assert connect.status == 405
 
 
-async def test_a_request_has_a_limit() -> None:
-    """A long path and long headers are refused before anything is drawn."""
-    async with web_server() as server:
-        path = await asked(server.port, f"/{'x' * 10_000}")
-        header = await asked(server.port, "/", headers={"Cookie": "x" * 10_000})
-    assert path.status == header.status == 431
-
-
 async def test_a_flood_of_requests_is_answered_briefly() -> None:
     """Beyond its pages within a minute, an address is told when to come back; others are not."""
     async with web_server(pages_per_address=3) as server:
@@ -129,14 +121,6 @@ async def test_a_flood_of_requests_is_answered_briefly() -> None:
     assert [answer.status for answer in answers] == [200, 404, 404, 429, 429]
     assert 0 < int(answers[-1].headers["retry-after"]) <= 60
     assert len(answers[-1].body) < 200
-
-
-async def test_without_web_everything_is_as_before() -> None:
-    """A browser learns that this is a game server, and no browser opens a websocket."""
-    async with running(Config()) as server:
-        assert (await asked(server.port, "/")).status == 426
-        assert (await asked(server.port, "/watch/ABCD")).status == 426
-        assert await upgrade_status(server.port, "/watch", f"http://127.0.0.1:{server.port}") == 403
 
 
 async def test_only_the_servers_own_pages_open_websockets() -> None:
