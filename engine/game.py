@@ -53,11 +53,15 @@ class Chance(Protocol):
     def tile(self, bag: Sequence[Tile]) -> Tile: ...
     def orientation(self, position: int) -> int: ...
     def laurels(self) -> Sequence[Laurel]: ...
-    def draws(self, *, starting: bool) -> Draws | None: ...
-    def seed(self) -> Bytes32 | None: ...
+
+    def draws(self, *, starting: bool) -> Draws | None:  # noqa: ARG002 - none of it can be checked
+        return None
+
+    def seed(self) -> Bytes32 | None:
+        return None
 
 
-class RandomChance:
+class RandomChance(Chance):
     """Chance drawn from a generator; the same seed gives the same game on every machine."""
 
     def __init__(self, rng: random.Random) -> None:
@@ -75,14 +79,8 @@ class RandomChance:
     def laurels(self) -> Sequence[Laurel]:
         return self._rng.sample(OTHER_LAURELS, len(OTHER_LAURELS))
 
-    def draws(self, *, starting: bool) -> Draws | None:  # noqa: ARG002 - none of it can be checked
-        return None
 
-    def seed(self) -> Bytes32 | None:
-        return None
-
-
-class SharedChance:
+class SharedChance(Chance):
     """Chance drawn from a server's seed and the players' shares, by seat, so that everybody can check it."""
 
     def __init__(self, seed: Bytes32, shares: Sequence[Share]) -> None:

@@ -146,10 +146,10 @@ def playout(position: Position, rng: random.Random) -> list[PackedScore]:
 
     A move is equally likely to be any pair of a legal kind and a free field. `position` does not change.
     """
-    return position.terrain.packed_scores(filled(position, rng), len(position.hands))
+    return position.terrain.packed_scores(fill_board(position, rng), len(position.hands))
 
 
-def filled(position: Position, rng: random.Random) -> list[Occupant]:
+def fill_board(position: Position, rng: random.Random) -> list[Occupant]:
     """Return the board after random legal moves to the end, before scoring."""
     bits = rng.getrandbits
     board = position.board.copy()

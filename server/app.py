@@ -82,9 +82,9 @@ async def serve_until(stop: asyncio.Event, config: Config, started: "Callable[[R
             _prepare_records(config.records)
         endpoint = None
         if config.admin is not None:
-            from server.admin.endpoint import listening  # noqa: PLC0415 - a game against bots starts without it
+            from server.admin.endpoint import listen_at  # noqa: PLC0415 - a game against bots starts without it
 
-            endpoint = ends.enter_context(listening(config.admin))
+            endpoint = ends.enter_context(listen_at(config.admin))
         fresh = config.chances or chances(config.seed)
         kept, evening = await kept_tables(journal, fresh)
         tasks = await ends.enter_async_context(Tasks())

@@ -19,8 +19,8 @@ from commands.parsing import CANNOT_WRITE, describe_host_error, using_file
 from engine.events import Event, WolvesRevealed
 from engine.record import recorded
 from protocol import admin
-from server.admin.client import ask, copied
-from server.admin.endpoint import SOCKET_NAME, NoServer, connected
+from server.admin.client import ask, copy_bytes
+from server.admin.endpoint import SOCKET_NAME, NoServer, connect_to
 from server.admin.failures import AdminFailure, FailureCode
 from server.errors import JournalError, JournalInUse
 from server.storage.entries import whole_events
@@ -58,7 +58,7 @@ def asked(
 
 def runs(path: Path) -> bool:
     try:
-        connected(path, seconds=10.0)[0].close()
+        connect_to(path, seconds=10.0)[0].close()
     except (NoServer, OSError):
         return False
     return True
@@ -145,7 +145,7 @@ def _served(file: Path) -> bool:
 def _writer_into(file: Path) -> Callable[[admin.CopyReport | admin.SnapshotReport, BinaryIO], None]:
     def write(report: admin.CopyReport | admin.SnapshotReport, source: BinaryIO) -> None:
         with os.fdopen(_private(file), "wb") as target:
-            copied(source, target, report.size)
+            copy_bytes(source, target, report.size)
             target.flush()
             os.fsync(target.fileno())
 

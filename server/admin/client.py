@@ -7,7 +7,7 @@ from typing import BinaryIO, Final, TypeVar
 import msgspec
 
 from protocol.admin import VERSION, Answered, Envelope, Request, line_with
-from server.admin.endpoint import connected
+from server.admin.endpoint import connect_to
 from server.admin.failures import AdminFailure, FailureCode, failure
 
 _SECONDS: Final = 60.0  # for the server to begin or to go on with an answer
@@ -22,7 +22,7 @@ def ask(path: Path, request: Request, kind: type[R], rest: Callable[[R, BinaryIO
 
     Raises NoServer if there is none, AdminFailure if it does not do that, OSError if it cannot be asked.
     """
-    connection, token = connected(path, _SECONDS)
+    connection, token = connect_to(path, _SECONDS)
     with connection, connection.makefile("rb") as answers:
         connection.sendall(line_with(Envelope(VERSION, request, token)))
         line = answers.readline(_ANSWER_BYTES)
@@ -40,7 +40,7 @@ def ask(path: Path, request: Request, kind: type[R], rest: Callable[[R, BinaryIO
         return report
 
 
-def copied(source: BinaryIO, target: BinaryIO, size: int) -> None:
+def copy_bytes(source: BinaryIO, target: BinaryIO, size: int) -> None:
     """Copy `size` bytes; raises OSError if there are fewer."""
     while size:
         chunk = source.read(min(size, _CHUNK))

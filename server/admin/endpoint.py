@@ -49,7 +49,7 @@ class Endpoint:
 
 
 @contextlib.contextmanager
-def listening(path: Path, *, by_unix_socket: bool = _BY_UNIX_SOCKET) -> Iterator[Endpoint]:
+def listen_at(path: Path, *, by_unix_socket: bool = _BY_UNIX_SOCKET) -> Iterator[Endpoint]:
     """Listen at `path` until the context ends; what a killed server left there is replaced.
 
     Raises StartError if that cannot be, if another server listens there, or something else is there.
@@ -89,14 +89,14 @@ def _open(path: Path, stack: contextlib.ExitStack, *, by_unix_socket: bool) -> E
     return Endpoint(path, listener, None)
 
 
-def connected(path: Path, seconds: float) -> tuple[socket.socket, str | None]:
+def connect_to(path: Path, seconds: float) -> tuple[socket.socket, str | None]:
     """Return a connection to the server that listens at `path`, and the token that it asks for, if any.
 
     No wait for it takes longer than `seconds`. Raises NoServer, or OSError if `path` may not be used.
     """
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            return _connected_by_port(path, seconds)
+            return _connect_by_port(path, seconds)
         connection = socket.socket(socket.AF_UNIX)
         try:
             connection.settimeout(seconds)
@@ -110,7 +110,7 @@ def connected(path: Path, seconds: float) -> tuple[socket.socket, str | None]:
     return connection, None
 
 
-def _connected_by_port(path: Path, seconds: float) -> tuple[socket.socket, str]:
+def _connect_by_port(path: Path, seconds: float) -> tuple[socket.socket, str]:
     file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(file, "rb") as opened:
         content = opened.read(_FILE_BYTES)
@@ -206,7 +206,6 @@ def _short(path: Path) -> Iterator[str]:
 def _write_private(path: Path, content: bytes) -> None:
     unfinished = path.with_name(f"{path.name}.unfinished")
     unfinished.unlink(missing_ok=True)
-    file = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(file, "wb") as opened:
-        opened.write(content)
+    unfinished.touch(mode=0o600, exist_ok=False)
+    unfinished.write_bytes(content)
     unfinished.replace(path)

@@ -13,7 +13,7 @@ from engine.events import GameEnded, Place
 from engine.game import Game, GameOptions
 from engine.legal import LegalLays, LegalPlaces
 from engine.pieces import Kind, Piece, Seat
-from engine.position import Hand, Position, filled, hand_of, playout
+from engine.position import Hand, Position, fill_board, hand_of, playout
 from engine.redaction import snapshot
 from engine.scoring import Board, scored
 from engine.terrain import EMPTY, FARMER, NUMBERS, Scores, occupant, occupants_of, terrain_of, unpacked
@@ -196,7 +196,7 @@ def test_the_game_accepts_every_move_of_a_playout(options: GameOptions, seed: in
     position = Position.of(game.view)
     before = state(position)
     chance = RememberingRandom(seed)
-    board = filled(position, chance)
+    board = fill_board(position, chance)
     free = position.free.copy()
     for number in chance.given:
         index = number % len(free)
@@ -217,7 +217,7 @@ def test_every_field_is_equally_likely(players: int) -> None:
         taken = Counter[int]()
         times = 200 * len(position.free)
         for _ in range(times):
-            board = filled(position, rng)
+            board = fill_board(position, rng)
             taken.update(field for field in position.free if board[field] != EMPTY)
         expected = times * position.left / len(position.free)
         assert all(abs(taken[field] - expected) < 5 * expected**0.5 for field in position.free)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from server.admin.endpoint import SOCKET_NAME, NoServer, connected, listening
+from server.admin.endpoint import SOCKET_NAME, NoServer, connect_to, listen_at
 from server.app import running
 from server.config import Config
 from server.errors import StartError
@@ -21,7 +21,7 @@ def mode(path: Path) -> int:
 def speaks(path: Path) -> bool:
     """Tell whether a socket listens there."""
     try:
-        connected(path, 1.0)[0].close()
+        connect_to(path, 1.0)[0].close()
     except NoServer:
         return False
     return True
@@ -32,7 +32,7 @@ def test_only_its_owner_can_open_the_socket(tmp_path: Path) -> None:
     path = tmp_path / "new" / SOCKET_NAME
     before = os.umask(0)
     try:
-        with listening(path):
+        with listen_at(path):
             assert (mode(path), mode(path.parent)) == (0o600, 0o700)
     finally:
         os.umask(before)
@@ -45,7 +45,7 @@ def test_another_user_cannot_ask(tmp_path: Path) -> None:
         pytest.skip("only root can become another user")
     tmp_path.chmod(0o755)
     path = Path(f"/tmp/palatinus-test-{os.getpid()}.sock")  # noqa: S108 - the way to tmp_path is closed
-    with listening(path):
+    with listen_at(path):
         child = os.fork()
         if child == 0:
             os.setuid(65534)
@@ -60,10 +60,10 @@ def test_another_user_cannot_ask(tmp_path: Path) -> None:
 
 def test_a_live_socket_is_not_stolen(tmp_path: Path) -> None:
     path = tmp_path / SOCKET_NAME
-    with listening(path):
+    with listen_at(path):
         with (
             pytest.raises(StartError, match=r"another server is using .* choose another --data "),
-            listening(path),
+            listen_at(path),
         ):
             pass
         assert speaks(path)
@@ -72,9 +72,9 @@ def test_a_live_socket_is_not_stolen(tmp_path: Path) -> None:
 def test_the_socket_of_a_server_that_came_later_is_left_alone(tmp_path: Path) -> None:
     """As when the folder was moved away under a server, and another one was started in a new folder."""
     path = tmp_path / "data" / SOCKET_NAME
-    with listening(path):
+    with listen_at(path):
         path.parent.rename(tmp_path / "elsewhere")
-        later = listening(path)
+        later = listen_at(path)
         later.__enter__()
     assert speaks(path)
     later.__exit__(None, None, None)
@@ -84,7 +84,7 @@ def test_the_socket_of_a_server_that_came_later_is_left_alone(tmp_path: Path) ->
 def test_a_path_that_is_too_long_for_a_socket_is_no_hindrance(tmp_path: Path) -> None:
     path = tmp_path / ("long" * 30) / ("deep" * 20) / SOCKET_NAME
     assert len(os.fsencode(path)) > 108
-    with listening(path):
+    with listen_at(path):
         assert speaks(path)
     assert not speaks(path)
 
@@ -101,7 +101,7 @@ def test_what_is_not_a_socket_is_left_alone(tmp_path: Path, kind: str) -> None:
             path.mkdir()
         case _:
             path.symlink_to(target)
-    with pytest.raises(StartError, match="not an admin socket"), listening(path):
+    with pytest.raises(StartError, match="not an admin socket"), listen_at(path):
         pass
     assert target.read_text() == "precious"
     assert path.is_symlink() == (kind == "symlink")
@@ -110,7 +110,7 @@ def test_what_is_not_a_socket_is_left_alone(tmp_path: Path, kind: str) -> None:
 def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     target = tmp_path / "precious"
     (tmp_path / f"{SOCKET_NAME}.lock").symlink_to(target)
-    with pytest.raises(StartError, match="cannot listen"), listening(tmp_path / SOCKET_NAME):
+    with pytest.raises(StartError, match="cannot listen"), listen_at(tmp_path / SOCKET_NAME):
         pass
     assert not target.exists()
 
@@ -129,15 +129,15 @@ async def test_a_server_without_a_data_folder_listens_where_it_is_told(tmp_path:
 
 def test_a_private_file_tells_port_and_token_where_there_are_no_unix_sockets(tmp_path: Path) -> None:
     path = tmp_path / SOCKET_NAME
-    with listening(path, by_unix_socket=False) as endpoint:
+    with listen_at(path, by_unix_socket=False) as endpoint:
         assert mode(path) == 0o600
-        connection, token = connected(path, 1.0)
+        connection, token = connect_to(path, 1.0)
         connection.close()
         assert token == endpoint.token is not None
     assert not path.exists()
     path.write_text('{"port": 1, "token": "of a killed server"}')
-    with listening(path, by_unix_socket=False) as endpoint:
-        connection, token = connected(path, 1.0)
+    with listen_at(path, by_unix_socket=False) as endpoint:
+        connection, token = connect_to(path, 1.0)
         connection.close()
         assert token == endpoint.token
 
@@ -147,7 +147,7 @@ def test_nonsense_in_place_of_the_private_file_is_no_server(tmp_path: Path, cont
     path = tmp_path / SOCKET_NAME
     path.write_bytes(content)
     with pytest.raises(NoServer):
-        connected(path, 1.0)
+        connect_to(path, 1.0)
 
 
 async def test_an_admin_socket_that_cannot_be_made_stops_the_start(tmp_path: Path) -> None:

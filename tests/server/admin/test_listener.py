@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from protocol.admin import LINE_BYTES
 from server.admin import listener
-from server.admin.endpoint import SOCKET_NAME, listening
+from server.admin.endpoint import SOCKET_NAME, listen_at
 from server.admin.listener import admin_server
 from server.app import Running, running
 from server.config import Config
@@ -52,30 +52,20 @@ GARBAGE = [
 ]
 
 
-async def test_garbage_is_refused_in_one_line(tmp_path: Path) -> None:
+async def test_what_is_no_request_is_refused_in_one_line_or_cut_off(tmp_path: Path) -> None:
+    """A line that is too long or not whole has no answer, and does nothing."""
+    path = tmp_path / SOCKET_NAME
     async with administered(tmp_path):
         for line in GARBAGE:
-            (found,) = (await raw_answer(tmp_path / SOCKET_NAME, line)).splitlines()
+            (found,) = (await raw_answer(path, line)).splitlines()
             assert json.loads(found)["error"]["code"] == "bad-request", line
-        other = json.loads(await raw_answer(tmp_path / SOCKET_NAME, b'{"v": 2, "ask": {"do": "x"}}\n'))
+        other = json.loads(await raw_answer(path, b'{"v": 2, "ask": {"do": "x"}}\n'))
         assert other["error"]["code"] == "other-version"
-        assert (await answer(tmp_path, "status"))["connections"] == 0
-
-
-async def test_a_line_that_is_too_long_is_cut_off(tmp_path: Path) -> None:
-    async with administered(tmp_path):
-        found = await raw_answer(tmp_path / SOCKET_NAME, b"x" * (LINE_BYTES + 2), b"\n", end=True)
-        assert not found or json.loads(found)["error"]["code"] == "bad-request"
-        endless = [b"x" * LINE_BYTES] * 20
-        found = await raw_answer(tmp_path / SOCKET_NAME, *endless)
-        assert not found or json.loads(found)["error"]["code"] == "bad-request"
-
-
-async def test_half_a_line_is_not_a_request(tmp_path: Path) -> None:
-    async with administered(tmp_path):
-        request = b'{"v": 1, "ask": {"do": "drain", "seconds": 5}}'
-        assert await raw_answer(tmp_path / SOCKET_NAME, request, end=True) == b""
-        assert (await answer(tmp_path, "status"))["stops_in"] is None
+        assert await raw_answer(path, b"x" * (LINE_BYTES + 2), b"\n", end=True) == b""
+        assert await raw_answer(path, *[b"x" * LINE_BYTES] * 20) == b""
+        assert await raw_answer(path, b'{"v": 1, "ask": {"do": "drain", "seconds": 5}}', end=True) == b""
+        status = await answer(tmp_path, "status")
+        assert (status["connections"], status["stops_in"]) == (0, None)
 
 
 @given(st.binary(max_size=300))
@@ -145,7 +135,7 @@ async def test_whoever_stalls_in_a_long_answer_is_cut(
         answered.append(_request)
         return "x" * 20_000_000, None
 
-    with listening(tmp_path / SOCKET_NAME) as endpoint:
+    with listen_at(tmp_path / SOCKET_NAME) as endpoint:
         async with Tasks() as tasks, admin_server(endpoint, tasks, do):
             stalled = socket.socket(socket.AF_UNIX)
             stalled.connect(str(endpoint.path))
@@ -173,7 +163,7 @@ async def test_a_wrong_token_gets_nothing(tmp_path: Path) -> None:
         writer.close()
         return found
 
-    with listening(tmp_path / SOCKET_NAME, by_unix_socket=False) as endpoint:
+    with listen_at(tmp_path / SOCKET_NAME, by_unix_socket=False) as endpoint:
         port = endpoint.socket.getsockname()[1]
         async with Tasks() as tasks, admin_server(endpoint, tasks, do):
             for token in ("", ', "token": ""', ', "token": "guessed"', ', "token": null', ', "token": "é"'):
