@@ -132,10 +132,6 @@ def _path(corners: Iterable[Point]) -> Iterator[Point]:
         yield from ((x0, y) for y in range(min(y0, y1), max(y0, y1) + 1))
 
 
-def rim(scale: Scale, cell: Hex) -> frozenset[Point]:
-    return frozenset(point for _, corners in _sides(scale, cell) for point in _path(corners))
-
-
 @functools.lru_cache(maxsize=8)
 def grounds(scale: Scale) -> Mapping[Point, int]:
     """Return the position of the tile that covers each point; the lines around a tile do not belong to it."""
@@ -297,7 +293,11 @@ class _Drawing:
 
     def _draw_field(self, cell: Hex, name: Field) -> None:
         piece = self._board.get(name)
-        style = self._field_style(cell, piece)
+        style = "class:open" if piece is None else people_style(piece.people)
+        if self._marks.preview is not None and HEX_POSITIONS[cell] == self._marks.preview[0]:
+            style = "class:ghost"
+        elif piece is not None and name == self._marks.last:
+            style += " class:last-piece"
         text = str(name) if piece is None else notation(piece)
         note = self._marks.notes.get(name, "")
         left, left_style = self._sign_of(name)
@@ -326,14 +326,6 @@ class _Drawing:
             self._put((x + 5 - len(note), y), note, "class:note")
         else:
             self._put((x + 4, y), spring, "class:spring")
-
-    def _field_style(self, cell: Hex, piece: Piece | Wolf | None) -> str:
-        if self._marks.preview is not None and HEX_POSITIONS[cell] == self._marks.preview[0]:
-            return "class:ghost"
-        if piece is None:
-            return "class:open"
-        last = " class:last-piece" if self._layout.fields[cell] == self._marks.last else ""
-        return people_style(piece.people) + last
 
     def _sign_of(self, name: Field) -> tuple[str, str]:
         if name in self._marks.captives:
@@ -365,7 +357,7 @@ class _Drawing:
         """Draw the cursor by its shape, the lines around its hex and its colours: each alone is enough."""
         left, right = self._glyphs.cursor
         column, line = self._scale.body_of(cell)
-        for x, y in rim(self._scale, cell):
+        for x, y in {point for _, corners in _sides(self._scale, cell) for point in _path(corners)}:
             self._rows[y][x] = ("class:cursor-edge", self._rows[y][x][1])
         for row in self._rows[line : line + self._scale.body]:
             row[column - 1] = ("class:cursor-edge", left)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from client.language import _, counted, labelled, parted
-from protocol.messages import Evening, EveningPerson, EveningTable, PersonNumber, TakesPart
+from protocol.messages import Evening, EveningPerson, EveningTable, PersonNumber
 from protocol.text import printable
 
 
@@ -50,19 +50,14 @@ def describe_part(evening: Evening, person: PersonNumber | None, at: str | None)
         return playing
     if evening.closed or evening.over:
         return _("Thank you for playing.")
-    return f"{playing} {_describe_way(own.takes_part, rounds=evening.rounds)}".strip()
-
-
-def _describe_way(takes_part: TakesPart, *, rounds: int) -> str:
-    match takes_part:
-        case "play" if not rounds:
-            return _("You will be called when a table is ready for you. p: pause, x: leave the evening")
-        case "play":
-            return _("You are in the next round, and will be called. p: pause, x: leave the evening")
-        case "pause":
-            return _("You have paused. s: play again, x: leave the evening")
-        case _:
-            return _("You have left the evening. s: play again")
+    way = _("You have left the evening. s: play again")
+    if own.takes_part == "pause":
+        way = _("You have paused. s: play again, x: leave the evening")
+    elif own.takes_part == "play" and evening.rounds:
+        way = _("You are in the next round, and will be called. p: pause, x: leave the evening")
+    elif own.takes_part == "play":
+        way = _("You will be called when a table is ready for you. p: pause, x: leave the evening")
+    return f"{playing} {way}".strip()
 
 
 def standings_rows(evening: Evening) -> list[Sequence[str]]:
@@ -86,10 +81,8 @@ def standings_rows(evening: Evening) -> list[Sequence[str]]:
 def _where(evening: Evening, person: EveningPerson) -> str:
     if (table := table_of(evening, person.person)) is not None:
         return table.table
-    takes_part: TakesPart = person.takes_part
-    if takes_part != "play":
-        return _("paused") if takes_part == "pause" else _("has left")
-    return "" if person.here or evening.over else _("away")
+    away = "" if person.here or evening.over else _("away")
+    return {"play": away, "pause": _("paused"), "leave": _("has left")}[person.takes_part]
 
 
 def rivals_lines(evening: Evening, person: PersonNumber | None) -> Iterator[str]:

@@ -43,15 +43,10 @@ def describe_mute(name: str | None, *, on: bool) -> str:
 
 
 def describe_person(person: PersonOnline) -> str:
-    match person.at, person.table:
-        case "lobby", _table:
-            return person.name
-        case "watching", str(table):
-            return _("{name} (watching {table})").format(name=person.name, table=table)
-        case _, str(table):
-            return _("{name} (playing at {table})").format(name=person.name, table=table)
-        case _:
-            return _("{name} (playing)").format(name=person.name)
+    form = _("{name} (playing at {table})") if person.table else _("{name} (playing)")
+    if person.at == "watching" and person.table:
+        form = _("{name} (watching {table})")
+    return person.name if person.at == "lobby" else form.format(name=person.name, table=person.table)
 
 
 def describe_online(people: Sequence[PersonOnline], more: int) -> str:
@@ -168,9 +163,8 @@ def describe_notices(notices: Notices) -> str:
     """Return a sentence on where the player is called."""
     match notices.state:
         case "unconfirmed":
-            return _("A code is on its way to your address. Type it like this: {example}").format(
-                example="notify 123456"
-            )
+            text = _("A code is on its way to your address. Type it like this: {example}")
+            return text.format(example="notify 123456")
         case "unreachable":
             return _("The code could not be delivered to your address. Check it, and type it again.")
         case "confirmed" if notices.kind == "mail":
@@ -220,17 +214,14 @@ def describe_changes(state: TableState, before: TableState | None) -> list[str]:
     if before is None or len(before.seats) != len(state.seats):
         return []
     names = names_of(state, len(state.seats))
-    if _same_people_elsewhere(state, before):
-        sat = listed(
-            f"{seat} {name}" for seat, name in enumerate(names, start=1) if state.seats[seat - 1].name
-        )
+    was, now = ([seat.name for seat in each.seats] for each in (before, state))
+    if was != now and sorted(filter(None, was)) == sorted(filter(None, now)):
+        sat = listed(f"{seat} {name}" for seat, name in enumerate(now, start=1) if name)
         return [_("The seats have changed: {seats}.").format(seats=sat)]
-    return [
-        sentence
-        for was, now in zip(before.seats, state.seats, strict=True)
-        for sentence in (_came_or_went(was, now), *_held_or_voted(was, now, names))
-        if sentence
-    ] + list(_set_by_host(state, before, names))
+    told: list[str] = []
+    for seat, seat_now in zip(before.seats, state.seats, strict=True):
+        told += filter(None, (_came_or_went(seat, seat_now), *_held_or_voted(seat, seat_now, names)))
+    return [*told, *_set_by_host(state, before, names)]
 
 
 def describe_lead_changes(state: TableState, before: TableState | None) -> list[str]:
@@ -258,32 +249,21 @@ def who_leads(state: TableState) -> str:
     return spectator_name(shown.spectator, name)
 
 
-def _same_people_elsewhere(state: TableState, before: TableState) -> bool:
-    was, now = ([seat.name for seat in each.seats] for each in (before, state))
-    return was != now and sorted(filter(None, was)) == sorted(filter(None, now))
-
-
 def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) -> Iterator[str]:
     if state.host != before.host and state.seats[state.host].name is not None:
         yield _("{name} is the host now.").format(name=names[state.host])
     if state.title != before.title:
-        yield (
-            _("The table is called {title} now.").format(title=state.title)
-            if state.title
-            else _("The table no longer has a name.")
-        )
+        form = _("The table is called {title} now.") if state.title else _("The table no longer has a name.")
+        yield form.format(title=state.title)
     for switch in SWITCHES:
         if (on := switch.is_on(state)) != switch.is_on(before):
             yield f"{switch.describe(on=on)[0].upper()}{switch.describe(on=on)[1:]}."
     if state.starting != before.starting and state.stage == "gathering":
         yield _("From now on: {policy}.").format(policy=describe_starting(state.starting, names))
     if state.policy != before.policy:
-        clocks = isinstance(state.policy, MoveClock | GameClock) or isinstance(
-            before.policy, MoveClock | GameClock
-        )
-        form = _("From now on: {policy}.")
-        if clocks and state.stage == "playing":
-            form = _("From the next round on: {policy}.")
+        clocks = any(isinstance(each, MoveClock | GameClock) for each in (state.policy, before.policy))
+        next_round = clocks and state.stage == "playing"
+        form = _("From the next round on: {policy}.") if next_round else _("From now on: {policy}.")
         yield form.format(policy=describe_policy(state.policy))
     if state.holidays != before.holidays and state.policy == before.policy:
         days = describe_holidays(state.holidays)
@@ -291,32 +271,25 @@ def _set_by_host(state: TableState, before: TableState, names: Sequence[str]) ->
         yield _("From now on: {policy}.").format(policy=policy)
     if state.turn_limit is not None and state.turn_limit != before.turn_limit:
         yield _("Until then, a turn takes {time} at most.").format(time=clock_time(state.turn_limit))
-    yield from _paused(state, before, names)
+    yield from _asked_or_paused(state, before, names)
     if state.ended and not before.ended:
         yield describe_ended()
 
 
-def _paused(state: TableState, before: TableState, names: Sequence[str]) -> Iterator[str]:
-    asked, was = open_request(state), open_request(before)
-    if asked is not None and (was is None or (asked.what, asked.seats[0]) != (was.what, was.seats[0])):
-        yield describe_asked(asked, names)
-    yield from _settled(state, before, names)
+def _asked_or_paused(state: TableState, before: TableState, names: Sequence[str]) -> Iterator[str]:
+    opened, was = open_request(state), open_request(before)
+    if opened is not None and (was is None or (opened.what, opened.seats[0]) != (was.what, was.seats[0])):
+        yield describe_asked(opened, names)
+    if (asked := state.asked) is not None and asked != before.asked:  # an event tells of a move taken back
+        if asked.granted:
+            yield _("{name} has more time.").format(name=names[asked.seats[0]])
+        elif asked.refused is not None:
+            form = _("{name} no longer asks.") if asked.refused == asked.seats[0] else _("{name} says no.")
+            yield form.format(name=names[asked.refused])
     if state.paused is not None and before.paused is None:
         yield describe_pause(state.paused, names)
     if state.paused is None and before.paused is not None and not state.ended:
         yield _("The game goes on.")
-
-
-def _settled(state: TableState, before: TableState, names: Sequence[str]) -> Iterator[str]:
-    """Yield what came of what a player asked for; an event tells of a move taken back."""
-    asked = state.asked
-    if asked is None or asked == before.asked:
-        return
-    if asked.granted:
-        yield _("{name} has more time.").format(name=names[asked.seats[0]])
-    elif asked.refused is not None:
-        form = _("{name} no longer asks.") if asked.refused == asked.seats[0] else _("{name} says no.")
-        yield form.format(name=names[asked.refused])
 
 
 def describe_pause(
