@@ -20,6 +20,11 @@ from tests.server.peer import Peer, connected, full_table, game, play_on
 from tests.server.process import serving
 
 
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
 async def told(data: Path, *words: str | Path) -> str:
     """Return what `palatinus admin` prints, which must succeed."""
     code, out, err = await ran("admin", "--data", data, *words)
@@ -35,8 +40,14 @@ async def complaint(data: Path, *words: str | Path) -> str:
     return err
 
 
-async def test_the_host_sees_the_server_its_tables_and_clients(tmp_path: Path) -> None:
-    data = tmp_path / "data"
+async def tables(data: Path, *words: str | Path, code: int = 0) -> tuple[str, str]:
+    """Return what `palatinus tables` prints, and its errors; it must exit with `code`."""
+    found, out, err = await ran("tables", "--data", data, *words)
+    assert found == code, (out, err)
+    return out, err
+
+
+async def test_the_host_sees_the_server_its_tables_and_clients(data: Path) -> None:
     async with serving("--data", str(data)) as server, game(server.port, 2, watched=True) as peers:
         status = await told(data, "status")
         assert re.search(rf"^port +{server.port}$", status, re.MULTILINE)
@@ -68,8 +79,7 @@ async def test_without_a_server_the_folder_is_named(tmp_path: Path) -> None:
         assert "is not a time" in await complaint(tmp_path, "drain", "--", word)
 
 
-async def test_what_the_host_does_reaches_players(tmp_path: Path) -> None:
-    data = tmp_path / "data"
+async def test_what_the_host_does_reaches_players(data: Path) -> None:
     async with serving("--data", str(data)) as server, game(server.port, 2) as peers:
         code = peers[0].code
         assert await told(data, "announce", "  Down\nat ten. ") == "2 clients were told.\n"
@@ -92,16 +102,15 @@ async def test_what_the_host_does_reaches_players(tmp_path: Path) -> None:
             assert "nobody has seat 2 at table" in await complaint(data, "remove", others[0].code, "2")
 
 
-async def test_a_drained_server_without_clients_stops_now(tmp_path: Path) -> None:
+async def test_a_drained_server_without_clients_stops_now(data: Path) -> None:
     """Whatever time was given: there is nobody to wait for, and the answer says so."""
-    data = tmp_path / "data"
     async with serving("--data", str(data)) as server:
         assert await told(data, "drain", "10s") == "Nobody is connected, so the server stops now.\n"
         assert (await server.ended())[0] == 0
 
 
-async def test_a_backup_is_whole_private_and_can_be_served(tmp_path: Path) -> None:
-    data, restored = tmp_path / "data", tmp_path / "restored"
+async def test_a_backup_is_whole_private_and_can_be_served(data: Path, tmp_path: Path) -> None:
+    restored = tmp_path / "restored"
     restored.mkdir()
     file = restored / "palatinus.sqlite3"
     async with serving("--data", str(data)) as server, game(server.port, 2) as peers:
@@ -139,49 +148,43 @@ async def test_a_backup_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
     assert not file.with_name("copy.unfinished").exists()
 
 
-async def test_tables_are_listed_shown_exported_and_removed_beside_a_running_server(tmp_path: Path) -> None:
+async def test_tables_are_listed_shown_exported_and_removed_beside_a_running_server(
+    data: Path, tmp_path: Path
+) -> None:
     """As the server has them at this moment; nothing hidden unless it is asked for."""
-    data = tmp_path / "data"
-
-    async def tables(*words: str, code: int = 0) -> tuple[str, str]:
-        found, out, err = await ran("tables", "--data", data, *words)
-        assert found == code, err
-        return out, err
-
     async with serving("--data", str(data)) as server, game(server.port, 2) as peers:
         await play_on(peers, random.Random(1), moves=9)
         table = peers[0].code
-        rows = (await tables())[0].splitlines()
+        rows = (await tables(data))[0].splitlines()
         assert re.split("  +", rows[1])[:3] == [table, "playing", "9"]
         hidden = re.compile(r"[ESLMA][mf]\*")
-        assert not hidden.search((await tables("show", table))[0])
-        assert hidden.search((await tables("show", table, "--open"))[0])
-        out, err = await tables("export", table, "-")
+        assert not hidden.search((await tables(data, "show", table))[0])
+        assert hidden.search((await tables(data, "show", table, "--open"))[0])
+        out, err = await tables(data, "export", table, "-")
         assert "reveals all wolf pieces" in err
         assert len(replayed(out).events) == peers[0].seq
         code, out, _ = await ran("admin", "export", table, tmp_path / "record", "--data", data)
         assert (code, out) == (0, "")
         assert len(replayed((tmp_path / "record").read_text()).events) == peers[0].seq
-        assert "there is no table ZZZZ" in (await tables("show", "ZZZZ", code=2))[1]
-        assert "--yes" in (await tables("remove", table, code=2))[1]
-        assert await tables("remove", table, "--yes") == ("", "")
+        assert "there is no table ZZZZ" in (await tables(data, "show", "ZZZZ", code=2))[1]
+        assert "--yes" in (await tables(data, "remove", table, code=2))[1]
+        assert await tables(data, "remove", table, "--yes") == ("", "")
         assert (await peers[0].until(Refused)).code == "closed-by-server"
-        assert (await tables())[0] == "There are no tables.\n"
+        assert (await tables(data))[0] == "There are no tables.\n"
 
 
-async def test_beside_a_server_without_admin_socket_the_journal_is_in_use(tmp_path: Path) -> None:
-    data = tmp_path / "data"
+async def test_beside_a_server_without_admin_socket_the_journal_is_in_use(data: Path) -> None:
     async with serving("--data", str(data), "--no-admin"):
-        code, out, err = await ran("tables", "--data", data)
-        assert (code, out) == (2, "")
+        out, err = await tables(data, code=2)
+        assert out == ""
         assert "is using the journal" in err
         assert "--admin-socket" in err
         assert not (data / "admin.sock").exists()
 
 
-async def test_beside_a_server_that_listens_elsewhere_the_socket_is_named(tmp_path: Path) -> None:
+async def test_beside_a_server_that_listens_elsewhere_the_socket_is_named(data: Path, tmp_path: Path) -> None:
     """What a check has to know of the data folder it finds there."""
-    data, path = tmp_path / "data", tmp_path / "socket"
+    path = tmp_path / "socket"
     options = ("--data", str(data), "--admin-socket", str(path))
     async with serving(*options) as server, full_table(server.port, 2) as peers:
         code, out, err = await ran("tables", "check", "--data", data, "--admin-socket", path)
@@ -189,13 +192,6 @@ async def test_beside_a_server_that_listens_elsewhere_the_socket_is_named(tmp_pa
         code, out, err = await ran("tables", "--admin-socket", path, "show", peers[0].code)
         assert (code, err) == (0, "")
         assert peers[0].code in out
-
-
-async def tables(data: Path, *words: str | Path, code: int = 0) -> tuple[str, str]:
-    """Return what `palatinus tables` prints, and its errors; it must exit with `code`."""
-    found, out, err = await ran("tables", "--data", data, *words)
-    assert found == code, (out, err)
-    return out, err
 
 
 async def stopped_with_three_games(data: Path) -> tuple[list[Peer], list[Peer], list[Peer]]:
@@ -226,9 +222,8 @@ def last_but_one_changed(code: str) -> str:
     )
 
 
-async def test_damaged_tables_are_told_salvaged_restored_and_removed(tmp_path: Path) -> None:
+async def test_damaged_tables_are_told_salvaged_restored_and_removed(data: Path, tmp_path: Path) -> None:
     """The others play on, and the players of the restored table come back to their seats."""
-    data = tmp_path / "data"
     (damaged, lost, whole) = await stopped_with_three_games(data)
     code, gone, other = damaged[0].code, lost[0].code, whole[0].code
     damage(data, last_but_one_changed(code), f"DELETE FROM entry WHERE code = '{gone}'")  # noqa: S608
@@ -269,10 +264,10 @@ async def test_damaged_tables_are_told_salvaged_restored_and_removed(tmp_path: P
 
 
 async def test_damage_on_the_disk_of_a_running_server_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the server remembers what was on the disk; the look leaves nothing behind."""
-    data, temporary = tmp_path / "data", tmp_path / "temporary"
+    temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
     changed, _, other = await stopped_with_three_games(data)
@@ -298,9 +293,8 @@ async def test_damage_on_the_disk_of_a_running_server_is_found(
 
 
 @pytest.mark.slow
-async def test_a_check_while_games_go_on_finds_them_whole(tmp_path: Path) -> None:
+async def test_a_check_while_games_go_on_finds_them_whole(data: Path) -> None:
     """Whatever is stored in the meantime: journal and commit list are looked at as of one moment."""
-    data = tmp_path / "data"
     async with serving("--data", str(data), "--tables-per-minute", "9999") as server:
         playing = True
 
@@ -320,9 +314,8 @@ async def test_a_check_while_games_go_on_finds_them_whole(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-async def test_a_table_comes_back_only_if_there_is_room(tmp_path: Path) -> None:
+async def test_a_table_comes_back_only_if_there_is_room(data: Path) -> None:
     """The host learns why not, and the table stays where it is kept."""
-    data = tmp_path / "data"
     damaged, _, _ = await stopped_with_three_games(data)
     code = damaged[0].code
     damage(data, last_but_one_changed(code))
@@ -333,9 +326,8 @@ async def test_a_table_comes_back_only_if_there_is_room(tmp_path: Path) -> None:
         assert await tables(data, "restore", code) == (f"Table {code} goes on after move 7.\n", "")
 
 
-async def test_a_journal_that_is_gone_is_not_made_anew_by_a_check(tmp_path: Path) -> None:
+async def test_a_journal_that_is_gone_is_not_made_anew_by_a_check(data: Path, tmp_path: Path) -> None:
     """The server says what became of it."""
-    data = tmp_path / "data"
     async with serving("--data", str(data)):
         (data / FILE_NAME).rename(tmp_path / "elsewhere")
         _, err = await tables(data, "check", code=2)
