@@ -289,7 +289,7 @@ async def test_damage_on_the_disk_of_a_running_server_is_found(
         await peer.resume(other[0].code, other[0].token)
         await peer.news()
         assert not list(temporary.iterdir())
-        assert not list(data.glob("*.unfinished"))
+        assert not list(data.glob("*.unfinished"))  # noqa: ASYNC240
 
 
 @pytest.mark.slow
