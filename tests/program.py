@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
-from typing import TypeAlias
+from typing import TextIO, TypeAlias
 
 from palatinus import main
 from tests.server.peer import TIMEOUT
@@ -122,7 +122,7 @@ async def started(
             *(sys.executable, *begin, *map(str, words)), stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=given
         )
     (out, to_out), (err, to_err) = context.Pipe(duplex=False), context.Pipe(duplex=False)
-    start = _Start([str(word) for word in words], given, Path.cwd(), (to_out, to_err), uvloop=uvloop)
+    start = _Start([str(word) for word in words], given, Path.cwd(), (None, to_out, to_err), uvloop=uvloop)
     process = context.Process(target=start.main)
     process.start()
     for connection in (to_out, to_err):
@@ -140,6 +140,21 @@ def started_in_terminal(
     process = context.Process(target=start.main)
     process.start()
     return process
+
+
+def started_in_lines(
+    words: Sequence[str], environment: Mapping[str, str]
+) -> tuple[ForkServerProcess, TextIO, TextIO]:
+    """Start the program; what it reads and what it prints are files of text here."""
+    context = _fork_server()
+    assert context is not None
+    (typed, to_type), (out, to_out) = context.Pipe(duplex=False), context.Pipe(duplex=False)
+    start = _Start(list(words), dict(environment), Path.cwd(), (typed, to_out, None))
+    process = context.Process(target=start.main)
+    process.start()
+    with typed, to_type, out, to_out:
+        typing, reading = os.dup(to_type.fileno()), os.dup(out.fileno())
+        return process, os.fdopen(typing, "w", encoding="utf-8"), os.fdopen(reading, encoding="utf-8")
 
 
 async def ran(*words: str | Path, environment: Mapping[str, str] | None = None) -> tuple[int, str, str]:
@@ -176,7 +191,7 @@ class _Start:
     words: list[str]
     environment: dict[str, str]
     folder: Path
-    streams: tuple[Connection, Connection] | str  # for output and errors; or a terminal's path for all
+    streams: tuple[Connection | None, ...] | str  # for input, output and errors; or a terminal's path for all
     uvloop: bool = True
 
     def main(self) -> None:
@@ -211,7 +226,10 @@ class _Start:
         os.close(terminal)
 
     @staticmethod
-    def _take_pipes(out: Connection, err: Connection) -> None:
-        with Path(os.devnull).open("rb") as nothing, out, err:
-            for number, file in enumerate((nothing.fileno(), out.fileno(), err.fileno())):
-                os.dup2(file, number)
+    def _take_pipes(*streams: Connection | None) -> None:
+        with Path(os.devnull).open("rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
+        for number, stream in enumerate(streams):
+            if stream is not None:
+                with stream:
+                    os.dup2(stream.fileno(), number)

@@ -5,8 +5,6 @@ import dataclasses
 import io
 import os
 import re
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterable
@@ -50,6 +48,7 @@ from tests.client.ui.seen import after, at_scoring_step, change, model_of, over,
 from tests.client.ui.test_search import FOUND, LOOKING
 from tests.client.ui.test_start import UI as START
 from tests.games import games, played
+from tests.program import started_in_lines
 from tests.server.peer import connected
 from tests.server.tables.hosted import state_where
 from tests.server.tables.test_notices import called_by_url
@@ -165,38 +164,33 @@ class Visit:
 
     def __init__(self, home: Path, *words: str, term: str = "xterm") -> None:
         environment = {**os.environ, "HOME": str(home), "XDG_DATA_HOME": str(home), "TERM": term}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "palatinus", *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            text=True,
-            encoding="utf-8",
-        )
+        self._process, self._typed, self._out = started_in_lines(words, environment)
         self._deadline = threading.Timer(60, self._process.kill)  # what waits for its next line ends as well
         self._deadline.daemon = True
         self._deadline.start()
         self.told: list[str] = []
 
     def type(self, *lines: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.writelines(f"{line}\n" for line in lines)
-        self._process.stdin.flush()
+        self._typed.writelines(f"{line}\n" for line in lines)
+        self._typed.flush()
 
     def until(self, pattern: str) -> re.Match[str]:
         """Read up to a line with the pattern."""
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+        for line in self._out:
             self.told.append(line.rstrip("\n"))
             if (found := re.search(pattern, line)) is not None:
                 return found
         raise AssertionError(self.told[-20:])
 
-    def end(self) -> int:
-        self.told += self._process.communicate(timeout=30)[0].splitlines()
+    def end(self) -> int | None:
+        self._typed.close()
+        with self._out:
+            self.told += self._out.read().splitlines()
+        self._process.join()
         self._deadline.cancel()
         assert not any("\x1b" in line for line in self.told)
-        return self._process.returncode
+        code: int | None = self._process.exitcode
+        return code
 
 
 def test_an_evening_is_spent_line_by_line(tmp_path: Path) -> None:
