@@ -89,7 +89,7 @@ class Conversation:
             pass
         finally:
             log.info("disconnected", extra=about(address=self.session.name))
-            self.clients.gone(self.session)
+            self.clients.remove(self.session)
             self.lobby.gone(self.session)
             if self.session.table is not None:
                 await self.session.table.disconnected(self.session)
@@ -127,7 +127,7 @@ class Conversation:
                 notices=self.lobby.notice_kinds,
             )
         )
-        self.clients.welcomed(self.session)
+        self.clients.add(self.session)
 
     async def _check_password(self, password: str | None) -> None:
         wanted = self.access.password

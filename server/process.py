@@ -60,7 +60,7 @@ async def _serve(
     stop, renew = asyncio.Event(), asyncio.Event()
 
     def running(server: Running) -> None:
-        tasks.keep(lambda: _renewed_on(renew, server, read_again), "renewing the configuration")
+        tasks.keep(lambda: _renew_on(renew, server, read_again), "renewing the configuration")
         started(websocket_urls(config, server.port))
 
     with _signals(stop, renew):
@@ -69,7 +69,7 @@ async def _serve(
             tasks.cancel()
 
 
-async def _renewed_on(renew: asyncio.Event, server: Running, read_again: Callable[[], Renewal]) -> None:
+async def _renew_on(renew: asyncio.Event, server: Running, read_again: Callable[[], Renewal]) -> None:
     """Renew the server each time `renew` is set; what cannot be used is logged, and changes nothing."""
 
     def read() -> tuple[Renewal, Access]:

@@ -26,7 +26,7 @@ async def _measure() -> None:
     print("level      first move  next move  private memory")
     for name, brain in LEVELS.items():
         question = framed(Question(brain, view, legal, 1))
-        worker = await WorkerProcess.started()
+        worker = await WorkerProcess.start()
         seconds = [(await worker.answer(question)).seconds for _ in range(2)]
         private = psutil.Process(worker.pid).memory_full_info().uss / _MIB
         await worker.end()

@@ -145,13 +145,13 @@ class Clients:
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._sessions))
 
-    def welcomed(self, session: Session) -> None:
+    def add(self, session: Session) -> None:
         """Take in a client that has just been welcomed."""
         self._sessions[session] = None
         if (news := self._news()) is not None:
             session.send(news)
 
-    def gone(self, session: Session) -> None:
+    def remove(self, session: Session) -> None:
         """Record that a client's connection has ended, or never got as far as a welcome."""
         self._sessions.pop(session, None)
 

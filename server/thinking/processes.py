@@ -33,7 +33,7 @@ class WorkerProcess:
         self._process = process
 
     @classmethod
-    async def started(cls) -> "WorkerProcess":
+    async def start(cls) -> "WorkerProcess":
         """Start a process; raises OSError if the system does not let it."""
         # In a group of its own: Ctrl-C in the terminal is the server's, with which this process ends.
         group: dict[str, Any] = {"start_new_session": True}
@@ -173,7 +173,7 @@ class ThinkingProcesses:
             try:
                 async with asyncio.timeout(self._seconds):
                     if worker is None:
-                        worker = await WorkerProcess.started()
+                        worker = await WorkerProcess.start()
                     answer = await worker.answer(asked.question)
             except Exception as error:  # noqa: BLE001 - no question may end the task that answers all of them
                 self._processor.wait(time(), time() - begun)

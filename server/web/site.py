@@ -115,27 +115,27 @@ class Site:
         language = pages.language(languages(asked.query, asked.headers))
         address, code, seat_of = address_asked(asked), table_asked(asked.path), seat_asked(asked.path)
 
-        async def shown(draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK) -> Page:
+        async def show(draw: Callable[[], str], status: http.HTTPStatus = http.HTTPStatus.OK) -> Page:
             return Page(status, _HTML, await self._draw(draw, asked.counted_as), self._headers)
 
         async def absent(why: NoPage, status: http.HTTPStatus) -> Page:
-            return await shown(partial(pages.absent, language, way_home(asked.path), why), status)
+            return await show(partial(pages.absent, language, way_home(asked.path), why), status)
 
         if not await self._is_own_name(asked):
             return await absent(NoPage.NAME, http.HTTPStatus.MISDIRECTED_REQUEST)
         if asked.path == FRONT:
             parts = None if locked else await self._tables(language, asked.counted_as)
             evening = self.lobby.evening is not None
-            return await shown(partial(pages.front, language, address, parts, evening=evening))
+            return await show(partial(pages.front, language, address, parts, evening=evening))
         if pages.plays and seat_of is not None:
-            return await shown(partial(pages.play, language, seat_of, locked=locked))
+            return await show(partial(pages.play, language, seat_of, locked=locked))
         if locked and (code is not None or asked.path == TV):
             return await absent(NoPage.PASSWORD, http.HTTPStatus.FORBIDDEN)
         if asked.path == TV:
-            return await shown(partial(pages.tv, language, address))
+            return await show(partial(pages.tv, language, address))
         if code is not None:
             if public.open_to_all(code) is not None:
-                return await shown(partial(pages.watch, language, address, code))
+                return await show(partial(pages.watch, language, address, code))
             with contextlib.suppress(Refusal):  # the page says nothing either way
                 self.lobby.count_code(asked.counted_as, code)
             if (there := public.address_of(code)) is not None:
@@ -194,7 +194,7 @@ class Site:
                 page_at=lambda address: page_at(address, FRONT if code is None else path, query),
             )
             log.info("connected", extra=about(address=session.name))
-            self.clients.welcomed(session)
+            self.clients.add(session)
             try:
                 if code is None or await self._let_in(session, code, language, again=again):
                     page.add(session, language)
@@ -205,7 +205,7 @@ class Site:
             finally:
                 log.info("disconnected", extra=about(address=session.name))
                 page.remove(session)
-                self.clients.gone(session)
+                self.clients.remove(session)
                 if session.table is not None:
                     await session.table.disconnected(session)
 

@@ -86,7 +86,7 @@ class WatchedTable:
         return (
             None
             if table is None
-            else self._sight_of(table, shown(table.as_seen(), self.tables), SPECTATOR, None)
+            else self._sight_of(table, public_state(table.as_seen(), self.tables), SPECTATOR, None)
         )
 
     def _sight_of(self, table: Table, state: TableState, eyes: Eyes, hand: Hand | None) -> Sight:
@@ -155,7 +155,7 @@ def _looking_back(
     return hand, events[: moves[hand.choice.moment - 1]], frozenset(map(Seat, range(game.view.seats)))
 
 
-def shown(state: TableState, tables: PublicTables) -> TableState:
+def public_state(state: TableState, tables: PublicTables) -> TableState:
     seats = [SeatSummary(**{name: getattr(seat, name) for name in _SHOWN_OF_SEAT}) for seat in state.seats]
     paused = None if state.paused is None else PauseSummary(state.paused.seat, 0, 0, state.paused.until)
     followed = state.next is not None and tables.open_to_all(state.next) is not None
@@ -218,7 +218,7 @@ class Television:
         states: dict[str, TableState] = {}
         for code, table in tables.items():
             with contextlib.suppress(Refusal):  # it is being closed
-                states[code] = shown(table.as_seen(), self.tables)
+                states[code] = public_state(table.as_seen(), self.tables)
         running = dict(self._seen(tables, states))
         large = self._look_at_large(running)
         others = [each for code, each in running.items() if self._large is None or code != self._large.code]

@@ -57,7 +57,7 @@ class AcceptedConnection(asyncio.Protocol):
             what = {"message": "no more connections can be accepted", "exception": error}
             asyncio.get_running_loop().call_exception_handler(what)
         self._transport, self._loop = transport, asyncio.get_running_loop()
-        if not self.connection_limits.opened(self.connection, transport, self.proxies):
+        if not self.connection_limits.admit(self.connection, transport, self.proxies):
             transport.abort()
             return
         self._header_awaited = self.proxies.header and self.proxies.trusts(remote_of(transport).address)
@@ -83,7 +83,7 @@ class AcceptedConnection(asyncio.Protocol):
         if self._deadline is None:
             return  # it was refused
         self._deadline.cancel()
-        self.connection_limits.closed(self.connection)
+        self.connection_limits.forget(self.connection)
         if not self._header_awaited:
             self.connection_limits.refused[RefusedFor.TLS] += 1
 
@@ -102,7 +102,7 @@ class AcceptedConnection(asyncio.Protocol):
             return
         if header.source is not None:
             remote = Remote.at(*header.source)
-            if not self.connection_limits.forwarded(self.connection, remote):
+            if not self.connection_limits.admit_client(self.connection, remote):
                 self._transport.abort()
                 return
         self._header_awaited = False

@@ -92,7 +92,7 @@ class ConnectionLimits:
     def __len__(self) -> int:
         return len(self._open)
 
-    def opened(
+    def admit(
         self, connection: SharingConnection, transport: asyncio.Transport, proxies: TrustedProxies
     ) -> bool:
         """Count a connection and return True, unless there are far too many for an answer.
@@ -110,8 +110,8 @@ class ConnectionLimits:
         named_later = proxies if trusted and not proxies.header else None
         return self._count(connection, transport, remote, networks=networks, most=most, proxies=named_later)
 
-    def forwarded(self, connection: SharingConnection, remote: Remote) -> bool:
-        """Count a connection for the client that a trusted proxy names instead; answers as `opened` does."""
+    def admit_client(self, connection: SharingConnection, remote: Remote) -> bool:
+        """Count a connection for the client that a trusted proxy names instead; answers as `admit` does."""
         known = self._open.pop(connection)
         self._uncount(connection, known)
         networks, most = remote.counted_as, self._limits.connections_per_address
@@ -130,7 +130,7 @@ class ConnectionLimits:
         if self._requests:
             asyncio.get_running_loop().call_soon(self._read_requests)
 
-    def closed(self, connection: SharingConnection) -> None:
+    def forget(self, connection: SharingConnection) -> None:
         if (known := self._open.pop(connection, None)) is not None:  # otherwise it has been cut
             self._uncount(connection, known)
         self._ended += 1
@@ -214,7 +214,7 @@ class ConnectionLimits:
         connection = cast("SharingConnection", connection)
         known = self._open.get(connection)  # None if it has gone before it was heard
         named = None if known is None else self._named_by_proxy(connection, known, request)
-        room = named is None or self.forwarded(connection, named)
+        room = named is None or self.admit_client(connection, named)
         if not _asks_for_websocket(request):
             # Not by way of a proxy, which would show them to everybody.
             direct = known is not None and not (known.forwarded or (known.proxies and _forwards(request)))

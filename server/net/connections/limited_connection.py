@@ -175,7 +175,7 @@ class LimitedConnection(SharingConnection):
                 handle.cancel()
         self._leave_line()
         self._unread.clear()
-        self._connection_limits.closed(self)
+        self._connection_limits.forget(self)
         super().connection_lost(exc)
         self._break_cycles()
 

@@ -74,7 +74,7 @@ async def test_a_television_is_shown_nothing_that_a_spectator_is_not() -> None:
             await play_on(small, random.Random(moves), moves - 1)
         drawn = set()
         for spectator in (shown[-1], small[-1]):
-            state = subjects.shown(server.lobby.tables[spectator.code].as_seen(), server.lobby.public)
+            state = subjects.public_state(server.lobby.tables[spectator.code].as_seen(), server.lobby.public)
             drawn.add(PAGES.small("en", state, spectator.sight))
         while page.parts.get("small0") not in drawn:
             await page.receive()
