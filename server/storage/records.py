@@ -53,10 +53,7 @@ def evening_name(opened: int) -> str:
 
 def write_evening(path: Path, record: EveningRecord) -> None:
     """Write an evening's results in place of those of before; raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".new")
-    draft.write_bytes(json.encode(record))
-    draft.replace(path)
+    _write(path, json.encode(record))
 
 
 class Records:
@@ -167,21 +164,20 @@ def record_name(code: str, ended: float) -> str:
 
 def write_record(path: Path, text: str, most: int | None) -> None:
     """Write a record, unless it is there; keep the latest `most` in its folder, if that is not None."""
-    _write(path, text)
+    if not path.exists():  # it does if the process was killed before it could take note of that
+        _write(path, text.encode())
     if most is not None:
         names = sorted(each.name for each in path.parent.iterdir() if _NAME.fullmatch(each.name))
         for name in names[:-most]:
             (path.parent / name).unlink(missing_ok=True)
 
 
-def _write(path: Path, text: str) -> None:
-    if path.exists():  # the process was killed before it could take note of that
-        return
+def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Under its own name there is a whole record or none at every moment, even if the power fails.
+    # Under its own name there is a whole file or none at every moment, even if the power fails.
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
-        unfinished.write_text(text, encoding="utf-8")
+        unfinished.write_bytes(content)
         unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)

@@ -111,22 +111,16 @@ class HeldLease(NodeState):
         """Begin the first lease; raises one of FAILED, ValueError or Fenced."""
         async with self._database.connection() as connection, asyncio.timeout(_SECONDS_TO_TAKE_UP):
             await prepare(connection, self._database)
-            while not await self._begun(connection):
-                log.warning("the lease ran out while it began", extra=about(term=self.term))
-
-    async def _begun(self, connection: Connection) -> bool:
-        """Begin a lease; return False if that has taken longer than the lease.
-
-        Raises Fenced if another server has the name.
-        """
-        try:
-            await self._begin(connection)
-            await self._take_up(connection)
-        except Fenced as error:
-            if await lease.replaced(connection, self.name, self.term):
-                raise Fenced("another server is using this one's name") from error
-            return False
-        return True
+            while True:
+                try:
+                    await self._begin(connection)
+                    await self._take_up(connection)
+                except Fenced as error:
+                    if await lease.replaced(connection, self.name, self.term):
+                        raise Fenced("another server is using this one's name") from error
+                    log.warning("the lease ran out while it began", extra=about(term=self.term))
+                else:
+                    return
 
     async def keep(self, holder: TableHolder) -> None:
         """Renew the lease, and take up tables that are nobody's, as long as the server runs."""
@@ -135,7 +129,9 @@ class HeldLease(NodeState):
             try:
                 async with self._database.connection() as connection:
                     async with asyncio.timeout(self._seconds_to_answer):
-                        await listen(connection, self._database, Signal.TABLES_WAIT, self._look_soon)
+                        await listen(
+                            connection, self._database, Signal.TABLES_WAIT, lambda _: self._wake.set()
+                        )
                     while await self._look(connection, holder):
                         await self._pause(self._renewal_due - self._loop.time())
             except (*FAILED, JournalError, ValueError, Fenced) as error:
@@ -164,9 +160,6 @@ class HeldLease(NodeState):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
-
-    def _look_soon(self, _payload: str) -> None:
-        self._wake.set()
 
     async def round_for(self, code: str, *, expired: bool) -> None:
         """Return when `keep` has looked for a table that is nobody's, or was just taken up.
