@@ -68,14 +68,6 @@ def new_case(tmp_path_factory: pytest.TempPathFactory) -> Case:
     return asyncio.run(played(tmp_path_factory.mktemp("new")))
 
 
-def _table(code: str, archived: int | None = None) -> Stored:
-    entries: list[Entry] = [Opened(3, True, None)]
-    game = None if archived is None else ArchivedGame("origin", False)
-    return Stored(
-        code, relinked(code, ((1, entry_text(entry)) for entry in entries)), entries, archived, game=game
-    )
-
-
 @pytest.mark.parametrize("name", DAMAGES)
 @pytest.mark.parametrize("attempts", [range(1), pytest.param(range(1, 5), marks=pytest.mark.slow)])
 async def test_no_damage_passes_in_silence(name: str, attempts: range, case: Case, tmp_path: Path) -> None:
@@ -148,22 +140,11 @@ def test_a_journal_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
         make_ready(tmp_path)
 
 
-def test_an_archived_game_whose_summary_is_damaged_is_set_aside_alone(tmp_path: Path) -> None:
-    """The list of archived games is read at each start: what is wrong with one of them keeps no other out."""
-    make_folder(
-        tmp_path, Everything([_table("KXQT"), _table("WZBN", archived=5), _table("WZBR", archived=6)])
-    )
-    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as database, database:
-        database.execute("UPDATE archive SET contents = '{x' WHERE code = 'WZBN'")
-    findings = make_ready(tmp_path)
-    assert set(findings.in_use) == {"KXQT"}
-    assert set(findings.archived) == {"WZBR"}
-    assert set(findings.set_aside) == {"WZBN"}
-
-
 def test_nothing_is_changed_before_an_interrupted_salvage_has_ended(tmp_path: Path) -> None:
     """It would put files in place that know nothing of the change."""
-    make_folder(tmp_path, Everything([_table("WZBN", archived=5)]))
+    entries: list[Entry] = [Opened(3, True, None)]
+    rows = relinked("WZBN", [(1, entry_text(entries[0]))])
+    make_folder(tmp_path, Everything([Stored("WZBN", rows, entries, archived=5)]))
     (tmp_path / f"{FILE_NAME}{REPAIRED}").write_bytes((tmp_path / FILE_NAME).read_bytes())
     before = contents(tmp_path)
     with DataFolder(tmp_path) as folder:

@@ -162,12 +162,6 @@ async def test_answers_survive_a_restart(tmp_path: Path) -> None:
         check_views(table_of(server, again), again)
 
 
-async def test_the_folder_is_private(tmp_path: Path) -> None:
-    """Only its owner may enter the folder, as the journal in it holds every hand."""
-    async with running(Config(data=tmp_path / "new" / "folder")):
-        assert (tmp_path / "new" / "folder").stat().st_mode & 0o077 == 0
-
-
 @contextlib.contextmanager
 def full_disk(server: Running) -> Iterator[None]:
     """Make every write to the journal fail."""
@@ -319,8 +313,9 @@ async def test_nobody_waits_for_a_store_that_was_cancelled() -> None:
 
 async def test_the_journal_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     """It holds hidden pieces: no other user of the machine may read any of its files. It holds no tokens."""
-    async with running(Config(data=tmp_path)) as server, game(server.port, 2) as peers:
-        assert {path.stat().st_mode & 0o077 for path in journal_of(server).path.parent.iterdir()} == {0}
-    content = (tmp_path / FILE_NAME).read_bytes()
+    data = tmp_path / "new" / "folder"
+    async with running(Config(data=data)) as server, game(server.port, 2) as peers:
+        assert {path.stat().st_mode & 0o077 for path in (data, *data.iterdir())} == {0}
+    content = (data / FILE_NAME).read_bytes()
     assert peers[0].code.encode() in content
     assert not any(peer.token.encode() in content for peer in peers)

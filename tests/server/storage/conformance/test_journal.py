@@ -273,17 +273,19 @@ async def test_damaged_tables_are_set_aside(store: Store) -> None:
                 assert whole.entries == ENTRIES[:2]
 
 
-async def test_a_damaged_archived_table_is_set_aside(store: Store) -> None:
-    """When somebody wants it."""
+@pytest.mark.parametrize("damage", ["played = 1", "contents = '{x'"])
+async def test_a_damaged_archived_table_is_set_aside(store: Store, damage: str) -> None:
+    """When somebody wants it, or at the start; what is wrong with it keeps no other out."""
     async with store.opened() as journal:
-        await journal.append("HURT", 0, ENTRIES)
-        await journal.archive("HURT", NOT_PLAYED)
-    await store.execute("UPDATE archive SET played = 1 WHERE code = 'HURT'")
+        for code in ("HURT", "ELSE"):
+            await journal.append(code, 0, ENTRIES)
+            await journal.archive(code, NOT_PLAYED)
+    await store.execute(f"UPDATE archive SET {damage} WHERE code = 'HURT'")  # noqa: S608 - ours
     async with store.opened() as journal:
         if "HURT" in journal.archived:
             with pytest.raises(TableDamaged):
                 await journal.archived_entries("HURT")
-        assert not journal.archived
+        assert await everything(journal) == {"ELSE": ENTRIES}
         assert set(journal.codes_set_aside) == {"HURT"}
 
 
