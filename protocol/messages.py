@@ -927,9 +927,10 @@ class Record(ServerAnswer, frozen=True, tag="record"):
 
 MOVES: Final = (PlacePiece, Lay)  # most messages: for isinstance, as Python's `match` makes a set each time
 
-_AtGame: TypeAlias = StartGame | AddShare | Lay | PlacePiece | Plan | Sync | Show | Study
+_AtGame: TypeAlias = StartGame | AddShare | Plan | Sync | Show | Study
 _Beside: TypeAlias = Say | Vote | AskPause | Ask | TakeHoliday | CallMe | ConfirmCall | Leave
-AtTable: TypeAlias = _AtGame | _Beside | PlayerRequest | HostRequest
+BesideMoves: TypeAlias = _AtGame | _Beside | PlayerRequest | HostRequest
+AtTable: TypeAlias = Lay | PlacePiece | BesideMoves
 _ToTable: TypeAlias = OpenTable | JoinTable | Resume | AskTurn | Watch | Rematch
 ClientMessage: TypeAlias = Hello | Ping | ListTables | InLobby | InEvening | _ToTable | AtTable | GetRecord
 

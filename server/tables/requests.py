@@ -71,10 +71,8 @@ class Requests:
             if isinstance(message, MOVES):
                 await self.moves.play(session, message)  # whose fold remembers the answer
                 return
-            if isinstance(message, messages.StartGame):
-                await self.game_start.start(session, message)  # which answers when the game begins
+            if not await self._do(session, message):
                 return
-            await self._do(session, message)
             answer: Answer = messages.Done(message.id)
         except Refusal as refusal:
             answer = refusal.message(message.id)
@@ -134,26 +132,12 @@ class Requests:
         if session.table is not self.table:  # it left, or was taken over, while the message waited
             raise Refusal(Code.LEFT_THE_TABLE)
 
-    async def _do(
-        self,
-        session: Session,
-        message: messages.HostRequest
-        | messages.PlayerRequest
-        | messages.AddShare
-        | messages.Ask
-        | messages.AskPause
-        | messages.TakeHoliday
-        | messages.CallMe
-        | messages.ConfirmCall
-        | messages.Plan
-        | messages.Leave
-        | messages.Show
-        | messages.Study
-        | messages.Sync
-        | messages.Say
-        | messages.Vote,
-    ) -> None:
+    async def _do(self, session: Session, message: messages.BesideMoves) -> bool:
+        """Carry out the request; return whether it is to be answered, rather than by what happens."""
         match message:
+            case messages.StartGame():
+                await self.game_start.start(session, message)  # which answers when the game begins
+                return False
             case messages.Leave():
                 await self.admission.leave(session)
             case messages.Sync():
@@ -186,6 +170,7 @@ class Requests:
                 await self._prepare(session.player_seat(), message)
             case _:
                 await self._host_powers.use(session, message)
+        return True
 
     def _show(self, session: Session, step: int | None) -> None:
         """Have the session lead through the finished game, or lead no more."""

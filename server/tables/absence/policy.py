@@ -296,14 +296,11 @@ class AbsencePolicy:
 
     def _prepare_move(self, game: Game, by: Substitute) -> None:
         """Start the stand-in's choice. It moves after a drawn time: thinking time might reveal its hand."""
-        events = len(game.events)
-        self._stop_turn()
         player = self.state.players[_on_turn(game)]
         level = None if player is None else player.level
         thought = self.stand_in.thinks(game, level, self.state.opened.origin, self.state.earlier_games)
         pause = self.stand_in.pace.pause(game.view, among_people=self._among_people(by))
-        self._substitute_move = SubstituteMove(events, by, thought)
-        self._set_move(events, pause)
+        self._prepare(SubstituteMove(len(game.events), by, thought), pause)
 
     def _fitting_plan(self, game: Game) -> Place | None:
         """Return what the seat on turn has planned, if that is legal now; else its player is asked."""
@@ -316,14 +313,15 @@ class AbsencePolicy:
 
     def _prepare_plan(self, game: Game, plan: Place) -> None:
         """Make a planned move after a fixed time, in which it can still be taken away."""
-        self._stop_turn()
         prepared: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
         prepared.set_result(plan)
-        self._substitute_move = SubstituteMove(len(game.events), "plan", prepared)
-        self._set_move(len(game.events), self.stand_in.pace.pause(game.view, among_people=False))
+        pause = self.stand_in.pace.pause(game.view, among_people=False)
+        self._prepare(SubstituteMove(len(game.events), "plan", prepared), pause)
 
-    def _set_move(self, events: int, seconds: float) -> None:
-        self.deadlines.set(Due.MOVE, seconds, partial(self.stand_in_moves, events))
+    def _prepare(self, move: SubstituteMove, seconds: float) -> None:
+        self._stop_turn()
+        self._substitute_move = move
+        self.deadlines.set(Due.MOVE, seconds, partial(self.stand_in_moves, move.events))
 
     def _among_people(self, by: str) -> bool:
         """Return whether several people see when the stand-in moves."""
@@ -333,7 +331,7 @@ class AbsencePolicy:
         if self._substitute_move is move and self._game is not None:  # else it was stopped in the meantime
             among_people = self._among_people(move.by)
             pause = self.stand_in.pace.pause_when_late(self._game.view, among_people=among_people)
-            self._set_move(move.events, pause)
+            self.deadlines.set(Due.MOVE, pause, partial(self.stand_in_moves, move.events))
 
     def _stop_unwanted_move(self) -> None:
         """Stop a bot in mid-move if it does not have the turn any more."""

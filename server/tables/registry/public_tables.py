@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -26,15 +26,6 @@ if TYPE_CHECKING:
 _MOST_TIMES: Final = 5000  # of tables that have gone
 
 
-class TableElsewhere(NamedTuple):
-    """A table of another server, at whose `address` it is."""
-
-    summary: TableSummary
-    address: str
-    opened: float
-    holders: Collection[Holder]
-
-
 class PublicTables:
     """The list of tables, and where somebody is; nothing in it depends on private tables but `version`.
 
@@ -44,7 +35,8 @@ class PublicTables:
 
     def __init__(self, tables: dict[str, Table]) -> None:
         self._tables = tables
-        self._elsewhere: dict[str, TableElsewhere] = {}  # what the other servers report, by codes
+        # What the other servers report, by codes, with their addresses.
+        self._elsewhere: dict[str, tuple[PublicTable, str]] = {}
         self._names = NamesInUse()  # at the tables in the list
         self._tell_others: Callable[[], None] | None = None
         self._told: dict[str, PublicTable] = {}  # what the others know of this server's, by codes
@@ -79,13 +71,11 @@ class PublicTables:
         before = self._elsewhere.keys()
         found = sorted(channel.holding(PublicTable), key=lambda each: each[0].term)
         self._elsewhere = {
-            table.summary.table: TableElsewhere(
-                replace(table.summary, elsewhere=True), node.address, table.opened, table.holders
-            )
+            table.summary.table: (table, node.address)
             for node, table in found  # of two servers the latest one has it
         }
         opened = {code: table.opened for code, table in self._told.items()}
-        opened |= {code: table.opened for code, table in self._elsewhere.items()}
+        opened |= {code: table.opened for code, (table, _) in self._elsewhere.items()}
         gone = [each for each in self._opened.items() if each[0] not in opened]
         self._opened = dict(gone[-_MOST_TIMES:]) | opened
         self._outdate()
@@ -98,7 +88,7 @@ class PublicTables:
             if not table.state.private:
                 names = [player.name for _, player in table.state.held]
         elif (told := self._elsewhere.get(code)) is not None:
-            names = [holder.name for holder in told.holders]
+            names = [holder.name for holder in told[0].holders]
         self._names.put(code, tuple(names))
 
     def _outdate(self) -> None:
@@ -131,7 +121,7 @@ class PublicTables:
     def address_of(self, code: str) -> str | None:
         """Return the address of another server where everybody may watch a table, None if there is none."""
         found = None if code in self._tables else self._elsewhere.get(code)
-        return None if found is None or found.summary.no_spectators else found.address
+        return None if found is None or found[0].summary.no_spectators else found[1]
 
     def is_listed(self, code: str) -> bool:
         """Return whether everybody may know that there is a table with this code."""
@@ -159,7 +149,7 @@ class PublicTables:
                     if not sits_there and not is_own(player.name, player.token_hash):
                         return True
             elif (told := self._elsewhere.get(code)) is not None and not all(
-                is_own(holder.name, holder.token_hash) for holder in told.holders
+                is_own(holder.name, holder.token_hash) for holder in told[0].holders
             ):
                 return True
         return False
@@ -171,11 +161,12 @@ class PublicTables:
             yield from (table.summary() for table in own)
             return
         found = [(table.opened, table.summary) for table in self._own().values()]
-        found += ((table.opened, table.summary) for table in self._other_tables())
+        found += (
+            (table.opened, replace(table.summary, elsewhere=True))
+            for code, (table, _) in self._elsewhere.items()
+            if code not in self._tables
+        )
         yield from (summary for _opened, summary in sorted(found, key=lambda each: -each[0]))
-
-    def _other_tables(self) -> Iterator[TableElsewhere]:
-        return (table for code, table in self._elsewhere.items() if code not in self._tables)
 
     def _own(self) -> Mapping[str, PublicTable]:
         for code in self._outdated:
