@@ -105,7 +105,10 @@ def speak(language: str) -> None:
     global _current, _spoken  # noqa: PLW0603 - a process has one player, who reads one language
     _spoken = language
     _current = _catalogue(language)
-    _teach_argparse(language)
+    # argparse looks for its own words in gettext's global domain.
+    os.environ["LANGUAGE"] = language
+    gettext.bindtextdomain(DOMAIN, str(CATALOGUES))
+    gettext.textdomain(DOMAIN)
 
 
 @contextlib.contextmanager
@@ -127,13 +130,6 @@ def _catalogue(language: str) -> gettext.NullTranslations:
     if language == "en":
         return gettext.NullTranslations()
     return gettext.translation(DOMAIN, CATALOGUES, [language], fallback=True)
-
-
-def _teach_argparse(language: str) -> None:
-    """Add our catalogue to gettext's global domain, where argparse looks for its own words."""
-    os.environ["LANGUAGE"] = language
-    gettext.bindtextdomain(DOMAIN, str(CATALOGUES))
-    gettext.textdomain(DOMAIN)
 
 
 def spoken() -> str:

@@ -11,7 +11,6 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from client.finding.found import (
-    Answer,
     Asking,
     Found,
     FoundServer,
@@ -242,16 +241,12 @@ class _Search:
             while answer is not None:
                 if isinstance(answer, Listed | Locked):
                     last = answer
-                if last is not None or url == server.urls[0]:
-                    self._learn(server, url, answer)
+                known = FoundServer(server.name, url, answer)
+                if (last is not None or url == server.urls[0]) and known != self._known[server]:
+                    self._known[server] = known
+                    self._tell()
                 answer = await anext(told, None)
         return last
-
-    def _learn(self, server: "Heard", url: str, answer: Answer) -> None:
-        known = FoundServer(server.name, url, answer)
-        if known != self._known[server]:
-            self._known[server] = known
-            self._tell()
 
     def _tell(self) -> None:
         by_url: dict[str, FoundServer] = {}

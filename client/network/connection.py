@@ -104,7 +104,7 @@ class Connection:
         self._waiting: dict[int, Waiting] = {}
         # By the ids of unanswered requests to resume.
         self._tokens_sent: dict[int, tuple[str, Call | None]] = {}
-        self._share = _new_share()  # secret until the server calls for it
+        self._share = Share(secrets.token_hex(32))  # secret until the server calls for it
         self._last_id = random.randrange(_FIRST_IDS)
         self._watches_as: str | None = None
         self._syncing: int | None = None
@@ -229,7 +229,12 @@ class Connection:
             self.has_evening = self.has_evening or isinstance(news, messages.Evening)
             self._tell(news)
         if isinstance(message, messages.DrawBegins):
-            await self._add_share(websocket, message)
+            model, share = self.model, self._share
+            if model.draws.share_called(message, model.state, model.seat, share):
+                self._share = Share(secrets.token_hex(32))  # for the next draw
+                shown = messages.AddShare(self._next_id(), message.commitment, share, self._pledge)
+                with contextlib.suppress(ConnectionClosed):
+                    await self._send(websocket, shown)
         try:
             for update in self.model.take(message):
                 self._tell(update)
@@ -241,15 +246,6 @@ class Connection:
                     await self._send(websocket, messages.Sync(self._syncing, gap.after))
         if (answered := getattr(message, "id", None)) is not None:
             self._answer(answered, message)
-
-    async def _add_share(self, websocket: ClientConnection, message: messages.DrawBegins) -> None:
-        """Show this client's share if it is called for, and make another one for the next draw."""
-        model, share = self.model, self._share
-        if model.draws.share_called(message, model.state, model.seat, share):
-            self._share = _new_share()
-            shown = messages.AddShare(self._next_id(), message.commitment, share, pledge_of(self._share))
-            with contextlib.suppress(ConnectionClosed):
-                await self._send(websocket, shown)
 
     def _answer(self, answered: int, message: messages.ServerMessage) -> None:
         if isinstance(message, messages.Events):  # with an id, they say that a move was made
@@ -325,7 +321,10 @@ class Connection:
         except transport.ConnectFailed as error:
             end = error
         finally:
-            self._close(end)
+            self.closed = table.Closed(end.code, str(end))
+            for waiting in list(self._waiting.values()):
+                waiting.fail(end)
+            self._tell(self.closed)
 
     async def _served(self, websocket: ClientConnection) -> transport.ConnectFailed:
         """Handle what arrives on `websocket` and return why it ended."""
@@ -451,13 +450,3 @@ class Connection:
                     waiting.message, messages.AtTable | messages.Rematch | messages.GetRecord
                 ):  # it may have been carried out
                     waiting.fail(NoAnswer(describe_refusal(message)))
-
-    def _close(self, end: transport.ConnectFailed) -> None:
-        self.closed = table.Closed(end.code, str(end))
-        for waiting in list(self._waiting.values()):
-            waiting.fail(end)
-        self._tell(self.closed)
-
-
-def _new_share() -> Share:
-    return Share(secrets.token_hex(32))

@@ -60,8 +60,16 @@ class SequentialTest:
         games.append(statistics.fmean(ahead(outcome, 0, 1)))
         while not self.decided and len(self._open.get(len(self._scores), ())) == self._games:
             self._scores.append(round(statistics.fmean(self._open.pop(len(self._scores))), 9))
-            self.verdict = _verdict(self._elo, self._scores)
+            self.verdict = self._judge(self._scores)
         return self.decided
+
+    def _judge(self, scores: Sequence[float]) -> Verdict:
+        share = statistics.fmean(scores)
+        reach = Z * statistics.stdev(scores) / math.sqrt(len(scores)) if len(scores) > 1 else 1.0
+        interval = _elo(share - reach), _elo(share + reach)
+        # How often a player is ahead of another that is weaker by so many Elo.
+        expected = 1 / (1 + 10 ** (-self._elo / 400))
+        return Verdict(self._elo, len(scores), _ratio(scores, expected), _elo(share), interval)
 
     @property
     def decided(self) -> bool:
@@ -71,18 +79,6 @@ class SequentialTest:
     def last_game(self) -> int:
         """Return the number of the last game that counts."""
         return len(self._scores) * self._games
-
-
-def _verdict(elo: float, scores: Sequence[float]) -> Verdict:
-    share = statistics.fmean(scores)
-    reach = Z * statistics.stdev(scores) / math.sqrt(len(scores)) if len(scores) > 1 else 1.0
-    interval = _elo(share - reach), _elo(share + reach)
-    return Verdict(elo, len(scores), _ratio(scores, expected_score(elo)), _elo(share), interval)
-
-
-def expected_score(elo: float) -> float:
-    """Return how often a player is ahead of another that is weaker by so many Elo."""
-    return 1 / (1 + 10 ** (-elo / 400))
 
 
 def _elo(share: float) -> float:

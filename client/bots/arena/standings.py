@@ -208,9 +208,5 @@ def _brain_json(standing: Standing, *, times: bool) -> dict[str, Any]:
 def _share_json(share: Share) -> dict[str, Any]:
     if not share.games:
         return {"games": 0, "share": None, "interval": None, "points": None}
-    return {
-        "games": share.games,
-        "share": share.share,
-        "interval": share.interval,
-        "points": share.mean_points,
-    }
+    counted_games = {"games": share.games, "share": share.share, "interval": share.interval}
+    return {**counted_games, "points": share.mean_points}
