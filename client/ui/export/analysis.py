@@ -1,13 +1,13 @@
 """The analysis of a game as text, as JSON, and as a picture of everybody's chances."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 from xml.etree import ElementTree as ET
 
 from client.language import _
 from client.player.terminal import Colours
-from client.records import Analysis, Better, Chances, JudgedMove, Recording
+from client.records import Analysis, Chances, JudgedMove, Recording
 from client.ui.export.picture import (
     TEXT_STYLE,
     document,
@@ -22,7 +22,6 @@ from client.ui.frame import wrapped
 from client.ui.terminal.painter import PEOPLE_COLOURS
 from client.ui.texts import games
 from client.ui.texts.advice import explain, reasons_of
-from engine.events import Place
 from engine.pieces import People, Seat
 from engine.view import SPECTATOR, View
 
@@ -55,14 +54,8 @@ def _lines(recording: Recording, analysis: Analysis, width: int) -> Iterator[str
         for sentence in explain(recording, move):
             yield from _indented(sentence, width)
     yield ""
-    yield from _ending(analysis, width)
-
-
-def _ending(analysis: Analysis, width: int) -> Iterator[str]:
     if not analysis.complete:
-        yield from wrapped(
-            _("Stopped: {progress}.").format(progress=games.describe_progress(analysis)), width
-        )
+        yield from wrapped(_stopped(analysis), width)
     if not analysis.deciding:
         yield from wrapped(_("No single move decided the game."), width)
         return
@@ -70,6 +63,10 @@ def _ending(analysis: Analysis, width: int) -> Iterator[str]:
     for move in analysis.deciding:
         change = games.describe_change(move.before, move.after, analysis.names)
         yield from _under(f"  {games.describe_move(move, analysis.names)}", change, width)
+
+
+def _stopped(analysis: Analysis) -> str:
+    return _("Stopped: {progress}.").format(progress=games.describe_progress(analysis))
 
 
 def _under(head: str, told: str, width: int) -> list[str]:
@@ -99,6 +96,15 @@ def analysis_json(recording: Recording, analysis: Analysis) -> str:
 
 
 def _move_json(recording: Recording, judged: JudgedMove) -> dict[str, object]:
+    better = None
+    if judged.better is not None:
+        better = {
+            "piece": judged.better.move.piece,
+            "field": judged.better.move.field,
+            "chance": round(judged.better.chance, _DIGITS),
+            "instead_of": round(judged.better.instead_of, _DIGITS),
+            "reasons": reasons_of(recording, judged, judged.better),
+        }
     return {
         "move": judged.number,
         "seat": judged.seat,
@@ -108,18 +114,7 @@ def _move_json(recording: Recording, judged: JudgedMove) -> dict[str, object]:
         "after": _rounded(judged.after),
         "swing": round(judged.swing, _DIGITS),
         "reasons": games.reasons(recording, judged),
-        "better": None if judged.better is None else _better_json(recording, judged, judged.better),
-    }
-
-
-def _better_json(recording: Recording, judged: JudgedMove, better: Better) -> dict[str, object]:
-    move: Place = better.move
-    return {
-        "piece": move.piece,
-        "field": move.field,
-        "chance": round(better.chance, _DIGITS),
-        "instead_of": round(better.instead_of, _DIGITS),
-        "reasons": reasons_of(recording, judged, better),
+        "better": better,
     }
 
 
@@ -157,8 +152,7 @@ def analysis_svg(recording: Recording, analysis: Analysis) -> str:
     if view.result is not None:
         write(root, _LEFT, 58, 13, games.describe_result(view.result, recording.names))
     if not analysis.complete:
-        progress = _("Stopped: {progress}.").format(progress=games.describe_progress(analysis))
-        write(root, _RIGHT, 58, 13, progress, classes="e")
+        write(root, _RIGHT, 58, 13, _stopped(analysis), classes="e")
     _draw_grid(root, analysis)
     peoples = [(Seat(seat), view.start.peoples[seat][0]) for seat in recording.seats]
     for draw in (_draw_curve, _draw_chips):
@@ -226,20 +220,13 @@ def _draw_names(root: ET.Element, analysis: Analysis, view: View) -> None:
 def _written(root: ET.Element, recording: Recording, analysis: Analysis) -> float:
     """Write what the moves that decided most did, and return the lower end of the text."""
     y = _BOTTOM + 66
-    heading = (
-        _("The moves that decided most:") if analysis.deciding else _("No single move decided the game.")
-    )
-    write(root, _LEFT, y, 14, heading, classes="b")
+    most, none = _("The moves that decided most:"), _("No single move decided the game.")
+    write(root, _LEFT, y, 14, most if analysis.deciding else none, classes="b")
     for move in analysis.deciding:
         change = games.describe_change(move.before, move.after, recording.names)
         sentences = [f"{games.describe_move(move, recording.names)} {change}", *explain(recording, move)[:1]]
-        y = _paragraphs(root, y + 6, sentences)
-    return y
-
-
-def _paragraphs(root: ET.Element, y: float, sentences: Sequence[str]) -> float:
-    for sentence in sentences:
-        for row in wrapped(sentence, _ROW_LENGTH):
+        y += 6
+        for row in (row for sentence in sentences for row in wrapped(sentence, _ROW_LENGTH)):
             y += _ROW
             write(root, _LEFT, y, 13, row)
     return y

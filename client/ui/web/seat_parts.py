@@ -72,27 +72,30 @@ class Seated:
         return view, Marks(cursor=self._cell, last=marks.last), touch
 
     def parts(self) -> dict[str, str]:
-        """Return the parts of the page that only a player has."""
-        return {"ask": str(self._ask()), "hand": str(self._hand()), "menu": str(self._menu())}
+        """Return the parts of the page that only a player has; the menu is a terminal's, and the way out."""
+        evening = element("a", _("The evening"), href=EVENING) if self._of_evening else EMPTY
+        leave = button(_(LEAVE.help), messages.Leave(NEW))
+        menu = joined(evening, self._menu_page(MenuPage.MAIN), leave)
+        return {"ask": str(self._ask()), "hand": str(self._hand()), "menu": str(menu)}
 
     def _hand(self) -> Markup:
         view = self._view
         if self._back or view is None or view.phase is not Phase.PLACING:
             return EMPTY
         chosen = at_table.selected_piece(self._selection, self.model)
-        return EMPTY.join(self._piece(each, chosen) for each in at_table.hand(self.model) if each.count)
-
-    def _piece(self, each: at_table.HandPiece, chosen: Piece | None) -> Markup:
-        off = {} if each.legal else {"disabled": ""}
-        return element(
-            "button",
-            element("b", each.piece, class_=f"people people-{each.piece.people}"),
-            f" ×{each.count}",
-            element("small", kind_words(each.piece)),
-            type="button",
-            data_choose=_chosen(piece=str(each.piece)),
-            aria_pressed="true" if each.piece == chosen else "false",
-            **off,
+        return EMPTY.join(
+            element(
+                "button",
+                element("b", each.piece, class_=f"people people-{each.piece.people}"),
+                f" ×{each.count}",
+                element("small", kind_words(each.piece)),
+                type="button",
+                data_choose=_chosen(piece=str(each.piece)),
+                aria_pressed="true" if each.piece == chosen else "false",
+                **({} if each.legal else {"disabled": ""}),
+            )
+            for each in at_table.hand(self.model)
+            if each.count
         )
 
     def _ask(self) -> Markup:
@@ -156,11 +159,6 @@ class Seated:
             yield button(words, messages.PlacePiece(NEW, str(piece), field), main=True)
         if field is not None and (foreseen := at_table.foreseen(chosen, self.model)) is not None:
             yield joined(*(element("p", told) for told in describe_forecast(foreseen, names_at(self.model))))
-
-    def _menu(self) -> Markup:
-        """Return what the table's menu has in a terminal, and the way out."""
-        evening = element("a", _("The evening"), href=EVENING) if self._of_evening else EMPTY
-        return joined(evening, self._menu_page(MenuPage.MAIN), button(_(LEAVE.help), messages.Leave(NEW)))
 
     def _menu_page(self, page: MenuPage) -> Markup:
         lines = []

@@ -239,18 +239,14 @@ def _result(view: View | None, names: Sequence[str]) -> Markup:
 def _in_words(view: View) -> Markup:
     """Return the board for those who hear it: each hill with its laurel, and what is on its fields."""
     board, fields = view.board, set(view.layout.fields.values())
-    return EMPTY.join(
-        element("li", element("strong", _hill(tile, view)), " ", parted(_fields(tile, board, fields)))
-        for tile in sorted({Tile(field[0]) for field in fields})
-    )
-
-
-def _hill(tile: Tile, view: View) -> str:
-    laurel = view.laurels.get(tile)
-    if laurel is None:
-        return _("Hill {hill}.").format(hill=tile)
-    text = _("Hill {hill}, {laurel} laurel, worth {worth}.")
-    return text.format(hill=tile, laurel=laurel, worth=LAUREL_WORTH[laurel])
+    lines = []
+    for tile in sorted({Tile(field[0]) for field in fields}):
+        hill = _("Hill {hill}.").format(hill=tile)
+        if (laurel := view.laurels.get(tile)) is not None:
+            text = _("Hill {hill}, {laurel} laurel, worth {worth}.")
+            hill = text.format(hill=tile, laurel=laurel, worth=LAUREL_WORTH[laurel])
+        lines.append(element("li", element("strong", hill), " ", parted(_fields(tile, board, fields))))
+    return EMPTY.join(lines)
 
 
 def _fields(tile: Tile, board: Mapping[Field, Piece | Wolf], fields: set[Field]) -> Iterator[str]:
