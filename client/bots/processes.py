@@ -27,11 +27,7 @@ _SECONDS_BETWEEN_LOOKS: Final = 1.0  # at whether the parent is still there
 _MISSED_CODE: Final = "will report returncode 255"
 
 
-def _tells_something(record: logging.LogRecord) -> bool:
-    return _MISSED_CODE not in str(record.msg)
-
-
-logging.getLogger("asyncio").addFilter(_tells_something)
+logging.getLogger("asyncio").addFilter(lambda record: _MISSED_CODE not in str(record.msg))
 
 
 class ProcessesLost(Exception):

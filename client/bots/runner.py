@@ -273,7 +273,10 @@ class _Bot:
             if isinstance(update, TableClosed):
                 raise ConnectFailed(describe_refusal(update.refused), final=True)
             if model.view is not None and model.view.result is not None:
-                await self._learn(model.view)
+                # The brain learns from the end of a game for the next one with the same players.
+                view = snapshot(model.view, model.view.eyes)
+                self._choose = await asyncio.to_thread(brain_after, self._brain.name, self._choose, view)
+                self._known = self._names()
                 return model.view.result
             if model.state is not None and model.state.ended:
                 return None
@@ -330,12 +333,6 @@ class _Bot:
                 if _now() + refusal.retry_in > until:
                     raise
                 await asyncio.sleep(refusal.retry_in)
-
-    async def _learn(self, view: View) -> None:
-        """Have the brain learn from the end of a game for the next one with the same players."""
-        view = snapshot(view, view.eyes)
-        self._choose = await asyncio.to_thread(brain_after, self._brain.name, self._choose, view)
-        self._known = self._names()
 
     def _names(self) -> list[str | None]:
         state = self.connection.model.state

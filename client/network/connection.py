@@ -150,7 +150,17 @@ class Connection:
             message = structs.replace(message, pledge=self._pledge)
         if isinstance(message, messages.Resume):
             self._tokens_sent[message.id] = message.token, call
-        answer = await self._answered(message)
+        if self.closed is not None:
+            raise transport.ConnectFailed(self.closed.reason, final=True, code=self.closed.code)
+        waiting = Waiting(message, asyncio.get_running_loop().create_future())
+        self._waiting[message.id] = waiting
+        try:
+            if self._websocket is not None:
+                await self._put(self._websocket, waiting)
+            answer = await waiting.answer
+        finally:
+            waiting.silence()
+            self._waiting.pop(message.id, None)
         if isinstance(message, messages.EnterLobby):
             self.listed_as = message.name
         elif isinstance(message, messages.AskEvening | messages.SignUp):
@@ -186,19 +196,6 @@ class Connection:
     @property
     def _pledge(self) -> str:
         return pledge_of(self._share)
-
-    async def _answered(self, message: messages.ClientRequest) -> messages.ServerAnswer:
-        if self.closed is not None:
-            raise transport.ConnectFailed(self.closed.reason, final=True, code=self.closed.code)
-        waiting = Waiting(message, asyncio.get_running_loop().create_future())
-        self._waiting[message.id] = waiting
-        try:
-            if self._websocket is not None:
-                await self._put(self._websocket, waiting)
-            return await waiting.answer
-        finally:
-            waiting.silence()
-            self._waiting.pop(message.id, None)
 
     async def _put(self, websocket: ClientConnection, waiting: Waiting) -> None:
         """Send a request and set its alarm; if the websocket breaks meanwhile, the keeper task handles it."""

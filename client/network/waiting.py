@@ -62,10 +62,7 @@ class Waiting:
             text = _("Table {table} cannot be reached at {address} now. Try again in a moment.").format(
                 table=printable(about.get("table", "")), address=printable(about.get("address", ""))
             )
-        self.fail(RequestRefused(message.code, text, message.rule, _retry_in(message)))
-
-
-def _retry_in(message: messages.Refused) -> int | None:
-    """Return how many seconds the server wants the client to wait, at least 1, so that it never hammers."""
-    seconds = (message.about or {}).get("seconds", "")
-    return max(1, int(seconds)) if seconds.isdecimal() and len(seconds) < 5 else None
+        seconds = about.get("seconds", "")
+        # At least 1, so that a client never hammers.
+        retry_in = max(1, int(seconds)) if seconds.isdecimal() and len(seconds) < 5 else None
+        self.fail(RequestRefused(message.code, text, message.rule, retry_in))

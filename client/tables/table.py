@@ -321,7 +321,10 @@ class TableModel:
     def _fold(self, message: messages.Events) -> tuple[TableUpdate, ...]:
         last = message.seq + len(message.events) - 1
         if message.seq == PAST_FROM and self.view is not None:
-            self._look_back(self.view, message)
+            past = self.view.start, *map(event_of, message.events)
+            with _refusing_nonsense("the past events make"):
+                folded(past, self.view.eyes)
+            self.past = past
         if message.seq > self.seq + 1:
             raise Gap(self.seq)
         if last < self.seq:
@@ -345,12 +348,6 @@ class TableModel:
         if events:
             return (Happened(events, last, message.by, tuple(message.stood_in)),)
         return () if before == (self.legal, self.clock) else (Refreshed(),)
-
-    def _look_back(self, view: View, message: messages.Events) -> None:
-        past = view.start, *map(event_of, message.events)
-        with _refusing_nonsense("the past events make"):
-            folded(past, view.eyes)
-        self.past = past
 
     def _check(self, view: View) -> None:
         """Raise BadMessage if the game cannot be as `view` has it: nothing of it could be shown."""

@@ -123,16 +123,12 @@ class Schedule:
         orders = sorted({(first, *others) for others in itertools.permutations(rest)})
         apart: dict[frozenset[Seating], Seating] = {}
         for order in orders:
-            turned = _rotations(order)
+            turned = frozenset((*order[turn:], *order[:turn]) for turn in range(len(order)))
             if len(turned) == len(order):
                 apart.setdefault(turned, order)
         circles = list(apart.values())
         random.Random(f"{self.seed} orders").shuffle(circles)
         return circles
-
-
-def _rotations(order: Sequence[Entrant]) -> frozenset[Seating]:
-    return frozenset(tuple(order[turn:]) + tuple(order[:turn]) for turn in range(len(order)))
 
 
 @dataclass(frozen=True, slots=True)

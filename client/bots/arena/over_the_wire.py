@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import io
+import math
 import os
 import signal
 import sys
@@ -50,22 +51,28 @@ class OverTheWire:
         self._records = records
         self.opening = next(schedule.pairings())
         self._one_opens = asyncio.Lock()
-        self._limiter = CapacityLimiter(1)  # of the brains' processes; grows with the games at a time
+        self._limiter = CapacityLimiter(math.inf)  # there are as many processes as seats at a time
 
     async def play(self, pairing: Pairing) -> list[GameOutcome]:
         """Return the outcome of the game; raises ConnectFailed and RequestRefused."""
         limit = self._schedule.move_seconds
         assert limit is not None  # noqa: S101 - a league has one
         names = [self._schedule.names[entrant] for entrant in pairing.seating]
-        self._limiter.total_tokens += len(names)
         async with contextlib.AsyncExitStack() as stack:
-            stack.callback(self._remove_tokens, len(names))
             lent = [
                 await stack.enter_async_context(lent_seat(name, self._address, limit))
                 for name in seat_names(names)
             ]
-            seats = [seat for seat, _url in lent]
-            table = await self._take_seats(pairing, seats)
+            host, *others = seats = [seat for seat, _url in lent]
+            async with self._one_opens:
+                self.opening = pairing
+                layout = self._schedule.random_layout
+                opened = messages.OpenTable(
+                    NEW, len(seats), host.name, random_layout=layout, starting=0, program=True
+                )
+                table = await host.take(opened)
+            for number, seat in enumerate(others, 1):
+                await seat.take(messages.JoinTable(NEW, table, seat.name, number, program=True))
             for number, (name, (seat, url)) in enumerate(zip(names, lent, strict=True)):
                 seed = self._schedule.chance_of(pairing, number).getrandbits(31)
                 await stack.enter_async_context(self._playing(name, seat, (url, table, str(seed))))
@@ -73,29 +80,13 @@ class OverTheWire:
             try:
                 result = await _result(seats)
                 if self._records:
-                    record = (await seats[0].ask(messages.GetRecord(NEW), messages.Record)).text
+                    record = (await host.ask(messages.GetRecord(NEW), messages.Record)).text
             except BrainFailed as error:
                 failed = error
                 with contextlib.suppress(RequestRefused):  # it may not have begun
-                    await seats[0].ask(messages.EndGame(NEW), messages.Done)
+                    await host.ask(messages.EndGame(NEW), messages.Done)
             times = [seat.times for seat in seats]
             return [outcome_of(pairing.number, pairing.seating, times, result, failed, record=record)]
-
-    def _remove_tokens(self, number: int) -> None:
-        self._limiter.total_tokens -= number
-
-    async def _take_seats(self, pairing: Pairing, seats: Sequence[LentSeat]) -> str:
-        host, *others = seats
-        async with self._one_opens:
-            self.opening = pairing
-            layout = self._schedule.random_layout
-            opened = messages.OpenTable(
-                NEW, len(seats), host.name, random_layout=layout, starting=0, program=True
-            )
-            table = await host.take(opened)
-        for number, seat in enumerate(others, 1):
-            await seat.take(messages.JoinTable(NEW, table, seat.name, number, program=True))
-        return table
 
     @contextlib.asynccontextmanager
     async def _playing(self, name: str, seat: LentSeat, about: tuple[str, str, str]) -> AsyncIterator[None]:

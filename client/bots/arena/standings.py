@@ -101,7 +101,15 @@ def tables(
     schedule: Schedule, played: int, found: Sequence[Standing], *, times: bool
 ) -> list[tuple[str, Rows]]:
     """Return each table after what is said above it; without `times` the same seed gives the same text."""
-    above = _heading(schedule, played)
+    form = counted(
+        "{played} of {n} game, seed {seed}.", "{played} of {n} games, seed {seed}.", schedule.games
+    )
+    sentences = (
+        form.format(played=played, n=schedule.games, seed=schedule.seed),
+        _("Equal brains would win {share}.").format(share=f"{1 / schedule.players:.1%}"),
+        _("In brackets: 95 per cent intervals."),
+    )
+    above = " ".join(sentences)
     if not found:
         return [(above, [])]
     forfeits = (_("Games lost before their end:"), _forfeits(found))
@@ -129,18 +137,6 @@ def as_json(schedule: Schedule, played: int, found: Sequence[Standing], *, times
         "planned": schedule.games,
         "brains": [_brain_json(standing, times=times) for standing in found],
     }
-
-
-def _heading(schedule: Schedule, played: int) -> str:
-    form = counted(
-        "{played} of {n} game, seed {seed}.", "{played} of {n} games, seed {seed}.", schedule.games
-    )
-    sentences = (
-        form.format(played=played, n=schedule.games, seed=schedule.seed),
-        _("Equal brains would win {share}.").format(share=f"{1 / schedule.players:.1%}"),
-        _("In brackets: 95 per cent intervals."),
-    )
-    return " ".join(sentences)
 
 
 def _overall(found: Sequence[Standing], *, times: bool) -> Rows:

@@ -75,7 +75,10 @@ class Course(Session):
             case requests.Errand.QUIT:
                 self._part(LessonExit.LEFT)
             case requests.TurnPage(pages):
-                self._turn(self._lesson.number + pages)
+                if (number := self._lesson.number + pages) == len(PAGES):
+                    self._part(LessonExit.PLAY)
+                elif number >= 0:
+                    self._open(number)
             case LayTile() | Place():
                 self._try(request, self._lesson)
             case _:
@@ -85,12 +88,6 @@ class Course(Session):
     def _part(self, parting: LessonExit) -> None:
         self.parting = parting
         self.end()
-
-    def _turn(self, number: int) -> None:
-        if number == len(PAGES):
-            self._part(LessonExit.PLAY)
-        elif number >= 0:
-            self._open(number)
 
     def _open(self, number: int) -> None:
         page = PAGES[number]

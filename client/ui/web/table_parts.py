@@ -116,7 +116,7 @@ def table_parts(
         "now": now,
         "players": _players(state, view, names, walking),
         "recent": _("Last moves") if view is None or view.result is None else _("The scoring"),
-        "moves": _moves(events, names, hand) if walking is None else _acts(walking, names),
+        "moves": _recent(events, names, hand, walking),
         "result": "" if walking is not None else joined(_result(view, names), next_table),
         "words": "" if shown is None else _in_words(shown),
         **way_in(joins=state.table if _has_room(state) else None, plays=plays),
@@ -202,19 +202,18 @@ def _amount(view: View, seat: Seat, walking: Scene | None) -> str:
     return counted("{n} point", "{n} points", points).format(n=points)
 
 
-def _moves(events: Sequence[SeenEvent], names: Sequence[str], hand: Hand | None) -> Markup:
-    told = [describe_event(event, names) for event in events]
-    if hand is not None:
+def _recent(
+    events: Sequence[SeenEvent], names: Sequence[str], hand: Hand | None, walking: Scene | None
+) -> Markup:
+    """Return the last moves, or what has happened on the hill that is being scored, the latest first."""
+    told = [describe_event(event, names) for event in (events if walking is None else walking.acts)]
+    if walking is not None:
+        told += [describe_influence(each, names) for each in walking.counted]
+    elif hand is not None:
         told = [by_stand_in(each) if at in hand.by_bot else each for at, each in enumerate(told)]
         told = [while_away(each) if at in hand.missed else each for at, each in enumerate(told)]
-    return EMPTY.join(element("li", each) for each in list(reversed(told))[:_MOVES])
-
-
-def _acts(walking: Scene, names: Sequence[str]) -> Markup:
-    """Return what has happened on the hill that is being scored, the latest first."""
-    acts = (describe_event(act, names) for act in walking.acts)
-    influence = (describe_influence(each, names) for each in walking.counted)
-    return EMPTY.join(element("li", each) for each in reversed([*acts, *influence]))
+    latest = list(reversed(told))[: _MOVES if walking is None else None]
+    return EMPTY.join(element("li", each) for each in latest)
 
 
 def _result(view: View | None, names: Sequence[str]) -> Markup:
