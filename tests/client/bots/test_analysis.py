@@ -28,23 +28,21 @@ EFFORT = Effort(simulations=60, seed=3)
 BLUNDER = 21  # a game of this seed is won before its last move, and lost by it
 
 
-def won_by(game: Game, command: Command) -> bool:
-    """Tell whether the game is won, alone, by the player of its last move."""
-    end = Game(game.events, RandomChance(random.Random(0)))
-    end.apply(command)
-    return end.view.result is not None and end.view.result.winners == (command.seat,)
-
-
 def with_a_blunder(seed: int) -> Game:
     """Return a game of two greedy bots, of which one throws its victory away with the very last piece."""
     rng = random.Random(seed)
     game = Game.new(GameOptions(2, random_layout=True), RandomChance(rng))
     while (legal := game.legal()) is not None:
-        if game.view.to_place == 1:
-            game.apply(next(command for command in legal.commands() if not won_by(game, command)))
-        else:
+        if game.view.to_place > 1:
             game.apply(greedy(snapshot(game.view, eyes_of(legal.seat)), legal, rng))
-    return game
+            continue
+        for command in legal.commands():
+            end = Game(game.events, RandomChance(random.Random(0)))
+            end.apply(command)
+            assert end.view.result is not None
+            if end.view.result.winners != (legal.seat,):
+                return end
+    raise AssertionError("the last player cannot but win")
 
 
 @pytest.fixture(scope="module")

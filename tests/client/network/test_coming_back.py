@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import itertools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 from msgspec import structs
@@ -53,7 +53,7 @@ from tests.client.network.seated import (
     seat_joiner,
     seat_returner,
 )
-from tests.client.scripted import FAST_RETRIES, TIMEOUT, Act, Peer, next_update, queued_updates, scripted
+from tests.client.scripted import FAST_RETRIES, TIMEOUT, Peer, next_update, queued_updates, scripted
 
 
 async def test_a_move_survives_a_lost_connection(game: Game) -> None:
@@ -120,40 +120,29 @@ def test_pauses_grow_and_differ_between_clients() -> None:
     assert sum(itertools.islice(Timeouts().pauses(), 28)) > 60
 
 
-async def reset_at_once(peer: Peer) -> None:
-    peer.drop()
-
-
-async def close_at_once(peer: Peer) -> None:
-    await peer.socket.close(1001)
-
-
-async def close_after_the_welcome(peer: Peer) -> None:
-    await peer.welcome()
-    await peer.socket.close(1013)
-
-
-def close_after_the_return(code: int) -> Act:
-    async def act(peer: Peer) -> None:
-        await seat_returner(peer)
-        await peer.socket.close(code)
-
-    return act
-
-
 @pytest.mark.parametrize(
-    "hostile",
+    ("until", "code"),
     [
-        reset_at_once,
-        close_at_once,
-        close_after_the_welcome,
-        *map(close_after_the_return, (1000, 1001, 1011, 1012, 1013)),
+        (None, None),
+        (None, 1001),
+        (Peer.welcome, 1013),
+        *((seat_returner, code) for code in (1000, 1001, 1011, 1012, 1013)),
     ],
 )
-async def test_a_server_that_sends_everybody_away_is_left_in_peace(hostile: Act) -> None:
+async def test_a_server_that_sends_everybody_away_is_left_in_peace(
+    until: Callable[[Peer], Awaitable[object]] | None, code: int | None
+) -> None:
     """However far a client gets before the connection ends again, each pause is longer than the last."""
     timeouts = dataclasses.replace(FAST_RETRIES, first_pause=0.001, longest_pause=TIMEOUT)
     attempts = 7
+
+    async def hostile(peer: Peer) -> None:
+        if until is not None:
+            await until(peer)
+        if code is None:
+            peer.drop()
+        else:
+            await peer.socket.close(code)
 
     async def end(peer: Peer) -> None:
         await peer.socket.close(1008, "the end")

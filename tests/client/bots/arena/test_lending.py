@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -11,10 +11,12 @@ from client.bots.arena.lending import LentSeat, lent_seat
 from client.bots.brain import BrainFailed, Forfeit
 from client.network.transport import Address
 from protocol import messages
+from protocol.codec import encode
 from protocol.messages import NEW
 from tests.server.peer import Peer, connected, memory_server, play_on
 
 LONG = 600.0
+NOT_IN_HAND = encode(messages.PlacePiece(1, "Am", "A1"))
 
 
 @contextlib.asynccontextmanager
@@ -40,12 +42,6 @@ async def league_game(move_seconds: float = LONG) -> AsyncIterator[tuple[list[Le
         yield seats, peers
 
 
-async def failure(seat: LentSeat) -> BrainFailed:
-    with pytest.raises(BrainFailed) as failed:
-        await seat.result
-    return failed.value
-
-
 async def test_a_game_as_at_a_server() -> None:
     """The players need not start it; the host's powers are the league's, and it can read the record."""
     async with league_game() as (seats, peers):
@@ -60,38 +56,25 @@ async def test_a_game_as_at_a_server() -> None:
         assert [len(seat.times) for seat in seats] == [16, 16]
 
 
-async def not_in_hand(peer: Peer) -> None:
-    await peer.send(messages.PlacePiece(peer.next_id(), "Am", "A1"))
-
-
-async def garbage(peer: Peer) -> None:
-    await peer.socket.send(b"\xc1")
-
-
-async def silence(_peer: Peer) -> None:
-    pass
-
-
-async def hang_up(peer: Peer) -> None:
-    await peer.socket.close()
-
-
 @pytest.mark.parametrize(
-    ("act", "kind", "told"),
+    ("sent", "kind", "told"),
     [
-        (not_in_hand, Forfeit.ILLEGAL, "A made a move that is not allowed: There is no Am in your hand."),
-        (garbage, Forfeit.ILLEGAL, "A sent what is not a message: "),
-        (silence, Forfeit.LATE, "A took longer than 0.2 s for a move."),
-        (hang_up, Forfeit.SILENT, "A closed its connection and did not come back."),
+        (NOT_IN_HAND, Forfeit.ILLEGAL, "A made a move that is not allowed: There is no Am in your hand."),
+        (b"\xc1", Forfeit.ILLEGAL, "A sent what is not a message: "),
+        (None, Forfeit.LATE, "A took longer than 0.2 s for a move."),
+        (None, Forfeit.SILENT, "A closed its connection and did not come back."),
     ],
 )
-async def test_how_a_player_loses(act: Callable[[Peer], Awaitable[None]], kind: Forfeit, told: str) -> None:
+async def test_how_a_player_loses(sent: bytes | None, kind: Forfeit, told: str) -> None:
     move_seconds = 0.2 if kind in {Forfeit.LATE, Forfeit.SILENT} else LONG
     async with league_game(move_seconds) as (seats, peers):
-        await act(peers[0])
-        failed = await failure(seats[0])
-        assert failed.kind is kind
-        assert str(failed).startswith(told)
+        if sent is not None:
+            await peers[0].socket.send(sent)
+        elif kind is Forfeit.SILENT:
+            await peers[0].socket.close()
+        with pytest.raises(BrainFailed, match=told) as failed:
+            await seats[0].result
+        assert failed.value.kind is kind
         assert not seats[1].result.done()
 
 
