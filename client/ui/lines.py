@@ -27,8 +27,7 @@ from client.ui.screens.replay import Replay
 from client.ui.screens.screen import prompt_of
 from client.ui.session import Session
 from client.ui.state import Entry, Overlay, Screen, Ui, with_game
-from client.ui.terminal.device import Remote
-from client.ui.terminal.line_terminal import LineTerminal
+from client.ui.terminal.device import LineTerminal, Remote
 from client.ui.terminal.shell import on_stop_signals
 from engine.board import Field
 from engine.components import DEALS

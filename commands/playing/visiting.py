@@ -21,7 +21,7 @@ from client.ui import requests
 from client.ui.export.tables import describe_losses
 from client.ui.game import visit
 from client.ui.state import Capabilities
-from client.ui.terminal.line_terminal import own_lines
+from client.ui.terminal.device import own_lines
 from client.ui.visit import LookingBack, Options, Visit, at_table
 from commands.finished_games.history_screen import look_back
 from commands.finished_games.own_games import known_games, solve

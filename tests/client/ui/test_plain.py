@@ -29,7 +29,7 @@ from client.ui.screens.screen import drawn
 from client.ui.screens.search import found
 from client.ui.session import Session
 from client.ui.state import Remark, Talk, Ui
-from client.ui.terminal.line_terminal import OwnLines
+from client.ui.terminal.device import OwnLines
 from client.ui.texts.glyphs import ASCII
 from client.ui.texts.tables import describe_ended
 from engine.board import FIELDS, OUTER_POSITIONS, TILES
