@@ -1,4 +1,4 @@
-"""A record on the screen: every key, the typed commands, and what each seat's eyes are shown."""
+"""A record on the screen: keys, typed commands, what each seat's eyes are shown, and everybody's chances."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +10,25 @@ from prompt_toolkit.utils import get_cwidth
 
 from client.records import Recording
 from client.ui import requests
-from client.ui.frame import plain
-from client.ui.keys import PointAt
+from client.ui.frame import plain, width_of
+from client.ui.keys import Act, PointAt
+from client.ui.requests import Request
 from client.ui.screens.dispatch import pressed, updated
 from client.ui.screens.playing import Playing
 from client.ui.screens.reading import Reading, Topic
-from client.ui.screens.replay import Replay, open_record, seen_in
+from client.ui.screens.replay import (
+    Replay,
+    analysed,
+    curve_lines,
+    marks_line,
+    open_record,
+    sampled,
+    seen_in,
+    stopped,
+    told_of_move,
+)
 from client.ui.screens.scoring import last_step
-from client.ui.screens.screen import drawn
+from client.ui.screens.screen import drawn, offered
 from client.ui.state import Capabilities, Ui
 from client.ui.texts.glyphs import ASCII, UNICODE, GlyphSet
 from engine.board import HILLS
@@ -26,6 +37,8 @@ from engine.pieces import Seat
 from engine.record import names_in, replayed
 from engine.redaction import snapshot
 from engine.view import SPECTATOR, eyes_of
+from tests.client.ui.analysed import analysis_of
+from tests.client.ui.analysed import recording_of as record_of
 from tests.client.ui.seen import (
     NAMES,
     assert_screen,
@@ -33,6 +46,7 @@ from tests.client.ui.seen import (
     line_of,
     notice_of,
     playing_of,
+    screen_of,
     shown_step,
     text_of,
     typed,
@@ -77,8 +91,8 @@ def scoring_step(ui: Ui) -> int:
     return shown_step(ui, seen_in(ui))
 
 
-def screen_of(ui: Ui) -> str:
-    return text_of(drawn(ui, seen_in(ui), UNICODE, 80, 24))
+def screen(ui: Ui, width: int = 80, height: int = 24, *, glyphs: GlyphSet = UNICODE) -> str:
+    return screen_of(ui, seen_in(ui), width, height, glyphs=glyphs)
 
 
 @given(games())
@@ -129,20 +143,20 @@ def test_keys_go_forward_and_back() -> None:
 def test_the_scoring_of_a_record_is_walked_through() -> None:
     """It follows the last move, step by step or hill by hill, to the result and back."""
     ui = after(start(), *typed("42"))
-    assert "all pieces placed" in screen_of(ui)
+    assert "all pieces placed" in screen(ui)
     ui = after(ui, "right")
     assert (shown_stop(ui), scoring_step(ui)) == (43, 0)
-    assert "step 1 of" in screen_of(ui)
+    assert "step 1 of" in screen(ui)
     assert scoring_step(after(ui, "right", "right", "left")) == 1
     hill = after(ui, "down", "down")
-    assert "scoring hill B" in screen_of(hill)
-    assert "scoring hill A" in screen_of(after(hill, "up"))
-    assert "scoring hill B" in screen_of(after(hill, "right", "up"))
+    assert "scoring hill B" in screen(hill)
+    assert "scoring hill A" in screen(after(hill, "up"))
+    assert "scoring hill B" in screen(after(hill, "right", "up"))
     ended = after(ui, "end")
     view = seen_in(ended).view
     assert view is not None
     assert scoring_step(ended) == last_step(view)
-    assert "POINTS" in screen_of(ended)
+    assert "POINTS" in screen(ended)
     assert after(ended, "right", "down", "end") == ended
     assert shown_stop(after(ui, "left")) == shown_stop(after(ui, "up")) == 42
 
@@ -152,7 +166,7 @@ def test_a_running_game_ends_with_its_last_move() -> None:
     ui = after(start(recording), "end")
     assert (shown_stop(ui), type(ui.page.game)) == (9, Playing)
     assert after(ui, "right") == ui
-    assert "not been scored" in screen_of(after(ui, *typed("go scoring")))
+    assert "not been scored" in screen(after(ui, *typed("go scoring")))
 
 
 def test_keys_change_the_eyes() -> None:
@@ -167,7 +181,7 @@ def test_keys_change_the_eyes() -> None:
     assert after(ui, "w").page == after(ui, "s-tab").page
     assert after(ui, "2", "a") == ui
     assert after(ui, "4").notice is not None
-    assert "seen by Bob" in screen_of(after(ui, "2"))
+    assert "seen by Bob" in screen(after(ui, "2"))
 
 
 def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
@@ -187,9 +201,9 @@ def test_a_past_game_is_played_on_in_the_seat_looking_or_on_turn() -> None:
 
 def test_the_hand_shown_is_that_of_the_eyes_or_of_the_player_on_turn() -> None:
     ui = after(start(), *typed("7"))
-    assert "HAND OF Bob" in screen_of(ui)
-    assert "HAND OF Cosima" in screen_of(after(ui, "3"))
-    assert "HAND OF" not in screen_of(after(ui, "w"))
+    assert "HAND OF Bob" in screen(ui)
+    assert "HAND OF Cosima" in screen(after(ui, "3"))
+    assert "HAND OF" not in screen(after(ui, "w"))
 
 
 def test_typed_commands() -> None:
@@ -209,15 +223,15 @@ def test_typed_commands() -> None:
         assert misread.page == ui.page
     completed = after(ui, ":", "e", "tab")
     assert line_of(completed) == "eyes "
-    assert "eyes Cosima" in screen_of(after(completed, "C"))
+    assert "eyes Cosima" in screen(after(completed, "C"))
 
 
 def test_help_and_quitting() -> None:
     """Help is the same as elsewhere, and quitting asks nothing, since nothing is lost."""
     ui = start()
     assert after(ui, "?").overlay == Reading(Topic.HELP)
-    assert "to the move whose number" in screen_of(after(ui, "?"))
-    assert "eyes 1" in screen_of(after(ui, "?", "pagedown", "pagedown"))
+    assert "to the move whose number" in screen(after(ui, "?"))
+    assert "eyes 1" in screen(after(ui, "?", "pagedown", "pagedown"))
     assert after(ui, "?", "escape") == ui
     assert pressed(ui, "q", seen_in(ui))[1] == requests.Errand.QUIT
     closing = replace(after(ui, ":", *"quit"), notice=None)
@@ -248,7 +262,7 @@ def page(name: str) -> Ui:
 @pytest.mark.parametrize("name", PAGES)
 def test_page(name: str) -> None:
     """The pages of a record at the least size; read the files to see them."""
-    assert_screen(f"replay-{name}-80x24", screen_of(page(name)))
+    assert_screen(f"replay-{name}-80x24", screen(page(name)))
 
 
 @given(st.sampled_from([*PAGES]), st.integers(0, 130), st.integers(0, 45), st.sampled_from([UNICODE, ASCII]))
@@ -262,6 +276,161 @@ def test_the_screen_fills_every_size_exactly(name: str, width: int, height: int,
 def test_the_longest_names_leave_room_for_the_move() -> None:
     game = played(GameOptions(3), 1)
     recording = Recording.of(game.events, dict.fromkeys(range(3), "W" * 20))
-    title = screen_of(after(start(recording), "right", "1")).split("\n")[0]
+    title = screen(after(start(recording), "right", "1")).split("\n")[0]
     assert "move 1 of 42  " in title  # and nothing that would be cut
     assert "seen by WWW" in title
+
+
+def begun(*, can_analyse: bool = True) -> Ui:
+    recording = record_of(3)
+    return open_record(recording, 0, recording.all_eyes, can_analyse=can_analyse)
+
+
+def pressed_at(ui: Ui, key: str) -> tuple[Ui, Request | None]:
+    return pressed(ui, key, seen_in(ui))
+
+
+def is_offered(ui: Ui, act: Act) -> bool:
+    return any(key.action is act for key in offered(ui, seen_in(ui)))
+
+
+def test_the_key_begins_the_analysis_once() -> None:
+    """Not while it goes on, nor when all is judged; but again when it was stopped."""
+    ui = begun()
+    recording = replay_of(ui).recording
+    assert is_offered(ui, Act.ANALYSE)
+    assert pressed_at(ui, "y")[1] == requests.Errand.ANALYSE
+    at_board, request = pressed_at(pressed_at(ui, "end")[0], "y")
+    assert request == requests.Errand.ANALYSE
+    assert isinstance(replay_of(at_board).table, Playing)  # the scoring shows no chances
+    judging = analysed(ui, analysis_of(recording, 5))
+    assert pressed_at(judging, "y")[1] is None
+    assert not is_offered(judging, Act.ANALYSE)
+    assert pressed_at(stopped(judging), "y")[1] == requests.Errand.ANALYSE
+    assert pressed_at(stopped(analysed(ui, analysis_of(recording))), "y")[1] is None
+
+
+def test_what_cannot_be_analysed() -> None:
+    """An unfinished game, which is said; guests are offered nothing, as the host's computer would search."""
+    ui = begun(can_analyse=False)
+    assert not is_offered(ui, Act.ANALYSE)
+    assert pressed_at(ui, "y")[1] is None
+    recording = Recording.of(played(GameOptions(3, random_layout=True), seed=1, commands=20).events, {})
+    told, request = pressed_at(open_record(recording, 0, recording.all_eyes, can_analyse=True), "y")
+    assert request is None
+    assert "Only a finished game" in notice_of(told)
+
+
+def test_escape_stops_the_analysis_first() -> None:
+    """Only then does it leave; q leaves immediately."""
+    ui = analysed(begun(), analysis_of(record_of(3), 5))
+    assert pressed_at(ui, "escape")[1] == requests.Errand.STOP_ANALYSIS
+    assert pressed_at(ui, "q")[1] == requests.Errand.QUIT
+    ended = stopped(ui)
+    assert notice_of(ended) == "Stopped: 5 of 36 moves analysed."
+    assert pressed_at(ended, "escape")[1] == requests.Errand.QUIT
+
+
+def test_what_is_told_of_a_move_can_be_read_in_full() -> None:
+    """In a window of the least size there is little room for it beside the board."""
+    ui = analysed(begun(), analysis_of(record_of(3)))
+    page = replay_of(ui)
+    assert page.analysis is not None
+    at = replace(ui, page=replace(page, stop=page.analysis.deciding[0].number))
+    frame = drawn(pressed_at(at, "m")[0], seen_in(at), UNICODE, 80, 24)
+    read = " ".join(" ".join(map(plain, frame.lines)).split())
+    told = " ".join(told_of_move(replay_of(at), page.analysis))
+    assert " ".join(told.split()) in read
+
+
+def test_a_key_goes_from_one_decisive_move_to_the_next() -> None:
+    """And from the last to the first."""
+    ui = stopped(analysed(begun(), analysis_of(record_of(3))))
+    analysis = replay_of(ui).analysis
+    assert analysis is not None
+    numbers = sorted(move.number for move in analysis.deciding)
+    assert notice_of(ui) == "Moves {}, {} and {} decided most.".format(*numbers)
+    for number in [*numbers, numbers[0]]:
+        ui, _ = pressed_at(ui, "d")
+        assert replay_of(ui).stop == number
+    ui, _ = pressed_at(replace(begun()), "d")
+    assert replay_of(ui).stop == 0
+
+
+@pytest.mark.parametrize("key", ["right", "end", "tab", "w"])
+def test_the_chances_stay_while_one_looks_around(key: str) -> None:
+    """Wherever one goes, and whose eyes one borrows."""
+    ui = stopped(analysed(begun(), analysis_of(record_of(3))))
+    assert replay_of(pressed_at(ui, key)[0]).analysis == replay_of(ui).analysis
+
+
+_LEVELS = " ▁▂▃▄▅▆▇█"
+
+
+def shown(players: int, stop: int, judged: int | None = None) -> Ui:
+    """Return a record with its analysis; it goes on if only so many moves are judged."""
+    recording = record_of(players)
+    ui = analysed(open_record(recording, stop, recording.all_eyes), analysis_of(recording, judged))
+    return ui if judged is not None else replace(stopped(ui), notice=None)
+
+
+@pytest.mark.parametrize("size", ["80x24", "120x40"])
+@pytest.mark.parametrize("players", [2, 5])
+def test_a_record_with_chances(players: int, size: str) -> None:
+    """As everybody can see in tests/client/ui/screens; in ASCII, digits stand for tens of per cent."""
+    width, height = map(int, size.split("x"))
+    ui = shown(players, 22 if players == 2 else 30)
+    assert_screen(f"chances-{players}-{size}", screen(ui, width, height))
+    ui = shown(3, 18, judged=20)
+    assert_screen("chances-ascii", screen(ui, glyphs=ASCII))
+
+
+@pytest.mark.parametrize(("players", "glyphs"), [(2, ASCII), (5, UNICODE)])  # the fewest lines, and the most
+@pytest.mark.parametrize("size", [(80, 24), (100, 30), (60, 18), (20, 8), (160, 50)])
+def test_they_fit_at_every_stop(size: tuple[int, int], players: int, glyphs: GlyphSet) -> None:
+    """Judged or not, before the first piece and after the last."""
+    recording = record_of(players)
+    for judged in (0, 3, None):
+        for stop in (0, recording.moves - 30, recording.moves, recording.end):
+            ui = shown(players, stop, judged)
+            frame = drawn(ui, seen_in(ui), glyphs, *size)
+            assert len(frame.lines) == size[1]
+            assert {sum(get_cwidth(text) for _, text in row) for row in frame.lines} == {size[0]}
+
+
+def test_a_small_window_has_them_in_one_line() -> None:
+    """In place of the hand."""
+    ui = shown(3, 22)
+    text = screen(ui, 60, 18)
+    assert " E  42%  S  26%  L  32% " in text
+    assert "CHANCES" not in text
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=40), st.integers(1, 4))
+def test_a_higher_chance_is_drawn_higher(chances: list[float], height: int) -> None:
+    """In cells of eight parts, and as a digit in ASCII; nobody vanishes."""
+    rows = [plain(row) for row in curve_lines(chances, 0, "", UNICODE, height)]
+    assert [len(row) for row in rows] == [len(chances)] * height
+    levels = [sum(_LEVELS.index(row[at]) for row in rows) for at in range(len(chances))]
+    assert all(levels)
+    (digits,) = (plain(row) for row in curve_lines(chances, None, "", ASCII, height))
+    for low, high in zip(sorted(range(len(chances)), key=chances.__getitem__), sorted(levels), strict=True):
+        assert levels[low] == high
+    assert sorted(digits) == [digits[at] for at in sorted(range(len(chances)), key=chances.__getitem__)]
+
+
+@given(st.integers(1, 60), st.integers(8, 60), st.sets(st.integers(0, 59), max_size=4))
+def test_all_of_the_game_fits_with_what_matters(count: int, width: int, keep: set[int]) -> None:
+    """The first and the last moment, unless what matters needs the cell, and every moment that matters."""
+    kept = {moment for moment in keep if moment < count}
+    cells = sampled(count, width, kept)
+    assert len(cells) == min(count, width)
+    assert cells == sorted(cells)
+    assert kept <= set(cells)
+
+
+def test_marks_stand_below_their_moments() -> None:
+    """What decided, and where one is; that gives way."""
+    assert plain(marks_line(6, 4, [1, 5])) == " ^  |^"
+    assert plain(marks_line(3, 1, [1])) == " ^ "
+    assert width_of(marks_line(3, None, [])) == 3
