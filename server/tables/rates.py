@@ -77,11 +77,7 @@ class Rates:
             limit.count(key, now)
 
     def _count_shared(
-        self,
-        shared: SharedPerMinuteLimit,
-        share: str,
-        address: Networks,
-        *uses: tuple[PerMinuteLimit, Key],
+        self, shared: SharedPerMinuteLimit, share: str, address: Networks, *uses: tuple[PerMinuteLimit, Key]
     ) -> None:
         now = self._now()
         _check(Code.TOO_MUCH_CHAT, *(limit.wait(key, now) for limit, key in uses))

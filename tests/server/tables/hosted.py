@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from client.bots.brains import at_random
 from engine.game import Game, RandomChance
-from protocol.messages import ChangeSetting, Events, TableState, Vote
+from protocol.messages import ChangeSetting, Events, Refused, TableState, Vote
 from protocol.settings import Setting
 from server.app import Running, running
 from server.config import Choose, Config, Limits
@@ -60,6 +60,13 @@ async def next_state_where(peer: Peer, condition: Callable[[TableState], bool]) 
     while not condition(state := await peer.until(TableState)):
         pass
     return state
+
+
+async def sent_away(peer: Peer) -> Refused:
+    """Wait until the peer is sent away, and return why."""
+    while (refused := await peer.until(Refused)).id is not None:
+        pass
+    return refused
 
 
 async def changed(host: Peer, *settings: Setting) -> None:

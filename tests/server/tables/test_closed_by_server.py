@@ -14,13 +14,8 @@ from server.config import Config, Limits
 from server.errors import JournalError
 from server.refusal import Refusal
 from server.tables.state.persistent_state import Player
-from tests.server.peer import Peer, connected, eventually, full_table, game, memory_server, play_on, table_of
-
-
-async def sent_away(peer: Peer) -> messages.Refused:
-    refused = await peer.until(messages.Refused)
-    assert refused.id is None
-    return refused
+from tests.server.peer import connected, eventually, full_table, game, memory_server, play_on, table_of
+from tests.server.tables.hosted import sent_away
 
 
 @pytest.mark.parametrize("reason", [None, "Rude names."])

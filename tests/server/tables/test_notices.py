@@ -115,11 +115,7 @@ async def test_a_player_who_is_away_is_called_once(tmp_path: Path) -> None:
 
 async def test_a_player_who_is_here_is_not_called() -> None:
     """Nor later, for the same turn."""
-    async with (
-        called_by_url() as called,
-        running(called.config) as server,
-        game(server.port, 2) as peers,
-    ):
+    async with called_by_url() as called, running(called.config) as server, game(server.port, 2) as peers:
         first = peer_on_turn(peers)
         assert first is not None
         other = peers[1 - peers.index(first)]
@@ -139,10 +135,7 @@ async def test_everybody_who_is_away_is_called_once_when_the_game_goes_on(
         monkeypatch.setattr(time, "time", lambda: 1_800_000_000 + clock.time())
         async with (
             running(called.config) as server,
-            away_on_turn(server, called, MoveClock(12 * HOUR)) as (
-                away,
-                here,
-            ),
+            away_on_turn(server, called, MoveClock(12 * HOUR)) as (away, here),
         ):
             clock.advance(GRACE)
             assert "your turn" in await called.receiver.next()

@@ -43,15 +43,7 @@ from protocol.settings import AbsenceSetting, Hints, Private, Quiet, Spectators,
 from protocol.text import unsafe
 from server.app import running
 from server.config import Config, Limits
-from tests.server.peer import (
-    Peer,
-    connected,
-    eventually,
-    full_table,
-    game,
-    queued_requests,
-    table_of,
-)
+from tests.server.peer import Peer, connected, eventually, full_table, game, queued_requests, table_of
 from tests.server.storage.test_journal import table_facts
 from tests.server.tables.hosted import play_to_the_end
 
@@ -64,10 +56,10 @@ OF_HOSTS: Final[list[ClientMessage]] = [
     EndGame(0),
 ]
 OF_PLAYERS: Final[list[ClientMessage]] = [
-    *(StartGame(0), SayReady(0, on=True), ChangeSeat(0, 1), ChoosePeople(0, "A"), AskPause(0, on=True)),
+    *(StartGame(0), SayReady(0, on=True), ChangeSeat(0, 1), ChoosePeople(0, "A"), AskPause(0, on=True))
 ]
 AT_TABLES: Final[list[ClientMessage]] = [
-    *(OpenTable(0, 2, "Twice"), JoinTable(0, CODE, "Twice"), Resume(0, CODE, "x"), Watch(0, CODE)),
+    *(OpenTable(0, 2, "Twice"), JoinTable(0, CODE, "Twice"), Resume(0, CODE, "x"), Watch(0, CODE))
 ]
 
 
@@ -134,6 +126,8 @@ async def test_before_the_game() -> None:
             [peers[0], stranger],
             1,
             (JoinTable(0, CODE, "\uff30layer 1"), Code.NAME_TAKEN),
+            (Watch(0, CODE, name="player 1"), Code.NAME_TAKEN),
+            (Watch(0, CODE, name="Pl\u0430yer 1"), Code.NAME_MIXED_ALPHABETS),
             (JoinTable(0, CODE, "An\x1b[31mna"), Code.NAME_UNPRINTABLE),
             (OpenTable(0, 2, "An\x1b[31mna"), Code.NAME_UNPRINTABLE),
         )

@@ -24,16 +24,7 @@ from server.app import Running, running
 from server.config import Brain, Choose, Config, InProcess, Limits
 from server.monitoring.logs import describe
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    Peer,
-    check_views,
-    connected,
-    eventually,
-    full_table,
-    game,
-    rematch,
-    table_of,
-)
+from tests.server.peer import Peer, check_views, connected, eventually, full_table, game, rematch, table_of
 from tests.server.process import serving
 from tests.server.storage.test_journal import resumed
 from tests.server.tables import hosted
