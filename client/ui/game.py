@@ -160,7 +160,12 @@ class Client(ServerSession):
                 lobby=connection.has_lobby,
             )
             ui = replace(self.ui, now=time.monotonic(), capabilities=capabilities)
-            if isinstance(update, Evening) and ui.evening is not None and _another(update, ui.evening):
+            was = ui.evening
+            if (
+                isinstance(update, Evening)
+                and was is not None
+                and (update.name != was.name or update.round < was.round or update.over < was.over)
+            ):  # it is another evening
                 connection.follows_evening, ui = False, replace(ui, person=None)
             ui = news.heard(ui, update, self.model)
             (self.show_later if isinstance(update, Online | SaidInLobby) else self.show)(ui)
@@ -238,11 +243,6 @@ class Client(ServerSession):
         named = "" if self.ui.name == default_name() else f" --name {shlex.quote(self.ui.name)}"
         told_first = _("The game goes on, and your seat is kept. Come back with")
         return f"{told_first}\n  palatinus join {self._options.url} {model.table}{named}"
-
-
-def _another(evening: Evening, before: Evening) -> bool:
-    """Return whether it is not the evening of before, in which the player may be somebody."""
-    return evening.name != before.name or evening.round < before.round or evening.over < before.over
 
 
 def _full(state: TableState) -> bool:

@@ -165,8 +165,9 @@ class LineShell:
             await self._answered()
             text = typed.strip()
             self._tell()
-            if text == "wait":
-                await self._awaited()
+            if text == "wait":  # until something is asked of the player, or nothing more is to come
+                while not (self._asks() or on_turn(self._top().model)) and self._goes_on():
+                    await self._change.wait()
                 continue
             began, cpu = time.perf_counter(), time.thread_time()
             self._carry_out(text)
@@ -193,11 +194,6 @@ class LineShell:
 
     def _has_room(self) -> bool:
         return self._remote is None or self._remote.may_paint()
-
-    async def _awaited(self) -> None:
-        """Wait until something is asked of the player, or nothing more is to come."""
-        while not (self._asks() or on_turn(self._top().model)) and self._goes_on():
-            await self._change.wait()
 
     def _goes_on(self) -> bool:
         """Return whether something comes by itself: others play, or a record is being analysed."""

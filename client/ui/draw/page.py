@@ -289,14 +289,11 @@ def shortened(page: Block, width: int, height: int) -> Block:
         for target in page.targets
         if target.line in shown
     ]
-    lines = tuple(_dotted(page.lines[at], width) for at in shown)
-    return _within(Block(lines, tuple(targets)), width)
-
-
-def _dotted(content: Line, width: int) -> Line:
-    if get_cwidth(plain(content).rstrip()) <= width:
-        return content
-    return beside(fitted(content, width - 3), line("..."))
+    lines = [page.lines[at] for at in shown]
+    for at, content in enumerate(lines):
+        if get_cwidth(plain(content).rstrip()) > width:
+            lines[at] = beside(fitted(content, width - 3), line("..."))
+    return _within(Block(tuple(lines), tuple(targets)), width)
 
 
 _PANEL_WIDTH: Final = 30

@@ -177,12 +177,16 @@ class Panel(Struct, frozen=True):
             owner = names_at(self.pane.model)[self.pane.view.owners[field]]
             words = _("{name}'s {piece}.").format(piece=piece_words(piece), name=owner)
             words = words if brief else f"{words} {self._gives(field)} {self._age(field)}"
-        near = ", ".join(map(self._neighbour, layout.adjacent(field)))
+        near = []
+        for each in layout.adjacent(field):
+            spring = self.pane.glyphs.spring if has_spring(each) else ""
+            there = self.pane.view.board.get(each)
+            near.append(f"{each}{spring}" if there is None else f"{each}{spring} {notation(there)}")
         foreseen = at_table.foreseen(self.chosen, self.pane.model) if self.foresees else None
         told = [words] if foreseen is None else describe_forecast(foreseen, names_at(self.pane.model))
         return [
             self._heading(_("FIELD {field}").format(field=field), _("a spring") if has_spring(field) else ""),
-            *self._paragraphs(*told, _("Beside it: {around}.").format(around=near)),
+            *self._paragraphs(*told, _("Beside it: {around}.").format(around=", ".join(near))),
         ]
 
     def _on_hill(self, hill: Tile) -> list[Row]:
@@ -210,11 +214,6 @@ class Panel(Struct, frozen=True):
         if not later:
             return _("The last piece placed.")
         return counted("Placed {number} turn ago.", "Placed {number} turns ago.", later).format(number=later)
-
-    def _neighbour(self, field: Field) -> str:
-        piece = self.pane.view.board.get(field)
-        spring = self.pane.glyphs.spring if has_spring(field) else ""
-        return f"{field}{spring}" if piece is None else f"{field}{spring} {notation(piece)}"
 
     def _paragraphs(self, *texts: str) -> Iterable[Row]:
         return [(line(f"  {row}"), None) for text in texts for row in wrapped(text, self.pane.width - 2)]

@@ -199,18 +199,13 @@ def _set_up(table: Open, action: Action) -> Open | None:
             following = 0 if table.starting is None else table.starting + 1  # a draw comes after the last
             return structs.replace(table, starting=Seat(following) if following < table.players else None)
         case Act.ABSENCE:
-            return structs.replace(table, absence=_next_kind(table.absence))
+            at = next((at for at, each in enumerate(_KINDS, 1) if isinstance(table.absence, each)), 0)
+            after = _KINDS[at](_SECONDS[_KINDS[at]][0]) if at < len(_KINDS) else WAIT
+            return structs.replace(table, absence=after)
         case Act.MORE | Act.LESS:
             return structs.replace(table, absence=_timed(table.absence, action))
         case _:
             return None
-
-
-def _next_kind(policy: Absence) -> Absence:
-    if isinstance(policy, _KINDS[-1]):
-        return WAIT
-    kind = _KINDS[next((at for at, each in enumerate(_KINDS, 1) if isinstance(policy, each)), 0)]
-    return kind(_SECONDS[kind][0])
 
 
 def _timed(policy: Absence, action: Action) -> Absence:
@@ -274,7 +269,9 @@ def lobby_block(lobby: Lobby, pane: Pane, width: int, height: int) -> Block:
     details = _details(lobby, width)
     room = height - 14 - len(others) - len(details)
     for at in lines_around(lobby.chosen, len(lobby.tables), room):
-        text = _table_text(lobby.tables[at], lobby.kept_seats)
+        table = lobby.tables[at]
+        stage, note = padded(describe_listed_stage(table), _STAGE), _describe_seat(table, lobby.kept_seats)
+        text = f"{table_cells(table)}{stage}{note}"
         rows.append((choice(text, glyphs, width, chosen=at == lobby.chosen), ChooseLine(at)))
     if lobby.tables:
         rows += [(content, None) for content in details]
@@ -336,29 +333,25 @@ def _describe_table(table: TableSummary) -> list[str]:
     return [layout, *closed, *helped, describe_absence(table)]
 
 
-def _describe_starting(seat: Seat | None) -> str:
-    if seat is None:
-        return _("a draw decides who starts")
-    return _("you start") if seat == 0 else _("seat {number} starts").format(number=seat + 1)
-
-
 def _describe_set_up(table: Open) -> tuple[tuple[str, str], ...]:
     """Return how a new table would be: the keys, and the setting that they change."""
+    starts = _("you start") if table.starting == 0 else _("seat {number} starts")
+    if table.starting is None:
+        starts = _("a draw decides who starts")
     return (
         ("2-5", counted("{n} player", "{n} players", table.players).format(n=table.players)),
         ("x", describe_layout(at_random=table.random_layout)),
         ("p", PRIVATE.describe(on=table.private)),
         ("h", HINTS.describe(on=table.hints)),
-        ("s", _describe_starting(table.starting)),
+        ("s", starts.format(number=(table.starting or 0) + 1)),
         ("a", describe_policy(table.absence)),
         *(() if isinstance(table.absence, Wait) else (("+, -", _("more or less time")),)),
     )
 
 
-def _table_text(table: TableSummary, kept: frozenset[str]) -> str:
+def table_cells(table: TableSummary) -> str:
     cells = zip((table.table, printable(table.host), describe_seats(table)), _COLUMNS, strict=True)
-    stage = padded(describe_listed_stage(table), _STAGE)
-    return "".join((*(padded(*cell) for cell in cells), stage, _describe_seat(table, kept)))
+    return "".join(padded(*cell) for cell in cells)
 
 
 def _describe_seat(table: TableSummary, kept: frozenset[str]) -> str:

@@ -307,13 +307,14 @@ def suggested(ui: Ui, suggestion: Suggestion, model: TableModel) -> Ui:
         return ui
     if isinstance(command, LayTile):
         chosen = replace(playing, position=command.position, orientation=command.orientation)
-        told = [games.describe_lay(command), suggestion.reason]
+        text = _("Hint: position {position}, {turned}.")
+        turned = games.turned(command.orientation)
+        told = [text.format(position=command.position, turned=turned), suggestion.reason]
     else:
         there = view.layout.hexes[command.field]
         chosen = replace(playing, piece=command.piece, cursor=there, hovered=None)
         told = [*describe_suggestion(view, command, suggestion, names_at(model))]
-    text = " ".join(filter(None, told))
-    return replace(with_game(ui, chosen), notice=Notice(text))
+    return with_game(ui, chosen).with_notice(" ".join(filter(None, told)))
 
 
 def _come_or_gone(ui: Ui, sentences: Sequence[str]) -> Ui:

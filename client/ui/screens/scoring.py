@@ -118,7 +118,12 @@ class _Walk(ServerScreen):
         return left_or_again(ui, action, model)
 
     def stage(self, model: TableModel) -> str:
-        return "" if model.view is None else scoring_stage(model.view, step_of(self, model.view))
+        if (view := model.view) is None:
+            return ""
+        step = step_of(self, view)
+        if (hill := hill_of(view.scoring[steps(view)[step].event])) is not None:
+            return _("scoring hill {hill}").format(hill=hill)
+        return _("the result") if step else _("the scoring")
 
     def body(self, pane: Pane) -> Block:
         scene = self.scene(pane)
@@ -428,13 +433,6 @@ class ScoringPanel(Struct, frozen=True):
     def _piece_on(self, field: Field) -> Line:
         piece = self.pane.view.placed[field]
         return line(f"{notation(piece):<3}", people_style(piece.people))
-
-
-def scoring_stage(view: View, number: int) -> str:
-    hill = hill_of(view.scoring[steps(view)[number].event])
-    if hill is not None:
-        return _("scoring hill {hill}").format(hill=hill)
-    return _("the scoring") if number == 0 else _("the result")
 
 
 COLUMNS = (  # with the room that they take

@@ -25,7 +25,7 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.keys import Act, Action, Key, key_name
+from client.ui.keys import Act, Key, key_name
 from client.ui.screens.dispatch import SPEEDS, keys_now, ways_on
 from client.ui.screens.news import followed
 from client.ui.state import Asked, Entry, Pane, Ui, closed_for_good, those
@@ -144,17 +144,16 @@ def drawn(ui: Ui, model: TableModel, glyphs: GlyphSet, width: int, height: int) 
     frame = _framed(Pane(followed(ui, model), model, glyphs, width, height))
     title = window_title(model)
     frame = replace(frame, window=in_ascii(title) if glyphs.ascii else title)
-    return frame if ui.ticks_left is None else replace(frame, targets=_anywhere(frame, Act.NEXT))
+    if ui.ticks_left is None:
+        return frame
+    anywhere = (Target(0, at, width_of(content), Act.NEXT) for at, content in enumerate(frame.lines))
+    return replace(frame, targets=tuple(anywhere))
 
 
 def window_title(model: TableModel) -> str:
     """Return the title of the terminal's window: whether it is the player's turn, and at which table."""
     place = "Palatinus" if model.table is None else f"Palatinus {named(model.table, model.state)}"
     return f"{describe_turn(model, names_at(model))} - {place}" if on_turn(model) else place
-
-
-def _anywhere(frame: Frame, action: Action) -> tuple[Target, ...]:
-    return tuple(Target(0, at, width_of(content), action) for at, content in enumerate(frame.lines))
 
 
 def _framed(pane: Pane) -> Frame:
@@ -171,8 +170,11 @@ def _framed(pane: Pane) -> Frame:
         body = _small_question(room)
     else:
         body, last_top = ui.page.small_body(room), ui.page.last_top(room)
-    title = _outage(ui, width, width - (1 if small else 2))
-    if title is None and small:
+    title = None
+    if ui.lost is not None:  # why, and when the next attempt is due
+        outage = describe_outage(ui.lost, ui.now, width - (1 if small else 2))
+        title = fitted(line(f" {outage}", "class:refusal"), width, "class:refusal")
+    elif small:
         style = "class:title-turn" if on_turn(pane.model) else "class:title"
         title = fitted(line(f" {ui.page.place(pane)}", style), width, style)
     parts = Block((title or ui.page.title(pane),)), body, foot(ui, pane.model, pane.glyphs, width, last_top)
@@ -213,11 +215,3 @@ def _too_small(pane: Pane) -> Frame:
 
 def _stacked(blocks: Iterable[Block], pane: Pane) -> Frame:
     return framed(blocks, pane.width, pane.height, ascii_only=pane.glyphs.ascii)
-
-
-def _outage(ui: Ui, width: int, room: int) -> Line | None:
-    """Return the title while there is no connection: why, in `room` cells if possible."""
-    if ui.lost is None:
-        return None
-    told = describe_outage(ui.lost, ui.now, room)
-    return fitted(line(f" {told}", "class:refusal"), width, "class:refusal")

@@ -12,10 +12,9 @@ from client.ui import requests
 from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
 from client.ui.frame import EMPTY, Block, Row, beside, block_of, line, padded, paragraphs
 from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
-from client.ui.screens.lobby import table_in_words
+from client.ui.screens.lobby import table_cells, table_in_words
 from client.ui.state import Asked, Entry, Outcome, Pane, Ui, those
 from client.ui.texts.glyphs import GlyphSet
-from client.ui.texts.tables import describe_seats
 from client.ui.texts.times import brief_day_and_time, clock_time
 from protocol.messages import TableSummary, Turn
 from protocol.text import printable
@@ -53,7 +52,10 @@ class Search(ListScreen):
     @property
     def lines(self) -> tuple[Spot | None, ...]:
         kept = ((seat.server, seat.table) for seat in self.seats)
-        found = (spot for server in self.found.servers for spot in spots(server))
+        found: list[Spot] = []
+        for server in self.found.servers:
+            tables = server.answer.tables if isinstance(server.answer, Listed) else ()
+            found += ((server.url, ""), *((server.url, table.table) for table in tables))
         return (*dict.fromkeys((*kept, *found)), None)
 
     asks_to_quit = True
@@ -116,11 +118,6 @@ class Search(ListScreen):
         return block_of(rows, width)
 
 
-def spots(server: FoundServer) -> tuple[Spot, ...]:
-    tables = server.answer.tables if isinstance(server.answer, Listed) else ()
-    return ((server.url, ""), *((server.url, table.table) for table in tables))
-
-
 def found(ui: Ui, now: Found) -> Ui:
     """Return the UI state with the current findings; the choice stays if it is still there."""
     if not isinstance(ui.page, Search):
@@ -154,7 +151,6 @@ def _at_line(ui: Ui, page: Search, spot: Spot | None) -> Ui:
 _OTHERS = 11  # lines that are not of the list in a window of any size
 _NAME = 26  # columns
 _SEAT = (10, 28, 20)  # a table's code, how the game stands, the player's name
-_COLUMNS = (8, 22, 8)  # a table's code, its host, its seats
 
 
 class _Row(NamedTuple):
@@ -277,6 +273,5 @@ def _describe(server: FoundServer) -> str:
 
 
 def _table_text(table: TableSummary) -> str:
-    cells = zip((table.table, printable(table.host), describe_seats(table)), _COLUMNS, strict=True)
     note = _("a seat is free") if table.vacant else printable(table.title)
-    return "".join((*(padded(*cell) for cell in cells), note))
+    return table_cells(table) + note

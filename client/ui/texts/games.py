@@ -286,11 +286,6 @@ def describe_standing(found: Forecast, names: Sequence[str]) -> str:
     return _("On {hill} that would give: {standing}.").format(hill=tile_of(found.field), standing=standing)
 
 
-def describe_lay(command: events.LayTile) -> str:
-    text = _("Hint: position {position}, {turned}.")
-    return text.format(position=command.position, turned=turned(command.orientation))
-
-
 def _describe_gain(found: Forecast, names: Sequence[str]) -> str:
     if found.gives is not None:
         form = _("{piece} here: {amount} influence on {hill}.")
