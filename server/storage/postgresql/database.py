@@ -240,6 +240,23 @@ class Signal(enum.Enum):
         return self.value + hashlib.md5(schema.encode(), usedforsecurity=False).hexdigest()
 
 
+@contextlib.asynccontextmanager
+async def transaction(connection: Connection) -> AsyncIterator[None]:
+    """Commit what is done in the context, or undo it.
+
+    Not if it is cancelled: that could take for ever, and whoever has lost patience drops the connection.
+    """
+    begun = connection.transaction()
+    await begun.start()
+    try:
+        yield
+    except Exception:
+        if not connection.is_closed():
+            await begun.rollback()
+        raise
+    await begun.commit()
+
+
 async def notify(connection: Connection, signal: Signal) -> None:
     """Notify all servers when the transaction is committed."""
     await connection.execute(f"SELECT {signal.notify}")

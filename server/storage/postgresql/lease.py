@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import timedelta
 from typing import Final, NamedTuple
 
-from server.storage.postgresql.database import Connection, Signal, notify
+from server.storage.postgresql.database import Connection, Signal, notify, transaction
 
 _SECONDS_TO_COME_BACK: Final = 10.0  # for a server that was cut off
 
@@ -21,7 +21,7 @@ async def begun(connection: Connection, name: str, address: str, seconds: float)
 
     It begins with the end of the context: if the answer to that is lost, the server knows its term even so.
     """
-    async with _transaction(connection):
+    async with transaction(connection):
         # A server that is started again need not wait for the end of the lease that it had.
         for (term,) in await connection.fetch("SELECT term FROM node WHERE name = $1", name):
             await _end(connection, term)
@@ -47,7 +47,7 @@ async def renew(connection: Connection, term: int, seconds: float) -> bool:
 
 async def give_up(connection: Connection, term: int) -> None:
     """End the server's own lease: others may take up its tables at once, and are told so."""
-    async with _transaction(connection):
+    async with transaction(connection):
         await _end(connection, term)
         await notify(connection, Signal.TABLES_WAIT)
 
@@ -79,29 +79,12 @@ async def end_abandoned(connection: Connection, codes: Sequence[str]) -> None:
 
 async def _end_expired(connection: Connection, term: int) -> bool:
     """End a lease that has run out, and return True, unless it was renewed just now."""
-    async with _transaction(connection):
+    async with transaction(connection):
         gone = await connection.fetchval(
             "DELETE FROM node WHERE term = $1 AND expires < clock_timestamp() RETURNING term", term
         )
         await notify(connection, Signal.TOLD)  # what that server told the others is gone with its lease
     return gone is not None
-
-
-@contextlib.asynccontextmanager
-async def _transaction(connection: Connection) -> AsyncIterator[None]:
-    """Commit what is done in the context, or undo it.
-
-    Not if it is cancelled: that could take for ever, and whoever has lost patience drops the connection.
-    """
-    transaction = connection.transaction()
-    await transaction.start()
-    try:
-        yield
-    except Exception:
-        if not connection.is_closed():
-            await transaction.rollback()
-        raise
-    await transaction.commit()
 
 
 class Owner(NamedTuple):

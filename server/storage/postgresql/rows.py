@@ -15,7 +15,7 @@ from server.monitoring.logs import about
 from server.storage.archive_index import ArchivedGame
 from server.storage.commit_queue import Batch
 from server.storage.operations import Claim, Delete, Insert, Operation, Outcome, Select, is_stored
-from server.storage.postgresql.database import FAILED, Connection, refused_by_database
+from server.storage.postgresql.database import Connection, transaction
 from server.storage.postgresql.schema import FENCING, LOST
 from server.storage.stored_tables import COLUMNS, Place, Standing
 
@@ -117,21 +117,14 @@ async def transact(
     `attempts` are the outcomes of earlier attempts whose answers were lost: an earlier transaction has ended
     when the table's row can be locked.
     """
-    await connection.execute("BEGIN")
-    try:
+    async with transaction(connection):
         await prove_term(connection, term)
         if attempts and attempts[-1]:
             done = await carry_out(connection, is_stored(attempts[-1]), term)
             if done:
-                await connection.execute("ROLLBACK")
                 return attempts[-1]
         outcome = await change(connection, make(), term)
-    except Exception as error:
-        if not isinstance(error, FAILED) or refused_by_database(error):
-            await connection.execute("ROLLBACK")
-        raise
-    attempts.append(outcome)
-    await connection.execute("COMMIT")
+        attempts.append(outcome)
     return outcome
 
 
