@@ -293,7 +293,7 @@ async def test_a_stranger_has_no_proxy_header() -> None:
     async with server_behind_a_proxy(header=True) as server:
         for header in GOOD:
             assert b" 101 " not in await exchange(server.port, header + UPGRADE, source=STRANGER)
-        assert b" 101 " in await exchange(server.port, UPGRADE, source=STRANGER)
+        assert await upgrade_status(server.port, source=STRANGER) == 101
 
 
 async def test_a_trusted_proxy_without_a_header_is_cut(caplog: pytest.LogCaptureFixture) -> None:
