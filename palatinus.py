@@ -45,7 +45,7 @@ _COMMANDS = (
     ("learn", "playing.learn", N_("learn the game in a few minutes, by playing")),
     ("play", "playing.play", N_("play against bots on this computer")),
     ("serve", "serving.serve", N_("host games on the local network")),
-    ("guests", "guests.command", N_("let people play over ssh, with nothing installed")),
+    ("guests", "serving.guests", N_("let people play over ssh, with nothing installed")),
     ("tables", "serving.tables", N_("list, show, check, export or remove the games a server keeps")),
     ("admin", "serving.admin", N_("inspect and control a running server")),
     ("history", "finished_games.history", N_("list or remove finished games, and print standings")),

@@ -19,7 +19,7 @@ from client.typed_text import table_code as code_of
 from discovery.names import usable
 from protocol.limits import SERVER_NAME_LENGTH
 
-HOST_HELP: Final = N_("address to listen on (default: all)")
+SSH_PORT: Final = 7722
 
 
 def data_folder() -> Path:

@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from client.language import _
+from client.levels import LEVELS
 from engine.events import Command
 from engine.legal import Legal
 from engine.view import View
 from server.config import Brain, Config, InProcess
 
 STAND_IN: Final = "citizen"  # the best level that moves at once
-_LEVELS: Final = ("slave", "plebeian", STAND_IN, "senator", "consul")
-_SEARCHING: Final = _LEVELS[3:]  # a search thinks for long, and so in a process of its own
+_LEVELS: Final = tuple(level.name for level in LEVELS)
+_SEARCHING: Final = ("senator", "consul")  # a search thinks for long, and so in a process of its own
 _FORMER: Final = ("random", "greedy")  # levels that bots of older tables have
 
 
@@ -35,10 +36,9 @@ class Level:
 
 
 def _brain(name: str) -> Any:
-    from client.bots.brains import BRAINS
-    from client.bots.levels import LEVELS
+    from client.bots.brains import brain_named
 
-    return LEVELS.get(name) or BRAINS[name]
+    return brain_named(name).choose
 
 
 def level_name(text: str) -> str:

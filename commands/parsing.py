@@ -7,11 +7,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from client.language import LANGUAGES, N_, WrongUse, _, describe_reason, yes_letters
 from client.player.terminal import plain_chosen
 from server.errors import HostError
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 WITHOUT_SCREEN: Final = frozenset({"", "dumb", "unknown"})  # types of terminals
 
@@ -128,6 +131,14 @@ def need_terminal() -> None:
             "or use --plain"
         )
         raise WrongUse(text.format(term=term or '""'))
+
+
+def progress(label: str, total: int) -> "tqdm[Any]":
+    """Return a bar on stderr, unless that is no terminal; call `update` after each of `total` steps."""
+    from tqdm import tqdm
+
+    form = "{desc} {bar} {n_fmt}/{total_fmt} " + _("time left") + " {remaining}{postfix}"
+    return tqdm(desc=label, total=total, bar_format=form, leave=False, disable=None)
 
 
 def wrong_use(text: str) -> int:

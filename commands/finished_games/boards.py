@@ -20,8 +20,7 @@ from client.ui.program import run
 from commands.arguments import move_number, positive, whole_number
 from commands.display_options import add_ascii, add_drawing, prints_ascii
 from commands.finished_games.records import add_game, file_of, need_writable, recording_in, write_out
-from commands.parsing import need_terminal
-from commands.progress import progress
+from commands.parsing import need_terminal, progress
 from engine.events import Placed
 from engine.fairness import sources_of
 from engine.pieces import Seat

@@ -1,6 +1,7 @@
 """The door as a process of its own beside a server: its screens take no time of the server's."""
 
 import contextlib
+import importlib.util
 import logging
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import IO, Final
 from client.language import WrongUse, _
 from server.monitoring.logs import about
 from server.net.addresses import reachable
-from server.version import module_process
+from server.version import install_command, module_process
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,13 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # seconds
 class OpenDoor:
     port: int
     fingerprint: str
+
+
+def need_asyncssh() -> None:
+    """Raise WrongUse if the package is missing that speaks ssh."""
+    if importlib.util.find_spec("asyncssh") is None:
+        text = _("ssh needs the package asyncssh: install it with {command}")
+        raise WrongUse(text.format(command=install_command("ssh")))
 
 
 def announcement(host: str, port: int, fingerprint: str) -> str:

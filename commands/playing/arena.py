@@ -34,7 +34,7 @@ from client.network.transport import ConnectFailed
 from client.network.waiting import RequestRefused
 from client.ui.frame import columns
 from commands.arguments import positive, seconds, whole_number
-from commands.progress import progress
+from commands.parsing import progress
 
 _INTERRUPTED: Final = 130
 _GAMES: Final = 100

@@ -20,11 +20,9 @@ from client.ui.game import visit
 from client.ui.requests import Join, Open, PlayOn
 from client.ui.state import Capabilities
 from client.ui.visit import Bots, Options, Visit, at_table
-from commands.arguments import data_folder
+from commands.arguments import SSH_PORT, data_folder
 from commands.finished_games.records import kept_here
-from commands.guests.command import DEFAULT_PORT as SSH_PORT
-from commands.guests.command import need_asyncssh
-from commands.guests.process import DoorProcess
+from commands.guests.process import DoorProcess, need_asyncssh
 from commands.levels import with_bots
 from commands.parsing import describe_host_error
 from commands.playing.kept_games import KeptGame, continued, new_game, take_back

@@ -4,7 +4,7 @@ import argparse
 import functools
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -129,14 +129,12 @@ def _seconds(text: str) -> int | None:
 def _run(act: Act, arguments: argparse.Namespace) -> int:
     path = arguments.admin_socket or socket_in(arguments.data or data_folder())
     report = act(path, arguments)
-    failures: Sequence[str] = ()
-    if isinstance(report, Gathered):
-        report, failures = report.reports, report.failures
+    gathered = report if isinstance(report, Gathered) else Gathered((), report)
     if arguments.json:
-        sys.stdout.write(msgspec.json.encode(report).decode() + "\n")
-    for reason in failures:
+        sys.stdout.write(msgspec.json.encode(gathered.reports).decode() + "\n")
+    for reason in gathered.failures:
         print(f"palatinus admin: {reason}", file=sys.stderr)
-    return 1 if failures else 0
+    return 1 if gathered.failures else 0
 
 
 def _say(arguments: argparse.Namespace, *lines: str) -> None:
@@ -184,7 +182,7 @@ def _announce(path: Path, arguments: argparse.Namespace) -> Any:
     clients = sum(report.clients for report in found.reports)
     form = counted("{n} client was told.", "{n} clients were told.", clients)
     _say(arguments, form.format(n=clients))
-    return Gathered(ToldReport(clients), found.failures)
+    return Gathered(found.nodes, ToldReport(clients))
 
 
 def _announced(text: str) -> str:

@@ -19,7 +19,7 @@ from client.network.refusals import describe_refusal
 from client.typed_text import DEFAULT_PORT
 from commands.access import PASSWORD_HELP, PASSWORD_VARIABLE, SMTP_PASSWORD_VARIABLE
 from commands.arguments import (
-    HOST_HELP,
+    SSH_PORT,
     data_folder,
     network,
     notices_allowed,
@@ -29,8 +29,6 @@ from commands.arguments import (
     share,
     smtp_server,
 )
-from commands.guests.command import DEFAULT_PORT as SSH_PORT
-from commands.guests.command import GUESTS_HELP, GUESTS_PER_ADDRESS_HELP
 from commands.levels import STAND_IN, level_name
 from commands.parsing import CANNOT_READ, using_file
 from protocol.admin import LEAST_MINUTES, MOST_MINUTES, MOST_ROUNDS, EveningPlan
@@ -129,7 +127,12 @@ def _option(default: Any, *told: Any, **more: Any) -> Any:
 class ServeOptions:
     """What is chosen, and by default; None if nothing is, or something that excludes it."""
 
-    host: str = _option("0.0.0.0", HOST_HELP, metavar="ADDRESS", heading=N_("where"))  # noqa: S104 - a LAN host
+    host: str = _option(
+        "0.0.0.0",  # noqa: S104 - a LAN host
+        N_("address to listen on (default: all)"),
+        "ADDRESS",
+        heading=N_("where"),
+    )
     port: int = _option(DEFAULT_PORT, N_("port to listen on (default: %(default)s)"), "PORT", port_number)
     announce: bool | None = _option(
         None, N_("announce the server to palatinus join (default: unless --host is a loopback address)")
@@ -252,8 +255,10 @@ class ServeOptions:
         more={"nargs": "?", "const": SSH_PORT},
         heading=N_("guests and pages"),
     )
-    max_guests: int = _option(200, GUESTS_HELP)
-    guests_per_address: int = _option(50, GUESTS_PER_ADDRESS_HELP)
+    max_guests: int = _option(200, N_("maximum number of guests over ssh at once (default: %(default)s)"))
+    guests_per_address: int = _option(
+        50, N_("maximum number of guests at once from one address (default: %(default)s)")
+    )
     web: bool | str = _option(
         False,
         N_("let people play in browsers, and watch public tables there; with --web=watch, only watch"),

@@ -174,16 +174,19 @@ def _check_copy(file: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What several servers have answered, and why others have not."""
+    """What several servers have answered, or why not, and the reports that are told of that."""
 
+    nodes: Sequence[admin.NodeAnswer]
     reports: Any
-    failures: Sequence[str]
-    nodes: Sequence[admin.NodeAnswer] = ()
+
+    @property
+    def failures(self) -> list[str]:
+        return [describe_host_error(_failure(each.error)) for each in self.nodes if each.error is not None]
 
     def flat(self) -> "Gathered":
         """Return the lists of all servers as one, in which each says where it is."""
         found = [replace(each, node=node.node) for node in self.nodes for each in node.ok or ()]
-        return Gathered(found, self.failures)
+        return Gathered(self.nodes, found)
 
 
 def add_node(command: argparse.ArgumentParser) -> None:
@@ -197,8 +200,7 @@ def of_nodes(path: Path, request: admin.NodeRequest, kind: type[R], node: str | 
         _converted(answer, kind)
         for answer in asked(path, admin.AskNodes(request, node), list[admin.NodeAnswer])
     ]
-    failures = [describe_host_error(_failure(each.error)) for each in nodes if each.error is not None]
-    return Gathered([each.ok for each in nodes if each.error is None], failures, nodes)
+    return Gathered(nodes, [each.ok for each in nodes if each.error is None])
 
 
 def of_node(path: Path, request: admin.NodeRequest, kind: type[R], node: str | None) -> R:

@@ -21,8 +21,7 @@ import platformdirs
 from client.language import WrongUse, _, spoken
 from client.typed_text import describe_found_as, server_url
 from commands.access import PASSWORD_VARIABLE, password_of
-from commands.guests.command import need_asyncssh
-from commands.guests.process import DoorProcess, announcement
+from commands.guests.process import DoorProcess, announcement, need_asyncssh
 from commands.levels import with_bots
 from commands.serving.notices import postman
 from commands.serving.options import (
