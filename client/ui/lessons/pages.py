@@ -182,9 +182,8 @@ PAGES: Final = (
     LessonPage(
         N_("A soldier flees"),
         N_(
-            "Marco's soldier on D5 is beside the same merchant, D6. The soldiers of a hill all act at"
-            " the same time, so it counts that merchant, too, although D1 takes it. What else is beside"
-            " it?"
+            "Marco's soldier on D5 is beside the same merchant, D6. The soldiers of a hill all act at the"
+            " same time, so it counts that merchant, too, although D1 takes it. What else is beside it?"
         ),
         N_("Move the cursor to {field} to see what the soldier there would do."),
         _turn(4),
@@ -245,9 +244,8 @@ PAGES: Final = (
     LessonPage(
         N_("No soldier at the end"),
         N_(
-            "You cannot keep soldiers to the end. There may be none among the last 4 pieces in "
-            "your hand (the last 3 with four or five players). You hold 5, and one is a soldier: "
-            "it has to go now."
+            "You cannot keep soldiers to the end. There may be none among the last 4 pieces in your hand "
+            "(the last 3 with four or five players). You hold 5, and one is a soldier: it has to go now."
         ),
         N_("Try placing another piece anyway."),
         _turn(8),
@@ -282,9 +280,8 @@ PAGES: Final = (
     LessonPage(
         N_("Scoring: the soldiers"),
         N_(
-            "The hills are scored one by one, A to G, first the soldiers, all at the same time."
-            " Captured pieces and fled soldiers leave the board at once and for good: their fields are"
-            " empty."
+            "The hills are scored one by one, A to G, first the soldiers, all at the same time. Captured"
+            " pieces and fled soldiers leave the board at once and for good: their fields are empty."
         ),
         N_("Enter or right arrow: one step forward. Left arrow: one step back."),
         MOVES,
