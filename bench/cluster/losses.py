@@ -26,8 +26,7 @@ import asyncpg
 
 from client.bots.brains import at_random
 from client.network.connection import Connection, connected
-from client.network.transport import ConnectFailed
-from client.network.waiting import RequestRefused
+from client.network.transport import ConnectFailed, RequestRefused
 from client.tables.table import Closed
 from protocol.events import move_message
 from protocol.messages import NEW, JoinTable, Leave, OpenTable, StartGame

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Final
 
-from client.bots.bluffer import Bluffer
 from client.bots.brain import Brain, describe_failure
 from client.bots.greedy import greedy
-from client.bots.levels import LEVELS
+from client.bots.levels import LEVELS, Bluffer
 from client.bots.search.brain import ALWAYS, USUAL, SearchBrain
 from client.language import WrongUse, _
 from engine.events import Command

@@ -1,19 +1,22 @@
-"""The levels: five opponents for people, the weakest first, each with its temper.
+"""Brains that look one move ahead, and the levels: opponents for people, the weakest first.
 
-Each beats the one before; `docs/measuring-bots.md` shows how often, and with which command that was measured.
+Each level beats the one before; `docs/measuring-bots.md` shows how often.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from client.bots.brain import Brain
-from client.bots.greedy import best_lay, best_place
+from client.bots.greedy import best_lay, best_place, promises
 from client.bots.search.brain import USUAL, SearchBrain
+from client.bots.search.worlds import gain_of_next
+from engine.board import Field
 from engine.events import Command, Place
-from engine.legal import Legal, LegalLays, random_command
-from engine.pieces import Kind, Piece
+from engine.legal import Legal, LegalLays, LegalPlaces, random_command
+from engine.pieces import Kind
 from engine.view import View
 
 _OVERLOOKED: Final = 0.75  # the share of the fields that a plebeian does not look at
@@ -26,7 +29,7 @@ def slave(view: View, legal: Legal, rng: random.Random) -> Command:
     own = {field for field, seat in view.owners.items() if seat == legal.seat}
     near = [field for field in legal.fields if own.intersection(view.layout.adjacent(field))]
     kind, field = best_place(view, legal, [rng.choice(near or legal.fields)], legal.pieces, rng)
-    return Place(legal.seat, rng.choice(_of_kind(legal.pieces, kind)), field)
+    return _place(legal, kind, field, rng)
 
 
 def plebeian(view: View, legal: Legal, rng: random.Random) -> Command:
@@ -35,8 +38,7 @@ def plebeian(view: View, legal: Legal, rng: random.Random) -> Command:
         return best_lay(view, legal, rng)
     fields = rng.sample(legal.fields, max(1, round(len(legal.fields) * (1.0 - _OVERLOOKED))))
     kind, field = best_place(view, legal, fields, legal.pieces, rng)
-    pieces = _of_kind(legal.pieces, kind)
-    return Place(legal.seat, rng.choice([piece for piece in pieces if not piece.wolf] or pieces), field)
+    return _place(legal, kind, field, rng, wolf=False)
 
 
 def citizen(view: View, legal: Legal, rng: random.Random) -> Command:
@@ -45,12 +47,42 @@ def citizen(view: View, legal: Legal, rng: random.Random) -> Command:
         return best_lay(view, legal, rng)
     peaceful = [piece for piece in legal.pieces if piece.kind is not Kind.SOLDIER]
     kind, field = best_place(view, legal, legal.fields, peaceful or legal.pieces, rng)
-    pieces = _of_kind(legal.pieces, kind)
-    return Place(legal.seat, rng.choice([piece for piece in pieces if piece.wolf] or pieces), field)
+    return _place(legal, kind, field, rng, wolf=True)
 
 
-def _of_kind(pieces: Sequence[Piece], kind: Kind) -> list[Piece]:
-    return [piece for piece in pieces if piece.kind is kind]
+@dataclass(frozen=True, slots=True)
+class Bluffer:
+    """Chooses like the greedy brain, but pays up to `price` points for a wolf of the unexpected kind."""
+
+    price: float
+
+    def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
+        """Choose the best lie, or else the best move."""
+        if isinstance(legal, LegalLays):
+            return best_lay(view, legal, rng)
+        promised = promises(view, legal.seat, legal.fields, legal.pieces)
+        gain = gain_of_next(view, legal.seat)
+        best = max(promised, key=promised.__getitem__)
+        wolves = {piece.kind for piece in legal.pieces if piece.wolf}
+        lies = [
+            (kind, field)
+            for (kind, field), promise in promised.items()
+            if kind in wolves
+            and promised[best] - promise <= self.price
+            and (gain(field) < 0.0) == (kind is Kind.FARMER)
+        ]
+        kind, field = max(lies, key=promised.__getitem__, default=best)
+        return _place(legal, kind, field, rng, wolf=bool(lies))
+
+
+def _place(
+    legal: LegalPlaces, kind: Kind, field: Field, rng: random.Random, *, wolf: bool | None = None
+) -> Place:
+    """Return the placement of a piece of this kind, with the wolf or without it if that can be chosen."""
+    pieces = [piece for piece in legal.pieces if piece.kind is kind]
+    return Place(
+        legal.seat, rng.choice([each for each in pieces if wolf in {None, each.wolf}] or pieces), field
+    )
 
 
 LEVELS: Final[Mapping[str, Brain]] = MappingProxyType(

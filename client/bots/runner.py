@@ -32,10 +32,10 @@ from client.network.transport import (
     Access,
     ConnectFailed,
     PasswordWanted,
+    RequestRefused,
     Timeouts,
     password_wanted,
 )
-from client.network.waiting import RequestRefused
 from client.player.seats import HeldSeat, Seats
 from client.tables.draws import describe_fault
 from client.tables.table import Closed, TableClosed

@@ -5,6 +5,7 @@ import contextlib
 import random
 import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, TypeAlias, get_args, overload
 
 from msgspec import structs
@@ -14,7 +15,7 @@ from websockets.exceptions import ConnectionClosed
 from client.language import _
 from client.network import transport
 from client.network.refusals import describe_refusal
-from client.network.waiting import NoAnswer, Waiting
+from client.network.transport import NoAnswer, RequestRefused
 from client.tables import table
 from client.tables.draws import Call
 from engine.draws import Share, pledge_of
@@ -71,6 +72,47 @@ async def connected(
         await asyncio.wait((keeper,))
         if not keeper.cancelled():
             keeper.result()
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A request that has not been answered yet; its alarm is set only while there is a connection."""
+
+    message: messages.ClientRequest
+    answer: asyncio.Future[messages.ServerAnswer]
+    alarm: asyncio.TimerHandle | None = None
+    sent_on_until: float | None = None  # a server has told where the table is: it is looked for until then
+    undone: bool = False  # it was refused there, and not sent since
+
+    def silence(self) -> None:
+        if self.alarm is not None:
+            self.alarm.cancel()
+            self.alarm = None
+
+    def settle(self, answer: messages.ServerAnswer) -> None:
+        """Hand the answer to the caller, unless it has given up."""
+        self.silence()
+        if not self.answer.done():
+            self.answer.set_result(answer)
+
+    def fail(self, error: Exception) -> None:
+        """Raise an error in the caller, unless it has given up."""
+        self.silence()
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+    def refuse(self, message: messages.Refused) -> None:
+        """Raise the server's refusal in the caller."""
+        text = describe_refusal(message)
+        about = message.about or {}
+        if self.sent_on_until is not None and message.code == Code.TABLE_ELSEWHERE:
+            text = _("Table {table} cannot be reached at {address} now. Try again in a moment.").format(
+                table=printable(about.get("table", "")), address=printable(about.get("address", ""))
+            )
+        seconds = about.get("seconds", "")
+        # At least 1, so that a client never hammers.
+        retry_in = max(1, int(seconds)) if seconds.isdecimal() and len(seconds) < 5 else None
+        self.fail(RequestRefused(message.code, text, message.rule, retry_in))
 
 
 class Connection:

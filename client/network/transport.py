@@ -66,6 +66,22 @@ class ConnectFailed(Exception):
         self.final, self.only_here, self.code = final, only_here, code
 
 
+class RequestRefused(Exception):
+    """The server refused one request, and nothing has changed; the text says why, in the language in use.
+
+    `code` is stable, `rule` the section of the rules that forbids it, if one does; `retry_in` tells how many
+    seconds to wait if it may be asked again then.
+    """
+
+    def __init__(self, code: str, text: str, rule: str | None = None, retry_in: float | None = None) -> None:
+        super().__init__(text)
+        self.code, self.rule, self.retry_in = code, rule, retry_in
+
+
+class NoAnswer(ConnectFailed):
+    """The server did not answer a request: it is not known whether it was carried out."""
+
+
 class Elsewhere(ConnectFailed):
     """The table is at another server of the cluster, at `url`; if `all_undone`, the lobby is there as well.
 

@@ -14,8 +14,7 @@ from client.language import N_, _, describe_reason
 from client.levels import usual_level
 from client.network.connection import Connection
 from client.network.refusals import describe_refusal
-from client.network.transport import ConnectFailed
-from client.network.waiting import RequestRefused
+from client.network.transport import ConnectFailed, RequestRefused
 from client.player.seats import EVENING, HeldSeat, Seats
 from client.records import Recording
 from client.tables.draws import Call

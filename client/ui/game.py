@@ -11,8 +11,7 @@ from typing import Final
 
 from client.language import _
 from client.network.connection import Connection, connected
-from client.network.transport import ConnectFailed, PasswordWanted, Timeouts
-from client.network.waiting import RequestRefused
+from client.network.transport import ConnectFailed, PasswordWanted, RequestRefused, Timeouts
 from client.tables.table import TableChanged, TableClosed, TableModel
 from client.typed_text import default_name, fault_of
 from client.ui import requests

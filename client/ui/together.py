@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from client.language import _
 from client.network.connection import Connection
-from client.network.transport import ConnectFailed
-from client.network.waiting import RequestRefused
+from client.network.transport import ConnectFailed, RequestRefused
 from client.records import Recording
 from client.ui.keys import Act
 from client.ui.program import Replaying

@@ -30,8 +30,7 @@ from client.bots.brains import brain_named
 from client.bots.processes import ProcessesLost
 from client.bots.shares import Share
 from client.language import WrongUse, _, describe_reason
-from client.network.transport import ConnectFailed
-from client.network.waiting import RequestRefused
+from client.network.transport import ConnectFailed, RequestRefused
 from client.ui.frame import columns
 from commands.arguments import positive, seconds, whole_number
 from commands.parsing import progress

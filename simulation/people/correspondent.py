@@ -6,8 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Final
 
-from client.network.transport import ConnectFailed
-from client.network.waiting import RequestRefused
+from client.network.transport import ConnectFailed, RequestRefused
 from client.tables.table import Closed, TableClosed, open_request
 from client.ui import at_table
 from engine.board import FIELDS

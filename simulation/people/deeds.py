@@ -10,8 +10,7 @@ from functools import partial
 from typing import Final
 
 from client.network.connection import Connection
-from client.network.transport import ConnectFailed
-from client.network.waiting import RequestRefused
+from client.network.transport import ConnectFailed, RequestRefused
 from client.ui import at_table
 from engine.pieces import People
 from protocol.absence import Absence

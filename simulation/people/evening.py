@@ -10,8 +10,7 @@ from typing import Final
 
 from client.bots.brains import at_random
 from client.network.connection import Connection, connected
-from client.network.transport import ConnectFailed
-from client.network.waiting import RequestRefused
+from client.network.transport import ConnectFailed, RequestRefused
 from protocol.admin import EveningPlan
 from protocol.events import move_message
 from protocol.messages import NEW, Evening, Leave, Resume, SignUp, TakePart

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from client.network.transport import ConnectFailed
-from client.network.waiting import RequestRefused
+from client.network.transport import ConnectFailed, RequestRefused
 from protocol.messages import NEW, SeatBot
 from simulation.people.correspondent import Correspondent
 from simulation.people.deeds import Company, Deeds

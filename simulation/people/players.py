@@ -10,8 +10,7 @@ from websockets.exceptions import ConnectionClosed
 
 from client.bots.brains import at_random
 from client.network.connection import Connection
-from client.network.transport import ConnectFailed
-from client.network.waiting import RequestRefused
+from client.network.transport import ConnectFailed, RequestRefused
 from client.tables.table import Closed, TableClosed
 from engine.legal import Legal
 from protocol.absence import Absence, ByVote, MoveClock, Wait

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
 
 from client.network.connection import Connection, connected
-from client.network.transport import Access, ConnectFailed, Timeouts
-from client.network.waiting import RequestRefused
+from client.network.transport import Access, ConnectFailed, RequestRefused, Timeouts
 from client.tables.draws import Fault
 from client.tables.table import Closed, TableClosed, TableModel, TableUpdate, Update
 from engine.pieces import Seat

@@ -18,8 +18,7 @@ from client.bots.arena.games import too_slow
 from client.bots.brain import BrainFailed, Forfeit
 from client.language import _
 from client.network.refusals import describe_refusal
-from client.network.transport import Address, ConnectFailed, Timeouts, ending, open_websocket
-from client.network.waiting import RequestRefused
+from client.network.transport import Address, ConnectFailed, RequestRefused, Timeouts, ending, open_websocket
 from engine.events import GameEnded
 from protocol import messages
 from protocol.codec import BadMessage, decode_client, decode_server, encode

@@ -19,8 +19,7 @@ from client.bots.brain import BrainFailed, Forfeit
 from client.bots.processes import ProcessesLost, in_process
 from client.bots.runner import BotOptions, run_bots
 from client.language import _, describe_reason, speaking, spoken
-from client.network.transport import Address
-from client.network.waiting import RequestRefused
+from client.network.transport import Address, RequestRefused
 from engine.events import GameEnded
 from protocol import messages
 from protocol.messages import NEW

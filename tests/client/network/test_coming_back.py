@@ -9,10 +9,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec import structs
 
-from client.network.connection import connected
+from client.network.connection import Waiting, connected
 from client.network.refusals import describe_refusal
-from client.network.transport import ConnectFailed, Timeouts
-from client.network.waiting import NoAnswer, Waiting
+from client.network.transport import ConnectFailed, NoAnswer, Timeouts
 from client.tables.table import Back, Closed, Happened, Lost, TableClosed, TableModel
 from engine.board import Field
 from engine.events import Place

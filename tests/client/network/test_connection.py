@@ -9,8 +9,7 @@ import msgpack
 import pytest
 
 from client.network.connection import Connection, connected
-from client.network.transport import ConnectFailed
-from client.network.waiting import NoAnswer, RequestRefused
+from client.network.transport import ConnectFailed, NoAnswer, RequestRefused
 from client.tables.table import Back, Closed, Happened, Heard, Lost, Refreshed, news_of_server
 from engine.board import Field
 from engine.events import Place

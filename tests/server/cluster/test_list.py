@@ -12,8 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from client.network.connection import connected as client_at
-from client.network.transport import Access, Timeouts
-from client.network.waiting import RequestRefused
+from client.network.transport import Access, RequestRefused, Timeouts
 from client.ui.web.pages import WebPages
 from protocol import messages
 from protocol.codes import Code

@@ -15,8 +15,7 @@ import pytest
 from asyncpg.transaction import Transaction
 
 from client.network.connection import connected as client_at
-from client.network.transport import Access, Address, Timeouts, elsewhere
-from client.network.waiting import RequestRefused
+from client.network.transport import Access, Address, RequestRefused, Timeouts, elsewhere
 from engine.pieces import Seat
 from protocol.absence import ByBot
 from protocol.codes import CloseCode, Code
