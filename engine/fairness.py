@@ -5,19 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from engine import events as facts
 from engine.board import CENTRE, OUTER_POSITIONS, Tile
 from engine.components import Laurel
 from engine.draws import Bytes32, Draws, commitment_to, laurels_by_tile, outcomes
-from engine.events import (
-    CentreTurned,
-    GameEnded,
-    GameStarted,
-    LaurelsDealt,
-    LayoutDrawn,
-    SeenEvent,
-    TileDrawn,
-    TileLaid,
-)
+from engine.events import SeenEvent
 from engine.pieces import Seat
 from engine.view import View
 
@@ -48,19 +40,19 @@ class Drawn:
     def fold(self, event: SeenEvent) -> None:
         """Take in the next event."""
         match event:
-            case GameStarted():
+            case facts.GameStarted():
                 self.starting = event.starting
-            case CentreTurned(tile):
+            case facts.CentreTurned(tile):
                 self.tiles[CENTRE] = tile
                 self.laid = 1
-            case TileDrawn(_, tile):
+            case facts.TileDrawn(_, tile):
                 self.tiles[self.laid] = tile
-            case TileLaid():
+            case facts.TileLaid():
                 self.laid += 1
-            case LayoutDrawn(tiles):
+            case facts.LayoutDrawn(tiles):
                 self.tiles = {position: laid.tile for position, laid in enumerate(tiles)}
                 self.orientations = {at: laid.orientation for at, laid in enumerate(tiles) if at != CENTRE}
-            case LaurelsDealt(laurels):
+            case facts.LaurelsDealt(laurels):
                 self.laurels = dict(laurels)
 
     def agrees(self, other: "Drawn") -> bool:
@@ -128,9 +120,9 @@ def sources_of(events: Iterable[SeenEvent]) -> Sources:
     draws, ended = None, None
     for event in events:
         drawn.fold(event)
-        if isinstance(event, GameStarted):
+        if isinstance(event, facts.GameStarted):
             draws = event.draws
-        elif isinstance(event, GameEnded):
+        elif isinstance(event, facts.GameEnded):
             ended = event
     if draws is None or ended is None:
         return Sources(draws)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Protocol, Self
 
+from engine import events as facts
 from engine.board import (
     CENTRE,
     FIELDS,
@@ -20,22 +21,7 @@ from engine.board import (
 from engine.components import DEALS, OTHER_LAURELS, PEOPLES, Laurel, peoples_by_seat
 from engine.draws import Bytes32, Draws, Outcomes, Share, commitment_to, laurels_by_tile, outcomes
 from engine.errors import Fault, IllegalCommand
-from engine.events import (
-    CentreTurned,
-    Command,
-    Event,
-    GameEnded,
-    GameStarted,
-    LaurelsDealt,
-    LayoutDrawn,
-    LayTile,
-    Place,
-    Placed,
-    TakenBack,
-    TileDrawn,
-    TileLaid,
-    WolvesRevealed,
-)
+from engine.events import Command, Event, LayTile, Place, Placed, TakenBack
 from engine.legal import Legal, LegalLays, LegalPlaces
 from engine.pieces import FACES, SOLDIER, People, Piece, Seat
 from engine.scoring import Board, scored
@@ -217,14 +203,14 @@ class Game:
 
     def fold(self, event: Event) -> None:
         """Fold in an event that `decided` returned, or one of a game that is being rebuilt."""
-        if isinstance(event, GameStarted):
+        if isinstance(event, facts.GameStarted):
             self.view.eyes = frozenset(Seat(seat) for seat in range(len(event.peoples)))
         self.view.fold(event)
         if isinstance(event, Placed):
             self._free.pop(event.field, None)
         elif isinstance(event, TakenBack):
             self._free = dict.fromkeys(free_fields(self.view))
-        elif isinstance(event, LaurelsDealt):
+        elif isinstance(event, facts.LaurelsDealt):
             self._layout = self.view.layout  # now, and not when the game's last move needs it
         self.events.append(event)
 
@@ -258,7 +244,7 @@ def _opening(options: GameOptions, chance: Chance) -> Iterator[Event]:
     peoples = peoples_by_seat(options.players, options.peoples)
     hands = tuple(deal.hand(own[0], own[1] if deal.second else None) for own in peoples)
     draws = chance.draws(starting=options.starting is None)
-    yield GameStarted(starting, peoples, hands, deal.soldierless_at, draws)
+    yield facts.GameStarted(starting, peoples, hands, deal.soldierless_at, draws)
     bag = list(TILES)
     if options.random_layout:
         tiles = []
@@ -266,18 +252,18 @@ def _opening(options: GameOptions, chance: Chance) -> Iterator[Event]:
             tile = chance.tile(bag)
             bag.remove(tile)
             tiles.append(LaidTile(tile, 0 if position == CENTRE else chance.orientation(position)))
-        yield LayoutDrawn(tuple(tiles))
+        yield facts.LayoutDrawn(tuple(tiles))
         yield _laurels_dealt(tiles[CENTRE], chance)
     else:
         centre = chance.tile(bag)
         bag.remove(centre)
-        yield CentreTurned(centre)
-        yield TileDrawn(starting, chance.tile(bag))
+        yield facts.CentreTurned(centre)
+        yield facts.TileDrawn(starting, chance.tile(bag))
 
 
-def _laurels_dealt(centre: LaidTile | None, chance: Chance) -> LaurelsDealt:
+def _laurels_dealt(centre: LaidTile | None, chance: Chance) -> facts.LaurelsDealt:
     assert centre is not None  # it is the first tile to lie (R3.2)
-    return LaurelsDealt(laurels_by_tile(centre.tile, chance.laurels()))
+    return facts.LaurelsDealt(laurels_by_tile(centre.tile, chance.laurels()))
 
 
 def _free_positions(view: View) -> tuple[int, ...]:
@@ -330,11 +316,11 @@ def _soldiers_due(view: View, seat: Seat) -> bool:
 def _lay_events(view: View, command: LayTile, chance: Chance) -> Iterator[Event]:
     drawn = view.drawn
     assert drawn is not None  # while tiles are laid, the seat on turn holds one (R3.3)
-    yield TileLaid(command.seat, drawn, command.position, command.orientation)
+    yield facts.TileLaid(command.seat, drawn, command.position, command.orientation)
     laid = {tile.tile for tile in view.tiles if tile is not None} | {drawn}
     bag = [tile for tile in TILES if tile not in laid]
     if bag:
-        yield TileDrawn(Seat((command.seat + 1) % view.seats), chance.tile(bag))
+        yield facts.TileDrawn(Seat((command.seat + 1) % view.seats), chance.tile(bag))
     else:
         yield _laurels_dealt(view.tiles[CENTRE], chance)
 
@@ -347,6 +333,6 @@ def _place_events(view: View, command: Place, layout: Layout, chance: Chance) ->
     known = {field: piece for field, piece in view.placed.items() if isinstance(piece, Piece)}
     known[command.field] = command.piece
     owners = {**view.owners, command.field: command.seat}
-    yield WolvesRevealed({field: piece for field, piece in known.items() if piece.wolf})
+    yield facts.WolvesRevealed({field: piece for field, piece in known.items() if piece.wolf})
     for event in scored(Board(layout, known, owners), view.laurels, view.seats):
-        yield replace(event, seed=chance.seed()) if isinstance(event, GameEnded) else event
+        yield replace(event, seed=chance.seed()) if isinstance(event, facts.GameEnded) else event

@@ -10,29 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, assert_never
 
+from engine import events as facts
 from engine.board import CENTRE, ORIENTATIONS, TILES, Field, Tile
 from engine.components import DEALS, OTHER_LAURELS, PEOPLES, Laurel
 from engine.draws import BYTES32, MISSING, NO_SHARE, OF_ROUND, Bytes32, Draws, Share
 from engine.errors import DamagedRecord, IllegalCommand
-from engine.events import (
-    Captured,
-    CentreTurned,
-    Command,
-    Event,
-    GameEnded,
-    GameStarted,
-    HillScored,
-    LaurelsDealt,
-    LayoutDrawn,
-    LayTile,
-    Place,
-    Placed,
-    SoldierFled,
-    TakenBack,
-    TileDrawn,
-    TileLaid,
-    WolvesRevealed,
-)
+from engine.events import Command, Event, LayTile, Place
 from engine.game import Game, GameOptions
 from engine.pieces import NOTATIONS, People, Piece, Seat
 
@@ -54,8 +37,8 @@ def recorded(events: Iterable[Event], names: Sequence[str] = ()) -> str:
     header, over = _HEADER, False
     for event in events:
         lines.extend(_lines(event))
-        over = isinstance(event, GameEnded)
-        if isinstance(event, GameStarted) and event.draws is not None:
+        over = isinstance(event, facts.GameEnded)
+        if isinstance(event, facts.GameStarted) and event.draws is not None:
             header = _HEADER_WITH_DRAWS
     if not over:
         lines.append(_UNFINISHED)
@@ -113,7 +96,7 @@ def replayed(text: str) -> Game:
 def _lines(event: Event) -> Iterator[str]:
     """Yield the lines for `event`; none if it follows from the lines before."""
     match event:
-        case GameStarted():
+        case facts.GameStarted():
             yield f"players {len(event.peoples)}"
             how = "" if event.draws is None else f" {_DRAWN if event.draws.starting else _CHOSEN}"
             yield f"starts {event.starting}{how}"
@@ -123,31 +106,31 @@ def _lines(event: Event) -> Iterator[str]:
                 yield f"commitment {event.draws.commitment}"
                 for seat, share in enumerate(event.draws.shares):
                     yield f"share {seat} {share}"
-        case CentreTurned():
+        case facts.CentreTurned():
             yield f"layout {_LAID}"
             yield f"tile {event.tile} {CENTRE} 0"
-        case LayoutDrawn():
+        case facts.LayoutDrawn():
             yield f"layout {_RANDOM}"
             for position, laid in enumerate(event.tiles):
                 yield f"tile {laid.tile} {position} {laid.orientation}"
-        case TileDrawn():
+        case facts.TileDrawn():
             yield f"{event.seat} draws {event.tile}"
-        case TileLaid():
+        case facts.TileLaid():
             yield f"{event.seat} lays {event.tile} {event.position} {event.orientation}"
-        case LaurelsDealt():
+        case facts.LaurelsDealt():
             for tile in TILES:
                 yield f"laurel {tile} {event.laurels[tile]}"
-        case Placed():
+        case facts.Placed():
             yield f"{event.seat} places {event.piece} {event.field}"
-        case TakenBack():
+        case facts.TakenBack():
             yield f"{event.seat} takes back {event.fields[-1]}"
-        case GameEnded():
+        case facts.GameEnded():
             if event.seed is not None:
                 yield f"seed {event.seed}"
             for seat, tally in enumerate(event.tallies):
                 yield f"result {seat} points {tally.points} items {tally.items}"
             yield f"winners {' '.join(map(str, event.winners))}"
-        case WolvesRevealed() | SoldierFled() | Captured() | HillScored():
+        case facts.WolvesRevealed() | facts.SoldierFled() | facts.Captured() | facts.HillScored():
             return
         case _:
             assert_never(event)

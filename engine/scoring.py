@@ -4,20 +4,10 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from operator import itemgetter
 from typing import Final
 
+from engine import events as facts
 from engine.board import FIELDS, TILES, Field, Layout, Tile, fields_of, has_spring
 from engine.components import LAUREL_WORTH, Laurel
-from engine.events import (
-    Captured,
-    DecidedBy,
-    GameEnded,
-    HillScored,
-    Influence,
-    ScoringEvent,
-    SoldierFled,
-    Tally,
-    Term,
-    Why,
-)
+from engine.events import Influence, ScoringEvent, Term, Why
 from engine.pieces import SOLDIER, Kind, Piece, Seat
 
 WORTH_TO_MERCHANT: Final = {Kind.MERCHANT: 1, Kind.FARMER: 2, Kind.SOLDIER: 3}  # R6.2
@@ -71,12 +61,12 @@ def scored(board: Board, laurels: Mapping[Tile, Laurel], seats: int) -> Iterator
     yield result(events, seats)
 
 
-def removed(act: SoldierFled | Captured) -> tuple[Field, ...]:
+def removed(act: facts.SoldierFled | facts.Captured) -> tuple[Field, ...]:
     """Return the fields that the soldier's act empties (R5.2, R5.3)."""
-    return (act.field,) if isinstance(act, SoldierFled) else act.taken
+    return (act.field,) if isinstance(act, facts.SoldierFled) else act.taken
 
 
-def soldier_acts(board: Board, hill: Tile) -> Iterator[SoldierFled | Captured]:
+def soldier_acts(board: Board, hill: Tile) -> Iterator[facts.SoldierFled | facts.Captured]:
     """Yield the action of each of the hill's soldiers, all on the current board (R5.1 to R5.5)."""
     captives: set[Field] = set()
     for field, kind in board.on(hill):
@@ -86,16 +76,16 @@ def soldier_acts(board: Board, hill: Tile) -> Iterator[SoldierFled | Captured]:
         merchants = board.beside(field, _MERCHANT)
         farmers = board.beside(field, _FARMER)
         if len(merchants) == len(farmers):  # R5.2, R9.8
-            yield SoldierFled(hill, field, seat, merchants, farmers)
+            yield facts.SoldierFled(hill, field, seat, merchants, farmers)
             continue
         group = max(merchants, farmers, key=len)
         taken = tuple([captive for captive in group if captive not in captives])  # R9.9
         shared = tuple([captive for captive in group if captive in captives])
         captives.update(group)
-        yield Captured(hill, field, seat, merchants, farmers, taken, shared)
+        yield facts.Captured(hill, field, seat, merchants, farmers, taken, shared)
 
 
-def hill_scored(board: Board, hill: Tile, laurel: Laurel, seats: int) -> HillScored:
+def hill_scored(board: Board, hill: Tile, laurel: Laurel, seats: int) -> facts.HillScored:
     """Return who controls the hill, and why (R6)."""
     pieces = tuple(influences(board, hill))
     totals = [0] * seats
@@ -103,7 +93,7 @@ def hill_scored(board: Board, hill: Tile, laurel: Laurel, seats: int) -> HillSco
         totals[seat] += sum(map(_AMOUNT, terms))
     most = max(totals)
     leaders = [Seat(seat) for seat, total in enumerate(totals) if total == most] if most > 0 else []
-    return HillScored(hill, laurel, pieces, tuple(totals), tuple(leaders))
+    return facts.HillScored(hill, laurel, pieces, tuple(totals), tuple(leaders))
 
 
 def influences(board: Board, hill: Tile) -> Iterator[Influence]:
@@ -133,15 +123,15 @@ def farmer_terms(layout: Layout, occupied: Container[Field], field: Field) -> li
     return terms
 
 
-def result(events: Sequence[ScoringEvent], seats: int) -> GameEnded:
+def result(events: Sequence[ScoringEvent], seats: int) -> facts.GameEnded:
     """Return the result that the events of scoring lead to (R7)."""
     captives, ones, twos = [0] * seats, [0] * seats, [0] * seats
     laurels: list[list[Laurel]] = [[] for _ in range(seats)]
     for event in events:
-        if isinstance(event, Captured):
+        if isinstance(event, facts.Captured):
             captives[event.seat] += len(event.taken)
             ones[event.seat] += len(event.shared)
-        elif isinstance(event, HillScored):
+        elif isinstance(event, facts.HillScored):
             if len(event.leaders) == 1:
                 laurels[event.leaders[0]].append(event.laurel)
             else:
@@ -151,10 +141,12 @@ def result(events: Sequence[ScoringEvent], seats: int) -> GameEnded:
     best = max(each.points for each in tallies)
     leading = [Seat(seat) for seat, each in enumerate(tallies) if each.points == best]
     if len(leading) == 1:
-        return GameEnded(tallies, tuple(leading), DecidedBy.POINTS)
+        return facts.GameEnded(tallies, tuple(leading), facts.DecidedBy.POINTS)
     most = max(tallies[seat].items for seat in leading)  # R7.2
     winners = tuple(seat for seat in leading if tallies[seat].items == most)
-    return GameEnded(tallies, winners, DecidedBy.ITEMS if len(winners) < len(leading) else DecidedBy.NOTHING)
+    return facts.GameEnded(
+        tallies, winners, facts.DecidedBy.ITEMS if len(winners) < len(leading) else facts.DecidedBy.NOTHING
+    )
 
 
 def points_won(events: Sequence[ScoringEvent], seats: int) -> tuple[int, ...]:
@@ -162,8 +154,8 @@ def points_won(events: Sequence[ScoringEvent], seats: int) -> tuple[int, ...]:
     return tuple(each.points for each in result(events, seats).tallies)
 
 
-def tally(captives: int, ones: int, twos: int, laurels: Sequence[Laurel]) -> Tally:
+def tally(captives: int, ones: int, twos: int, laurels: Sequence[Laurel]) -> facts.Tally:
     """Return a seat's tally from what it holds (R7.1, R7.2)."""
     points = captives + ones + 2 * twos + sum(LAUREL_WORTH[laurel] for laurel in laurels)
     items = captives + ones + twos + len(laurels)
-    return Tally(captives, ones, twos, tuple(laurels), points, items)
+    return facts.Tally(captives, ones, twos, tuple(laurels), points, items)

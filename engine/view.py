@@ -10,26 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
+from engine import events as facts
 from engine.board import CENTRE, FIELDS, Field, LaidTile, Layout, Tile, layout_of
 from engine.components import Laurel
-from engine.events import (
-    Captured,
-    CentreTurned,
-    GameEnded,
-    GameStarted,
-    HillScored,
-    LaurelsDealt,
-    LayoutDrawn,
-    Placed,
-    ScoringEvent,
-    SeenEvent,
-    SoldierFled,
-    TakenBack,
-    TileDrawn,
-    TileLaid,
-    WolfPlaced,
-    WolvesRevealed,
-)
+from engine.events import Placed, ScoringEvent, SeenEvent
 from engine.pieces import People, Piece, Seat, Wolf
 from engine.scoring import removed
 
@@ -66,7 +50,7 @@ class View:
     eyes: Eyes
     phase: Phase = LAYING
     turn: Seat | None = None
-    started: GameStarted | None = None
+    started: facts.GameStarted | None = None
     tiles: tuple[LaidTile | None, ...] = (None,) * 7
     drawn: Tile | None = None
     laurels: Mapping[Tile, Laurel] = field(default_factory=dict)
@@ -76,10 +60,10 @@ class View:
     gone: set[Field] = field(default_factory=set)
     remaining: list[int] = field(default_factory=list)
     scoring: tuple[ScoringEvent, ...] = ()
-    result: GameEnded | None = None
+    result: facts.GameEnded | None = None
 
     @property
-    def start(self) -> GameStarted:
+    def start(self) -> facts.GameStarted:
         """Return how the game started; raises LookupError before it has."""
         if self.started is None:
             raise LookupError("the game has not started")
@@ -123,38 +107,38 @@ class View:
                     del hand[event.piece]
             return
         match event:
-            case WolfPlaced(seat, people, name):
+            case facts.WolfPlaced(seat, people, name):
                 self._place(seat, Wolf.of(people), name)
-            case GameStarted():
+            case facts.GameStarted():
                 self.started = event
                 self.hands = {seat: dict(event.hands[seat]) for seat in sorted(self.eyes)}
                 self.remaining = [sum(hand.values()) for hand in event.hands]
-            case CentreTurned(tile):
+            case facts.CentreTurned(tile):
                 self._lay(CENTRE, LaidTile(tile, 0))
-            case TileDrawn(seat, tile):
+            case facts.TileDrawn(seat, tile):
                 self.turn, self.drawn = seat, tile
-            case TileLaid(_, tile, position, orientation):
+            case facts.TileLaid(_, tile, position, orientation):
                 self._lay(position, LaidTile(tile, orientation))
                 self.turn, self.drawn = None, None
-            case LayoutDrawn(tiles):
+            case facts.LayoutDrawn(tiles):
                 self.tiles = tiles
-            case LaurelsDealt(laurels):
+            case facts.LaurelsDealt(laurels):
                 self.laurels = laurels
                 self.phase, self.turn = PLACING, self.start.starting
-            case TakenBack(seat, fields):
+            case facts.TakenBack(seat, fields):
                 for name in fields:
                     self._take_back(name)
                 self.turn = seat
-            case WolvesRevealed(pieces):
+            case facts.WolvesRevealed(pieces):
                 self.placed.update(pieces)
                 self.phase, self.turn = OVER, None
                 self.scoring += (event,)
-            case SoldierFled() | Captured():
+            case facts.SoldierFled() | facts.Captured():
                 self.gone.update(removed(event))
                 self.scoring += (event,)
-            case HillScored():
+            case facts.HillScored():
                 self.scoring += (event,)
-            case GameEnded():
+            case facts.GameEnded():
                 self.result = event
                 self.scoring += (event,)
             case _:
@@ -185,7 +169,7 @@ def folded(events: Iterable[SeenEvent], eyes: Eyes) -> View:
     return view
 
 
-def seat_of(started: GameStarted, people: People) -> Seat:
+def seat_of(started: facts.GameStarted, people: People) -> Seat:
     """Return the seat that plays `people`; raises LookupError if nobody does (R9.6)."""
     for seat, peoples in enumerate(started.peoples):
         if people in peoples:

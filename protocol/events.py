@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, TypeAlias, Union, assert_never, get_ar
 
 from msgspec import Meta, Struct, convert, defstruct, to_builtins
 
-from engine import events
+from engine import events as facts
 from engine.board import FIELDS, Field, LaidTile, Tile
 from engine.components import Laurel
 from engine.draws import MISSING, NO_SHARE, OF_ROUND, Bytes32, Share
@@ -23,25 +23,25 @@ from protocol.messages import EventMap, Lay, Lays, LegalMoves, PlacePiece, Place
 
 EVENT_TAGS: Final[dict[str, type[SeenEvent]]] = {
     "started": GameStarted,
-    "centre": events.CentreTurned,
-    "drawn": events.TileDrawn,
-    "laid": events.TileLaid,
-    "layout": events.LayoutDrawn,
-    "laurels": events.LaurelsDealt,
+    "centre": facts.CentreTurned,
+    "drawn": facts.TileDrawn,
+    "laid": facts.TileLaid,
+    "layout": facts.LayoutDrawn,
+    "laurels": facts.LaurelsDealt,
     "placed": Placed,
-    "wolf": events.WolfPlaced,
-    "taken-back": events.TakenBack,
-    "revealed": events.WolvesRevealed,
-    "fled": events.SoldierFled,
-    "captured": events.Captured,
-    "scored": events.HillScored,
+    "wolf": facts.WolfPlaced,
+    "taken-back": facts.TakenBack,
+    "revealed": facts.WolvesRevealed,
+    "fled": facts.SoldierFled,
+    "captured": facts.Captured,
+    "scored": facts.HillScored,
     "ended": GameEnded,
 }
 _TAG_OF: Final = {kind: tag for tag, kind in EVENT_TAGS.items()}
 # The events whose fields are encoded as they are: tuples, texts, numbers and enums.
 _OF_TUPLES: Final = {
     kind: (kind.__match_args__, attrgetter(*kind.__match_args__))
-    for kind in (events.Captured, events.HillScored, events.SoldierFled)
+    for kind in (facts.Captured, facts.HillScored, facts.SoldierFled)
 }
 _BIT: Final = {field: 1 << index for index, field in enumerate(FIELDS)}
 MoveMessage: TypeAlias = Lay | PlacePiece
@@ -98,7 +98,7 @@ def _on_wire(hint: Any) -> Any:
         return _WIRE[hint]
     if dataclasses.is_dataclass(hint):
         return _struct_of(hint)
-    if hint in {events.Term, events.Influence}:
+    if hint in {facts.Term, facts.Influence}:
         return tuple.__class_getitem__(tuple(map(_on_wire, get_type_hints(hint).values())))
     origin, parts = get_origin(hint), tuple(map(_on_wire, get_args(hint)))
     if origin is UnionType:

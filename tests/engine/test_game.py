@@ -9,24 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine import events as facts
 from engine.board import FIELDS, OUTER_POSITIONS, TILES, Field, bordering
 from engine.components import DEALS, Laurel
 from engine.errors import Fault, IllegalCommand
-from engine.events import (
-    Captured,
-    CentreTurned,
-    Command,
-    GameEnded,
-    LaurelsDealt,
-    LayoutDrawn,
-    LayTile,
-    Place,
-    Placed,
-    SoldierFled,
-    TileDrawn,
-    TileLaid,
-    lasting,
-)
+from engine.events import Command, LayTile, Place, lasting
 from engine.game import Game, GameOptions, RandomChance
 from engine.legal import Legal, LegalLays, LegalPlaces, random_command
 from engine.pieces import NOTATIONS, Kind, People, Piece, Seat
@@ -98,7 +85,7 @@ def test_the_centre_tile_is_palatinus(options: GameOptions, seed: int) -> None:
 def test_players_lay_tiles_in_turn(players: int, lays: list[int]) -> None:
     """R3.3: clockwise from the starting player, here seat 1; with 4 or 5 some lay more than others."""
     game = played(GameOptions(players, Seat(1)), seed=4, commands=6)
-    laid = [event for event in game.events if isinstance(event, TileLaid)]
+    laid = [event for event in game.events if isinstance(event, facts.TileLaid)]
     assert [event.seat for event in laid] == [(1 + turn) % players for turn in range(6)]
     assert [Counter(event.seat for event in laid)[Seat(seat)] for seat in range(players)] == lays
     assert game.view.phase is Phase.PLACING
@@ -109,15 +96,17 @@ def test_every_tile_is_drawn_once_by_the_seat_that_lays_it(options: GameOptions,
     """R3.3: the tile drawn for all to see is the one laid next, by the same seat."""
     events = played(options, seed, commands=6).events
     if options.random_layout:
-        assert sum(isinstance(event, LayoutDrawn) for event in events) == 1
-        assert not any(isinstance(event, TileDrawn | TileLaid | CentreTurned) for event in events)
+        assert sum(isinstance(event, facts.LayoutDrawn) for event in events) == 1
+        assert not any(
+            isinstance(event, facts.TileDrawn | facts.TileLaid | facts.CentreTurned) for event in events
+        )
         return
-    drawn = [(event.seat, event.tile) for event in events if isinstance(event, TileDrawn)]
-    laid = [(event.seat, event.tile) for event in events if isinstance(event, TileLaid)]
+    drawn = [(event.seat, event.tile) for event in events if isinstance(event, facts.TileDrawn)]
+    laid = [(event.seat, event.tile) for event in events if isinstance(event, facts.TileLaid)]
     assert drawn == laid
-    (centre,) = [event.tile for event in events if isinstance(event, CentreTurned)]
+    (centre,) = [event.tile for event in events if isinstance(event, facts.CentreTurned)]
     assert sorted([centre, *(tile for _, tile in laid)]) == sorted(TILES)
-    assert isinstance(events[-1], LaurelsDealt)
+    assert isinstance(events[-1], facts.LaurelsDealt)
 
 
 @given(st.sampled_from(PLAYERS), seeds)
@@ -153,15 +142,15 @@ def test_seats_place_in_turn_until_all_hands_are_empty(game: Game) -> None:
     """R4.1, R4.4, R3.5: clockwise from the starting player, each as often as its hand has pieces."""
     start = game.view.start
     players = len(start.peoples)
-    placed = [event for event in game.events if isinstance(event, Placed)]
+    placed = [event for event in game.events if isinstance(event, facts.Placed)]
     assert [event.seat for event in placed] == [
         (start.starting + turn) % players for turn in range(players * TURNS[players])
     ]
     assert len({event.field for event in placed}) == len(placed)
     for seat, hand in enumerate(start.hands):
         assert Counter(event.piece for event in placed if event.seat == seat) == hand
-    assert isinstance(game.events[-1], GameEnded)
-    assert sum(isinstance(event, GameEnded) for event in game.events) == 1
+    assert isinstance(game.events[-1], facts.GameEnded)
+    assert sum(isinstance(event, facts.GameEnded) for event in game.events) == 1
     assert game.legal() is None
     assert game.legal_commands() == []
 
@@ -190,7 +179,7 @@ def test_every_people_in_play_has_one_seat(game: Game) -> None:
 @given(finished_games())
 def test_the_board_keeps_what_no_soldier_has_taken(game: Game) -> None:
     """R5.2, R5.3: who flees or is captured is off the board, and still among what was placed."""
-    acts = [event for event in game.view.scoring if isinstance(event, SoldierFled | Captured)]
+    acts = [event for event in game.view.scoring if isinstance(event, facts.SoldierFled | facts.Captured)]
     gone = {field for act in acts for field in removed(act)}
     assert game.view.board.keys() == game.view.placed.keys() - gone
 

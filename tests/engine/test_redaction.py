@@ -8,19 +8,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from engine import events as facts
 from engine.board import Field
 from engine.errors import IllegalCommand
-from engine.events import (
-    Command,
-    Event,
-    LayTile,
-    Place,
-    Placed,
-    TileLaid,
-    WolfPlaced,
-    WolvesRevealed,
-    lasting,
-)
+from engine.events import Command, Event, LayTile, Place, lasting
 from engine.game import Game, GameOptions
 from engine.pieces import NOTATIONS, Piece, Seat, Wolf
 from engine.redaction import hidden_from, redacted, redacted_legal, sees_all, snapshot
@@ -87,9 +78,9 @@ def test_what_everybody_sees(game: Game) -> None:
         assert (seen.drawn is not None) == (seen.phase is Phase.LAYING)
         assert seen.drawn not in [laid.tile for laid in seen.tiles if laid is not None]
         for event in lasting(game.events):
-            if isinstance(event, Placed):
+            if isinstance(event, facts.Placed):
                 hidden = event.piece.wolf and event.seat not in eyes
-                assert isinstance(redacted(event, eyes), WolfPlaced) == hidden
+                assert isinstance(redacted(event, eyes), facts.WolfPlaced) == hidden
                 assert isinstance(seen.placed[event.field], Wolf) == (hidden and not game.over)
                 assert seen.placed[event.field].people == event.piece.people
             else:
@@ -132,9 +123,9 @@ def commands_of(events: list[Event]) -> list[Command]:
     """Return the commands that led to `events`."""
     commands: list[Command] = []
     for event in events:
-        if isinstance(event, TileLaid):
+        if isinstance(event, facts.TileLaid):
             commands.append(LayTile(event.seat, event.position, event.orientation))
-        elif isinstance(event, Placed):
+        elif isinstance(event, facts.Placed):
             commands.append(Place(event.seat, event.piece, event.field))
     return commands
 
@@ -179,7 +170,7 @@ def frames(options: GameOptions, seed: int, commands: list[Command], eyes: Eyes)
 def _after(game: Game, events: list[Event], eyes: Eyes) -> list[bytes]:
     seen = [
         event_map(redacted(event, eyes))
-        for event in takewhile(lambda event: not isinstance(event, WolvesRevealed), events)
+        for event in takewhile(lambda event: not isinstance(event, facts.WolvesRevealed), events)
     ]
     seq = len(game.events)
     if game.view.phase is Phase.OVER:
