@@ -116,7 +116,7 @@ class HostPowers:
         if seat not in context.state.taken:
             raise Refusal(Code.NOBODY_THERE, seat=seat)
         await context.store(Hosted(seat))
-        self._admission.hosting.watch()
+        self._admission.watch_host()
         context.broadcast_state()
 
     async def _arrange(self, order: Sequence[int] | None) -> None:

@@ -166,8 +166,6 @@ class Notices:
 
     def _owed_to(self, seat: Seat, player: Player) -> _Owed | None:
         state = self.context.state
-        if self.context.postman is None:
-            return None
         if state.stage == "over":
             return _Owed("over", 0)
         game = state.game

@@ -6,11 +6,11 @@ before anyone hears of it, under a code that no table has, so that a restart goe
 
 import asyncio
 import contextlib
-import itertools
 import logging
 import math
 import secrets
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -422,18 +422,18 @@ class Evening:
             for code in self.state.running
             if code in registry.tables and registry.tables[code].state.stage == "gathering"
         }
-        by_round = itertools.groupby(gathering, key=lambda code: self.state.tables[code].round)
-        for _round, codes in [(number, list(codes)) for number, codes in by_round]:
-            together = [codes] if self.plan.same_draws else [[code] for code in codes]
-            for group in together:
-                wait = max(self.state.tables[code].opened for code in group) + SECONDS_TO_COME - now
-                if wait > 0 and not all(everybody_is_here(gathering[code]) for code in group):
-                    waits.append(wait)
-                    continue
-                waits.append(_SECONDS_TO_BEGIN)
-                for code in group:
-                    with contextlib.suppress(Refusal, TableLost):  # it ended in the meantime
-                        await self._begin_game(gathering[code], self.state.tables[code])
+        together = defaultdict[int | str, list[str]](list)  # by rounds, if all their tables begin at once
+        for code in gathering:
+            together[self.state.tables[code].round if self.plan.same_draws else code].append(code)
+        for codes in together.values():
+            wait = max(self.state.tables[code].opened for code in codes) + SECONDS_TO_COME - now
+            if wait > 0 and not all(everybody_is_here(gathering[code]) for code in codes):
+                waits.append(wait)
+                continue
+            waits.append(_SECONDS_TO_BEGIN)
+            for code in codes:
+                with contextlib.suppress(Refusal, TableLost):  # it ended in the meantime
+                    await self._begin_game(gathering[code], self.state.tables[code])
         return min(waits)
 
     async def _begin_game(self, table: Table, drawn: _Table) -> None:

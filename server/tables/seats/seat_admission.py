@@ -1,4 +1,4 @@
-"""Joining and leaving a table: seats are taken, resumed, kept for a while, and freed."""
+"""Joining and leaving a table: seats are taken, resumed, kept for a while, and freed; and who is host."""
 
 import itertools
 import logging
@@ -21,7 +21,6 @@ from server.storage.entries import Entry
 from server.tables.absence.deadlines import Due
 from server.tables.context import TableContext
 from server.tables.seats.exclusions import Exclusions
-from server.tables.seats.hosting import HostSuccession
 from server.tables.seats.names import alike, check_name
 from server.tables.state.persistent_state import Player
 
@@ -40,7 +39,8 @@ class SeatAdmission:
             context.deadlines.time, limits.removed_seconds, limits.removed_address_seconds
         )
         self._hands_known: WeakKeyDictionary[Session, Seat] = WeakKeyDictionary()  # in the running game
-        self.hosting = HostSuccession(context)
+        self._host_overdue = False  # the host has been away for long enough, but nobody was here to follow
+        self.watch_host()
         for seat, _ in context.state.held:
             self._keep_for_a_while(seat)
 
@@ -105,7 +105,7 @@ class SeatAdmission:
         log.info("took seat", extra=about(table=context.code, seat=seat, address=session.name))
         session.send(answer)
         context.policy.player_came(seat)
-        self.hosting.watch()
+        self.watch_host()
         context.broadcast_state(session)
 
     async def disconnected(self, session: Session) -> None:
@@ -155,7 +155,7 @@ class SeatAdmission:
             await self._remove(session)
         else:
             context.policy.player_went(seat)
-            self.hosting.watch()
+            self.watch_host()
             context.broadcast_state()
         return True
 
@@ -189,7 +189,7 @@ class SeatAdmission:
         elif context.state.stage == "gathering" and player.token_hash in self._gone:
             self._exclude(*self._gone[player.token_hash], player.name)
         context.policy.player_went(seat)
-        self.hosting.watch()
+        self.watch_host()
         context.broadcast_state()
 
     def exclude(self, session: Session, name: str | None) -> None:
@@ -332,7 +332,7 @@ class SeatAdmission:
                 self._hands_known[session] = seat
             context.policy.player_went(seat)
         await context.give_seats_to_bots()
-        self.hosting.watch()
+        self.watch_host()
         context.broadcast_state()
 
     def _freed_entries(self, seat: Seat) -> list[Entry]:
@@ -342,7 +342,7 @@ class SeatAdmission:
             player is None for other, player in enumerate(state.players) if other not in {seat, *state.bots}
         ):
             return [stored.Freed(seat), stored.Forgotten()]
-        heir = self.hosting.heir(seat) if seat == state.host else None
+        heir = self._heir(seat) if seat == state.host else None
         return [stored.Freed(seat)] if heir is None else [stored.Freed(seat), stored.Hosted(heir)]
 
     def _keep_for_a_while(self, seat: Seat) -> None:
@@ -356,6 +356,49 @@ class SeatAdmission:
             seconds = limits.rematch_grace_seconds if kept else limits.seat_grace_seconds
             wait = self._context.patience(seconds)
             self._context.deadlines.set(Due.SEAT_FREE, wait, partial(self._free_if_away, seat), seat)
+
+    # -- who is host --------------------------------------------------------------------------------
+
+    def watch_host(self) -> None:
+        """Start or stop the time after which an absent host is followed by somebody else."""
+        context, host = self._context, self._context.state.host
+        if host is None or host in context.audience.seated:
+            context.deadlines.cancel(Due.HOST_AWAY)
+            self._host_overdue = False
+        elif context.deadlines.is_set(Due.HOST_AWAY):
+            return
+        elif not self._host_overdue:
+            wait = context.patience(context.limits.host_grace_seconds)
+            context.deadlines.set(Due.HOST_AWAY, wait, self._follow_host)
+        elif self._present_heir() is not None:
+            context.deadlines.set(Due.HOST_AWAY, 0, self._follow_host)
+
+    async def _follow_host(self) -> None:
+        """Make a present player host, if the host is still away."""
+        context = self._context
+        context.deadlines.cancel(Due.HOST_AWAY)
+        if context.state.host is None or context.state.host in context.audience.seated:
+            return
+        self._host_overdue = True
+        if (heir := self._present_heir()) is None:
+            return
+        await context.store(stored.Hosted(heir))
+        context.broadcast_state()
+        self.watch_host()
+
+    def _heir(self, leaving: Seat) -> Seat | None:
+        """Return who becomes host when a seat's player leaves: people first, then players who are here."""
+        state, seated = self._context.state, self._context.audience.seated
+        others = [seat for seat in state.taken if seat != leaving]
+        return min(others, key=lambda seat: (seat in state.programs, seat not in seated, seat), default=None)
+
+    def _present_heir(self) -> Seat | None:
+        """Return which present player becomes host: a person, unless all players are programs."""
+        state = self._context.state
+        here = [seat for seat in state.taken if seat in self._context.audience.seated]
+        people = [seat for seat in here if seat not in state.programs]
+        programs_only = state.programs.issuperset(state.taken)
+        return min(people or (here if programs_only else []), default=None)
 
 
 def choose_seat(wanted: int | None, to_be_had: list[int]) -> int:
