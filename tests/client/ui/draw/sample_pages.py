@@ -94,9 +94,8 @@ def over(step: int) -> tuple[Ui, TableModel]:
     """Return a finished game at a step of its scoring, counted from the end if negative."""
     game = played(GameOptions(3, random_layout=True), 11)
     model = model_of(game, 0)
-    return at_scoring_step(
-        ui_of(game, model), model, step if step >= 0 else last_step(view_of(model)) + 1 + step
-    ), model
+    counted = step if step >= 0 else last_step(view_of(model)) + 1 + step
+    return at_scoring_step(ui_of(game, model), model, counted), model
 
 
 def checked(game: Game) -> tuple[Ui, TableModel]:
@@ -112,55 +111,36 @@ def evening() -> tuple[Ui, TableModel]:
     ui, model = over(-1)
     assert model.state is not None
     standings = (Standing(3, 1, 55), Standing(3, 2, 61), Standing(2, 0, 30))
-    seats = [
-        structs.replace(seat, standing=standing)
-        for seat, standing in zip(model.state.seats, standings, strict=True)
-    ]
-    able = replace(ui, capabilities=Capabilities(looks_back=True, saves=True))
-    return able, replace(model, state=structs.replace(model.state, seats=seats))
+    seats = zip(model.state.seats, standings, strict=True)
+    change(model, seats=[structs.replace(seat, standing=standing) for seat, standing in seats])
+    return replace(ui, capabilities=Capabilities(looks_back=True, saves=True)), model
 
 
 def history() -> tuple[Ui, TableModel]:
     """Return the list of thirty games, one of which cannot be read."""
     games = []
     for number in range(30):
-        seats = 2 + number % 3
-        names, points = NAMES[:seats], (14, 12, 9, 7)[:seats]
-        games.append(
-            PastGame(f"{number}.txt", "KXQT", 1.79e9 - 3600.0 * number, names, points, (number % 2,))
-        )
+        seats, ended = 2 + number % 3, 1.79e9 - 3600.0 * number
+        results = NAMES[:seats], (14, 12, 9, 7)[:seats], (number % 2,)
+        games.append(PastGame(f"{number}.txt", "KXQT", ended, *results))
     games[2] = PastGame("2.txt", "KXQT", 1.79e9 - 7200.0)
     page = History(tuple(games), chosen=1)
     return Ui("", capabilities=Capabilities(analyses=True, saves=True), page=page), TableModel()
 
 
 def waiting() -> tuple[Ui, TableModel]:
-    state = TableState(
-        "KXQT",
-        "gathering",
-        [
-            SeatSummary("Ann", True, ready=True, people="E"),
-            SeatSummary("Bob", False, people="A", chosen=True),
-            SeatSummary(people="L"),
-        ],
-        0,
-    )
+    ann = SeatSummary("Ann", True, ready=True, people="E")
+    bob = SeatSummary("Bob", False, people="A", chosen=True)
+    state = TableState("KXQT", "gathering", [ann, bob, SeatSummary(people="L")], 0)
     ui = Ui("Ann", ADDRESS, Capabilities(levels=LEVELS), log=("Bob takes a seat.", "Bob is away."))
     return ui, TableModel("KXQT", Seat(0), state=state)
-
-
-def waiting_without_bots() -> tuple[Ui, TableModel]:
-    """Return the same table on a server that seats no bots."""
-    ui, model = waiting()
-    return replace(ui, capabilities=Capabilities()), model
 
 
 def waiting_for_nobody() -> tuple[Ui, TableModel]:
     """Return the same table with a bot of the server in its last seat."""
     ui, model = waiting()
     assert model.state is not None
-    bot = SeatSummary("senator-1", here=True, level="senator", people="L")
-    model.state = structs.replace(model.state, seats=[*model.state.seats[:2], bot])
+    model.state.seats[2] = SeatSummary("senator-1", here=True, level="senator", people="L")
     return ui, model
 
 
@@ -191,41 +171,27 @@ def talking() -> tuple[Ui, TableModel]:
 def ended() -> tuple[Ui, TableModel]:
     """Return a game that its host has ended."""
     ui, model = placing(3)
-    assert model.state is not None
+    change(model, stage="over", ended=True)
     model.legal = None
-    model.state = structs.replace(model.state, stage="over", ended=True)
     return ui, model
 
 
 def menu() -> tuple[Ui, TableModel]:
     """Return the menu of a table, open for its host before the game."""
     ui, model = waiting()
-    assert model.state is not None
-    model.state = structs.replace(
-        model.state,
-        title="Friday",
-        private=True,
-        starting=1,
-        spectators=1,
-        watching=[SpectatorSummary(1, "Zoe")],
-    )
+    watching = [SpectatorSummary(1, "Zoe")]
+    change(model, title="Friday", private=True, starting=1, spectators=1, watching=watching)
     return after(ui, model, "o", "down", "down"), model
-
-
-def menu_of_bots() -> tuple[Ui, TableModel]:
-    """Return the page of the menu with the levels of the server's bots."""
-    ui, model = waiting()
-    return replace(ui, overlay=TableMenu(MenuPage.BOT, chosen=1)), model
 
 
 PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "lobby": lambda: (Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1)), TableModel()),
     "lobby-empty": lambda: (Ui("Ann", ADDRESS, page=Lobby(listed=True)), TableModel()),
     "gathering": waiting,
-    "gathering-no-bots": waiting_without_bots,
+    "gathering-no-bots": lambda: (replace(waiting()[0], capabilities=Capabilities()), waiting()[1]),
     "gathering-bot": waiting_for_nobody,
     "menu": menu,
-    "menu-bots": menu_of_bots,
+    "menu-bots": lambda: (replace(waiting()[0], overlay=TableMenu(MenuPage.BOT, 1)), waiting()[1]),
     "menu-peoples": lambda: then(waiting, "p", "down"),
     "quitting": lambda: then(placing, "q"),
     "ended": ended,
@@ -243,10 +209,7 @@ PAGES: dict[str, Callable[[], tuple[Ui, TableModel]]] = {
     "result-right": lambda: checked(played(GameOptions(3, random_layout=True), 11, shared=True)),
     "result-wrong": lambda: checked(cheated("tiles", random_layout=True)),
     "history": history,
-    "stopping-lobby": lambda: (
-        Ui("Ann", ADDRESS, page=Lobby(TABLES, chosen=1), now=1.0, stops_at=300.5),
-        TableModel(),
-    ),
+    "stopping-lobby": lambda: (replace(PAGES["lobby"]()[0], now=1.0, stops_at=300.5), TableModel()),
     "stopping": stopping,
     "announcement": announced,
     "talking": talking,

@@ -265,14 +265,6 @@ def test_page(name: str) -> None:
     assert_screen(f"replay-{name}-80x24", screen(page(name)))
 
 
-@given(st.sampled_from([*PAGES]), st.integers(0, 130), st.integers(0, 45), st.sampled_from([UNICODE, ASCII]))
-def test_the_screen_fills_every_size_exactly(name: str, width: int, height: int, glyphs: GlyphSet) -> None:
-    ui = page(name)
-    frame = drawn(ui, seen_in(ui), glyphs, width, height)
-    assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
-    assert not glyphs.ascii or text_of(frame).isascii()
-
-
 def test_the_longest_names_leave_room_for_the_move() -> None:
     game = played(GameOptions(3), 1)
     recording = Recording.of(game.events, dict.fromkeys(range(3), "W" * 20))
@@ -370,6 +362,7 @@ _LEVELS = " ▁▂▃▄▅▆▇█"
 def shown(players: int, stop: int, judged: int | None = None) -> Ui:
     """Return a record with its analysis; it goes on if only so many moves are judged."""
     recording = record_of(players)
+    stop = min(stop, recording.end)
     ui = analysed(open_record(recording, stop, recording.all_eyes), analysis_of(recording, judged))
     return ui if judged is not None else replace(stopped(ui), notice=None)
 
@@ -385,17 +378,17 @@ def test_a_record_with_chances(players: int, size: str) -> None:
     assert_screen("chances-ascii", screen(ui, glyphs=ASCII))
 
 
-@pytest.mark.parametrize(("players", "glyphs"), [(2, ASCII), (5, UNICODE)])  # the fewest lines, and the most
-@pytest.mark.parametrize("size", [(80, 24), (100, 30), (60, 18), (20, 8), (160, 50)])
-def test_they_fit_at_every_stop(size: tuple[int, int], players: int, glyphs: GlyphSet) -> None:
-    """Judged or not, before the first piece and after the last."""
-    recording = record_of(players)
-    for judged in (0, 3, None):
-        for stop in (0, recording.moves - 30, recording.moves, recording.end):
-            ui = shown(players, stop, judged)
-            frame = drawn(ui, seen_in(ui), glyphs, *size)
-            assert len(frame.lines) == size[1]
-            assert {sum(get_cwidth(text) for _, text in row) for row in frame.lines} == {size[0]}
+RECORDS_SHOWN = st.sampled_from([*PAGES]).map(page) | st.builds(
+    shown, st.sampled_from([2, 5]), st.sampled_from([0, 12, 30, 999]), st.sampled_from([0, 3, None])
+)
+
+
+@given(RECORDS_SHOWN, st.integers(0, 160), st.integers(0, 50), st.sampled_from([UNICODE, ASCII]))
+def test_the_screen_fills_every_size_exactly(ui: Ui, width: int, height: int, glyphs: GlyphSet) -> None:
+    """With chances and without, judged or not, before the first piece and after the last."""
+    frame = drawn(ui, seen_in(ui), glyphs, width, height)
+    assert [get_cwidth(plain(line)) for line in frame.lines] == [width] * height
+    assert not glyphs.ascii or text_of(frame).isascii()
 
 
 def test_a_small_window_has_them_in_one_line() -> None:
