@@ -61,6 +61,17 @@ QUICK = Timeouts(first_pause=0.05, longest_pause=0.2)
 OPENED = Opened(2, random_layout=True, starting=None)
 
 
+@contextlib.asynccontextmanager
+async def kept(lease: held_lease.HeldLease | PostgresJournal) -> AsyncIterator[asyncio.Task[None]]:
+    """Keep a lease for tables that nobody plays at."""
+    keeping = asyncio.create_task(lease.keep(Mock()))
+    try:
+        yield keeping
+    finally:
+        keeping.cancel()
+        await asyncio.wait((keeping,))
+
+
 # Whoever waits for the end of a commit before it ends a lease.
 ENDING = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DELETE FROM node%'"
 
@@ -95,10 +106,8 @@ async def test_a_database_that_falls_silent_keeps_no_server_waiting(monkeypatch:
     monkeypatch.setattr(held_lease, "_SECONDS_TO_LEAVE", 0.01)
     monkeypatch.setattr(lease, "give_up", silent)
     held = held_lease.HeldLease(Mock(connection=contextlib.nullcontext), "silent", "", 0.001, Mock())
-    keeping = asyncio.create_task(held.keep(Mock()))
-    await eventually(lambda: len(asked) > 1)
-    keeping.cancel()
-    await asyncio.wait((keeping,))
+    async with kept(held):
+        await eventually(lambda: len(asked) > 1)
     held.held = True
     async with asyncio.timeout(TIMEOUT):
         await held.close()
@@ -120,10 +129,8 @@ async def test_a_silent_connection_leaves_time_to_renew_the_lease_on_another(
     held = held_lease.HeldLease(Mock(connection=contextlib.nullcontext), "silent", "", 1.5, Mock())
     held.held = True
     held._extend(time.monotonic())
-    keeping = asyncio.create_task(held.keep(Mock()))
-    await eventually(lambda: len(lapsed) > 1)
-    keeping.cancel()
-    await asyncio.wait((keeping,))
+    async with kept(held):
+        await eventually(lambda: len(lapsed) > 1)
     assert lapsed[:2] == [False, False]
 
 
@@ -314,17 +321,12 @@ async def test_a_new_lease_is_the_servers_own_even_if_the_answer_is_lost(
             lost.append("the answer")
             raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
 
-    journal = await PostgresJournal(Database(database), "one", lease_seconds=1.0).open()
-    monkeypatch.setattr(Transaction, "commit", commit_and_lose_the_answer)
-    await PostgresStore(database).execute("DELETE FROM node")
-    keeping = asyncio.create_task(journal.keep(Mock()))
-    try:
-        await eventually(lambda: keeping.done() or journal.node.leases == 2)
-        assert (lost, keeping.done()) == (["the answer"], False)
-    finally:
-        keeping.cancel()
-        await asyncio.wait((keeping,))
-        await journal.close()
+    async with journal_at(database, "one", lease_seconds=1.0) as journal:
+        monkeypatch.setattr(Transaction, "commit", commit_and_lose_the_answer)
+        await PostgresStore(database).execute("DELETE FROM node")
+        async with kept(journal) as keeping:
+            await eventually(lambda: keeping.done() or journal.node.leases == 2)
+            assert (lost, keeping.done()) == (["the answer"], False)
 
 
 async def test_a_server_tells_where_a_table_of_another_one_is(database: str) -> None:
@@ -422,12 +424,6 @@ async def test_what_makes_no_sense_in_the_database_does_not_end_the_lease(
     """It is looked at again and again; the tables that are here go on in the meantime."""
     looks = AsyncMock(side_effect=[Misfit("nonsense"), Misfit("nonsense"), *[None] * 1000])
     monkeypatch.setattr(PostgresJournal, "look_at_others", looks)
-    journal = await PostgresJournal(Database(database), "one", lease_seconds=1.0).open()
-    keeping = asyncio.create_task(journal.keep(Mock()))
-    try:
+    async with journal_at(database, "one", lease_seconds=1.0) as journal, kept(journal) as keeping:
         await eventually(lambda: looks.await_count > 2)
         assert (keeping.done(), journal.node.leases) == (False, 1)
-    finally:
-        keeping.cancel()
-        await asyncio.wait((keeping,))
-        await journal.close()

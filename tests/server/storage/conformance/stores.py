@@ -5,7 +5,7 @@ import contextlib
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from server.storage.journal import Journal
 from server.storage.postgresql.database import Database
@@ -108,10 +108,10 @@ BUSY = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND quer
 
 @contextlib.asynccontextmanager
 async def journal_at(
-    url: str, name: str = "node", most_archived: int = 10_000, address: str = ""
+    url: str, name: str = "node", address: str = "", **limits: Any
 ) -> AsyncIterator[PostgresJournal]:
     """Open the journal in a database as the server with this name does."""
-    journal = await PostgresJournal(Database(url), name, address, most_archived=most_archived).open()
+    journal = await PostgresJournal(Database(url), name, address, **limits).open()
     try:
         yield journal
     finally:
