@@ -7,7 +7,6 @@ import math
 import subprocess
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -67,9 +66,12 @@ class WorkerProcess:
             raise TypeError(f"a {type(answer).__name__} is no thought")
         return answer
 
-    async def end(self) -> None:
+    def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
+
+    async def end(self) -> None:
+        self.kill()
         await self._process.wait()
 
 
@@ -100,7 +102,7 @@ class ThinkingProcesses:
         self._idle_seconds = idle_seconds
         self._turns: Turns[_Asked] = Turns()
         self._working: set[asyncio.Task[None]] = set()
-        self._idle: deque[asyncio.Future[None]] = deque()
+        self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # each ends when its time is up
         self._replaced = RepeatedFailure()
         self._closed = False
 
@@ -114,14 +116,7 @@ class ThinkingProcesses:
             asked.answer.cancel()
             return asked.answer
         self._turns.add(asker, asked)
-        while self._idle:
-            if not (news := self._idle.popleft()).done():  # else its process has been idle for too long
-                news.set_result(None)
-                return asked.answer
-        if len(self._working) < self._most:
-            task = self._tasks.start(self._work(), "thinking")
-            self._working.add(task)
-            task.add_done_callback(self._working.discard)
+        self._begin()
         return asked.answer
 
     def close(self) -> None:
@@ -130,34 +125,35 @@ class ThinkingProcesses:
         self._turns.clear()
         for task in self._working:
             task.cancel()
+        for worker in list(self._idle):
+            self._end(worker)
 
-    async def _work(self) -> None:
-        """Answer questions, each with the process of the last one if that is still good."""
-        worker: WorkerProcess | None = None
-        try:
-            while (asked := await self._next()) is not None:
-                worker = await self._answer(asked, worker)
-                await asyncio.sleep(self._processor.wait(asyncio.get_running_loop().time(), 0.0))
-        finally:
-            if (task := asyncio.current_task()) is not None:
-                self._working.discard(task)  # before anything is asked again
-            if worker is not None:
-                await worker.end()
+    def _begin(self) -> None:
+        """Answer what waits, in as many processes as there may be."""
+        while len(self._working) < self._most and (asked := self._waiting()) is not None:
+            task = self._tasks.start(self._work(asked), "thinking")
+            self._working.add(task)
+            task.add_done_callback(self._go_on)
 
-    async def _next(self) -> _Asked | None:
-        """Return the next question that somebody still waits for; None if there has been none for long."""
-        while True:
-            if (asked := self._waiting()) is not None:
-                return asked
-            news: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._idle.append(news)
-            try:
-                async with asyncio.timeout(self._idle_seconds):
-                    await news
-            except TimeoutError:
-                if news in self._idle:
-                    self._idle.remove(news)
-                return self._waiting()
+    def _go_on(self, task: asyncio.Task[None]) -> None:
+        self._working.discard(task)
+        self._begin()
+
+    async def _work(self, asked: _Asked) -> None:
+        """Answer a question, and keep the process if it is good for the next one."""
+        loop, worker = asyncio.get_running_loop(), None
+        if self._idle:
+            worker, timer = self._idle.popitem()
+            timer.cancel()
+        worker = await self._answer(asked, worker)
+        if worker is not None:
+            self._idle[worker] = loop.call_later(self._idle_seconds, self._end, worker)
+        await asyncio.sleep(self._processor.wait(loop.time(), 0.0))
+
+    def _end(self, worker: WorkerProcess) -> None:
+        self._idle.pop(worker).cancel()
+        worker.kill()
+        self._tasks.start(worker.end(), "ending a process")
 
     def _waiting(self) -> _Asked | None:
         while (asked := self._turns.next()) is not None:

@@ -24,7 +24,7 @@ from server.config import Choose
 from server.limits.fair_thread import FairThread
 from server.limits.rate_limits import RateLimiter
 from server.monitoring.failures import Tasks
-from server.thinking.messages import FRAME_HEAD, Question, Thought, framed
+from server.thinking.messages import FRAME_HEAD, Question, framed
 from server.thinking.processes import NoAnswer, ThinkingProcesses
 from tests.client.bots.test_brains import with_swapped_wolves
 from tests.games import games, played, seeds
@@ -168,27 +168,11 @@ async def test_a_question_is_given_up_after_two_processes(brain: Choose) -> None
             assert (await thinking.ask(ask_in(GAME, steady), "a")).command
 
 
-async def test_what_is_asked_just_as_a_process_has_been_idle_for_too_long_is_answered() -> None:
-    """Its task has been woken up and has not run yet."""
-    loop = asyncio.get_running_loop()
-    asked: list[asyncio.Future[Thought]] = []
-    failed: list[BaseException] = []
-
-    def ask_in_that_moment() -> None:
-        if not any(task.cancelling() for task in asyncio.all_tasks()):
-            loop.call_soon(ask_in_that_moment)
-            return
-        try:
-            asked.append(thinking.ask(ask_in(GAME, steady), "a"))
-        except asyncio.InvalidStateError as error:
-            failed.append(error)
-
+async def test_a_process_without_questions_ends_and_the_next_one_has_another() -> None:
     async with processes(idle_seconds=0.05) as thinking:
         await thinking.ask(ask_in(GAME, steady), "a")
-        ask_in_that_moment()
-        await eventually(lambda: bool(asked or failed))
-        assert not failed
-        assert (await asked[0]).command
+        await eventually(lambda: not thinkers())
+        assert (await thinking.ask(ask_in(GAME, steady), "a")).command
 
 
 async def test_the_end_leaves_no_process(tmp_path: Path) -> None:
