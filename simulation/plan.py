@@ -106,33 +106,25 @@ class Choice:
         return " ".join(words)
 
 
-_SHARES: Final = {
-    Kind.KILL: 5,
-    Kind.TORN_WRITE: 4,
-    Kind.POWER_CUT: 4,
-    Kind.STOP: 2,
-    Kind.PAUSE: 2,
-    Kind.FULL_DISK: 2,
-    Kind.BAD_DISK: 2,
-    Kind.SLOW_DISK: 2,
-    Kind.PARTITION: 2,
-    Kind.CUTS: 3,
-    Kind.CLOCK: 1,
-}
-_SHARES_OF_NODES: Final = {
-    Kind.KILL: 5,
-    Kind.STOP: 3,
-    Kind.PAUSE: 2,
-    Kind.SLEEP: 4,
-    Kind.LINE_CUT: 3,
-    Kind.LINE_SILENT: 3,
-    Kind.LINE_SLOW: 1,
-    Kind.RESTART: 2,
-    Kind.CRASH: 2,
-    Kind.FAILOVER: 1,
-    Kind.PARTITION: 1,
-    Kind.CUTS: 2,
-    Kind.CLOCK: 1,
+_SHARES: Final = {  # how often something happens to one server, and to nodes
+    Kind.KILL: (5, 5),
+    Kind.TORN_WRITE: (4, 0),
+    Kind.POWER_CUT: (4, 0),
+    Kind.STOP: (2, 3),
+    Kind.PAUSE: (2, 2),
+    Kind.FULL_DISK: (2, 0),
+    Kind.BAD_DISK: (2, 0),
+    Kind.SLOW_DISK: (2, 0),
+    Kind.SLEEP: (0, 4),
+    Kind.LINE_CUT: (0, 3),
+    Kind.LINE_SILENT: (0, 3),
+    Kind.LINE_SLOW: (0, 1),
+    Kind.RESTART: (0, 2),
+    Kind.CRASH: (0, 2),
+    Kind.FAILOVER: (0, 1),
+    Kind.PARTITION: (2, 1),
+    Kind.CUTS: (3, 2),
+    Kind.CLOCK: (1, 1),
 }
 _SHARE_WITH_NODES: Final = 0.3
 _MOVES_OF_A_GAME: Final = 30
@@ -175,9 +167,10 @@ def plan_of(choice: Choice) -> Plan:
         nodes = 1
     elif nodes is None:
         nodes = 3 if random.Random(f"nodes {choice.seed}").random() < _SHARE_WITH_NODES else 1
-    shares = _SHARES_OF_NODES if nodes > 1 else _SHARES
-    kinds = [kind for kind in shares if durable or kind is not Kind.POWER_CUT]
-    struck = rng.choices(kinds, [shares[kind] for kind in kinds], k=rng.choice([0, 1, 2, 4, 8]))
+    shares = {
+        kind: each[nodes > 1] for kind, each in _SHARES.items() if durable or kind is not Kind.POWER_CUT
+    }
+    struck = rng.choices(list(shares), list(shares.values()), k=rng.choice([0, 1, 2, 4, 8]))
     if choice.needs is not None and nodes == 1:
         struck += [Kind.POWER_CUT if wanted.pop("power_cuts", False) else Kind.KILL] * 3
     for name, kind in _WANTED.items():

@@ -299,6 +299,10 @@ def _has_rows(table: str, order: str, key: Callable[[Row], Any]) -> None:
 
     _rows_change(table)
 
+    @_sql(f"SELECT code FROM {table} WHERE ($1::text[] IS NULL OR code = ANY ($1))")
+    def _codes(here: Transaction, codes: Sequence[str] | None) -> _Answer:
+        return _picked(_chosen(here, table, codes), ["code"])
+
 
 def _rows_change(table: str) -> None:
     marks = ", ".join(f"${number}" for number in range(1, len(_COLUMNS[table]) + 1))
@@ -313,16 +317,6 @@ _rows_change("entry")
 _has_rows("archive", "rank", lambda row: row["rank"])
 _has_rows("set_aside", "since DESC, code", lambda row: (-row["since"], row["code"]))
 _has_rows("record_due", "ended, code", lambda row: (row["ended"], row["code"]))
-
-
-@_sql("SELECT code FROM archive WHERE ($1::text[] IS NULL OR code = ANY ($1))")
-def _archived_codes(here: Transaction, codes: Sequence[str] | None) -> _Answer:
-    return _picked(_chosen(here, "archive", codes), ["code"])
-
-
-@_sql("SELECT code FROM set_aside WHERE ($1::text[] IS NULL OR code = ANY ($1))")
-def _codes_set_aside(here: Transaction, codes: Sequence[str] | None) -> _Answer:
-    return _picked(_chosen(here, "set_aside", codes), ["code"])
 
 
 @_sql("DELETE FROM game_table WHERE code = ANY ($1)")

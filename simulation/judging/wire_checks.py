@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from engine.pieces import Seat
@@ -91,16 +91,21 @@ def _is_quiet(state: TableState) -> bool:
     return state.quiet and state.stage == "playing"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Hearing:
     """A connection at a table: where its game stood when it came and when it left, and what it heard."""
 
     seat: Seat | None
     life: int
-    came: int
-    left: int
-    said: dict[str, list[int]]  # the last event before each time that the text came
-    quiet: set[str]  # of these, what only spectators were to hear
+    came: int | None = None  # with the first news
+    left: int = 0
+    said: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # after which events
+    quiet: set[str] = field(default_factory=set)  # of these, what only spectators were to hear
+
+    def stands_at(self, event: int) -> None:
+        """Take note of the last event."""
+        self.left = event
+        self.came = event if self.came is None else self.came
 
 
 def check_chat(
@@ -141,7 +146,8 @@ def check_chat(
         for hearing in hearings:
             if hearing.seat is not None and text in quiet:
                 continue
-            if hearing.life == life and hearing.came < at < hearing.left and text not in hearing.said:
+            came = hearing.left if hearing.came is None else hearing.came
+            if hearing.life == life and came < at < hearing.left and text not in hearing.said:
                 verdict.lost.append(f"{table}: {hearing.seat} was not sent {text!r}")
     for tap in certain:
         _check_answers(table, tap, taps, verdict)
@@ -162,37 +168,31 @@ def _check_answers(table: str, tap: Wiretap, taps: Sequence[Wiretap], verdict: V
             verdict.lost.append(f"{table}: {message.text!r} was done and never said")
 
 
-def _hearings(table: str, tap: Wiretap) -> Iterable[_Hearing]:
-    seat: Seat | None = None
-    came: int | None = None
-    at, here, is_quiet = 0, False, False
-    said: defaultdict[str, list[int]] = defaultdict(list)
-    quiet: set[str] = set()
+def _hearings(table: str, tap: Wiretap) -> list[_Hearing]:
+    found: list[_Hearing] = []
+    here: _Hearing | None = None
+    is_quiet = False
     for heard in tap.heard:
-        if here and (heard.table != table or isinstance(heard.message, Seated | Watching)):
-            yield _Hearing(seat, tap.life_at(table), at if came is None else came, at, dict(said), quiet)
-            here = False
+        if heard.table != table:
+            here = None
+            continue
         match heard.message:
             case Seated() | Watching():
-                here, seat, came, at, is_quiet = heard.table == table, heard.seat, None, 0, False
-                said, quiet = defaultdict(list), set()
-            case Reseated() if here:
-                yield _Hearing(seat, tap.life_at(table), at if came is None else came, at, dict(said), quiet)
-                seat, came, said, quiet = heard.seat, at, defaultdict(list), set()
-            case Events(seq, events):
-                at = seq + len(events) - 1
-                came = at if came is None else came
-            case Snapshot(seq):
-                at = seq
-                came = at if came is None else came
+                found.append(here := _Hearing(heard.seat, tap.life_at(table)))
+                is_quiet = False
+            case Reseated() if here is not None:
+                found.append(here := _Hearing(heard.seat, here.life, here.left, here.left))
+            case Events(seq, events) if here is not None:
+                here.stands_at(seq + len(events) - 1)
+            case Snapshot(seq) if here is not None:
+                here.stands_at(seq)
             case TableState():
                 is_quiet = _is_quiet(heard.message)
-            case Said(text, spectator=number) if here:
-                said[text].append(at)
+            case Said(text, spectator=number) if here is not None:
+                here.said[text].append(here.left)
                 if is_quiet and number is not None:
-                    quiet.add(text)
-    if here:
-        yield _Hearing(seat, tap.life_at(table), at if came is None else came, at, dict(said), quiet)
+                    here.quiet.add(text)
+    return found
 
 
 def check_kept_seats(table: str, entries: Sequence[Entry], taps: Iterable[Wiretap], verdict: Verdict) -> None:
