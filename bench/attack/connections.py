@@ -7,7 +7,7 @@ import socket
 import ssl
 import struct
 from collections.abc import Awaitable, Callable
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 from bench.attack.mode import TRUSTING, Mode, Target
@@ -27,11 +27,6 @@ _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER that ends a connection by a
 _NETWORKS: Final = 65_536  # of 64 bits, in one of 48
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-def again(attack: Callable[[Target], Awaitable[None]]) -> Callable[[Target], None]:
-    """Return what does `attack` on many connections at once, each time from the beginning, for ever."""
-    return Repeated(attack)
 
 
 class Repeated:
@@ -103,31 +98,21 @@ async def visits(target: Target) -> None:
     _reset(writer)
 
 
-async def headers(target: Target) -> None:
-    """Send nearly a megabyte of header lines, and not the last one."""
-    reader, writer = await connected(target)
+def saying(
+    what: bytes | Callable[[], bytes] = b"", seconds: float | None = None, *, tls: bool = False
+) -> Repeated:
+    """Return the attack that connects, says something or nothing, and reads to the end, or for so long."""
+    return Repeated(partial(_say, what, seconds, tls))
+
+
+async def _say(what: bytes | Callable[[], bytes], seconds: float | None, tls: bool, target: Target) -> None:
+    reader, writer = await connected(target, TRUSTING if tls else None)
     try:
-        writer.write(_HEADERS)
+        writer.write(what if isinstance(what, bytes) else what())
         await writer.drain()
-        await asyncio.wait_for(reader.read(1), 5)
-    finally:
-        writer.transport.abort()
-
-
-async def silent(target: Target) -> None:
-    """Connect and say nothing; TLS is not even begun."""
-    reader, writer = await connected(target)
-    try:
-        await reader.read(1)
-    finally:
-        writer.transport.abort()
-
-
-async def handshakes(target: Target) -> None:
-    """Agree on TLS, and say nothing."""
-    reader, writer = await connected(target, TRUSTING)
-    try:
-        await asyncio.wait_for(reader.read(1), 1)
+        async with asyncio.timeout(seconds):
+            while await reader.read(2**16):
+                pass
     finally:
         writer.transport.abort()
 
@@ -163,26 +148,14 @@ async def _together(target: Target, said: bytes) -> None:
             _reset(writer)
 
 
-async def networks(target: Target) -> None:
-    """Stay, each connection from another network of one that is free to have; a trusted proxy says so."""
-    reader, writer = await connected(target)
-    try:
-        writer.write(_named())
-        writer.write(HANDSHAKE)
-        await reader.read()
-    finally:
-        writer.transport.abort()
+def network() -> bytes:
+    """Return a request for a websocket from another network each time; a trusted proxy says so."""
+    return _named() + HANDSHAKE
 
 
-async def silent_networks(target: Target) -> None:
-    """The same to a server with TLS, which is begun and no more."""
-    reader, writer = await connected(target)
-    try:
-        writer.write(_named() + _client_hello())
-        while await reader.read(2**16):
-            pass
-    finally:
-        writer.transport.abort()
+def network_tls() -> bytes:
+    """Return the same for a server with TLS, which is begun and no more."""
+    return _named() + _client_hello()
 
 
 def _named() -> bytes:
@@ -206,14 +179,6 @@ def _reset(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
-async def requests(target: Target) -> None:
-    """Ask twice for a page in one write."""
-    reader, writer = await connected(target)
-    writer.write(_TWO_REQUESTS)
-    await reader.read()
-    writer.close()
-
-
 async def _read_all(reader: asyncio.StreamReader) -> None:
     with contextlib.suppress(OSError):
         while await reader.read(2**18):
@@ -224,29 +189,55 @@ async def _read_all(reader: asyncio.StreamReader) -> None:
 _TRUSTED: Final = ("--trust-proxy", "127.0.0.2/31", "--proxy-protocol")
 
 MODES: Final = (
-    Mode("fragments", "messages of 4,096 empty fragments, before a hello", again(fragments)),
-    Mode("frames", "small messages without a pause", again(frames)),
-    Mode("visits", "hello, 30 KB of messages, reset; again and again", again(visits), connections=50),
-    Mode("headers", "a megabyte of header lines without an end", again(headers)),
-    Mode("silent", "connections that say nothing", again(silent), connections=4000),
-    Mode("silent-tls", "the same to a server with TLS", again(silent), connections=4000, tls=True),
+    Mode("fragments", "messages of 4,096 empty fragments, before a hello", Repeated(fragments)),
+    Mode("frames", "small messages without a pause", Repeated(frames)),
+    Mode("visits", "hello, 30 KB of messages, reset; again and again", Repeated(visits), connections=50),
     Mode(
-        "silent-tls-4", "the same from four addresses", again(silent), connections=4000, tls=True, addresses=4
+        "headers",
+        "a megabyte of header lines without an end",
+        saying(_HEADERS, 5),
     ),
-    Mode("handshakes", "TLS handshakes and nothing more", again(handshakes), tls=True),
-    Mode("resets", "TLS handshakes begun and reset at once", again(resets), tls=True),
+    Mode("silent", "connections that say nothing", saying(), connections=4000),
+    Mode(
+        "silent-tls",
+        "the same to a server with TLS",
+        saying(),
+        connections=4000,
+        tls=True,
+    ),
+    Mode(
+        "silent-tls-4",
+        "the same from four addresses",
+        saying(),
+        connections=4000,
+        tls=True,
+        addresses=4,
+    ),
+    Mode("handshakes", "TLS handshakes and nothing more", saying(seconds=1, tls=True), tls=True),
+    Mode("resets", "TLS handshakes begun and reset at once", Repeated(resets), tls=True),
     Mode("hellos", "hundreds of TLS handshakes begun in the same moment", hellos, tls=True),
     Mode("hellos-rsa-2048", "the same to a server with such a key", hellos, tls=True, key="rsa:2048"),
     Mode("hellos-rsa-4096", "the same to a server with such a key", hellos, tls=True, key="rsa:4096"),
     Mode("upgrades", "hundreds of requests for a websocket in the same moment", upgrades),
-    Mode("networks", "connections from the networks of a /48", again(networks), 4000, options=_TRUSTED),
+    Mode(
+        "networks",
+        "connections from the networks of a /48",
+        saying(network),
+        4000,
+        options=_TRUSTED,
+    ),
     Mode(
         "networks-tls",
         "the same to a server with TLS, with handshakes that end there",
-        again(silent_networks),
+        saying(network_tls),
         4000,
         tls=True,
         options=_TRUSTED,
     ),
-    Mode("requests", "two requests for a page in one write", again(requests), connections=50),
+    Mode(
+        "requests",
+        "two requests for a page in one write",
+        saying(_TWO_REQUESTS),
+        connections=50,
+    ),
 )

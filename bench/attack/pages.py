@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from bench.attack.client import Client, Groups, begun_game
-from bench.attack.connections import again, connected
+from bench.attack.connections import Repeated, connected
 from bench.attack.mode import Mode, Target
 from bench.load.wire import HANDSHAKE, framed, packed
 from engine.board import FIELDS
@@ -69,7 +69,7 @@ async def _watching(target: Target, code: Any) -> asyncio.StreamWriter:
 
 
 MODES: Final = (
-    Mode("pages", "pages for browsers, under ever new names", again(pages), 50, options=("--web",)),
+    Mode("pages", "pages for browsers, under ever new names", Repeated(pages), 50, options=("--web",)),
     Mode(
         "viewers",
         "browsers that watch tables renamed without end, and read nothing",
