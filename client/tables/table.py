@@ -273,8 +273,11 @@ class TableModel:
                 check_table(message, self.view, self.seat)
                 before, self.state = self.state, safe_to_show(message)
                 return (TableChanged(self.state, before),)
-            case messages.Snapshot(missed=[_, *_]) if self.table is not None:
-                return self._fold(_missed(message))
+            case messages.Snapshot(seq=seq, missed=[_, *_] as missed) if self.table is not None:
+                # It tells events, and says the same for clients that do not know them all.
+                first, at, by = seq - len(missed) + 1, message.clock, message.stood_in
+                told = messages.Events(first, missed, message.turn, message.legal, clock=at, stood_in=by)
+                return self._fold(told)
             case messages.Snapshot() if self.table is not None:
                 view = view_of(message, self.seat)
                 self._check(view)
@@ -377,18 +380,6 @@ def _heard_before(remark: messages.TableRemark) -> Heard:
     spectator, player = (name, None) if seat is None else (None, name)
     text, number = printable(remark.text), remark.number
     return Heard(seat, text, spectator, remark.spectator, number, player, again=True, missed=remark.missed)
-
-
-def _missed(message: messages.Snapshot) -> messages.Events:
-    """Return the events that a snapshot tells, which says the same for clients that do not know them all."""
-    return messages.Events(
-        message.seq - len(message.missed) + 1,
-        message.missed,
-        message.turn,
-        message.legal,
-        clock=message.clock,
-        stood_in=message.stood_in,
-    )
 
 
 def _before(view: View, message: messages.Snapshot) -> Refreshed:

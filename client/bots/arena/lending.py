@@ -181,7 +181,15 @@ class LentSeat:
                     self.forfeit(text.format(name=self.name, version=VERSIONS[-1]), Forfeit.ABSENT)
                 return self._welcome
             case messages.OpenTable() | messages.JoinTable() | messages.Resume():
-                await self._seat(player, message)
+                # A connection that the player had before ends, as at a server.
+                before, self._player = self._player, player
+                if before is not None and before is not player:
+                    await before.close(CloseCode.TAKEN_OVER)
+                await player.send(encode(structs.replace(self._seated, id=message.id)))
+                self.joined.set()
+                if self._started:
+                    after = message.after if isinstance(message, messages.Resume) else 0
+                    await self.ask(messages.Sync(0, after), messages.Done)
                 return None
             case messages.Leave() if player is self._player:
                 self._player = None
@@ -196,19 +204,6 @@ class LentSeat:
                 return _refused(message, "in a league, players only make moves")
         await self._send(message)
         return None
-
-    async def _seat(
-        self, player: ServerConnection, message: messages.OpenTable | messages.JoinTable | messages.Resume
-    ) -> None:
-        """Give the seat to the player; a connection that it had before ends, as at a server."""
-        before, self._player = self._player, player
-        if before is not None and before is not player:
-            await before.close(CloseCode.TAKEN_OVER)
-        await player.send(encode(structs.replace(self._seated, id=message.id)))
-        self.joined.set()
-        if self._started:
-            after = message.after if isinstance(message, messages.Resume) else 0
-            await self.ask(messages.Sync(0, after), messages.Done)
 
     # -- how long a move takes ----------------------------------------------------------------------
 

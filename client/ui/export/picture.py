@@ -209,7 +209,14 @@ class _BoardDrawing:
                 hexagon.set("class", "field")
                 hexagon.set("fill", _CENTRE_TILE if position == CENTRE else _ROUND_THE_CENTRE[position % 2])
         for cell, position in HEX_POSITIONS.items():
-            self._draw_edges(parent, cell, position)
+            corners = _corners(*_middle(cell), _SIZE)
+            for side, beside in enumerate(neighbours(cell)):
+                other = HEX_POSITIONS.get(beside)
+                if self._view.tiles[position] is None or other == position:
+                    continue
+                # Between two tiles, the line is drawn once.
+                if other is None or self._view.tiles[other] is None or other > position:
+                    draw_line(parent, corners[side], corners[(side + 1) % 6], "tile")
 
     def draw_standing(self, parent: ET.Element, cell: Hex, position: int) -> None:
         laid = self._view.tiles[position]
@@ -219,16 +226,6 @@ class _BoardDrawing:
             self._draw_hill(parent, cell, laid.tile)
         elif cell == HILLS[position]:
             write(group_at(parent, *_middle(cell)), 0, 8, 22, str(position), classes="c faint")
-
-    def _draw_edges(self, parent: ET.Element, cell: Hex, position: int) -> None:
-        corners = _corners(*_middle(cell), _SIZE)
-        for side, beside in enumerate(neighbours(cell)):
-            other = HEX_POSITIONS.get(beside)
-            if self._view.tiles[position] is None or other == position:
-                continue
-            if other is not None and self._view.tiles[other] is not None and other < position:
-                continue
-            draw_line(parent, corners[side], corners[(side + 1) % 6], "tile")
 
     def _draw_field(self, parent: ET.Element, cell: Hex, hill: Hex, name: Field) -> None:
         group = group_at(parent, *_middle(cell))

@@ -170,7 +170,11 @@ def _players(state: TableState, view: View | None, names: Sequence[str], walking
         if note := _note(state.seats[seat], state):
             content.append(element("span", f"({note})", class_="faint"))
         if view is not None:
-            content.append(element("span", _amount(view, seat, walking), class_="amount"))
+            amount = _("{n} to place").format(n=view.remaining[seat])
+            if view.result is not None:  # all points, or those so far
+                points = view.result.tallies[seat].points if walking is None else walking.points[seat]
+                amount = counted("{n} point", "{n} points", points).format(n=points)
+            content.append(element("span", amount, class_="amount"))
         turn = view is not None and view.turn == seat and not state.ended
         rows.append(element("li", *content, **({"class_": "turn", "aria_current": "true"} if turn else {})))
     if state.spectators:
@@ -189,17 +193,6 @@ def _note(seat: SeatSummary, state: TableState) -> str:
     if seat.holiday_until is not None:
         return _("holiday")
     return "" if seat.here else _("away")
-
-
-def _amount(view: View, seat: Seat, walking: Scene | None) -> str:
-    """Return the points, all or so far, or how many pieces the seat has to place."""
-    if walking is not None:
-        points = walking.points[seat]
-    elif view.result is not None:
-        points = view.result.tallies[seat].points
-    else:
-        return _("{n} to place").format(n=view.remaining[seat])
-    return counted("{n} point", "{n} points", points).format(n=points)
 
 
 def _recent(

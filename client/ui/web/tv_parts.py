@@ -1,6 +1,6 @@
 """What a page for a television has beside the large table: the other tables, small, and who plays next."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from markupsafe import Markup
@@ -19,7 +19,6 @@ from protocol.messages import (
     NEW,
     Evening,
     EveningPerson,
-    EveningTable,
     PersonNumber,
     TableState,
     TakePart,
@@ -56,7 +55,11 @@ def between_games(waiting: Sequence[TableState], evening: Evening | None) -> Mar
     for stage, words in (("gathering", _("Next games")), ("playing", _("Playing now"))):
         tables = [each for each in evening.tables if each.stage == stage]
         if tables:
-            content += [element("h2", words), element("ul", *(_table_of(each, names) for each in tables))]
+            rows = []
+            for each in tables:
+                people = ", ".join(_("bot") if one is None else names.get(one, "?") for one in each.people)
+                rows.append(element("li", element("strong", each.table), " ", element("bdi", people)))
+            content += [element("h2", words), element("ul", *rows)]
     own = {each.table for each in evening.tables}
     content.append(element("ul", *(_waiting(state) for state in waiting if state.table not in own)))
     if evening.people:
@@ -89,11 +92,6 @@ def call(evening: Evening, person: PersonNumber, at: str | None) -> Markup:
         button(words, TakePart(NEW, how)) for how, words in ways if (how == "play") != (part == "play")
     ]
     return joined(goes, element("p", said), *([] if no_more else buttons), between_games([], evening))
-
-
-def _table_of(table: EveningTable, names: Mapping[int, str]) -> Markup:
-    people = ", ".join(_("bot") if each is None else names.get(each, "?") for each in table.people)
-    return element("li", element("strong", table.table), " ", element("bdi", people))
 
 
 def _person(person: EveningPerson) -> Markup:
