@@ -8,8 +8,10 @@ import re
 import sys
 import threading
 from asyncio.subprocess import PIPE
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -95,21 +97,17 @@ async def test_bots_wait_for_a_journal_that_is_expected_back() -> None:
     async with running(Config(seed=1)) as server:
         journal = server.lobby.journal
         stored: dict[str, Callable[..., Awaitable[None]]] = {}
-        failures: dict[str, int] = {}
+        failures = Counter[str]()
 
-        def fail_once(name: str) -> None:
-            stored[name] = getattr(journal, name)
-
-            async def fails(*arguments: object) -> None:
-                failures[name] = failures.get(name, 0) + 1
-                if failures[name] <= 2:
-                    raise NotStoredNow("the database is restarted")
-                await stored[name](*arguments)
-
-            setattr(journal, name, fails)
+        async def fails(name: str, *arguments: object) -> None:
+            failures[name] += 1
+            if failures[name] <= 2:
+                raise NotStoredNow("the database is restarted")
+            await stored[name](*arguments)
 
         for name in ("append_together", "append", "append_last"):
-            fail_once(name)
+            stored[name] = getattr(journal, name)
+            setattr(journal, name, partial(fails, name))
         chosen = options(server, players=2, seats=2, random_layout=True, seed=1)
         code, out, errors = await run_to_the_end(chosen)
         assert (code, errors) == (0, "")

@@ -235,15 +235,15 @@ def test_missing_shares_and_broken_draws_are_told() -> None:
 
 def test_a_share_is_shown_only_if_it_was_pledged() -> None:
     """Not to a call with another pledge, for another number of seats, or to a spectator."""
-    for call, seat in (
-        (called((OTHER, *SHARES[1:])), Seat(0)),
-        (called(SHARES[:2]), Seat(0)),
-        (called(), Seat(2)),
-        (called(), None),
+    for call, table, seat, shown in (
+        (called((OTHER, *SHARES[1:])), TABLE, Seat(0), False),
+        (called(SHARES[:2]), TABLE, Seat(0), False),
+        (called(), TABLE, Seat(2), False),
+        (called(), TABLE, None, False),
+        (called(), None, Seat(0), False),
+        (called(), TABLE, Seat(0), True),
     ):
-        assert not DrawsWitness().share_called(call, TABLE, seat, SHARES[0])
-    assert not DrawsWitness().share_called(called(), None, Seat(0), SHARES[0])
-    assert DrawsWitness().share_called(called(), TABLE, Seat(0), SHARES[0])
+        assert DrawsWitness().share_called(call, table, seat, SHARES[0]) is shown
 
 
 async def test_no_share_is_shown_twice() -> None:

@@ -217,21 +217,15 @@ def test_brains_learn_from_the_end_of_a_game(monkeypatch: pytest.MonkeyPatch) ->
             assert seen == [snapshot(game.view, eyes_of(Seat(0)))]
     assert len(seen) == 2
 
-    class Failing(Learner):
-        def game_over(self, view: View) -> Brain | None:
-            raise KeyError(view.phase)
+    def failing(_self: Learner, view: View) -> None:
+        raise KeyError(view.phase)
 
-    players[0].choose = Failing()
-    with pytest.raises(BrainFailed, match=r"test_running.py, line \d+: KeyError: "):
-        played(begun(2, rng, random_layout=True), players)
-
-    class Wordy(Learner):
-        def game_over(self) -> str:  # type: ignore[override]
-            return "well played"
-
-    players[0].choose = Wordy()
-    with pytest.raises(BrainFailed, match=r"test_running.py, line \d+: TypeError: "):
-        played(begun(2, rng, random_layout=True), players)
-    monkeypatch.setattr(Wordy, "game_over", lambda _self, _view: "well played")
-    with pytest.raises(BrainFailed, match="returned 'well played' from game_over instead of a brain"):
-        played(begun(2, rng, random_layout=True), players)
+    for game_over, told in (
+        (failing, r"test_running.py, line \d+: KeyError: "),
+        (lambda _self: "well played", r"test_running.py, line \d+: TypeError: "),
+        (lambda _self, _view: "well played", "returned 'well played' from game_over instead of a brain"),
+    ):
+        monkeypatch.setattr(Learner, "game_over", game_over)
+        players[0].choose = learner
+        with pytest.raises(BrainFailed, match=told):
+            played(begun(2, rng, random_layout=True), players)
