@@ -44,18 +44,12 @@ class FairThread(Generic[T]):
 
     def _begin(self) -> None:
         self._pause = None
-        following = None if self._closed else self._next()
+        following = self._turns.next_wanted(lambda each: not each[0].cancelled())
         self._busy = following is not None
-        if following is not None:
+        if following is not None and not self._closed:
             wanted, work = following
             working = asyncio.get_running_loop().run_in_executor(self._thread, _measure, work)
             working.add_done_callback(lambda done: self._settle(wanted, done))
-
-    def _next(self) -> tuple[asyncio.Future[T], Callable[[], T]] | None:
-        while (following := self._turns.next()) is not None:
-            if not following[0].cancelled():
-                return following
-        return None
 
     def _settle(self, wanted: asyncio.Future[T], done: "asyncio.Future[tuple[T, float]]") -> None:
         if done.cancelled():  # this was closed

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -40,6 +40,12 @@ class Turns(Generic[T]):
             self._groups[first] = group  # after all others
         return work
 
+    def next_wanted(self, wanted: Callable[[T], bool]) -> T | None:
+        """Return what `next` does, without what is not wanted any more."""
+        while (work := self.next()) is not None and not wanted(work):
+            pass
+        return work
+
     def clear(self) -> None:
         self._here.clear()
         self._groups.clear()
@@ -71,8 +77,7 @@ class InTurn:
             self._give_on()
 
     def _give_on(self) -> None:
-        while (waiting := self._turns.next()) is not None:
-            if not waiting.done():
-                waiting.set_result(None)
-                return
-        self._held = False
+        if (waiting := self._turns.next_wanted(lambda each: not each.done())) is not None:
+            waiting.set_result(None)
+        else:
+            self._held = False

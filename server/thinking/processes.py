@@ -130,7 +130,9 @@ class ThinkingProcesses:
 
     def _begin(self) -> None:
         """Answer what waits, in as many processes as there may be."""
-        while len(self._working) < self._most and (asked := self._waiting()) is not None:
+        while len(self._working) < self._most:
+            if (asked := self._turns.next_wanted(lambda each: not each.answer.done())) is None:
+                return
             task = self._tasks.start(self._work(asked), "thinking")
             self._working.add(task)
             task.add_done_callback(self._go_on)
@@ -154,12 +156,6 @@ class ThinkingProcesses:
         self._idle.pop(worker).cancel()
         worker.kill()
         self._tasks.start(worker.end(), "ending a process")
-
-    def _waiting(self) -> _Asked | None:
-        while (asked := self._turns.next()) is not None:
-            if not asked.answer.done():
-                return asked
-        return None
 
     async def _answer(self, asked: _Asked, worker: WorkerProcess | None) -> WorkerProcess | None:
         """Answer the question, and return the process for the next one, if it is good for that."""
