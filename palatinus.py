@@ -34,8 +34,8 @@ from commands.parsing import (
     Version,
     add_command,
     add_language,
-    crashed,
     describe_host_error,
+    report_crash,
     wrong_use,
 )
 from server.errors import HostError
@@ -113,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return wrong_use(describe_host_error(error))
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] in _OURS:
-            return crashed(error)
+            return report_crash(error)
         return wrong_use(
             _("the package {name} is missing: run {setup} once, then {program}").format(
                 name=error.name,
@@ -127,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the rest of the buffer
         return 1
     except Exception as error:  # noqa: BLE001 - people are owed one line, whatever it is
-        return crashed(error)
+        return report_crash(error)
     return code
 
 

@@ -147,7 +147,7 @@ def wrong_use(text: str) -> int:
     return 2
 
 
-def crashed(error: BaseException) -> int:
+def report_crash(error: BaseException) -> int:
     """Say in one line that the program itself has failed, and where; a log gets the traceback as well."""
     import traceback
 

@@ -105,10 +105,10 @@ def _eyes(text: str, recording: Recording) -> Eyes:
 def add_show(show: argparse.ArgumentParser) -> None:
     add_game(show)
     add_ascii(show, _("draw with ASCII characters only"))
-    show.set_defaults(run=_shown)
+    show.set_defaults(run=_show)
 
 
-def _shown(arguments: argparse.Namespace) -> int:
+def _show(arguments: argparse.Namespace) -> int:
     recording = recording_in(file_of(arguments))
     ascii_only = prints_ascii(arguments)
     print(points_of(recording, ascii_only=ascii_only) or tables.progress(recording, recording.all_eyes))

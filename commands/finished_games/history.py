@@ -11,7 +11,7 @@ from client.records import own_results, standings
 from client.ui.export.tables import evening_lines, games_listing, standings_listing, statistics_listing
 from commands.arguments import positive
 from commands.finished_games.own_games import known_games
-from commands.finished_games.records import add_folder, folder_of, found_game, games_of, past_evenings
+from commands.finished_games.records import add_folder, find_game, folder_of, games_of, past_evenings
 from commands.parsing import add_command, confirmed, using_file
 from protocol.messages import Evening, EveningPerson
 from server.tables.evening.rounds import standings as evening_standings
@@ -19,22 +19,24 @@ from server.tables.evening.rounds import standings as evening_standings
 
 def add_history(history: argparse.ArgumentParser) -> None:
     add_folder(history, default=None)
-    history.set_defaults(run=_listed, last=20, json=False)
+    history.set_defaults(run=_list_games, last=20, json=False)
     actions = history.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
     vars(actions)["moved"] = ("show", "replay", "export", "analyse")
-    listing = add_command(actions, "list", _("list the latest games (the default)"), _listed)
+    listing = add_command(actions, "list", _("list the latest games (the default)"), _list_games)
     meaning = _("how many games (default: %(default)s)")
     listing.add_argument("--last", type=positive, metavar="NUMBER", default=20, help=meaning)
-    standings = add_command(actions, "standings", _("games, wins and points by player"), _standings)
+    standings = add_command(actions, "standings", _("games, wins and points by player"), _print_standings)
     meaning = _("count only the latest games (default: all)")
     standings.add_argument("--last", type=positive, metavar="NUMBER", help=meaning)
     meaning = _("of evenings held here, by people instead of names; --last counts evenings")
     standings.add_argument("--evening", action="store_true", help=meaning)
-    own = add_command(actions, "statistics", _("your results by opponents, and what your moves cost"), _own)
+    own = add_command(
+        actions, "statistics", _("your results by opponents, and what your moves cost"), _own_games
+    )
     own.add_argument("--name", help=_("whose results (default: the name on the start screen)"))
     for action in (listing, standings, own):
         action.add_argument("--json", action="store_true", help=_("print JSON"))
-    removal = add_command(actions, "remove", _("remove games for good"), _removed)
+    removal = add_command(actions, "remove", _("remove games for good"), _remove_games)
     removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
     which = _("a game: its number in the list, its table's code, or its file's name")
     removal.add_argument("games", nargs="+", metavar="GAME", help=which)
@@ -42,7 +44,7 @@ def add_history(history: argparse.ArgumentParser) -> None:
         add_folder(action, default=argparse.SUPPRESS)  # an option before the action counts as well
 
 
-def _listed(arguments: argparse.Namespace) -> int:
+def _list_games(arguments: argparse.Namespace) -> int:
     games = games_of(arguments)
     latest = games[: arguments.last]
     if arguments.json:
@@ -55,9 +57,9 @@ def _listed(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _standings(arguments: argparse.Namespace) -> int:
+def _print_standings(arguments: argparse.Namespace) -> int:
     if arguments.evening:
-        return _evening_standings(arguments)
+        return _print_evenings(arguments)
     best_first = standings(games_of(arguments)[: arguments.last])
     if arguments.json:
         _print_json([{"name": name, **asdict(standing)} for name, standing in best_first])
@@ -66,7 +68,7 @@ def _standings(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _evening_standings(arguments: argparse.Namespace) -> int:
+def _print_evenings(arguments: argparse.Namespace) -> int:
     evenings = past_evenings(folder_of(arguments))[: arguments.last]
     names = {key: name for each in reversed(evenings) for key, name in each.people.items()}
     keys = list(names)
@@ -102,7 +104,7 @@ def _evening_standings(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _own(arguments: argparse.Namespace) -> int:
+def _own_games(arguments: argparse.Namespace) -> int:
     name, games, known = name_of_player(arguments.name), games_of(arguments), known_games().looked
     results = own_results(name, games, known)
     looked = [known[game.file] for game in games if name in game.names and game.file in known]
@@ -119,9 +121,9 @@ def _print_json(values: object) -> None:
     print(content.decode())
 
 
-def _removed(arguments: argparse.Namespace) -> int:
+def _remove_games(arguments: argparse.Namespace) -> int:
     known = games_of(arguments)
-    games = list(dict.fromkeys(found_game(known, wanted) for wanted in arguments.games))
+    games = list(dict.fromkeys(find_game(known, wanted) for wanted in arguments.games))
     if not arguments.yes:
         form = counted("Remove {n} game for good?", "Remove {n} games for good?", len(games))
         if not confirmed(games_listing(games), form.format(n=len(games))):

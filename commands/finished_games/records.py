@@ -126,7 +126,7 @@ def games_of(arguments: argparse.Namespace) -> list[PastGame]:
         return past_games(folder)
 
 
-def found_game(games: list[PastGame], wanted: str) -> PastGame:
+def find_game(games: list[PastGame], wanted: str) -> PastGame:
     if wanted.isascii() and wanted.isdigit() and 0 < int(wanted[:9]) <= len(games):
         return games[int(wanted) - 1]
     for game in games:
@@ -150,7 +150,7 @@ def file_of(arguments: argparse.Namespace) -> str:
     if game == "-" or Path(game).is_file() or Path(game).name != game:
         return game
     try:
-        return str(folder_of(arguments) / found_game(games_of(arguments), game).file)
+        return str(folder_of(arguments) / find_game(games_of(arguments), game).file)
     except WrongUse:
         if Path(game).suffix:
             return game  # that it cannot be read says more

@@ -19,7 +19,7 @@ from commands.finished_games.records import keep_record, kept_here
 from commands.parsing import need_terminal
 from commands.playing.finding import chosen_server, goal_of
 from commands.playing.start_screen import log_for_later
-from commands.playing.visiting import and_played_on, options_of, visit_asking
+from commands.playing.visiting import options_of, play_on_after, visit_asking
 
 
 def add_join(join: argparse.ArgumentParser) -> None:
@@ -76,4 +76,4 @@ def _join(arguments: argparse.Namespace) -> int:
 async def _visited(options: Options, brain: str, arguments: argparse.Namespace) -> Visit:
     """Visit the server, and play on what the player chose to there."""
     here = options_of("", options.name, arguments)
-    return await and_played_on(await visit_asking(options), here, (brain,), kept_here())
+    return await play_on_after(await visit_asking(options), here, (brain,), kept_here())

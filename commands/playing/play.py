@@ -27,7 +27,7 @@ from commands.parsing import need_terminal
 from commands.playing.hosting import against_bots, going_on, playing_on
 from commands.playing.kept_games import kept_games
 from commands.playing.start_screen import at_home, log_for_later
-from commands.playing.visiting import and_played_on, options_of
+from commands.playing.visiting import options_of, play_on_after
 from engine.pieces import People, Seat
 from server.config import Config
 
@@ -86,7 +86,7 @@ async def _played(
     game: Coroutine[Any, Any, Visit], chosen: dict[str, Any], arguments: argparse.Namespace
 ) -> int:
     """Play the game, and go on to the start screen if the player leaves it for that; return the exit code."""
-    visited = await and_played_on(await game, _options(arguments), (chosen["brain"],), _config(arguments))
+    visited = await play_on_after(await game, _options(arguments), (chosen["brain"],), _config(arguments))
     if not visited.home:
         return report(visited)
     known = preferences.remembered(preferences.preferences_file()) or preferences.Preferences()
@@ -172,6 +172,6 @@ def _problems(arguments: argparse.Namespace) -> int:
         return 0
     known = preferences.remembered(preferences.preferences_file()) or preferences.Preferences()
     visit = Visit(plays_on=request)
-    game = and_played_on(visit, options_of("", name, arguments), (known.brain,), kept_here())
+    game = play_on_after(visit, options_of("", name, arguments), (known.brain,), kept_here())
     with log_for_later():
         return report(asyncio.run(game))

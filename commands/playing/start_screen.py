@@ -87,9 +87,9 @@ async def at_home(preferences: Preferences, line: StartLine, arguments: argparse
             ui = replace(ui, notice=None)
             continue
         from client.ui.game import report
-        from commands.playing.visiting import gone_where
+        from commands.playing.visiting import go_where_chosen
 
-        visited = await gone_where(request, preferences, left, arguments)
+        visited = await go_where_chosen(request, preferences, left, arguments)
         if request is requests.Errand.CONTINUE and left is not None and visited.code:
             failed.add(left.folder)
         if isinstance(request, requests.GoTo) and not visited.code:

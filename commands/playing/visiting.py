@@ -96,14 +96,14 @@ async def _password() -> str | None:
         return None
 
 
-async def and_played_on(visited: Visit, options: Options, brains: tuple[str, ...], config: Config) -> Visit:
+async def play_on_after(visited: Visit, options: Options, brains: tuple[str, ...], config: Config) -> Visit:
     """Play on what the player chose to in the visit, and in later ones; return how the last one ended."""
     while visited.plays_on is not None:
         visited = await playing_on(options, visited.plays_on, brains, config)
     return visited
 
 
-async def gone_where(
+async def go_where_chosen(
     request: requests.Request, preferences: Preferences, left: KeptGame | None, arguments: argparse.Namespace
 ) -> Visit:
     """Go where the start screen leads; return how that ended."""
@@ -135,4 +135,4 @@ async def gone_where(
             game = visit_asking(replace(there, first=first, seats=seats, capabilities=home))
         case _:
             return Visit(home=request is requests.Errand.GO_HOME)
-    return await and_played_on(await game, options, (preferences.brain,), config)
+    return await play_on_after(await game, options, (preferences.brain,), config)

@@ -24,8 +24,8 @@ from commands.serving.running_server import (
     add_node,
     add_record,
     add_server,
-    asked,
-    backed_up,
+    ask_server,
+    back_up,
     of_node,
     of_nodes,
     socket_in,
@@ -144,7 +144,7 @@ def _say(arguments: argparse.Namespace, *lines: str) -> None:
 
 
 def _changed(request: Request, path: Path) -> None:
-    asked(path, request, type(None))
+    ask_server(path, request, type(None))
 
 
 # -- what there is to see -------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def _seat(path: Path, code: str, player: str) -> int:
 
 
 def _backup(path: Path, arguments: argparse.Namespace) -> Any:
-    report = backed_up(path, arguments.file)
+    report = back_up(path, arguments.file)
     text = _("{file}: {size} bytes, complete.")
     _say(arguments, text.format(file=arguments.file, size=report.size))
     return report
@@ -261,7 +261,7 @@ def _evening(path: Path, arguments: argparse.Namespace) -> Any:
             _changed(DrawRound(), path)
         case "close":
             _changed(CloseEvening(), path)
-    report = asked(path, ShowEvening(), Evening)
+    report = ask_server(path, ShowEvening(), Evening)
     _say(arguments, *evening_lines(report))
     return report
 

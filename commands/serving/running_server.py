@@ -45,7 +45,7 @@ def socket_in(data: Path) -> Path:
     return data / SOCKET_NAME
 
 
-def asked(
+def ask_server(
     path: Path, request: admin.Request, kind: type[R], rest: Callable[[R, BinaryIO], None] | None = None
 ) -> R:
     """Return the answer of the server that listens at `path`; `rest` reads what follows it.
@@ -65,7 +65,7 @@ def runs(path: Path) -> bool:
 
 
 class ServedTables:
-    """The tables of the server that listens at `path`, methods as of a DataFolder; all raise like `asked`.
+    """The tables of the server that listens at `path`, as a DataFolder; all raise like `ask_server`.
 
     Its data folder is `data`.
     """
@@ -75,7 +75,7 @@ class ServedTables:
         self._data = data
 
     def tables(self) -> list[admin.StoredReport]:
-        return asked(self._path, admin.ListStored(), list[admin.StoredReport])
+        return ask_server(self._path, admin.ListStored(), list[admin.StoredReport])
 
     def table(self, code: str) -> admin.StoredReport | None:
         """Return the table with this code, None if there is none."""
@@ -86,11 +86,11 @@ class ServedTables:
         return tuple(whole_events(self.with_game(code).events))
 
     def with_game(self, code: str) -> admin.GameReport:
-        return asked(self._path, admin.ShowGame(code), admin.GameReport)
+        return ask_server(self._path, admin.ShowGame(code), admin.GameReport)
 
     def restore(self, code: str) -> int:
         """Put a damaged table back into play at its last whole move; return that move's number."""
-        return asked(self._path, admin.RestoreTable(code), admin.StoredReport).moves
+        return ask_server(self._path, admin.RestoreTable(code), admin.StoredReport).moves
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[DataFolder]:
@@ -98,17 +98,17 @@ class ServedTables:
         with tempfile.TemporaryDirectory(prefix="palatinus-", ignore_cleanup_errors=True) as name:
             folder = Path(name)
             file = folder / FILE_NAME
-            report = asked(self._path, admin.CopyFiles(), admin.SnapshotReport, _writer_into(file))
+            report = ask_server(self._path, admin.CopyFiles(), admin.SnapshotReport, _writer_into(file))
             (folder / LIST_NAME).write_bytes(report.listed)
             with DataFolder(folder, kept=self._data) as opened:
                 yield opened
 
     def remove(self, codes: Iterable[str]) -> None:
         """Remove all these tables for good; people who are there are told."""
-        asked(self._path, admin.CloseTables(list(codes)), type(None))
+        ask_server(self._path, admin.CloseTables(list(codes)), type(None))
 
 
-def backed_up(path: Path, file: Path) -> admin.CopyReport:
+def back_up(path: Path, file: Path) -> admin.CopyReport:
     """Write a copy of the server's journal into `file`, whole or not at all; raises WrongUse."""
     if file.name.endswith(_UNFINISHED):
         text = _(
@@ -120,7 +120,7 @@ def backed_up(path: Path, file: Path) -> admin.CopyReport:
         raise WrongUse(_("a server is using {file}: write the backup to another file").format(file=file))
     unfinished = file.with_name(f"{file.name}{_UNFINISHED}")
     try:
-        report = asked(path, admin.CopyJournal(), admin.CopyReport, _writer_into(unfinished))
+        report = ask_server(path, admin.CopyJournal(), admin.CopyReport, _writer_into(unfinished))
         _check_copy(unfinished)
         with using_file(CANNOT_WRITE, file):
             unfinished.replace(file)
@@ -195,18 +195,18 @@ def add_node(command: argparse.ArgumentParser) -> None:
 
 
 def of_nodes(path: Path, request: admin.NodeRequest, kind: type[R], node: str | None) -> Gathered:
-    """Return what the servers answer, or the one that is called `node`; raises what `asked` does."""
+    """Return what the servers answer, or the one that is called `node`; raises what `ask_server` does."""
     nodes = [
         _converted(answer, kind)
-        for answer in asked(path, admin.AskNodes(request, node), list[admin.NodeAnswer])
+        for answer in ask_server(path, admin.AskNodes(request, node), list[admin.NodeAnswer])
     ]
     return Gathered(nodes, [each.ok for each in nodes if each.error is None])
 
 
 def of_node(path: Path, request: admin.NodeRequest, kind: type[R], node: str | None) -> R:
-    """Return what the server at `path` answers, or the one called `node`; raises what `asked` does."""
+    """Return what the server at `path` answers, or the one called `node`; raises what `ask_server` does."""
     if node is None:
-        return asked(path, request, kind)
+        return ask_server(path, request, kind)
     (found,) = of_nodes(path, request, kind, node).nodes
     if found.error is not None:
         raise _failure(found.error)

@@ -39,7 +39,7 @@ _DATABASE: Final = N_("the PostgreSQL database that keeps the games, instead of 
 
 def add_tables(tables: argparse.ArgumentParser) -> None:
     add_server(tables, default=None)
-    tables.set_defaults(run=_tables_listed)
+    tables.set_defaults(run=_list_tables)
     actions = tables.add_subparsers(title=_("commands"), metavar=_("COMMAND"))
     tables.add_argument("--database", metavar="URL", help=_(_DATABASE))
 
@@ -55,31 +55,31 @@ def add_tables(tables: argparse.ArgumentParser) -> None:
         add_server(action, default=argparse.SUPPRESS)  # an option before the action counts as well
         return action
 
-    add("list", _tables_listed, _("list all tables (the default)"))
-    show = add("show", _table_shown, _("show one table"), "1")
+    add("list", _list_tables, _("list all tables (the default)"))
+    show = add("show", _show_table, _("show one table"), "1")
     meaning = _("reveal the wolf pieces of a game without a result")
     show.add_argument("--open", action="store_true", help=meaning)
     add_ascii(show, _("draw with ASCII characters only"))
-    add_record(add("export", _table_exported, _("write a game's record"), "1"))
-    removal = add("remove", _tables_removed, _("remove tables for good"), "+")
+    add_record(add("export", _export_table, _("write a game's record"), "1"))
+    removal = add("remove", _remove_tables, _("remove tables for good"), "+")
     removal.add_argument("--yes", action="store_true", help=_("do not ask for confirmation"))
-    add("check", _tables_checked, _("check every table and report which are intact"))
+    add("check", _check_tables, _("check every table and report which are intact"))
     salvage = add(
         "salvage",
-        _tables_salvaged,
+        _salvage_tables,
         _("write a damaged journal again from what can be read, or the records of its games"),
         "*",
     )
     meaning = _("only write the records of all games to this folder; existing files are not overwritten")
     salvage.add_argument("--to", type=Path, metavar="FOLDER", help=meaning)
-    add("restore", _table_restored, _("put a damaged table back into play at its last intact move"), "1")
+    add("restore", _restore_table, _("put a damaged table back into play at its last intact move"), "1")
     meaning = _("copy from the database into a new data folder, instead of into the database")
-    copying = add("copy", _tables_copied, _("copy all games to a database, or back"))
+    copying = add("copy", _copy_tables, _("copy all games to a database, or back"))
     copying.add_argument("--back", action="store_true", help=meaning)
 
 
 @contextlib.contextmanager
-def _opened(arguments: argparse.Namespace) -> Iterator[OwnersTables | ServedTables]:
+def _open_tables(arguments: argparse.Namespace) -> Iterator[OwnersTables | ServedTables]:
     """Open the database or the data folder, or ask the server that is using that folder.
 
     Raises WrongUse if that fails.
@@ -100,9 +100,9 @@ def _opened(arguments: argparse.Namespace) -> Iterator[OwnersTables | ServedTabl
 
 
 @contextlib.contextmanager
-def _opened_closely(arguments: argparse.Namespace) -> Iterator[OwnersTables]:
+def _open_closely(arguments: argparse.Namespace) -> Iterator[OwnersTables]:
     """Open it, or a copy from the server that is using it; raises WrongUse if that fails."""
-    with _opened(arguments) as folder, contextlib.ExitStack() as copy:
+    with _open_tables(arguments) as folder, contextlib.ExitStack() as copy:
         yield copy.enter_context(folder.snapshot()) if isinstance(folder, ServedTables) else folder
 
 
@@ -120,13 +120,13 @@ def _database_module() -> ModuleType:
     return database_tables
 
 
-def _stored(folder: OwnersTables | ServedTables, code: str) -> StoredReport:
+def _find_table(folder: OwnersTables | ServedTables, code: str) -> StoredReport:
     if (table := folder.table(code)) is None:
         raise WrongUse(_("there is no table {code}").format(code=code))
     return table
 
 
-def _tables_copied(arguments: argparse.Namespace) -> int:
+def _copy_tables(arguments: argparse.Namespace) -> int:
     """Copy everything from a data folder to a database, or back, and say how much that was."""
     if arguments.database is None:
         raise WrongUse(_("name the database with --database"))
@@ -146,15 +146,15 @@ def _tables_copied(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _tables_listed(arguments: argparse.Namespace) -> int:
-    with _opened(arguments) as folder:
+def _list_tables(arguments: argparse.Namespace) -> int:
+    with _open_tables(arguments) as folder:
         print(*listing(folder.tables()), sep="\n")
     return 0
 
 
-def _table_shown(arguments: argparse.Namespace) -> int:
-    with _opened(arguments) as folder:
-        table = _stored(folder, arguments.code)
+def _show_table(arguments: argparse.Namespace) -> int:
+    with _open_tables(arguments) as folder:
+        table = _find_table(folder, arguments.code)
         events = folder.game(table.code)
     print(*summary(table), sep="\n")
     if events:
@@ -165,9 +165,9 @@ def _table_shown(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _table_exported(arguments: argparse.Namespace) -> int:
-    with _opened(arguments) as folder:
-        table = _stored(folder, arguments.code)
+def _export_table(arguments: argparse.Namespace) -> int:
+    with _open_tables(arguments) as folder:
+        table = _find_table(folder, arguments.code)
         if table.damaged:
             text = _("table {code} is damaged. Recover what is intact with palatinus tables salvage")
             raise WrongUse(text.format(code=table.code))
@@ -176,10 +176,10 @@ def _table_exported(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _tables_removed(arguments: argparse.Namespace) -> int:
-    with _opened(arguments) as folder:
+def _remove_tables(arguments: argparse.Namespace) -> int:
+    with _open_tables(arguments) as folder:
         codes = list(dict.fromkeys(arguments.codes))
-        tables = [_stored(folder, code) for code in codes]
+        tables = [_find_table(folder, code) for code in codes]
         if not arguments.yes:
             form = counted("Remove {n} table for good?", "Remove {n} tables for good?", len(tables))
             if not confirmed(listing(tables), form.format(n=len(tables))):
@@ -188,9 +188,9 @@ def _tables_removed(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _tables_checked(arguments: argparse.Namespace) -> int:
+def _check_tables(arguments: argparse.Namespace) -> int:
     """Print what is intact and what is damaged; return 1 if anything is."""
-    with _opened_closely(arguments) as tables:
+    with _open_closely(arguments) as tables:
         found = tables.check()
     for fault in found.faults:
         print(_("Damaged: {reason}.").format(reason=describe_host_error(fault)))
@@ -198,15 +198,15 @@ def _tables_checked(arguments: argparse.Namespace) -> int:
     return 0 if found.whole else 1
 
 
-def _tables_salvaged(arguments: argparse.Namespace) -> int:
+def _salvage_tables(arguments: argparse.Namespace) -> int:
     """Write the journal again, or the records of all games that can be had.
 
     Return 1 if any of these is incomplete, or none was found.
     """
     codes = arguments.codes
     if arguments.to is None:
-        return _journal_repaired(arguments)
-    with _opened_closely(arguments) as tables:
+        return _repair_journal(arguments)
+    with _open_closely(arguments) as tables:
         if isinstance(tables, DataFolder):
             found = salvaged_tables(tables.data, tables.kept, codes)
         else:
@@ -228,11 +228,11 @@ def _tables_salvaged(arguments: argparse.Namespace) -> int:
     return 0 if all(game.condition is Condition.WHOLE for game in found) else 1
 
 
-def _journal_repaired(arguments: argparse.Namespace) -> int:
+def _repair_journal(arguments: argparse.Namespace) -> int:
     """Write a damaged journal again from what can be had of it, and say what that is."""
     if arguments.codes or arguments.database is not None:
         raise WrongUse(_("name the folder for the records with --to"))
-    with _opened(arguments) as tables:
+    with _open_tables(arguments) as tables:
         if not isinstance(tables, DataFolder):
             text = _("a server is using {folder}. Stop it first, or only write records with --to")
             raise WrongUse(text.format(folder=_folder(arguments)))
@@ -243,9 +243,9 @@ def _journal_repaired(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _table_restored(arguments: argparse.Namespace) -> int:
-    with _opened(arguments) as folder:
-        table = _stored(folder, arguments.code)
+def _restore_table(arguments: argparse.Namespace) -> int:
+    with _open_tables(arguments) as folder:
+        table = _find_table(folder, arguments.code)
         if not table.damaged:
             raise WrongUse(_("table {code} is not damaged").format(code=table.code))
         if table.lost:
