@@ -3,7 +3,6 @@
 import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations
 from typing import Final, Self, TypeAlias, assert_never
 
@@ -175,8 +174,8 @@ def muted(ui: Ui, mute: Mute) -> Ui:
     return replace(ui, talk=ui.talk.after(mute), notice=told)
 
 
-def _choices(page: MenuPage, ui: Ui, model: TableModel) -> tuple[Choice, ...]:
-    return choices(page, model, ui.capabilities.levels, ui.talk, ui.capabilities.notices)
+def _choices(page: MenuPage, ui: Ui, model: TableModel) -> list[Choice]:
+    return [*choices(page, model, ui.capabilities.levels, ui.talk, ui.capabilities.notices)]
 
 
 def choices(
@@ -185,57 +184,52 @@ def choices(
     levels: Sequence[str],
     talk: Talk,
     notices: Sequence[messages.NoticeKind] = (),
-) -> tuple[Choice, ...]:
-    """Return the lines of a menu page, with the levels of the server's bots, and where it sends `notices`."""
+) -> Iterator[Choice]:
+    """Yield the lines of a menu page, with the levels of the server's bots, and where it sends `notices`."""
     state = model.state
     if state is None:
-        return ()
+        return
+
+    def of_seats(seats: list[int], effect: Callable[[int, int], Request]) -> Iterator[Choice]:
+        return (Choice(_at(state, seat), effect(NEW, seat)) for seat in seats)
+
     match page:
         case MenuPage.MAIN:
-            return tuple(_main(model, state, levels, notices))
+            yield from _main(model, state, levels, notices)
         case MenuPage.STARTING:
-            seats = (seat for seat, each in enumerate(state.seats) if each.name is not None)
-            return tuple(
-                Choice(describe_starting(seat, names_of(state, 0)), ChangeSetting(NEW, Starting(seat)))
-                for seat in (None, *seats)
-            )
+            names = names_of(state, 0)
+            for seat in (None, *(seat for seat, each in enumerate(state.seats) if each.name is not None)):
+                yield Choice(describe_starting(seat, names), ChangeSetting(NEW, Starting(seat)))
         case MenuPage.ABSENCE:
-            return tuple(
-                Choice(describe_policy(each), ChangeSetting(NEW, AbsenceSetting(each))) for each in POLICIES
-            )
+            for policy in POLICIES:
+                yield Choice(describe_policy(policy), ChangeSetting(NEW, AbsenceSetting(policy)))
         case MenuPage.SEAT:
-            return _of_seats(state, free_seats(state), partial(messages.ChangeSeat, NEW))
+            yield from of_seats(free_seats(state), messages.ChangeSeat)
         case MenuPage.PEOPLE:
-            return tuple(_peoples(model, state))
+            yield from _peoples(model, state)
         case MenuPage.BOT:
-            return tuple(
-                Choice(describe_level(level), messages.SeatBot(NEW, level), about=describe_temper(level))
-                for level in levels
-            )
-        case MenuPage.SWAP:
-            return tuple(
-                Choice(
-                    _("seats {one} and {other}").format(one=_at(state, one), other=_at(state, other)),
-                    messages.Arrange(NEW, swapped(len(state.seats), one, other)),
+            for level in levels:
+                yield Choice(
+                    describe_level(level), messages.SeatBot(NEW, level), about=describe_temper(level)
                 )
-                for one, other in combinations(range(len(state.seats)), 2)
-            )
+        case MenuPage.SWAP:
+            for one, other in combinations(range(len(state.seats)), 2):
+                words = _("seats {one} and {other}").format(one=_at(state, one), other=_at(state, other))
+                yield Choice(words, messages.Arrange(NEW, swapped(len(state.seats), one, other)))
         case MenuPage.REMOVE:
-            return _of_seats(state, removable(model, state), partial(messages.Remove, NEW))
+            yield from of_seats(removable(model, state), messages.Remove)
         case MenuPage.HAND_OVER:
-            return _of_seats(state, _heirs(model, state), partial(messages.HandOver, NEW))
+            yield from of_seats(_heirs(model, state), messages.HandOver)
         case MenuPage.SUBSTITUTE:
-            return _of_seats(state, to_be_substituted(model, state), partial(messages.SubstituteNow, NEW))
+            yield from of_seats(to_be_substituted(model, state), messages.SubstituteNow)
         case MenuPage.SPECTATORS:
-            return tuple(
-                Choice(spectator_name(each.number, each.name), messages.Dismiss(NEW, each.number))
-                for each in state.watching
-            )
+            for each in state.watching:
+                yield Choice(spectator_name(each.number, each.name), messages.Dismiss(NEW, each.number))
         case MenuPage.MUTE:
-            return tuple(_mutes(model, state, talk))
+            yield from _mutes(model, state, talk)
         case MenuPage.END:
-            yes = Choice(_("yes: the game ends, and nobody wins"), messages.EndGame(NEW))
-            return Choice(_("no, play on"), MenuPage.MAIN), yes
+            yield Choice(_("no, play on"), MenuPage.MAIN)
+            yield Choice(_("yes: the game ends, and nobody wins"), messages.EndGame(NEW))
         case _:
             assert_never(page)
 
@@ -256,10 +250,8 @@ def _main(
         on = switch.is_on(state)
         return Choice(switch.describe(on=on), may(ChangeSetting(NEW, switch.setting(not on))))
 
-    title = state.title or _("(no name)")
-    yield Choice(
-        _("name of the table: {title}").format(title=title), may(Entry(asks=Asked.TITLE).filled(state.title))
-    )
+    named = _("name of the table: {title}").format(title=state.title or _("(no name)"))
+    yield Choice(named, may(Entry(asks=Asked.TITLE).filled(state.title)))
     yield from (switched(PRIVATE), switched(SPECTATORS), switched(HINTS))
     if state.stage != "over":
         yield Choice(describe_policy(state.policy), may(MenuPage.ABSENCE))
@@ -437,12 +429,6 @@ def to_be_substituted(model: TableModel, state: messages.TableState) -> list[int
 
 def _heirs(model: TableModel, state: messages.TableState) -> list[int]:
     return _others(model, state, lambda each: each.here and each.level is None)
-
-
-def _of_seats(
-    state: messages.TableState, seats: list[int], effect: Callable[[int], Request]
-) -> tuple[Choice, ...]:
-    return tuple(Choice(_at(state, seat), effect(seat)) for seat in seats)
 
 
 def _at(state: messages.TableState, seat: int) -> str:

@@ -380,7 +380,7 @@ def test_the_menu_is_walked_and_closed() -> None:
     assert request_after(on_page, model, "down", "down", "enter") == ChangeSetting(NEW, Starting(1))
     back = after(on_page, model, "escape").overlay
     assert isinstance(back, TableMenu)
-    assert choices(MenuPage.MAIN, model, LEVELS, ui.talk)[back.chosen].effect is MenuPage.STARTING
+    assert effects(MenuPage.MAIN, model)[back.chosen] is MenuPage.STARTING
     assert after(on_page, model, "escape", "escape").overlay is None
     assert after(ui, model, "o", "o").overlay is None
     titled = after(ui, model, "o", "enter", *"Friday")
