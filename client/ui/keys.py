@@ -95,6 +95,10 @@ ON_EVERY_PAGE: Final = (
     Key(("i", "f2"), Act.RULES, N_("the rules in short"), N_("rules")),
     Key(("q", "c-c"), Act.QUIT, N_("quit"), N_("quit")),
 )
+LINES: Final = (
+    Key(("up", "k", "scroll-up"), Way.UP, N_("the line above")),
+    Key(("down", "j", "scroll-down"), Way.DOWN, N_("the line below")),
+)
 COUNTS: Final = Key(("c",), Act.COUNTS, N_("what others may hold, and influence on the hills"), N_("count"))
 EVENING: Final = Key(("E",), Act.EVENING, N_("the evening: sign up, pause, standings"), N_("evening"))
 TOGETHER: Final = Key(

@@ -31,7 +31,7 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import Act, Action, ChooseLine, PointAt, Way
-from client.ui.state import Outage, Pane, Remark, Screen, Ui
+from client.ui.state import Outage, Pane, Remark, Screen, Talk, Ui
 from client.ui.texts.games import describe_turn
 from client.ui.texts.glyphs import GlyphSet
 from client.ui.texts.tables import describe_asked, describe_pause, named, names_at, names_of
@@ -158,42 +158,30 @@ def latest_talk(ui: Ui, width: int, room: int) -> list[Line]:
     """
     if room < _LEAST or not (ui.talk.unread or ui.talk.echoed or room >= _SPARE):
         return []
-    most = max(room // 3, 1)
-    lines: list[Line] = []
-    for remark in reversed(ui.talk.remarks[-most:]):
-        rows = remark_rows(remark, width, most if not lines else most - len(lines), whole=bool(lines))
-        if not rows:
-            break
-        lines = [*rows, *lines]
-    return lines
+    return talk_lines(ui.talk, width, max(room // 3, 1), cuts=True)
 
 
-def lobby_talk(ui: Ui, width: int, height: int) -> list[Line]:
-    """Return the latest remarks in the lobby, as many as there is room for."""
+def talk_lines(talk: Talk, width: int, height: int, *, cuts: bool = False) -> list[Line]:
+    """Return the latest remarks that there is room for; with `cuts`, the last one at least in part."""
     lines: list[Line] = []
-    for remark in reversed(ui.talk.remarks):
-        rows = remark_rows(remark, width)
+    for remark in reversed(talk.remarks):
+        rows = remark_rows(remark, width, height if cuts and not lines else None)
         if len(lines) + len(rows) > height:
             break
         lines = [*rows, *lines]
     return lines
 
 
-def remark_rows(remark: Remark, width: int, most: int | None = None, *, whole: bool = False) -> list[Line]:
-    """Return a remark with its speaker, in at most `most` lines; with `whole`, nothing if it does not fit."""
+def remark_rows(remark: Remark, width: int, most: int | None = None) -> list[Line]:
+    """Return a remark with its speaker, in at most `most` lines."""
     sign = EMPTY if remark.people is None else beside(chips([remark.people]), line(" "))
     text = labelled(remark.speaker, remark.text)
     speaker = text.removesuffix(remark.text).rstrip(" ")
-    indent = width_of(sign)
-    rows = wrapped(text, width - 4 - indent)
-    if most is not None and len(rows) > most:
-        if whole:
-            return []
-        rows = begun(rows, most, width - 4 - indent)
-    first, *more = rows
+    room = width - 4 - width_of(sign)
+    first, *more = wrapped(text, room) if most is None else begun(wrapped(text, room), most, room)
     named = speaker if first.startswith(speaker) else first
     start = beside(line(" "), sign, line(named, "class:mine"), line(first[len(named) :], "class:talk"))
-    return [start, *(line(f"{'':{indent + 3}}{row}", "class:talk") for row in more)]
+    return [start, *(line(f"{'':{width_of(sign) + 3}}{row}", "class:talk") for row in more)]
 
 
 LOG_LINES: Final = 3  # with fewer than these below the board, the log stands in the panel

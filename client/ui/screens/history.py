@@ -17,15 +17,18 @@ from client.ui.state import Notice, Outcome, Pane, Ui, those
 from client.ui.texts.games import describe_points, list_standings
 from client.ui.texts.times import local_time
 
+OF_A_GAME: Final = (
+    Key(("y",), Act.ANALYSE, N_("replay it with everybody's chances"), N_("analyse")),
+    Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save")),
+    Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture")),
+)
 _KEYS: Final = (
     Key(("up", "k", "scroll-up"), Way.UP, N_("the game above")),
     Key(("down", "j", "scroll-down"), Way.DOWN, N_("the game below")),
     Key(("pageup",), Act.PAGE_UP, N_("ten games up")),
     Key(("pagedown",), Act.PAGE_DOWN, N_("ten games down")),
     Key(("enter", " ", "v"), Act.CONFIRM, N_("replay the game with everything revealed"), N_("review")),
-    Key(("y",), Act.ANALYSE, N_("replay it with everybody's chances"), N_("analyse")),
-    Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save")),
-    Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture")),
+    *OF_A_GAME,
     Key(("x", "delete"), Act.REMOVE, N_("remove the game for good; press twice"), N_("remove")),
     Key(("escape",), Act.LEAVE, N_("back to where you came from"), N_("leave")),
     *ON_EVERY_PAGE,

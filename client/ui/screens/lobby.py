@@ -17,9 +17,9 @@ from client.ui.draw.page import (
     line_chosen,
     lines_around,
     lines_wanted,
-    lobby_talk,
     settings,
     short_list,
+    talk_lines,
     with_news,
 )
 from client.ui.frame import (
@@ -163,7 +163,7 @@ class Lobby(ServerScreen):
         page = lobby_block(self, pane, width, height - len(online))
         lines = [*page.lines, *online, EMPTY]
         news = min(lines_wanted(silent.ui, width, ""), LOG_LINES)
-        lines += lobby_talk(ui, width, height - news - len(lines))
+        lines += talk_lines(ui.talk, width, height - news - len(lines))
         return with_news(Block(tuple(lines), page.targets), silent, most=news)
 
     def small_body(self, pane: Pane) -> Block:
@@ -253,7 +253,7 @@ def company_column(ui: Ui, company: OnlineList, width: int, height: int) -> list
         if more := many - len(shown):
             lines.append(line(f" {describe_more(more)}", "class:faint"))
     lines = [EMPTY, *lines, EMPTY]
-    if said := lobby_talk(ui, width, height - len(lines) - 1):
+    if said := talk_lines(ui.talk, width, height - len(lines) - 1):
         words = _("SAID IN THE LOBBY")
         lines += [line(f" {words}", "class:heading"), *said]
     return lines

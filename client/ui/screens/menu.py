@@ -26,7 +26,7 @@ from client.ui.frame import (
     width_of,
     wrapped,
 )
-from client.ui.keys import HELP, Act, Action, ChooseLine, Key, Way
+from client.ui.keys import HELP, LINES, Act, Action, ChooseLine, Key
 from client.ui.requests import Request
 from client.ui.state import Asked, Entry, Mute, Notice, Outcome, Overlay, Pane, Talk, Ui
 from client.ui.texts.pieces import PEOPLES
@@ -101,8 +101,7 @@ class Choice(Struct, frozen=True):
 
 _KEYS: Final = (
     HELP,
-    Key(("up", "k", "scroll-up"), Way.UP, N_("the line above")),
-    Key(("down", "j", "scroll-down"), Way.DOWN, N_("the line below")),
+    *LINES,
     Key(("enter", " "), Act.CONFIRM, N_("choose this line"), N_("choose")),
     Key(("escape", "backspace", "left", "q"), Act.CANCEL, N_("back"), N_("back")),
     Key(("o",), Act.MENU, N_("close the menu"), N_("close")),

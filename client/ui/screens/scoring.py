@@ -40,7 +40,7 @@ from client.ui.frame import (
     wrapped,
 )
 from client.ui.keys import AT_TABLE, EVENING, ON_EVERY_PAGE, TOGETHER, Act, Action, Key, PointAt
-from client.ui.screens.history import not_here
+from client.ui.screens.history import OF_A_GAME, not_here
 from client.ui.state import Outcome, Pane, Screen, Ui, those
 from client.ui.texts import games
 from client.ui.texts.glyphs import GlyphSet
@@ -91,9 +91,7 @@ RESULT_KEYS: Final = (
     _FIRST,
     REMATCH,
     Key(("v",), Act.REVIEW, N_("replay the game with everything revealed"), N_("review")),
-    Key(("y",), Act.ANALYSE, N_("replay it with everybody's chances"), N_("analyse")),
-    Key(("w",), Act.SAVE_RECORD, N_("save the game's record in a file"), N_("save")),
-    Key(("e",), Act.SAVE_PICTURE, N_("save a picture of the board in a file"), N_("picture")),
+    *OF_A_GAME,
     TOGETHER,
     Key(("B",), Act.STUDY, N_("join the study that was opened from this game"), N_("study")),
     LEAVE,

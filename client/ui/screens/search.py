@@ -11,7 +11,7 @@ from client.tables.table import TableModel
 from client.ui import requests
 from client.ui.draw.page import ListScreen, choice, line_chosen, lines_around
 from client.ui.frame import EMPTY, Block, Row, beside, block_of, line, padded, paragraphs
-from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Way
+from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key
 from client.ui.screens.lobby import table_cells, table_in_words
 from client.ui.state import Asked, Entry, Outcome, Pane, Ui, those
 from client.ui.texts.glyphs import GlyphSet
@@ -20,8 +20,7 @@ from protocol.messages import TableSummary, Turn
 from protocol.text import printable
 
 _KEYS: Final = (
-    Key(("up", "k", "scroll-up"), Way.UP, N_("the line above")),
-    Key(("down", "j", "scroll-down"), Way.DOWN, N_("the line below")),
+    *LINES,
     Key(
         ("enter", " "), Act.CONFIRM, N_("sit down at the table, or see all tables of the server"), N_("join")
     ),

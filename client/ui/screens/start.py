@@ -17,7 +17,7 @@ from client.typed_text import BadText, fault_of, server_url
 from client.ui import requests
 from client.ui.draw.page import LOG_LINES, ListScreen, choice, line_chosen, settings, short_list
 from client.ui.frame import EMPTY, Block, Line, Row, beside, block_of, line, padded, paragraphs
-from client.ui.keys import ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick, Way
+from client.ui.keys import LINES, ON_EVERY_PAGE, Act, Action, ChooseLine, Key, Pick
 from client.ui.screens.search import Search
 from client.ui.state import Asked, Entry, Outcome, Pane, Ui, those
 from client.ui.texts.pieces import PEOPLES
@@ -31,8 +31,7 @@ from protocol.settings import Title
 T = TypeVar("T")
 
 _KEYS: Final = (
-    Key(("up", "k", "scroll-up"), Way.UP, N_("the line above")),
-    Key(("down", "j", "scroll-down"), Way.DOWN, N_("the line below")),
+    *LINES,
     Key(("enter", " "), Act.CONFIRM, N_("choose this line"), N_("go")),
     *(Key((str(n),), Pick(n), N_("how many players, bots included")) for n in range(2, 6)),
     Key(("x",), Act.LAYOUT, N_("lay the tiles, or have them laid at random"), N_("layout")),
