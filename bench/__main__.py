@@ -1,6 +1,6 @@
-"""All measurements in one run, as a table and as JSON; or a comparison of two commits.
+"""All measurements in one run, as a table in Markdown and as JSON; or a comparison of two commits.
 
-    python -m bench [--only server,engine] [--json FILE] [--markdown]
+    python -m bench [--only server,engine] [--json FILE]
     python -m bench --compare REV [--only ...]
 
 Everything runs on the loopback address and on two cores, bounded in count and time.
@@ -72,17 +72,7 @@ def measured(section: str, tree: Path, *options: str) -> Samples:
 
 
 def table(found: Samples) -> str:
-    """Return the figures as a table: median, range, and target."""
-    width = max(map(len, found))
-    lines = [f"{'':{width}}  {'median':>10}  {'range':>23}  target"]
-    for name, values in found.items():
-        middle = shown(statistics.median(values))
-        lines.append(f"{name:{width}}  {middle:>10}  {reach(values):>23}  {aim(name, values)}".rstrip())
-    return "\n".join(lines)
-
-
-def markdown(found: Samples) -> str:
-    """Return the figures as the table of docs/performance.md."""
+    """Return the figures as the table of docs/performance.md: median, range, and target."""
     lines = ["| | median | range | target |", "|---|---:|---:|---|"]
     for name, values in found.items():
         lines.append(
@@ -155,9 +145,6 @@ def main() -> int:
     parser.add_argument("--only", help=f"sections to run, of {','.join(SECTIONS)}")
     parser.add_argument("--json", type=Path, default=Path("bench.json"), help="file for the samples")
     parser.add_argument(
-        "--markdown", action="store_true", help="print the table in the form of docs/performance.md"
-    )
-    parser.add_argument(
         "--compare", metavar="REV", help="print the ratios of this tree's figures to those of REV"
     )
     options = parser.parse_args()
@@ -181,7 +168,7 @@ def main() -> int:
     except RuntimeError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    print(markdown(found) if options.markdown else table(found))
+    print(table(found))
     options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return 0
 

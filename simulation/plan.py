@@ -13,8 +13,7 @@ from simulation.broken import MISTAKES
 from simulation.database.server import LEASE_SECONDS
 from simulation.machine.network import Weather
 from simulation.people.evening import evening_of
-from simulation.people.plan import LETTERS
-from simulation.people.plan import Plan as People
+from simulation.people.plan import LETTERS, Crowd
 
 
 class Kind(enum.StrEnum):
@@ -66,7 +65,7 @@ class Plan:
     """A simulation; `people` says who plays, and how."""
 
     seed: int
-    people: People
+    people: Crowd
     faults: tuple[Fault, ...]
     weather: Weather
     line_weather: Weather  # between nodes and their database
@@ -206,7 +205,7 @@ def plan_of(choice: Choice) -> Plan:
     )
     return Plan(
         choice.seed,
-        People(**people),
+        Crowd(**people),
         tuple(fault for fault in faults if fault.number not in choice.without),
         Weather(torn=0.0, stalled=0.0) if choice.calm else weather,
         Weather(torn=0.0, stalled=0.0) if choice.calm else line_weather,

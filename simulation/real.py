@@ -37,7 +37,7 @@ from simulation.judging.ownership import NOTES, SAID_BY_NODES, Ownership, noted
 from simulation.judging.tables import Tables
 from simulation.machine.entering import NAMES_A_PIECE
 from simulation.people.games import Games
-from simulation.people.plan import Plan, games
+from simulation.people.plan import Crowd, games
 from simulation.people.visitors import Ports, Route
 from simulation.verdict import Verdict, journal_in
 from simulation.wiretap import Wiretap
@@ -151,7 +151,7 @@ async def _carry(
 class Round:
     """Plays the games of a plan on one server, or on nodes that share a database, and judges them."""
 
-    def __init__(self, plan: Plan, folder: Path, nodes: int, faults: int) -> None:
+    def __init__(self, plan: Crowd, folder: Path, nodes: int, faults: int) -> None:
         self.counts: Counter[str] = Counter()
         self.verdict = Verdict()
         self.long_tables: set[str] = set()
@@ -333,7 +333,7 @@ async def run(count: int, faults: int, seed: str) -> tuple[Counter[str], Verdict
     """Play half of the games on one server, half on three nodes; return what was counted and found wrong."""
     counts, verdict = Counter[str](), Verdict()
     for nodes in (1, 3):
-        plan = Plan(
+        plan = Crowd(
             f"{seed}/{nodes}",
             games=count // 2,
             tables=count // 2,

@@ -11,7 +11,7 @@ import pytest
 from engine.pieces import Seat
 from protocol.messages import Done, PlacePiece, Refused, ServerMessage
 from server.storage.entries import Played
-from simulation.judging.answers import check_answers
+from simulation.judging.wire_checks import check_answers
 from simulation.verdict import Verdict
 from simulation.wiretap import Asked, Heard, Wiretap
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Protocol
 
 from server.storage.entries import Entry, TookBack
-from simulation.judging.answers import check_answers
 from simulation.judging.history import History
 from simulation.judging.judge import Judge
 from simulation.judging.ownership import Ownership
 from simulation.judging.wire_checks import (
+    check_answers,
     check_catching_up,
     check_chat,
     check_kept_seats,
@@ -18,7 +18,7 @@ from simulation.judging.wire_checks import (
     check_quiet,
 )
 from simulation.people.games import Party
-from simulation.people.plan import Plan
+from simulation.people.plan import Crowd
 from simulation.verdict import Verdict
 from simulation.wiretap import Wiretap
 
@@ -39,7 +39,7 @@ class Tables:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Crowd,
         servers: Evidence,
         journal: dict[str, list[Entry]],
         ownership: Ownership | None,

@@ -11,7 +11,7 @@ from client.network.transport import ConnectFailed, RequestRefused
 from protocol.messages import NEW, SeatBot
 from simulation.people.correspondent import Correspondent
 from simulation.people.deeds import Company, Deeds
-from simulation.people.plan import Game, Plan
+from simulation.people.plan import Crowd, PlannedGame
 from simulation.people.players import End, Player
 from simulation.people.strangers import Bot, Bots
 from simulation.people.visitors import NO_TABLE, Lost, NeverBegun, Route, Spectator, Stolen
@@ -28,7 +28,7 @@ class Party:
     `former` are players who have lost their seats.
     """
 
-    game: Game
+    game: PlannedGame
     players: list[Player] = field(default_factory=list)
     former: list[Player] = field(default_factory=list)
     company: Company | None = None
@@ -58,8 +58,8 @@ class Games:
 
     def __init__(
         self,
-        plan: Plan,
-        games: list[Game],
+        plan: Crowd,
+        games: list[PlannedGame],
         way: Route,
         counts: Counter[str],
         verdict: Verdict,
@@ -192,7 +192,7 @@ class Games:
         return None
 
     def _player(
-        self, seed: str, name: str, game: Game, company: Company | None, *, program: bool = False
+        self, seed: str, name: str, game: PlannedGame, company: Company | None, *, program: bool = False
     ) -> Player:
         rng = random.Random(seed)
         deeds = None

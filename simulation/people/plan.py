@@ -32,7 +32,7 @@ LETTERS: Final[tuple[Absence, ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Crowd:
     """Who plays, and how; the seed decides the rest."""
 
     seed: str
@@ -53,7 +53,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Game:
+class PlannedGame:
     """How one game is played."""
 
     players: int
@@ -71,18 +71,18 @@ class Game:
     may_end: bool
 
 
-def games(plan: Plan) -> list[Game]:
+def games(plan: Crowd) -> list[PlannedGame]:
     """Return the games of a round."""
     return [_game(random.Random(f"{plan.seed} game {number}"), plan) for number in range(plan.games)]
 
 
-def _game(rng: random.Random, plan: Plan) -> Game:
+def _game(rng: random.Random, plan: Crowd) -> PlannedGame:
     players = rng.choice(list(DEALS))
     crowded = plan.most_tables < plan.games
     lively = rng.random() < plan.lively
     guests = int(rng.random() < plan.with_guests)
     bots = min(rng.choice((1, 2)), players - 1 - guests) if rng.random() < plan.with_bots else 0
-    return Game(
+    return PlannedGame(
         players=players,
         random_layout=rng.random() < 0.5,
         absence=rng.choice(plan.policies),
