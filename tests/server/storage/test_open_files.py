@@ -8,14 +8,14 @@ import random
 import resource
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from protocol.codes import Code
 from protocol.messages import OpenTable
+from server.admin.endpoint import SOCKET_NAME
 from server.app import running
 from server.config import Config
 from server.errors import JournalInUse, NotStored
@@ -40,8 +40,8 @@ from tests.server.peer import (
     play_on,
     table_of,
 )
-from tests.server.process import Serving, serving
-from tests.server.storage.test_journal import journal_of, resumed
+from tests.server.process import serving
+from tests.server.storage.test_journal import full_disk, journal_of, resumed
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it lets nobody delete or move an open file")
 
@@ -279,20 +279,10 @@ if sys.platform == "win32":
 SMALL = 3000
 
 
-@contextmanager
-def full_disk(server: Serving) -> Iterator[None]:
-    """Let the system refuse what the server writes, as a full disk does."""
-    unlimited = resource.RLIM_INFINITY
-    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (SMALL, unlimited))
-    try:
-        yield
-    finally:
-        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
-
-
 async def test_the_host_and_the_metrics_see_that_a_disk_is_free_again(tmp_path: Path) -> None:
     """Even if nothing has been stored since, and nobody has asked for the health page."""
-    async with serving("--data", str(tmp_path)) as server, connected(server.port) as peer:
+    config = Config(data=tmp_path, admin=tmp_path / SOCKET_NAME, watched=True)
+    async with running(config) as server, connected(server.port) as peer:
         with full_disk(server):
             await peer.refused(OpenTable(1, 2, "Anna"))
             assert (await answer(tmp_path, "status"))["journal_failing"]
@@ -308,7 +298,7 @@ async def test_a_server_that_starts_on_a_full_disk_says_so_at_once(
 ) -> None:
     """The first answer of the health page is right."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # or it leaves truncated files for all who come later
-    async with serving("--data", str(tmp_path)) as server, game(server.port, 2):
+    async with running(Config(data=tmp_path)) as before, game(before.port, 2):
         pass
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL, hard))  # which the server inherits
