@@ -8,7 +8,7 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -37,14 +37,14 @@ def salvaged_tables(data: Path, kept: Path, codes: Iterable[str] = ()) -> list[C
     """
     wanted = set(codes)
     best: dict[str, CheckedTable] = {}
-    for findings in _all_findings(data, kept):
-        for table in findings.tables:
-            if wanted and table.code not in wanted:
-                continue
-            found = CheckedTable.of(table)
-            known = best.get(table.code)
-            if known is None or len(found.events) > len(known.events):
-                best[table.code] = found
+    for folder, suffix in ((data, ""), *((kept, suffix) for suffix in _copies(kept, ".*ed-"))):
+        with contextlib.suppress(JournalError):  # what cannot be read at all holds no game
+            for table in inspected(folder, suffix).tables:
+                if wanted and table.code not in wanted:
+                    continue
+                found, known = CheckedTable.of(table), best.get(table.code)
+                if known is None or len(found.events) > len(known.events):
+                    best[table.code] = found
     return list(best.values())
 
 
@@ -72,12 +72,6 @@ def repair(data: Path) -> tuple[Findings, Path | None]:
             reason=reason_of(error),
         ) from error
     return findings, kept
-
-
-def _all_findings(data: Path, kept: Path) -> Iterator[Findings]:
-    for folder, suffix in ((data, ""), *((kept, suffix) for suffix in _copies(kept, ".*ed-"))):
-        with contextlib.suppress(JournalError):  # what cannot be read at all holds no game
-            yield inspected(folder, suffix)
 
 
 def _copies(data: Path, kind: str) -> list[str]:
