@@ -25,9 +25,6 @@ class Store(Protocol):
     async def execute(self, statement: str) -> None:
         """Change what is stored, as no server does."""
 
-    async def keep_archive(self, *, on: bool) -> None:
-        """Let the database refuse to delete anything from the archive."""
-
 
 class SqliteStore:
     def __init__(self, folder: Path) -> None:
@@ -45,17 +42,13 @@ class SqliteStore:
             await journal.close()
 
     async def execute(self, statement: str) -> None:
+        if self._database is not None:
+            with self._database as database:
+                database.execute(statement)
+            return
         with contextlib.closing(sqlite3.connect(self._folder / FILE_NAME)) as database, database:
             database.execute(statement)
         (self._folder / LIST_NAME).unlink(missing_ok=True)  # by which the damage would be noticed otherwise
-
-    async def keep_archive(self, *, on: bool) -> None:
-        assert self._database is not None
-        self._database.execute(
-            "CREATE TEMP TRIGGER kept BEFORE DELETE ON archive BEGIN SELECT RAISE(ABORT, 'kept'); END"
-            if on
-            else "DROP TRIGGER kept"
-        )
 
 
 class PostgresStore:
@@ -77,16 +70,6 @@ class PostgresStore:
         async with Database(self._url).connection() as blocker:
             await blocker.execute(f"BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE")
             yield
-
-    async def keep_archive(self, *, on: bool) -> None:
-        if on:
-            await self.execute(
-                "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS"
-                " $$ BEGIN RAISE EXCEPTION 'kept'; END $$;"
-                "CREATE TRIGGER kept BEFORE DELETE ON archive FOR EACH ROW EXECUTE FUNCTION keep()"
-            )
-        else:
-            await self.execute("DROP TRIGGER kept ON archive")
 
 
 async def rows(url: str, query: str) -> list[tuple[object, ...]]:

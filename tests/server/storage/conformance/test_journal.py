@@ -127,18 +127,16 @@ async def test_an_archived_table_can_be_brought_back_or_removed(store: Store) ->
 
 
 async def test_archiving_and_making_room_for_it_succeed_together_or_not_at_all(store: Store) -> None:
-    """A game that cannot be removed keeps its place, and the other one stays where it was."""
     async with store.opened(most_archived=2) as journal:
-        for code in ("ONCE", "THEN", "NEXT"):
+        for code in ("ONCE", "THEN", "HURT", "NEXT"):
             await journal.append(code, 0, [OPENED])
         await journal.archive("ONCE", NOT_PLAYED)
         await journal.archive("THEN", NOT_PLAYED)
-        await store.keep_archive(on=True)
-        with pytest.raises(JournalError, match="could not be used"):
-            await journal.archive("NEXT", NOT_PLAYED)
+        await store.execute("UPDATE entry SET body = '{' WHERE code = 'HURT'")
+        with pytest.raises(JournalError, match="is damaged"):
+            await journal.archive("HURT", NOT_PLAYED)
         assert list(journal.archived) == ["ONCE", "THEN"]
-        assert (await journal.tables()).keys() == {"NEXT"}
-        await store.keep_archive(on=False)
+        assert await journal.archived_entries("ONCE") == [OPENED]
         await journal.archive("NEXT", NOT_PLAYED)
         assert list(journal.archived) == ["THEN", "NEXT"]
     async with store.opened() as journal:
