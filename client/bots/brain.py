@@ -67,7 +67,13 @@ def brain_failure(name: str, choose: Any, error: BaseException) -> BrainFailed:
     code = getattr(choose, "__code__", None)
     if code is not None and _origin(error, own)[0] != own:  # such as the wrong number of parameters
         return BrainFailed(_failed(name, (code.co_filename, code.co_firstlineno), error))
-    return BrainFailed(describe_failure(name, error, own), trace=_trace(error, own))
+    # The traceback as Python prints it, from the first frame in the brain's own file on.
+    files = [frame.f_code.co_filename for frame, _line in traceback.walk_tb(error.__traceback__)]
+    for _frame in range(files.index(own) if own in files else 1):
+        if error.__traceback__ is not None:
+            error.__traceback__ = error.__traceback__.tb_next
+    text = describe_failure(name, error, own)
+    return BrainFailed(text, trace="".join(traceback.format_exception(error)).rstrip())
 
 
 def forbidden_choice(name: str, command: Command, reason: str) -> BrainFailed:
@@ -108,13 +114,3 @@ def _origin(error: BaseException, own: str | None) -> tuple[str, int]:
     frames = traceback.extract_tb(error.__traceback__)
     frame = next((each for each in reversed(frames) if each.filename == own), frames[-1])
     return frame.filename, frame.lineno or 0
-
-
-def _trace(error: BaseException, own: str | None) -> str:
-    """Return the traceback as Python prints it, from the first frame in the brain's own file on."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    files = [frame.f_code.co_filename for frame, _line in frames]
-    for _frame in range(files.index(own) if own in files else 1):
-        if error.__traceback__ is not None:
-            error.__traceback__ = error.__traceback__.tb_next
-    return "".join(traceback.format_exception(error)).rstrip()

@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Final
 
 from client.bots.brain import Brain, describe_failure
@@ -63,13 +63,6 @@ def _module_file(error: BaseException) -> str:
     return imported[-1] if imported else files[-1]
 
 
-def _origin(module: ModuleType) -> str:
-    """Return the file or folder of the module: it may not be the one that the user means."""
-    if module.__spec__ is not None and module.__spec__.origin is not None:
-        return module.__spec__.origin
-    return ", ".join(getattr(module, "__path__", ()))
-
-
 def brain_named(text: str) -> NamedBrain:
     """Return the brain or level named `text`, or the user's own, `module:attribute`; raises NoSuchBrain.
 
@@ -95,10 +88,10 @@ def brain_named(text: str) -> NamedBrain:
         raise NoSuchBrain(describe_failure(text, error, _module_file(error))) from error
     choose = getattr(module, attribute, None)
     if choose is None:
+        # The module may not be the one that the user means.
+        origin = getattr(module.__spec__, "origin", None) or ", ".join(getattr(module, "__path__", ()))
         form = _("The module {name} ({origin}) has no {attribute}.")
-        raise NoSuchBrain(
-            form.format(name=repr(module_name), origin=_origin(module), attribute=repr(attribute))
-        )
+        raise NoSuchBrain(form.format(name=repr(module_name), origin=origin, attribute=repr(attribute)))
     if not callable(choose):
         form = _(
             "{name} cannot be called: a brain is a function of the view, the legal moves and a "

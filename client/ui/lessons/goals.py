@@ -121,10 +121,6 @@ def _board(view: View) -> Board:
 def walked(walk: Walk, view: View) -> tuple[int, int]:
     """Return the first and the last step of the walk; the first hill's begins with the wolves turned up."""
     events = [view.scoring[step.event] for step in steps(view)]
-    part = [
-        at
-        for at, event in enumerate(events)
-        if hill_of(event) == walk.hill
-        and (walk.influence if isinstance(event, HillScored) else walk.soldiers)
-    ]
+    wanted = [walk.influence if isinstance(event, HillScored) else walk.soldiers for event in events]
+    part = [at for at, event in enumerate(events) if hill_of(event) == walk.hill and wanted[at]]
     return (0 if part[0] == 1 else part[0]), part[-1]
