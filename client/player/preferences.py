@@ -102,15 +102,14 @@ def kept_in(path: Path, kind: type[Kept], most_bytes: int = 16 * 1024) -> Kept |
 def remembered(path: Path) -> Preferences | None:
     """Return what is remembered; None at the first start, or if it cannot be read."""
     found = kept_in(path, Preferences)
-    return found and replace(found, servers=tuple(filter(_is_address, found.servers)))
-
-
-def _is_address(text: str) -> bool:
-    try:
-        server_url(text)
-    except BadText:
-        return False
-    return True
+    if found is None:
+        return None
+    addresses = []
+    for each in found.servers:
+        with contextlib.suppress(BadText):
+            server_url(each)
+            addresses.append(each)
+    return replace(found, servers=tuple(addresses))
 
 
 def remember(path: Path, kept: Struct) -> None:

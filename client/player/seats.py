@@ -157,7 +157,12 @@ class Seats:
 
     def keep(self, table: str, seat: int, name: str, token: str, cluster: Sequence[str] = ()) -> HeldSeat:
         """Keep a seat that this process sits in; `cluster` are the addresses at which it is known."""
-        kept = _Kept(1, self._server, table, seat, name, token, [*_usable(cluster)])
+        usable = []  # the addresses that can be compared with others: a server may have told anything
+        for each in cluster[:_MOST_ADDRESSES]:
+            if len(each) <= ADDRESS_LENGTH:
+                with contextlib.suppress(ValueError):
+                    usable.append(same_server(each))
+        kept = _Kept(1, self._server, table, seat, name, token, usable)
         held = HeldSeat(table, seat, name, token, self._folder / f"{secrets.token_hex(8)}.json", None, None)
         with self._alone():
             self._write(held, kept)
@@ -232,14 +237,6 @@ class Seats:
         with open(self._folder / "lock", "wb", opener=_private) as lock:
             lock_file(lock.fileno(), wait=True)
             yield
-
-
-def _usable(cluster: Sequence[str]) -> Iterator[str]:
-    """Yield the addresses that can be compared with others, which servers have told, and may be anything."""
-    for each in cluster[:_MOST_ADDRESSES]:
-        if len(each) <= ADDRESS_LENGTH:
-            with contextlib.suppress(ValueError):
-                yield same_server(each)
 
 
 def _age(path: Path) -> float:
