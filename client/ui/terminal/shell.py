@@ -100,69 +100,6 @@ _NAMES: Final = NAMED & {*ALL_KEYS, *KEY_ALIASES}
 _FOCUS_IN, _FOCUS_OUT = "I", "O"
 
 
-def key_bindings(
-    press: Callable[[str], None],
-    paste: Callable[[str], None],
-    focus: Callable[[bool], None],
-    suspend: Callable[[], None],
-) -> KeyBindings:
-    """Return bindings that call `press` with a key's name or character, and `paste` with pasted text.
-
-    `focus` is called when the window gains or loses the focus, `suspend` to suspend the program.
-    """
-    bindings = KeyBindings()
-
-    def bind(key: str, name: str) -> None:
-        bindings.add(key)(lambda _: press(name))
-
-    # The last binding of a key counts: Backspace, an alias of Ctrl-H in prompt_toolkit, has to be that one.
-    for name in sorted(_NAMES, key=KEY_ALIASES.__contains__):
-        bind(name, name)
-    bind(Keys.ScrollUp, "scroll-up")
-    bind(Keys.ScrollDown, "scroll-down")
-    bind(Keys.ControlJ, "enter")  # as some terminals send it
-    bind(Keys.SIGINT, "c-c")
-
-    @bindings.add(Keys.Any)
-    def _(event: KeyPressEvent) -> None:
-        if not isinstance(event.key_sequence[0].key, Keys):
-            press(event.data)
-
-    @bindings.add(Keys.BracketedPaste)
-    def _(event: KeyPressEvent) -> None:
-        paste(event.data)
-
-    @bindings.add("c-l")  # as everywhere: for a screen that something else has written on
-    def _(event: KeyPressEvent) -> None:
-        event.app.renderer.erase(leave_alternate_screen=False)
-
-    bindings.add("c-z")(lambda _: suspend())
-    bindings.add(Keys.Escape, "[", _FOCUS_IN)(lambda _: focus(True))
-    bindings.add(Keys.Escape, "[", _FOCUS_OUT)(lambda _: focus(False))
-
-    (mouse,) = load_mouse_bindings().get_bindings_for_keys((Keys.Vt100MouseEvent,))
-
-    @bindings.add(Keys.Vt100MouseEvent)
-    def _(event: KeyPressEvent) -> object:
-        with contextlib.suppress(KeyError, ValueError):  # modifiers in the oldest encoding; malformed reports
-            return mouse.handler(event)
-        return NotImplemented
-
-    return bindings
-
-
-def mouse_handlers(hear: Callable[[MouseEvent], None]) -> MouseHandlers:
-    """Return handlers that call `hear` with every mouse event, wherever it is on the screen."""
-
-    def handler(event: MouseEvent) -> object:
-        hear(event)
-        return NotImplemented  # anything else redraws the screen, for every cell that the mouse moves through
-
-    handlers = MouseHandlers()
-    handlers.mouse_handlers = defaultdict(lambda: defaultdict(lambda: handler))
-    return handlers
-
-
 _ESCAPE_SECONDS: Final = 0.05  # how long Esc may be the start of another key's sequence
 _UNSEEN: Final = frozenset({"q", "c-c"})  # the keys that work on a page for which there is no room
 _BUTTONS: Final = frozenset({MouseButton.LEFT, MouseButton.MIDDLE, MouseButton.RIGHT})
@@ -189,7 +126,7 @@ class Shell:
         self._frame_for, self._press, self._act = frame_for, guarded(press), guarded(act)
         self._application: Application[bool] = Application(
             layout=Layout(ConditionalContainer(Window(), filter=False)),
-            key_bindings=key_bindings(self._on_key, self._on_paste, self._on_focus, self._suspend),
+            key_bindings=self._key_bindings(),
             full_screen=True,
             mouse_support=True,
             before_render=self._before_render,
@@ -199,7 +136,8 @@ class Shell:
         )
         self._application.ttimeoutlen = _ESCAPE_SECONDS
         self._application.timeoutlen = 0  # what begins with Esc and is bound as several keys comes at once
-        self._mouse_handlers = mouse_handlers(self._on_mouse)
+        self._mouse_handlers = MouseHandlers()  # which hear every event, wherever it is on the screen
+        self._mouse_handlers.mouse_handlers = defaultdict(lambda: defaultdict(lambda: self._on_mouse))
         self._caller = Caller(self._application.output, device.calling)
         self._painter = Painter(self._application.output, style_for(colouring), DEPTHS[colouring.colours])
         self._frame = Frame(())
@@ -208,6 +146,49 @@ class Shell:
         self._later: asyncio.TimerHandle | None = None
         if remote is not None:
             remote.attach(self.redraw)
+
+    def _key_bindings(self) -> KeyBindings:
+        bindings = KeyBindings()
+
+        def bind(key: str, name: str) -> None:
+            bindings.add(key)(lambda _: self._on_key(name))
+
+        # The last binding of a key counts: Backspace, prompt_toolkit's alias of Ctrl-H, has to be that one.
+        for name in sorted(_NAMES, key=KEY_ALIASES.__contains__):
+            bind(name, name)
+        bind(Keys.ScrollUp, "scroll-up")
+        bind(Keys.ScrollDown, "scroll-down")
+        bind(Keys.ControlJ, "enter")  # as some terminals send it
+        bind(Keys.SIGINT, "c-c")
+
+        @bindings.add(Keys.Any)
+        def _(event: KeyPressEvent) -> None:
+            if not isinstance(event.key_sequence[0].key, Keys):
+                self._on_key(event.data)
+
+        @bindings.add(Keys.BracketedPaste)
+        def _(event: KeyPressEvent) -> None:
+            self._on_paste(event.data)
+
+        @bindings.add("c-l")  # as everywhere: for a screen that something else has written on
+        def _(event: KeyPressEvent) -> None:
+            event.app.renderer.erase(leave_alternate_screen=False)
+
+        bindings.add("c-z")(lambda _: self._suspend())
+        bindings.add(Keys.Escape, "[", _FOCUS_IN)(lambda _: self._on_focus(focused=True))
+        bindings.add(Keys.Escape, "[", _FOCUS_OUT)(lambda _: self._on_focus(focused=False))
+
+        (mouse,) = load_mouse_bindings().get_bindings_for_keys((Keys.Vt100MouseEvent,))
+
+        @bindings.add(Keys.Vt100MouseEvent)
+        def _(event: KeyPressEvent) -> object:
+            with contextlib.suppress(
+                KeyError, ValueError
+            ):  # modifiers in the oldest encoding; malformed reports
+                return mouse.handler(event)
+            return NotImplemented
+
+        return bindings
 
     async def run(self) -> bool:
         """Show the screen until the end; return whether `quit` ended it, not a signal or a closed terminal.
@@ -289,7 +270,7 @@ class Shell:
         if self._frame.seen or name in _UNSEEN:
             self._press(name)
 
-    def _on_focus(self, focused: bool) -> None:
+    def _on_focus(self, *, focused: bool) -> None:
         self._caller.focused = focused
 
     def _suspend(self) -> None:
@@ -303,7 +284,7 @@ class Shell:
         if self._frame.seen:
             self._act(Insert(text))
 
-    def _on_mouse(self, event: MouseEvent) -> None:
+    def _on_mouse(self, event: MouseEvent) -> object:
         target = self._frame.action_at(*event.position)
         match event.event_type:
             case MouseEventType.MOUSE_UP if target is not None:
@@ -314,6 +295,7 @@ class Shell:
                 self._on_key("scroll-up")
             case MouseEventType.SCROLL_DOWN:
                 self._on_key("scroll-down")
+        return NotImplemented  # anything else redraws the screen, for every cell that the mouse moves through
 
     def _on_hover(self, target: Action | None) -> None:
         """Pass on which hex the mouse is over when that changes: it moves through many cells of one."""
