@@ -14,12 +14,7 @@ import msgspec
 
 from protocol.events import EVENT_STRUCTS
 from protocol.limits import VERSIONS
-from protocol.messages import (
-    EVENT_SCHEMA,
-    SCHEMA_NAMES,
-    ClientMessage,
-    ServerMessage,
-)
+from protocol.messages import EVENT_SCHEMA, SCHEMA_NAMES, ClientMessage, ServerMessage
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 Json: TypeAlias = dict[str, Any]

@@ -61,12 +61,7 @@ Absence: TypeAlias = Wait | MoveClock | LongClock | GameClock | ByVote | ByBot
 WAIT: Final = Wait()
 
 BOUNDS: Final[Mapping[type[MoveClock | GameClock | ByVote | ByBot], tuple[int, int]]] = MappingProxyType(
-    {
-        MoveClock: MOVE_CLOCK_SECONDS,
-        GameClock: GAME_CLOCK_SECONDS,
-        ByVote: AWAY_SECONDS,
-        ByBot: AWAY_SECONDS,
-    }
+    {MoveClock: MOVE_CLOCK_SECONDS, GameClock: GAME_CLOCK_SECONDS, ByVote: AWAY_SECONDS, ByBot: AWAY_SECONDS}
 )
 
 

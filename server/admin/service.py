@@ -155,12 +155,7 @@ class AdminService:
             for number, seat in enumerate(state.seats)
         ]
         return admin.TableReport(
-            table.code,
-            state.stage,
-            _moves(table),
-            seats,
-            state.spectators,
-            table.seconds_unattended(),
+            table.code, state.stage, _moves(table), seats, state.spectators, table.seconds_unattended()
         )
 
     def _client_report(self, session: Session) -> admin.ClientReport:

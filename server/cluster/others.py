@@ -90,6 +90,5 @@ class SameAddress:
                 self._logged.add(other)
                 name = by_term[other].name
                 log.error(
-                    "another server is using this one's address",
-                    extra=about(node=name, address=own.address),
+                    "another server is using this one's address", extra=about(node=name, address=own.address)
                 )

@@ -61,8 +61,9 @@ async def two_nodes(database: str, folder: Path) -> AsyncIterator[tuple[Running,
         yield first, second
 
 
-async def test_the_host_of_one_server_sees_all(database: str, tmp_path: Path) -> None:
-    """Status, tables and clients, however long the answer is; and what is announced, all clients are told."""
+async def test_the_host_of_one_server_sees_and_commands_all(database: str, tmp_path: Path) -> None:
+    """Status, tables and clients, however long the answer is; announcements go to all, a drain to one."""
+    host = tmp_path / "first"
     async with (
         two_nodes(database, tmp_path) as (first, second),
         full_table(first.port, 2) as here,
@@ -89,6 +90,14 @@ async def test_the_host_of_one_server_sees_all(database: str, tmp_path: Path) ->
         ]
         for peer in (*here, *there):
             assert await peer.until(Announced) == Announced("soon")
+        drain: dict[str, Any] = {"do": "drain", "seconds": 100}
+        assert (await failure_of(host, "of-nodes", ask=drain, node="x"))["code"] == "no-such-node"
+        (report,) = await answer(host, "of-nodes", ask=drain, node="second")
+        assert 0 < report["ok"]["stops_in"] <= 100
+        assert (await there[0].until(Stopping)).seconds in range(1, 101)
+        assert first.drain.seconds_left() is None
+        (status,) = await answer(host, "of-nodes", ask={"do": "status"}, node="second")
+        assert status["ok"]["stops_in"] > 0
 
 
 @pytest.mark.slow
@@ -105,24 +114,6 @@ async def test_tables_are_closed_and_players_removed_wherever_they_are(database:
         await answer(first, "close", tables=[code], reason="sorry")
         assert await peers[0].until(Announced) == Announced("sorry")
         assert (await failure_of(first, "close", tables=[code]))["code"] == "no-such-table"
-
-
-async def test_one_of_them_can_be_drained(database: str, tmp_path: Path) -> None:
-    """By its name, and the others run on."""
-    first = tmp_path / "first"
-    async with (
-        two_nodes(database, tmp_path) as (stays, drained),
-        connected(drained.port) as peer,
-        full_table(drained.port, 2),
-    ):
-        drain: dict[str, Any] = {"do": "drain", "seconds": 100}
-        assert (await failure_of(first, "of-nodes", ask=drain, node="x"))["code"] == "no-such-node"
-        (report,) = await answer(first, "of-nodes", ask=drain, node="second")
-        assert 0 < report["ok"]["stops_in"] <= 100
-        assert (await peer.until(Stopping)).seconds in range(1, 101)
-        assert stays.drain.seconds_left() is None
-        (status,) = await answer(first, "of-nodes", ask={"do": "status"}, node="second")
-        assert status["ok"]["stops_in"] > 0
 
 
 @pytest.mark.slow
