@@ -187,8 +187,12 @@ class Evening:
             case messages.TakePart(_, how):
                 if (number := self._persons.get(session)) is None:
                     raise Refusal(Code.NOT_SIGNED_UP)
+                person = self.state.people[number]
                 async with self._lock:
-                    await self._take_part(session, number, how)
+                    if person.takes_part != how:
+                        self._registry.rates.count_name(session)
+                        await self._store(stored.PersonEntered(number, person.name, person.token_hash, how))
+                        self.look()
         self._followers[session] = None
         session.send(self.message())
         if not isinstance(message, messages.SignUp):
@@ -343,13 +347,6 @@ class Evening:
         self._persons[session] = number
         self.state.people[number].sessions.add(session)
         self.look()
-
-    async def _take_part(self, session: Session, number: int, how: TakesPart) -> None:
-        person = self.state.people[number]
-        if person.takes_part != how:
-            self._registry.rates.count_name(session)
-            await self._store(stored.PersonEntered(number, person.name, person.token_hash, how))
-            self.look()
 
     # -- step by step -------------------------------------------------------------------------------
 

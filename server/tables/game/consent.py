@@ -47,7 +47,9 @@ async def ask(
     if on:
         await _agree(context, own, what, until)
     elif what == "pause" and state.paused is not None:
-        _check_may_end(context, own, state.paused)
+        left = OTHERS_WAIT_SECONDS - int(context.deadlines.time() - context.paused_at)
+        if own not in {state.paused, state.host} and left > 0:
+            raise Refusal(Code.PAUSE_GOES_ON, seconds=left)
         await _end(context)
     else:
         await _disagree(context, own, what)
@@ -72,8 +74,10 @@ async def _agree(context: TableContext, own: Seat, what: Wish, until: int | None
         asked = Asked(what, [], until=until)
     elif asked.what != what or until not in {None, asked.until}:
         raise Refusal(Code.OTHERS_ASKED)
-    if asked.until is not None:
-        _check_until(context, asked.until)
+    if asked.until is not None and context.state.of_evening:
+        raise Refusal(Code.OF_THE_EVENING)
+    if asked.until is not None and not 0 < asked.until - time.time() <= LONGEST_PAUSE_DAYS * 86_400:
+        raise Refusal(Code.BAD_MOMENT, most=LONGEST_PAUSE_DAYS)
     if own not in asked.seats:
         asked = replace(asked, seats=[*asked.seats, own])
     if _is_agreed(context, asked):
@@ -97,13 +101,6 @@ def _check_may_ask(context: TableContext, own: Seat, what: Wish) -> None:
             game.check_turn(own)
         if state.clocks.is_ample(own):
             raise Refusal(Code.ENOUGH_TIME)
-
-
-def _check_until(context: TableContext, until: int) -> None:
-    if context.state.of_evening:
-        raise Refusal(Code.OF_THE_EVENING)
-    if not 0 < until - time.time() <= LONGEST_PAUSE_DAYS * 86_400:
-        raise Refusal(Code.BAD_MOMENT, most=LONGEST_PAUSE_DAYS)
 
 
 def _is_agreed(context: TableContext, asked: Asked) -> bool:
@@ -134,7 +131,9 @@ async def _grant(context: TableContext, asked: Asked) -> None:
     seat = Seat(asked.seats[0])
     match asked.what:
         case "pause":
-            await _pause(context, seat, asked.until)
+            await context.store(*context.stopped_clock(), Paused(seat, asked.until))
+            begin_pause(context)
+            _tell(context)
         case "take-back":
             await _take_back(context, seat)
         case "more-time":
@@ -160,18 +159,6 @@ async def _give_time(context: TableContext, asked: Asked, seat: Seat) -> None:
     context.policy.turn_began()
     context.send_turn()
     context.broadcast_state()
-
-
-def _check_may_end(context: TableContext, own: Seat, paused: Seat) -> None:
-    left = OTHERS_WAIT_SECONDS - int(context.deadlines.time() - context.paused_at)
-    if own not in {paused, context.state.host} and left > 0:
-        raise Refusal(Code.PAUSE_GOES_ON, seconds=left)
-
-
-async def _pause(context: TableContext, seat: Seat, until: int | None) -> None:
-    await context.store(*context.stopped_clock(), Paused(seat, until))
-    begin_pause(context)
-    _tell(context)
 
 
 async def _end(context: TableContext) -> None:

@@ -86,7 +86,9 @@ class PeopleOnline:
             for person in self._people.values()
         ]
         if others:
-            people += ((there.since, there.name, _shown(there)) for there in others)
+            people += (
+                (there.since, there.name, PersonOnline(there.name, there.at, there.table)) for there in others
+            )
             people.sort(key=lambda each: each[0])
         people.sort(key=lambda each: _GROUPS.index(each[2].at))
         part = max(1, PEOPLE_LISTED // (len({network for _, network, _ in people}) or 1))
@@ -96,10 +98,6 @@ class PeopleOnline:
             (first if counts[network] <= part else later).append(number)
         shown = sorted([*first, *later][:PEOPLE_LISTED])
         return Online([people[number][2] for number in shown], len(people) - len(shown))
-
-
-def _shown(person: PersonElsewhere) -> PersonOnline:
-    return PersonOnline(person.name, person.at, person.table)
 
 
 class PeopleElsewhere:

@@ -172,8 +172,9 @@ class SeatAdmission:
         if not free:
             raise Refusal(Code.TABLE_FULL, table=context.code)
         seat = choose_seat(wanted, free)
-        bot = stored.BotSeated(seat, level, self._name_of_bot(level))
-        await context.store(bot, *context.nobody_ready())
+        names = (f"{level}-{number}" for number in itertools.count(1))
+        name = next(name for name in names if not self._name_taken(name))
+        await context.store(stored.BotSeated(seat, level, name), *context.nobody_ready())
         context.broadcast_state()
 
     async def vacate(self, seat: Seat, player: Player) -> None:
@@ -285,11 +286,6 @@ class SeatAdmission:
     def _had(self, seat: int, name: str) -> bool:
         player = self._context.state.players[seat]
         return player is not None and alike(player.name, name)
-
-    def _name_of_bot(self, level: str) -> str:
-        """Return the first name with the level that nobody at the table has, nor one that looks like it."""
-        names = (f"{level}-{number}" for number in itertools.count(1))
-        return next(name for name in names if not self._name_taken(name))
 
     def _check_free(self, name: str, seat: int | None = None) -> None:
         if self._name_taken(name, seat):

@@ -36,6 +36,7 @@ from tests.server.storage.test_journal import resumed
 from tests.server.storage.test_journal_file import stored_entries
 from tests.server.tables.hosted import (
     changed,
+    disconnect,
     play_moves_of_stand_in,
     play_to_the_end,
     sent_away,
@@ -88,8 +89,7 @@ async def test_a_table_closed_to_spectators_sends_them_away() -> None:
 async def test_the_policy_changes_in_a_running_game() -> None:
     """Everybody is told, and a bot plays where the game waited."""
     async with served() as server, game(server.port, 2) as peers:
-        await peers[1].socket.close()
-        await state_where(peers[0], lambda state: not state.seats[1].here)
+        await disconnect(peers[1], peers[0])
         await changed(peers[0], AbsenceSetting(ByBot(0)))
         await play_to_the_end(peers[:1])
 
@@ -177,8 +177,7 @@ async def test_a_player_is_removed_before_the_game() -> None:
 async def test_who_was_removed_while_away_cannot_come_straight_back() -> None:
     """Nor for a minute anybody new at the address, unless it is the host's; swapped seats change nothing."""
     async with memory_server() as server, full_table(server.port, 3) as peers:
-        await peers[1].socket.close()
-        await state_where(peers[0], lambda state: not state.seats[1].here)
+        await disconnect(peers[1], peers[0])
         await peers[0].done(messages.Arrange, (0, 2, 1))
         await peers[0].done(messages.Remove, 2)
         async with connected(server.port) as again:
@@ -247,8 +246,7 @@ async def test_somebody_who_is_there_follows_a_host_who_is_away_for_long(tmp_pat
     """Also after a restart, and as soon as somebody comes if nobody was there; who comes back is not host."""
     time = ManualClock()
     async with served(tmp_path, time) as server, game(server.port, 3) as peers:
-        await peers[0].socket.close()
-        await state_where(peers[1], lambda state: not state.seats[0].here)
+        await disconnect(peers[0], peers[1])
         time.advance(Limits().host_grace_seconds - 1)
         await peers[1].nothing_but_pong()
         time.advance(1)

@@ -27,7 +27,7 @@ from tests.server.peer import (
     table_of,
 )
 from tests.server.storage.test_journal import resumed, table_facts
-from tests.server.tables.hosted import changed, next_state_where, served, state_where
+from tests.server.tables.hosted import changed, disconnect, next_state_where, served, state_where
 
 
 async def table_list(peer: Peer) -> list[messages.TableSummary]:
@@ -145,8 +145,7 @@ async def test_the_grace_time_starts_when_the_player_last_left() -> None:
     clock = ManualClock()
     config = Config(limits=Limits(seat_grace_seconds=10), timers=lambda: clock)
     async with running(config) as server, full_table(server.port, 2) as (host, second):
-        await second.socket.close()
-        await next_state_where(host, lambda state: not state.seats[1].here)
+        await disconnect(second, host)
         clock.advance(6)
         async with connected(server.port) as again:
             await again.resume(host.code, second.token)
@@ -424,8 +423,7 @@ async def test_moving_keeps_no_absent_players_seat() -> None:
     clock = ManualClock()
     async with served(time=clock) as server, full_table(server.port, 3) as peers:
         await peers[2].done(messages.Leave)
-        await peers[1].socket.close()
-        await state_where(peers[0], lambda state: not state.seats[1].here)
+        await disconnect(peers[1], peers[0])
         for seat in (2, 0) * 5:
             clock.advance(table_of(server, peers)._context.limits.seat_grace_seconds / 8)
             if table_of(server, peers).state.players[1] is None:
