@@ -72,7 +72,10 @@ def let_guests_in(arguments: argparse.Namespace) -> int:
     """Run the command until it is stopped; raises WrongUse if it cannot begin."""
     log_to(sys.stderr, verbose=arguments.verbose, as_json=arguments.log_json)
     beside_a_server = arguments.server == FROM_INPUT
-    server = None if beside_a_server else _server_at(arguments)
+    server = None
+    if not beside_a_server:
+        url = server_url(arguments.server)
+        server = Server(url, same_server(url), access_of(arguments))
     folder = Path(arguments.data) / "guests"
     key = host_key(folder / "host_key")
     with using_file(CANNOT_USE, folder):
@@ -93,11 +96,6 @@ def let_guests_in(arguments: argparse.Namespace) -> int:
             door = Door(key, book, server, limits)
             runner.run(_open(door, listener, by_input=beside_a_server))
     return 0
-
-
-def _server_at(arguments: argparse.Namespace) -> Server:
-    url = server_url(arguments.server)
-    return Server(url, same_server(url), access_of(arguments))
 
 
 def _server_from_input() -> Server | None:

@@ -322,7 +322,8 @@ def _print_table(arguments: argparse.Namespace, games: _Games) -> None:
     found = standings(schedule.names, schedule.players, games.outcomes)
     if arguments.json:
         told = as_json(schedule, played, found, times=arguments.times)
-        told["test"] = None if games.verdict is None else _verdict_json(games.verdict)
+        verdict = games.verdict
+        told["test"] = verdict and {**msgspec.to_builtins(verdict), "better": verdict.better}
         print(json.dumps(told, ensure_ascii=False, indent=2))
         return
     for number, (above, rows) in enumerate(tables(schedule, played, found, times=arguments.times)):
@@ -353,7 +354,3 @@ def _verdict_lines(schedule: Schedule, found: Verdict) -> list[str]:
             bound=f"±{found.bound:.2f}",
         ),
     ]
-
-
-def _verdict_json(found: Verdict) -> dict[str, object]:
-    return {**msgspec.to_builtins(found), "better": found.better}
