@@ -5,6 +5,7 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from client.bots import brain_of
 from client.language import _
 from client.levels import LEVELS
 from engine.events import Command
@@ -28,17 +29,11 @@ class Level:
     name: str
 
     def __call__(self, view: View, legal: Legal, rng: random.Random, /) -> Command:
-        command: Command = _brain(self.name)(view, legal, rng)
+        command: Command = brain_of(self.name)(view, legal, rng)
         return command
 
     def __reduce__(self) -> Any:
-        return _brain, (self.name,)
-
-
-def _brain(name: str) -> Any:
-    from client.bots.brains import brain_named
-
-    return brain_named(name).choose
+        return brain_of, (self.name,)
 
 
 def level_name(text: str) -> str:

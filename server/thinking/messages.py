@@ -1,11 +1,13 @@
 """What the server and the processes that think for it say to each other, in frames over pipes."""
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from engine.events import Command
 from engine.legal import Legal
 from engine.view import View
-from server.config import Choose
+
+if TYPE_CHECKING:
+    from server.config import Choose
 
 FRAME_HEAD: Final = 4  # bytes, which say how many bytes of content follow
 MOST_BYTES: Final = 1024 * 1024
@@ -17,7 +19,7 @@ class Question(NamedTuple):
     `earlier` is what it saw at the ends of games with the same players.
     """
 
-    choose: Choose
+    choose: "Choose"
     view: View
     legal: Legal
     seed: int
