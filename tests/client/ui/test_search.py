@@ -193,9 +193,9 @@ def test_what_keeps_servers_from_being_found_is_said() -> None:
 def test_the_host_sees_the_address_in_the_lobby() -> None:
     """From the moment the server is open, and the name as soon as it is announced."""
     capabilities = Capabilities(home=True, addresses=(ATTIC,))
-    before = drawn(Ui("Ann", page=Lobby(), capabilities=capabilities), NOWHERE, UNICODE, 80, 24)
-    assert f"Others join with palatinus join {ATTIC}" in text_of(before)
-    announced = Ui("Ann", page=Lobby(), capabilities=replace(capabilities, found_as="attic-2"))
+    before = Ui("Ann", page=Lobby(), capabilities=capabilities)
+    assert f"Others join with palatinus join {ATTIC}" in screen_of(before, NOWHERE)
+    announced = replace(before, capabilities=replace(capabilities, found_as="attic-2"))
     assert "palatinus join finds this server as attic-2." in text_of(
         drawn(announced, NOWHERE, UNICODE, 80, 24)
     )
@@ -211,33 +211,22 @@ summaries = st.builds(
     stage=st.just("gathering"),
     title=strange,
 )
+listed = st.lists(summaries, max_size=20, unique_by=lambda each: each.table).map(tuple)
 answers: st.SearchStrategy[Answer] = st.one_of(
-    st.just(Asking()),
-    st.just(Locked()),
+    st.sampled_from([Asking(), Locked()]),
     st.builds(Silent, strange),
-    st.builds(
-        Listed,
-        st.lists(summaries, max_size=20, unique_by=lambda each: each.table).map(tuple),
-        st.integers(0, 999),
-    ),
+    st.builds(Listed, listed, st.integers(0, 999)),
 )
 
 
-@given(
-    st.lists(
-        st.builds(
-            FoundServer,
-            st.text("ab ", max_size=32),
-            st.sampled_from([ATTIC, CELLAR, "ws://[fd00::9]:1"]),
-            answers,
-        ),
-        max_size=16,
-        unique_by=lambda each: each.url,
-    ),
-    st.lists(st.sampled_from(["up", "down"]), max_size=30),
-    st.integers(20, 130),
-    st.integers(8, 45),
+urls = st.sampled_from([ATTIC, CELLAR, "ws://[fd00::9]:1"])
+servers_found = st.lists(
+    st.builds(FoundServer, st.text("ab ", max_size=32), urls, answers), unique_by=lambda each: each.url
 )
+some_keys = st.lists(st.sampled_from(["up", "down"]), max_size=30)
+
+
+@given(servers_found, some_keys, st.integers(20, 130), st.integers(8, 45))
 def test_whatever_servers_say_fits_on_the_screen(
     servers: list[FoundServer], keys: list[str], width: int, height: int
 ) -> None:

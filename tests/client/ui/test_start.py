@@ -25,7 +25,15 @@ from engine.record import recorded
 from protocol.admin import EveningPlan
 from server.storage.sqlite.journal_file import FILE_NAME, locked
 from tests.client.ui.pty_terminal import Terminal
-from tests.client.ui.seen import after, assert_screen, notice_of, request_after, screen_of, text_of
+from tests.client.ui.seen import (
+    after,
+    assert_screen,
+    is_refused,
+    notice_of,
+    request_after,
+    screen_of,
+    text_of,
+)
 from tests.games import played
 
 NOWHERE = TableModel()
@@ -100,7 +108,6 @@ def test_bots_take_their_time_if_they_are_to() -> None:
     """A key says so, the screen shows it, and a start screen with much on it still shows all of it."""
     slow = after(UI, NOWHERE, "a")
     assert isinstance(slow.page, Start)
-    assert slow.page.preferences.human_pace
     assert "Plebeian, moves with some delay." in screen_of(slow, NOWHERE)
     assert "Plebeian, moves at once." in screen_of(after(slow, NOWHERE, "a"), NOWHERE)
     many = structs.replace(slow.page.preferences, servers=SERVERS * 2 + SERVERS[:1])
@@ -137,15 +144,14 @@ def test_an_address_is_typed_and_completed() -> None:
     looking = replace(UI, page=Search())
     asking = after(looking, NOWHERE, "enter")
     assert request_after(asking, NOWHERE, *"example.org", "enter") == requests.GoTo("ws://example.org:7733")
-    wrong = after(asking, NOWHERE, *"ht tp", "enter")
-    assert "ws://HOST:PORT" in notice_of(wrong)
+    assert "ws://HOST:PORT" in notice_of(after(asking, NOWHERE, *"ht tp", "enter"))
     assert after(asking, NOWHERE, "escape") == looking
 
 
 def test_a_name_is_typed_and_checked() -> None:
     assert after(UI, NOWHERE, "n", "c-u", *"Zoë", "enter").name == "Zoë"
     wrong = after(UI, NOWHERE, "n", *"x" * 20, "enter")
-    assert (wrong.name, wrong.notice is not None) == ("Ann", True)
+    assert (wrong.name, is_refused(wrong)) == ("Ann", True)
 
 
 def test_a_game_left_can_be_continued() -> None:

@@ -83,10 +83,8 @@ def test_the_scoring_is_shown_when_the_game_ends_and_not_on_return() -> None:
     back = heard(Ui("Ann"), Refreshed(), model)
     assert shown_step(back, model) == last_step(view_of(model))
     assert isinstance(back.page, Result)
-    assert not any(
-        isinstance(event, HillScored) and event.laurel in "".join(ui_of(game, model).log)
-        for event in game.events
-    )
+    log = "".join(ui_of(game, model).log)
+    assert not any(event.laurel in log for event in game.events if isinstance(event, HillScored))
 
 
 def test_joining_leaving_and_returning_are_logged() -> None:
@@ -230,15 +228,10 @@ def test_talk_stands_apart_from_the_log() -> None:
     game = played(GameOptions(2, random_layout=True), 1, 4)
     model = model_of(game, 0)
     ui = ui_of(game, model)
-    for said in (
-        Heard(None, "hi"),
-        Heard(None, "hm", "Zoe", 3),
-        Heard(None, "oh", None, 7),
-        Heard(Seat(1), "ho"),
-    ):
-        after_it = heard(ui, said, model)
-        assert after_it.log == ui.log
-        ui = after_it
+    log, zoe = ui.log, Heard(None, "hm", "Zoe", 3)
+    for said in (Heard(None, "hi"), zoe, Heard(None, "oh", None, 7), Heard(Seat(1), "ho")):
+        ui = heard(ui, said, model)
+    assert ui.log == log
     speakers = [remark.speaker for remark in ui.talk.remarks]
     assert speakers == ["A spectator", "Zoe (spectator)", "spectator 7", "Bob"]
     assert ui.talk.remarks[-1].people == game.view.start.peoples[1][0]
@@ -265,17 +258,14 @@ def test_who_comes_back_reads_what_happened_and_was_said_meanwhile() -> None:
     missed = Heard(Seat(1), "hello?", player="Bob", again=True, missed=True)
     assert heard(back, missed, model).talk.remarks[-1].speaker == "Missed: Bob"
     ui = heard(ui, Heard(Seat(1), "hi", remark=7), model)
-    again = (
+    for said in (
         Heard(Seat(1), "hi", remark=7, player="Bob", again=True),
         Heard(None, "psst", "Eve", 3, 8, again=True),
-    )
-    for said in (*again, Heard(Seat(1), "Welcome", remark=9, player="Carla", again=True)):
+        Heard(Seat(1), "Welcome", remark=9, player="Carla", again=True),
+    ):
         ui = heard(ui, said, model)
-    assert [(each.speaker, each.text) for each in ui.talk.remarks] == [
-        ("Bob", "hi"),
-        ("Eve (spectator)", "psst"),
-        ("Carla", "Welcome"),
-    ]
+    talk = [(each.speaker, each.text) for each in ui.talk.remarks]
+    assert talk == [("Bob", "hi"), ("Eve (spectator)", "psst"), ("Carla", "Welcome")]
     assert ui.talk.unread == 3
     assert ui.talk.remarks[2].people is None  # she has left since, and Bob plays on
     muted = replace(ui, talk=ui.talk.after(Mute("Eve")))
@@ -427,20 +417,18 @@ def with_seat(model: TableModel, seat: int, summary: SeatSummary) -> TableModel:
 
 def test_every_own_turn_is_an_occasion_of_its_own() -> None:
     game = played_until_turn_of(played(GameOptions(3), 1, 1), 1)
-    seen = set()
-    turns = 0
+    seen = []
     while not game.over:
         model = model_of(game, 1)
         if game.view.turn == 1:
-            turns += 1
-            seen.add(occasions(model)[0])
+            seen.append(occasions(model)[0])
             assert called_for(model)[0].startswith("Your turn: ")
             assert window_title(model).startswith("Your turn: ")
         else:
             assert called_for(model) == ["The game has begun."]
             assert window_title(model) == "Palatinus KXQT"
         game.apply(game.legal_commands()[0])
-    assert len(seen) == turns > 10
+    assert len({*seen}) == len(seen) > 10
     assert called_for(model_of(game, 1)) == ["All pieces are placed: the scoring begins."]
     assert called_for(model_of(game, None)) == []
 
