@@ -35,7 +35,7 @@ from engine.legal import Legal
 from engine.view import View
 from protocol.limits import NAME_LENGTH
 from server.limits.networks import Networks, shares, who_gives_way
-from server.limits.rate_limits import PerMinuteLimit, SharedPerMinuteLimit
+from server.limits.rate_limits import PerMinuteLimit
 from server.limits.turns import InTurn
 from server.monitoring.logs import about
 from server.net.event_loop import make_room_for
@@ -103,7 +103,7 @@ class Door:
         )
         self._lines: set[Line] = set()
         self._addresses: Counter[str] = Counter()
-        self._arrivals = SharedPerMinuteLimit(limits.arrivals_per_minute)
+        self._arrivals = PerMinuteLimit(limits.arrivals_per_minute)
         self._arrivals_from = PerMinuteLimit(limits.arrivals_per_address)
         self._wrong_words = PerMinuteLimit(limits.wrong_words_per_address)
         self._deadlines: dict[Line, asyncio.TimerHandle] = {}
@@ -148,11 +148,11 @@ class Door:
             log.info("guest refused: too many", extra=about(address=line.remote.name))
             return False
         now = loop.time()
-        if self._arrivals_from.wait(networks, now) or self._arrivals.wait("", networks, now):
+        if self._arrivals_from.wait(networks, now) or self._arrivals.wait("", now, networks):
             log.info("guest refused: too soon", extra=about(address=line.remote.name))
             return False
         self._arrivals_from.count(networks, now)
-        self._arrivals.count("", networks, now)
+        self._arrivals.count("", now, networks)
         self._lines.add(line)
         self._addresses.update(networks)
         self._deadlines[line] = loop.call_later(limits.login_seconds, line.abort)

@@ -1,17 +1,20 @@
 """How often connections and addresses may do within a minute what others pay for."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 from protocol.codes import Code
 from server.config import Limits
 from server.limits.networks import Networks
-from server.limits.rate_limits import Key, PerMinuteLimit, SharedPerMinuteLimit
+from server.limits.rate_limits import Key, PerMinuteLimit
 from server.net.session import Session
 from server.refusal import Refusal
 
 _HOUR: Final = 3600.0
 _LOBBY: Final = "the lobby"  # what everybody in it shares; no table is called so
+
+
+_Use: TypeAlias = tuple[PerMinuteLimit, Key] | tuple[PerMinuteLimit, Key, Networks]
 
 
 class Rates:
@@ -24,9 +27,9 @@ class Rates:
         self._now = now
         self._openings = _limits(limits.tables_per_connection, limits.tables_per_address)
         self._wrong_codes = PerMinuteLimit(limits.wrong_codes_per_address)
-        self._said_at_table = SharedPerMinuteLimit(limits.chat_per_table)
+        self._said_at_table = PerMinuteLimit(limits.chat_per_table)
         self._said_at_tables = PerMinuteLimit(limits.chat_per_address)
-        self._said_in_lobby = SharedPerMinuteLimit(limits.chat_in_lobby)
+        self._said_in_lobby = PerMinuteLimit(limits.chat_in_lobby)
         self._said = _limits(limits.chat_in_lobby_per_connection, limits.chat_in_lobby_per_address)
         self._codes = PerMinuteLimit(limits.notice_codes, _HOUR)
         self._codes_from = PerMinuteLimit(limits.notice_codes_per_address, _HOUR)
@@ -51,12 +54,12 @@ class Rates:
         Spectators have their own share: they cannot silence the players, nor can one address silence all.
         """
         share = f"{table} {'players' if session.seat is not None else 'spectators'}"
-        self._count_shared(
-            self._said_at_table, share, session.address, (self._said_at_tables, session.address)
-        )
+        uses = (self._said_at_tables, session.address), (self._said_at_table, share, session.address)
+        self._count(Code.TOO_MUCH_CHAT, *uses)
 
     def count_remark_in_lobby(self, session: Session) -> None:
-        self._count_shared(self._said_in_lobby, _LOBBY, session.address, *_uses(self._said, session))
+        shared = self._said_in_lobby, _LOBBY, session.address
+        self._count(Code.TOO_MUCH_CHAT, *_uses(self._said, session), shared)
 
     def count_name(self, session: Session) -> None:
         self._count(Code.TOO_MUCH_CHAT, *_uses(self._named, session))
@@ -70,21 +73,12 @@ class Rates:
             (self._codes_to, receiver),
         )
 
-    def _count(self, code: Code, *uses: tuple[PerMinuteLimit, Key]) -> None:
+    def _count(self, code: Code, *uses: _Use) -> None:
         now = self._now()
-        _check(code, *(limit.wait(key, now) for limit, key in uses))
-        for limit, key in uses:
-            limit.count(key, now)
-
-    def _count_shared(
-        self, shared: SharedPerMinuteLimit, share: str, address: Networks, *uses: tuple[PerMinuteLimit, Key]
-    ) -> None:
-        now = self._now()
-        _check(Code.TOO_MUCH_CHAT, *(limit.wait(key, now) for limit, key in uses))
-        _check(Code.TOO_MUCH_CHAT, shared.wait(share, address, now))
-        shared.count(share, address, now)
-        for limit, key in uses:
-            limit.count(key, now)
+        if (wait := max(limit.wait(key, now, *sharer) for limit, key, *sharer in uses)) > 0:
+            raise Refusal(code, seconds=wait)
+        for limit, key, *sharer in uses:
+            limit.count(key, now, *sharer)
 
 
 def _limits(per_connection: int, per_address: int) -> tuple[PerMinuteLimit, PerMinuteLimit]:
@@ -95,8 +89,3 @@ def _uses(
     limits: tuple[PerMinuteLimit, PerMinuteLimit], session: Session
 ) -> list[tuple[PerMinuteLimit, Key]]:
     return [(limits[0], session.id), (limits[1], session.address)]
-
-
-def _check(code: Code, *waits: int) -> None:
-    if (wait := max(waits)) > 0:
-        raise Refusal(code, seconds=wait)

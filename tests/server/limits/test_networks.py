@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from server.limits.networks import Networks, Origins, networks_in, networks_of, shares, who_gives_way
-from server.limits.rate_limits import PerMinuteLimit, SharedPerMinuteLimit
+from server.limits.rate_limits import PerMinuteLimit
 from server.limits.turns import InTurn, Turns
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 
@@ -105,18 +105,18 @@ def test_pseudonyms_tell_which_networks_are_the_same() -> None:
 
 def test_whoever_has_used_little_of_what_all_share_has_a_part_of_it() -> None:
     """Three addresses, or a network of any size, do not use up everybody's minute."""
-    limit = SharedPerMinuteLimit(6)
+    limit = PerMinuteLimit(6)
     loud = [networks_of("192.0.2.1"), *(of_one_48(number) for number in range(100))]
     for _ in range(20):
         for networks in loud:
-            if limit.wait("lobby", networks, 0.0) == 0:
-                limit.count("lobby", networks, 0.0)
-    assert [limit.wait("lobby", networks, 20.0) for networks in loud[:2]] == [40, 40]
-    assert limit.wait("lobby", HERE, 20.0) == 0
-    assert limit.wait("lobby", loud[0], 60.0) == 0
+            if limit.wait("lobby", 0.0, networks) == 0:
+                limit.count("lobby", 0.0, networks)
+    assert [limit.wait("lobby", 20.0, networks) for networks in loud[:2]] == [40, 40]
+    assert limit.wait("lobby", 20.0, HERE) == 0
+    assert limit.wait("lobby", 60.0, loud[0]) == 0
     spoken = 0
-    while limit.wait("lobby", HERE, 30.0) == 0:
-        limit.count("lobby", HERE, 30.0)
+    while limit.wait("lobby", 30.0, HERE) == 0:
+        limit.count("lobby", 30.0, HERE)
         spoken += 1
     assert spoken == 2
 

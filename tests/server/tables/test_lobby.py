@@ -229,7 +229,7 @@ def test_a_client_that_has_waited_a_minute_may_go_on() -> None:
     limit.count("a", 60.0)
     assert limit.wait("a", 60.0) == 30
     limit.count("b", 200.0)
-    assert list(limit._times) == ["b"]
+    assert list(limit._uses) == ["b"]
 
 
 async def test_one_address_does_not_take_all_places_for_spectators() -> None:
