@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import itertools
 import random
-import re
 import secrets
 import sys
 import tempfile
@@ -31,15 +30,13 @@ from server.storage.entries import Entry
 from server.storage.postgresql.database import Database
 from server.storage.postgresql.database_tables import DatabaseTables
 from server.storage.postgresql.schema import prepare
-from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
-from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from simulation.judging.ownership import NOTES, SAID_BY_NODES, Ownership, noted
 from simulation.judging.tables import Tables
 from simulation.machine.entering import NAMES_A_PIECE
 from simulation.people.games import Games
 from simulation.people.plan import Crowd, games
 from simulation.people.visitors import Ports, Route
-from simulation.verdict import Verdict, journal_in
+from simulation.verdict import Verdict, journal_in, long_tables_in, stored_in
 from simulation.wiretap import Wiretap
 from tests.postgresql import CARELESS, Cluster, DatabaseRelay
 from tests.server.process import ServerProcess
@@ -54,7 +51,6 @@ _LIMITS: Final = (
     *("--connections-per-address", "5000"),
     *("--tables-per-minute", "5000"),
 )
-_LENGTH: Final = re.compile(r"\b([A-Z]{4,8})[=~](\d+):")
 
 
 class Server(ServerProcess):
@@ -185,7 +181,7 @@ class Round:
                 for server in self._servers:
                     await self._kill(server)
                     await server.restart()
-                await self._wait_for_records(parties)
+                await parties.wait_for_records(self.records_of, _SECONDS)
             finally:
                 for server in self._servers:
                     await self._kill(server)
@@ -276,19 +272,8 @@ class Round:
     async def _kill(self, server: Server) -> None:
         """Kill it, and note which tables were long: its next start lists what is left of them."""
         await server.end()
-        if self._cluster is None and (commits := self._data / LIST_NAME).exists():
-            for code, length in _LENGTH.findall(commits.read_text(encoding="ascii")):
-                if int(length) >= ENTRIES_BETWEEN_SHORTENINGS:
-                    self.long_tables.add(code)
-
-    async def _wait_for_records(self, parties: Games) -> None:
-        """Wait for records that kills have prevented; the verdict lists those that are missing."""
-        ended = {table: party for party in parties.parties for table in party.tables[: party.ended]}
-        missing = {table for table, party in ended.items() if party.has_result(table)}
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_SECONDS):
-                while missing := {table for table in missing if not self.records_of(table)}:
-                    await asyncio.sleep(_LOOK)
+        if self._cluster is None:
+            self.long_tables |= long_tables_in(self._data)
 
     # -- judging ------------------------------------------------------------------------------------
 
@@ -296,16 +281,14 @@ class Round:
         """Return the entries of every table, and which node had which table when; raises JournalError."""
         if self._cluster is None:
             return await journal_in(self._data), None
-        content = await asyncio.to_thread(DatabaseTables(self._cluster.url).everything)
-        if aside := [table.code for table in content.tables if table.since is not None]:
-            raise JournalError(f"tables are set aside: {aside}")
+        journal = stored_in(await asyncio.to_thread(DatabaseTables(self._cluster.url).everything))
         connection = await Database(self._cluster.url).connect()
         try:
             ownership, self.long_tables = await noted(connection)
         finally:
             await connection.close()
         self.counts["tables that went to another node"] += ownership.changes
-        return {table.code: table.whole_entries for table in content.tables}, ownership
+        return journal, ownership
 
     async def _judge(self, parties: Games) -> None:
         verdict = self.verdict

@@ -13,11 +13,10 @@ from server.app import Running, serve_until
 from server.config import Config
 from server.errors import JournalError, StartError
 from server.monitoring.logs import HumanFormatter
-from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
-from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
 from simulation.machine.disk import Disk, Disks
 from simulation.machine.loop import Clock, Process
 from simulation.machine.network import Network
+from simulation.verdict import long_tables_in
 
 _SECONDS_TO_START: Final = 200.0  # a node waits for its database for a minute
 _SECONDS_BETWEEN_STARTS: Final = 1.0
@@ -25,7 +24,6 @@ _SECONDS_TO_STOP: Final = 60.0
 _SECONDS_TO_NOTICE: Final = 120.0  # that somebody has gone without a word
 _LOOK: Final = 0.02  # seconds between two looks at a process
 _NO_DATABASE: Final = re.compile(r"\b[Dd]atabase\b|journal could not be used|started under the name")
-_LENGTH: Final = re.compile(r"\b([A-Z]{4,8})[=~](\d+):")
 
 
 class NotStarted(Exception):
@@ -156,7 +154,7 @@ class Server:
             return
         self.killed.append(process)
         self._bury(process, silently=power)
-        self._take_note_of_long_tables()
+        self.long_tables |= long_tables_in(self._data)
         if power:
             self.undone += self.disk.cut_power()
         self.disk.dead = True
@@ -202,7 +200,7 @@ class Server:
             self.left += [f"{self.name} left connection {number} open" for number in process.transports]
             self.left += [f"{self.name} left a connection to the database open" for _ in process.at_end]
         self._bury(process, silently=False)
-        self._take_note_of_long_tables()
+        self.long_tables |= long_tables_in(self._data)
         return wrong
 
     def trace(self, what: str) -> None:
@@ -213,15 +211,6 @@ class Server:
         process.end(silently=silently)
         self.wall_offset = process.wall_offset
         self.running = self.process = None
-
-    def _take_note_of_long_tables(self) -> None:
-        try:
-            listed = (self._data / LIST_NAME).read_text(encoding="ascii")
-        except FileNotFoundError:
-            return
-        for code, length in _LENGTH.findall(listed):
-            if int(length) >= ENTRIES_BETWEEN_SHORTENINGS:
-                self.long_tables.add(code)
 
 
 class Log(logging.Handler):

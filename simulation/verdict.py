@@ -1,10 +1,18 @@
-"""What a round has found wrong, and the journal that it is compared with."""
+"""What a round has found wrong, and the journal that it is compared with, as servers have left it."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
+from server.errors import JournalError
 from server.storage.entries import Entry
+from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.journal import SqliteJournal
+from server.storage.stored_tables import Everything
+from server.tables.context import ENTRIES_BETWEEN_SHORTENINGS
+
+_LENGTH: Final = re.compile(r"\b([A-Z]{4,8})[=~](\d+):")
 
 
 @dataclass(slots=True)
@@ -46,3 +54,19 @@ async def journal_in(data: Path) -> dict[str, list[Entry]]:
     finally:
         await journal.close()
     return tables
+
+
+def stored_in(content: Everything) -> dict[str, list[Entry]]:
+    """Return the entries of every table in a database; raises JournalError if one is set aside."""
+    if aside := [table.code for table in content.tables if table.since is not None]:
+        raise JournalError(f"tables are set aside: {aside}")
+    return {table.code: table.whole_entries for table in content.tables}
+
+
+def long_tables_in(data: Path) -> set[str]:
+    """Return the tables with so many entries that the journal in a data folder may have dropped some."""
+    try:
+        listed = (data / LIST_NAME).read_text(encoding="ascii")
+    except FileNotFoundError:
+        return set()
+    return {code for code, length in _LENGTH.findall(listed) if int(length) >= ENTRIES_BETWEEN_SHORTENINGS}

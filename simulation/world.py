@@ -38,7 +38,7 @@ from simulation.people.strangers import Bots, Stranger, browse
 from simulation.people.visitors import Route, Stroller
 from simulation.plan import Plan
 from simulation.server import Log, NotStarted, Server, begin, records_in
-from simulation.verdict import Verdict, journal_in
+from simulation.verdict import Verdict, journal_in, stored_in
 from simulation.wiretap import Wiretap
 
 PORT: Final = 4000
@@ -55,7 +55,6 @@ _LIMITS: Final = Limits(
     connections=5000, connections_per_address=5000, tables_per_connection=5000, tables_per_address=5000
 )
 _SECONDS_FOR_RECORDS: Final = 60.0
-_LOOK: Final = 0.1
 _LAST_MESSAGES: Final = 6  # of a connection, in the report of a failure
 
 
@@ -356,13 +355,8 @@ class World:
                 server.kill()
                 counts["last kill"] += 1
                 await server.start()
-        parties = [] if self._games is None else self._games.parties
-        ended = {table: party for party in parties for table in party.tables[: party.ended]}
-        missing = {table for table, party in ended.items() if party.has_result(table)}
-        until = self._clock.now + _SECONDS_FOR_RECORDS
-        while missing and self._clock.now < until:
-            missing = {table for table in missing if not self.records_of(table)}
-            await asyncio.sleep(_LOOK)
+        if self._games is not None:
+            await self._games.wait_for_records(self.records_of, _SECONDS_FOR_RECORDS)
         for server in self.servers:
             verdict.unfinished += await server.left_by_guests()
         for server in self.servers:
@@ -376,10 +370,7 @@ class World:
             return await journal_in(self._folder / "data")
         self.database.weather = Weather(torn=0.0, stalled=0.0)
         async with connection_to(self.database) as connection:
-            content = await carry_out(connection, operations.everything())
-        if aside := sorted(table.code for table in content.tables if table.since is not None):
-            raise JournalError(f"tables are set aside: {aside}")
-        return {table.code: table.whole_entries for table in content.tables}
+            return stored_in(await carry_out(connection, operations.everything()))
 
     # -- the verdict ------------------------------------------------------------------------------------
 

@@ -1,9 +1,10 @@
 """The games of a round: their players and spectators come, play to the end, and perhaps play again."""
 
 import asyncio
+import contextlib
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -90,6 +91,15 @@ class Games:
         async with asyncio.TaskGroup() as playing:
             for number in range(self._plan.games):
                 playing.create_task(play(number))
+
+    async def wait_for_records(self, records_of: Callable[[str], Sequence[object]], seconds: float) -> None:
+        """Wait until there is a record of each game with a result, but not for longer than that."""
+        ended = {table: party for party in self.parties for table in party.tables[: party.ended]}
+        missing = {table for table, party in ended.items() if party.has_result(table)}
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while missing := {table for table in missing if not records_of(table)}:
+                    await asyncio.sleep(_PAUSE)
 
     async def _played(self, party: Party) -> bool:
         """Play a game to its end, and its rematch; return False if its table was closed before it began."""
