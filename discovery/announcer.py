@@ -14,7 +14,7 @@ from discovery.service import SERVICE_TYPE, Service
 
 
 @contextlib.asynccontextmanager
-async def announced(
+async def announce(
     service: Service, interfaces: tuple[Interface, ...], failed: Callable[[OSError], None]
 ) -> AsyncIterator[str]:
     """Announce a server on these interfaces while the context lasts; yield the name that it has there.

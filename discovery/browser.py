@@ -11,7 +11,7 @@ from zeroconf.asyncio import AsyncServiceInfo
 
 from discovery.interfaces import MULTICAST_VARIABLE, Interface, own_interfaces, switched_off
 from discovery.multicast import NoMulticast, multicast
-from discovery.service import SERVICE_TYPE, Heard, heard
+from discovery.service import SERVICE_TYPE, Heard, server_in
 
 MOST_SERVERS: Final = 16  # that are reported: the first ones heard
 _MOST_NAMES: Final = 64  # that are resolved; nobody has this many servers, but anybody can announce them
@@ -169,7 +169,7 @@ class _Part(ServiceListener):
         async with self._slots:
             if not await info.async_request(self._library.zeroconf, _ANSWER_MILLISECONDS):
                 return None
-        return heard(
+        return server_in(
             name,
             info.port,
             info.properties,

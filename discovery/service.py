@@ -44,7 +44,7 @@ class Heard:
     urls: tuple[str, ...]
 
 
-def heard(
+def server_in(
     full_name: str,
     port: int | None,
     properties: Mapping[bytes, bytes | None],

@@ -58,7 +58,7 @@ class Announcing:
 
     async def _announce(self) -> None:
         """Announce the server until the network changes; raises whatever keeps it from that."""
-        from discovery.announcer import announced  # noqa: PLC0415 - loaded before
+        from discovery.announcer import announce  # noqa: PLC0415 - loaded before
         from discovery.interfaces import listened_on, own_interfaces  # noqa: PLC0415
         from discovery.multicast import NoMulticast  # noqa: PLC0415
         from discovery.service import Service  # noqa: PLC0415
@@ -72,7 +72,7 @@ class Announcing:
             if self._is_news(reason):
                 log.warning("multicast fails", extra=about(reason=reason))
 
-        async with announced(Service(self.announce.name, self.port, self.tls), interfaces, failed) as name:
+        async with announce(Service(self.announce.name, self.port, self.tls), interfaces, failed) as name:
             log.info("can be found on the network", extra=about(name=name, interfaces=len(interfaces)))
             self.announce.told(name)
             self._failure = None

@@ -19,7 +19,7 @@ from zeroconf.asyncio import AsyncServiceInfo
 from client.finding.found import Found, Listed, Locked
 from client.finding.search import located, search
 from client.network.transport import FREE_ACCESS
-from discovery.announcer import announced
+from discovery.announcer import announce
 from discovery.browser import MOST_SERVERS, Hearing, listen
 from discovery.interfaces import own_interfaces
 from discovery.multicast import multicast
@@ -82,8 +82,8 @@ async def test_servers_come_and_go_and_a_second_one_is_renamed() -> None:
     """Each is heard with its address; a goodbye takes it away immediately."""
     own = tuple(each for each in own_interfaces() if each.version == 4)
     async with listening() as latest:
-        async with announced(Service("attic", 7733), own, sent) as first:
-            async with announced(Service("attic", 7734, tls=True), own, sent) as second:
+        async with announce(Service("attic", 7733), own, sent) as first:
+            async with announce(Service("attic", 7734, tls=True), own, sent) as second:
                 assert (first, second) == ("attic", "attic-2")
                 await latest.until(lambda now: len(now.servers) == 2)
                 urls = {server.name: server.urls for server in latest.now.servers}

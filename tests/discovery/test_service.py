@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from discovery.guard import Guard
 from discovery.interfaces import listened_on
 from discovery.names import name_of_host, usable
-from discovery.service import MOST_ADDRESSES, SERVICE_TYPE, Heard, Service, heard, shown_name
+from discovery.service import MOST_ADDRESSES, SERVICE_TYPE, Heard, Service, server_in, shown_name
 
 OWN = tuple(
     map(ipaddress.ip_interface, ("192.0.2.5/24", "172.17.0.1/16", "fd00::5/64", "127.0.0.1/8", "::1/128"))
@@ -39,7 +39,7 @@ def test_whatever_is_announced_is_bounded_and_makes_sense(
     name: str, port: int | None, properties: dict[bytes, bytes | None], given_to: list[str], on_loopback: bool
 ) -> None:
     """Nothing makes it fail; names can be shown, and addresses are near by, or loopback if heard there."""
-    server = heard(f"{name}.{SERVICE_TYPE}", port, properties, given_to, OWN, on_loopback=on_loopback)
+    server = server_in(f"{name}.{SERVICE_TYPE}", port, properties, given_to, OWN, on_loopback=on_loopback)
     if server is None:
         return
     assert server.name == "" or usable(server.name)
@@ -59,25 +59,25 @@ def test_a_server_like_ours_is_heard() -> None:
     properties: dict[bytes, bytes | None] = {
         key.encode(): value.encode() for key, value in service.properties.items()
     }
-    found = heard(f"Anna's attic.{SERVICE_TYPE}", 7733, properties, ["192.0.2.9"], OWN, on_loopback=False)
+    found = server_in(f"Anna's attic.{SERVICE_TYPE}", 7733, properties, ["192.0.2.9"], OWN, on_loopback=False)
     assert found == Heard("Anna's attic", ("wss://192.0.2.9:7733",))
 
 
 def test_the_likeliest_address_comes_first() -> None:
     """One in this computer's networks, then others; its own, which another computer may have too, last."""
     said = ["172.17.0.1", "10.9.8.7", "8.8.8.8", "192.0.2.9", "fd00::9"]
-    found = heard(f"attic.{SERVICE_TYPE}", 1, PLAIN, said, OUTSIDE, on_loopback=False)
+    found = server_in(f"attic.{SERVICE_TYPE}", 1, PLAIN, said, OUTSIDE, on_loopback=False)
     assert found is not None
     assert found.urls == ("ws://192.0.2.9:1", "ws://[fd00::9]:1", "ws://10.9.8.7:1", "ws://172.17.0.1:1")
 
 
 def test_what_cannot_be_a_server_is_not_heard() -> None:
     name = f"attic.{SERVICE_TYPE}"
-    assert heard(name, 0, PLAIN, ["192.0.2.9"], OWN, on_loopback=False) is None
-    assert heard(name, 1, {b"scheme": b"http"}, ["192.0.2.9"], OWN, on_loopback=False) is None
-    assert heard(name, 1, PLAIN, ["127.0.0.1"], OWN, on_loopback=False) is None
-    assert heard(name, 1, PLAIN, ["8.8.8.8"], OWN, on_loopback=False) is None
-    assert heard(name, 1, PLAIN, ["192.0.2.9"], OWN, on_loopback=True) is None
+    assert server_in(name, 0, PLAIN, ["192.0.2.9"], OWN, on_loopback=False) is None
+    assert server_in(name, 1, {b"scheme": b"http"}, ["192.0.2.9"], OWN, on_loopback=False) is None
+    assert server_in(name, 1, PLAIN, ["127.0.0.1"], OWN, on_loopback=False) is None
+    assert server_in(name, 1, PLAIN, ["8.8.8.8"], OWN, on_loopback=False) is None
+    assert server_in(name, 1, PLAIN, ["192.0.2.9"], OWN, on_loopback=True) is None
 
 
 def test_names_that_could_deceive_are_not_shown() -> None:
