@@ -82,18 +82,14 @@ def known_commits(content: bytes) -> KnownCommits:
         listed = max(0, listed - 1)
         known.commits = max(known.commits, last)
         for code, standing in changes.items():
-            _take_note(known, code, standing)
+            if standing is None:
+                known.tables.pop(code, None)
+                known.gone.add(code)
+            else:
+                known.tables[code] = standing
+                known.gone.discard(code)
     known.damaged |= known.journal is None or listed > 0
     return known
-
-
-def _take_note(known: KnownCommits, code: str, standing: Standing | None) -> None:
-    if standing is None:
-        known.tables.pop(code, None)
-        known.gone.add(code)
-    else:
-        known.tables[code] = standing
-        known.gone.discard(code)
 
 
 def _words(line: bytes) -> list[str]:

@@ -6,7 +6,6 @@ import shutil
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -68,12 +67,18 @@ def make_ready(data: Path) -> View:
 def keep_copies(data: Path, kind: str) -> Path:
     """Copy a journal's files; return the main file's copy. Raises JournalError if the disk is too full."""
     path = data / FILE_NAME
-    suffix = next(_free_suffixes(data, kind))
+    now = time.strftime(f"{kind}%Y%m%d-%H%M%S")
+    names = (now, *(f"{now}-{number}" for number in range(2, 1000)))
+    suffix = next(name for name in names if not any(data.glob(f"*{name}*")))
+    copies = {
+        path: beside(path, suffix),
+        beside(path, "-wal"): beside(path, f"{suffix}-wal"),  # SQLite finds a log by the name of its file
+        data / LIST_NAME: data / f"{LIST_NAME}{suffix}",
+    }
     with contextlib.ExitStack() as undo:
         try:
-            for given in (path, beside(path, "-wal"), data / LIST_NAME):
+            for given, copy in copies.items():
                 if given.exists():
-                    copy = _copy_of(given, suffix)
                     undo.callback(copy.unlink, missing_ok=True)
                     shutil.copy2(given, copy)
         except OSError as error:
@@ -84,22 +89,7 @@ def keep_copies(data: Path, kind: str) -> Path:
                 reason=reason_of(error),
             ) from error
         undo.pop_all()
-    return _copy_of(path, suffix)
-
-
-def _free_suffixes(data: Path, kind: str) -> Iterator[str]:
-    """Yield names for copies that no file in the folder has."""
-    now = time.strftime(f"{kind}%Y%m%d-%H%M%S")
-    for suffix in (now, *(f"{now}-{number}" for number in range(2, 1000))):
-        if not any(data.glob(f"*{suffix}*")):
-            yield suffix
-
-
-def _copy_of(given: Path, suffix: str) -> Path:
-    """Return the name of a copy; SQLite finds a log by the name of its file's copy."""
-    if given.name.endswith("-wal"):
-        return given.with_name(f"{given.name.removesuffix('-wal')}{suffix}-wal")
-    return beside(given, suffix)
+    return copies[path]
 
 
 def _set_aside(path: Path, findings: Findings) -> None:
