@@ -130,6 +130,8 @@ def restore_at_last_move(code: str) -> Operation[Outcome]:
 class OwnersTables(ABC):
     """The tables in one place, as they are at each question; raises JournalError if that cannot be used."""
 
+    _place: object  # the file or the database, as it is shown
+
     def tables(self) -> list[StoredReport]:
         """Return all tables, the latest changed first."""
         return sorted(self._listed(None), key=lambda table: (-(table.changed or 0), table.code))
@@ -174,11 +176,6 @@ class OwnersTables(ABC):
     @abstractmethod
     def _change(self, codes: Sequence[str], make: Callable[[], Operation[Outcome]]) -> Outcome:
         """Carry out an operation that changes these tables, all or none."""
-
-    @property
-    @abstractmethod
-    def _place(self) -> object:
-        """The file or the database, as it is shown."""
 
     def _damaged(self, what: str) -> JournalError:
         return JournalError(

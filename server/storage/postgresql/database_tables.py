@@ -39,11 +39,7 @@ class DatabaseTables(OwnersTables):
     """
 
     def __init__(self, url: str) -> None:
-        self._database = Database(url)
-
-    @property
-    def _place(self) -> Database:
-        return self._database
+        self._database = self._place = Database(url)
 
     def everything(self, *, alone: bool = False) -> Everything:
         """Return all that the database holds; raises JournalError if `alone` and servers use it."""

@@ -19,7 +19,7 @@ from server.storage.reasons import reason_of
 from server.storage.sqlite.inspection import inspected, reading, refuse_during_salvage, refuse_if_in_use
 from server.storage.sqlite.journal_file import FILE_NAME, locked, opened, unusable
 from server.storage.sqlite.rows import Ledger, carry_out
-from server.storage.stored_tables import Everything, Stored
+from server.storage.stored_tables import Everything
 
 T = TypeVar("T")
 
@@ -33,17 +33,13 @@ class DataFolder(OwnersTables):
     def __init__(self, data: Path, kept: Path | None = None) -> None:
         self.data = data
         self.kept = kept or data
-        self._path = data / FILE_NAME
+        self._path = self._place = data / FILE_NAME
         if not data.is_dir() or not any(data.glob(f"{FILE_NAME}*")):
             raise JournalError("there is no journal in {folder}. Choose another --data", folder=data)
         with contextlib.ExitStack() as opening:
             opening.enter_context(locked(data))
             refuse_if_in_use(self._path)
             self._open = opening.pop_all()
-
-    @property
-    def _place(self) -> Path:
-        return self._path
 
     def __enter__(self) -> Self:
         return self
@@ -65,7 +61,7 @@ class DataFolder(OwnersTables):
     def take_back(self, code: str, seat: Seat) -> bool:
         """Forget the seat's last move, and all that came after it; return False if it has not moved."""
         found = self._read(lambda: operations.find(code))
-        entries = found.entries if isinstance(found, Stored) else []
+        entries = [] if found is None else found.entries
         made: list[tuple[int, int]] = []  # the moves that count, and whose they are
         for number, entry in enumerate(entries):
             if isinstance(entry, TookBack):
