@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import random
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from http import HTTPStatus
@@ -14,9 +15,11 @@ from websockets.protocol import State
 
 from client.network.connection import Connection
 from client.network.transport import Timeouts
-from client.tables.table import Update
+from client.tables.table import Closed, Update
+from engine.legal import random_command
 from protocol.codec import decode_client, encode
-from protocol.messages import ClientMessage, Hello, ServerMessage, Welcome
+from protocol.events import move_message
+from protocol.messages import NEW, ClientMessage, Hello, ServerMessage, Welcome
 
 TIMEOUT = 60.0  # seconds until a test gives up waiting, not how long anything should take
 FAST_RETRIES = Timeouts(
@@ -125,3 +128,21 @@ def queued_updates(connection: Connection) -> list[Update]:
     while not connection._updates.empty():
         found.append(connection._updates.get_nowait())
     return found
+
+
+async def play_randomly(connection: Connection, rng: random.Random, breaks: float = 0.0) -> None:
+    """Make random moves until the game is over, breaking the connection now and then."""
+    moved_at: int | None = None
+    async for update in connection.updates():
+        model = connection.model
+        assert not isinstance(update, Closed), update
+        if model.view is not None and model.view.result is not None:
+            return
+        if model.legal is not None and model.seq != moved_at:
+            moved_at = model.seq
+            playing = asyncio.create_task(connection.ask(move_message(NEW, random_command(model.legal, rng))))
+            if breaks and rng.random() < breaks:
+                await asyncio.sleep(0)
+                if connection._websocket is not None:
+                    connection._websocket.transport.abort()
+            await playing

@@ -28,7 +28,6 @@ from engine.pieces import Piece, Seat
 from engine.view import View
 from protocol.absence import MoveClock
 from protocol.codes import Code
-from protocol.events import move_message
 from protocol.messages import (
     NEW,
     AskPause,
@@ -45,7 +44,7 @@ from protocol.messages import (
 from server.app import Running, running
 from server.config import Config, Limits
 from server.errors import NotStoredNow
-from tests.client.scripted import FAST_RETRIES, TIMEOUT
+from tests.client.scripted import FAST_RETRIES, TIMEOUT, play_randomly
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import eventually
 from tests.test_docs import ROOT, section
@@ -252,18 +251,6 @@ def test_result_lines() -> None:
     ):
         ended = GameEnded((tally, tally), tuple(map(Seat, winners)), decided)
         assert result_line(state, ended) == f"ann 4, bob 4; {ending}"
-
-
-async def play_randomly(person: Connection, rng: random.Random) -> None:
-    """Play a person's seat at random until the game is over."""
-    moved_at = 0
-    async for _ in person.updates():
-        model = person.model
-        if model.view is not None and model.view.result is not None:
-            return
-        if model.legal is not None and model.view is not None and model.seq != moved_at:
-            moved_at = model.seq
-            await person.ask(move_message(NEW, at_random(model.view, model.legal, rng)))
 
 
 async def test_a_bot_that_chose_during_a_pause_moves_when_the_game_goes_on(

@@ -8,13 +8,12 @@ import random
 import msgpack
 import pytest
 
-from client.network.connection import Connection, connected
+from client.network.connection import connected
 from client.network.transport import ConnectFailed, NoAnswer, RequestRefused
 from client.tables.table import Back, Closed, Happened, Heard, Lost, Refreshed, news_of_server
 from engine.board import Field
 from engine.events import Place
 from engine.game import Game
-from engine.legal import random_command
 from engine.pieces import Piece, Seat
 from engine.redaction import snapshot
 from engine.view import eyes_of
@@ -36,7 +35,15 @@ from tests.client.network.seated import (
     seat_joiner,
     seat_returner,
 )
-from tests.client.scripted import FAST_RETRIES, TIMEOUT, Peer, next_update, queued_updates, scripted
+from tests.client.scripted import (
+    FAST_RETRIES,
+    TIMEOUT,
+    Peer,
+    next_update,
+    play_randomly,
+    queued_updates,
+    scripted,
+)
 
 
 async def test_answers_match_their_requests() -> None:
@@ -252,24 +259,6 @@ async def test_a_slow_reader_of_updates_gets_a_refresh() -> None:
         assert updates[-1] == Heard(Seat(1), str(many - 1))
 
 
-async def play_to_the_end(connection: Connection, rng: random.Random, breaks: float = 0.0) -> None:
-    """Make random moves until the game is over, breaking the connection now and then."""
-    moved_at: int | None = None
-    async for update in connection.updates():
-        model = connection.model
-        assert not isinstance(update, Closed), update
-        if model.view is not None and model.view.result is not None:
-            return
-        if model.legal is not None and model.seq != moved_at:
-            moved_at = model.seq
-            playing = asyncio.create_task(connection.ask(move_message(NEW, random_command(model.legal, rng))))
-            if rng.random() < breaks:
-                await asyncio.sleep(0)
-                if connection._websocket is not None:
-                    connection._websocket.transport.abort()
-            await playing
-
-
 @pytest.mark.parametrize("breaks", [0.0, 0.5])
 async def test_a_game_on_a_real_server(breaks: float) -> None:
     """Players and a spectator end with the same board, however often they lose their connections."""
@@ -289,7 +278,7 @@ async def test_a_game_on_a_real_server(breaks: float) -> None:
         await host.ask(messages.StartGame(NEW))
         async with asyncio.TaskGroup() as tasks:
             for number, each in enumerate(clients):
-                tasks.create_task(play_to_the_end(each, random.Random(number), breaks))
+                tasks.create_task(play_randomly(each, random.Random(number), breaks))
         game = server.lobby.tables[code].state.game
         assert game is not None
         for each in clients:

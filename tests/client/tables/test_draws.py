@@ -56,8 +56,7 @@ from server.app import Running, running
 from server.config import Config
 from server.tables.game import game_start
 from server.tables.state import persistent_state
-from tests.client.bots.test_runner import play_randomly
-from tests.client.scripted import FAST_RETRIES, TIMEOUT, Peer, scripted
+from tests.client.scripted import FAST_RETRIES, TIMEOUT, Peer, play_randomly, scripted
 from tests.engine.test_draws import CheatingChance
 from tests.games import some_command
 
