@@ -157,18 +157,6 @@ async def test_the_grace_time_starts_when_the_player_last_left() -> None:
         await next_state_where(host, lambda state: state.seats[1].name is None)
 
 
-async def test_a_running_game_keeps_its_seats() -> None:
-    """The grace time does not apply; the limit for unattended tables does."""
-    limits = {"seat_grace_seconds": 0.01, "unattended_seconds": 0.3}
-    async with memory_server(**limits) as server, connected(server.port) as later:
-        async with game(server.port, 2) as peers:
-            code, token = peers[0].code, peers[0].token
-        await later.resume(code, token)
-        assert [player is not None for player in server.lobby.tables[code].state.players] == [True, True]
-        await later.done(messages.Leave)
-        await table_gone(server.lobby, code)
-
-
 async def test_a_leave_repeated_under_its_id_is_carried_out_again() -> None:
     """A client that restarts its ids on each connection can still leave the table."""
     async with memory_server() as server, game(server.port, 2) as (_, second):

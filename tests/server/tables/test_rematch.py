@@ -185,15 +185,6 @@ async def test_the_next_table_is_stored_with_the_link_to_it(
         assert await peers[1].refusal(messages.Rematch) == Code.TABLE_ELSEWHERE
 
 
-async def test_a_rematch_beyond_the_limit_of_tables_is_refused() -> None:
-    """The player stays at the old table."""
-    async with memory_server(tables=1) as server, finished_game(server, 2) as peers:
-        refused = await peers[0].answer(messages.Refused, messages.Rematch)
-        assert refused.code == Code.TOO_MANY_TABLES
-        await peers[0].done(messages.Say, "still here")
-        assert await peers[0].refusal(messages.OpenTable, 2, "A") == Code.AT_A_TABLE
-
-
 async def test_programs_are_programs_in_a_rematch_too() -> None:
     """So is a program that comes after its seat was freed."""
     async with (

@@ -11,7 +11,7 @@ from engine.game import Game, GameOptions
 from engine.pieces import Seat
 from engine.redaction import snapshot
 from engine.view import SPECTATOR
-from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, LongClock, MoveClock
+from protocol.absence import ByBot, GameClock, LongClock, MoveClock
 from protocol.codes import Code
 from protocol.messages import Done, Events, Leave, PlacePiece, Refused, SeatSummary, Sync, TableState
 from server.tables.absence.stand_in import Pace
@@ -242,24 +242,6 @@ def test_a_game_clock_runs_down_seat_by_seat(seconds: int, turns: list[tuple[int
     for seat in map(Seat, range(4)):
         assert clocks.left(seat) == max(0, 1000 * seconds - used[seat])
         assert clocks.used_up(seat) == (used[seat] >= 1000 * seconds)
-
-
-@given(st.sampled_from([WAIT, ByVote(0), ByBot(0), MoveClock(7)]), st.integers(0, 10**9))
-def test_other_policies_have_no_game_clock(policy: Absence, taken: int) -> None:
-    clocks = Clocks(policy, 2)
-    clocks.charge(Seat(0), taken)
-    assert clocks.left(Seat(0)) is None
-    assert not clocks.used_up(Seat(0))
-    assert clocks.allowance(Seat(0)) == (7000 if policy == MoveClock(7) else None)
-
-
-def test_a_clock_comes_with_the_next_round() -> None:
-    """So everybody's turn has it, or nobody's."""
-    clocks = Clocks(WAIT, 2)
-    clocks.change_policy(MoveClock(7), in_game=True)
-    now = clocks.policy
-    clocks.begin_round()
-    assert (now, clocks.policy) == (WAIT, MoveClock(7))
 
 
 # -- how long bots take for a move -----------------------------------------------------------------------

@@ -17,23 +17,13 @@ from engine.legal import Legal
 from engine.view import View
 from protocol.absence import WAIT, Absence, ByBot, ByVote, GameClock, MoveClock
 from protocol.codes import Code
-from protocol.messages import Events, Ping, Pong, Say, SeatSummary, Snapshot, StartGame, Sync, TableState
+from protocol.messages import Events, Ping, Pong, Say, SeatSummary, Snapshot, Sync, TableState
 from server.config import Choose
 from server.errors import JournalError
 from server.storage.entries import Entry, StoodIn
 from server.tables.absence.deadlines import RETRY_SECONDS
 from tests.server.manual_clock import ManualClock
-from tests.server.peer import (
-    TIMEOUT,
-    Peer,
-    check_views,
-    connected,
-    eventually,
-    full_table,
-    game,
-    play_on,
-    table_of,
-)
+from tests.server.peer import TIMEOUT, Peer, check_views, connected, eventually, game, play_on, table_of
 from tests.server.storage.test_journal import resumed
 from tests.server.tables.hosted import (
     LONG_PAUSE,
@@ -103,13 +93,6 @@ async def test_bots_do_not_play_among_themselves() -> None:
         async with connected(server.port) as again:
             await again.resume(peers[1].code, peers[1].token)
             assert (await peers[2].until(Events)).by == "bot"
-
-
-async def test_a_player_absent_at_the_start_is_replaced() -> None:
-    async with served() as server, full_table(server.port, 2, absence=ByBot(0)) as peers:
-        await disconnect(peers[1], peers[0])
-        await peers[0].done(StartGame)
-        await next_state_where(peers[0], held_by_bot(1))
 
 
 async def test_retries_do_not_multiply(tmp_path: Path) -> None:
