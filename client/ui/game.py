@@ -152,12 +152,8 @@ class Client(ServerSession):
                     self._keeper.release()  # a table that failed, or one of another journal, may come back
             # After a lost connection the server may be another version.
             connection = self._connection
-            capabilities = replace(
-                self.ui.capabilities,
-                levels=connection.levels,
-                notices=connection.notices,
-                lobby=connection.has_lobby,
-            )
+            levels, notices, lobby = connection.levels, connection.notices, connection.has_lobby
+            capabilities = replace(self.ui.capabilities, levels=levels, notices=notices, lobby=lobby)
             ui = replace(self.ui, now=time.monotonic(), capabilities=capabilities)
             was = ui.evening
             if (

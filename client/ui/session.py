@@ -38,7 +38,6 @@ class Session:
         self._program: Services
 
     def start(self, program: Services) -> None:
-        """Start the background work."""
         self._program = program
         self._changed, self._changed_later = program.changed, program.changed_later
 

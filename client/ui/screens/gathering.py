@@ -59,8 +59,7 @@ class Gathering(ServerScreen):
     own_keys = _KEYS
 
     def idle(self, ui: Ui, model: TableModel, last_top: int) -> frozenset[Act]:
-        state = model.state
-        if state is None:
+        if (state := model.state) is None:
             return frozenset({Act.START, Act.SEAT_BOT, Act.READY, Act.PEOPLE})
         free = any(each.name is None for each in state.seats)
         waits = free or any(each.kept for each in state.seats)

@@ -37,23 +37,9 @@ _LASTING: Final = (Act.HELP, Act.QUIT)  # which the function bar shows however n
 
 
 # What can still be done there when the connection is closed for good: reading, and going.
-_WITHOUT_SERVER: Final = frozenset(
-    {
-        Act.NEXT,
-        Act.BACK,
-        Act.NEXT_HILL,
-        Act.FIRST,
-        Act.SKIP,
-        Act.RUN,
-        Act.COUNTS,
-        Act.WHOLE,
-        Act.TALK,
-        Act.LEAVE,
-        Act.HELP,
-        Act.RULES,
-        Act.QUIT,
-    }
-)
+_WALKING: Final = (Act.NEXT, Act.BACK, Act.NEXT_HILL, Act.FIRST, Act.SKIP, Act.RUN)
+_READING: Final = (Act.COUNTS, Act.WHOLE, Act.TALK, Act.RULES)
+_WITHOUT_SERVER: Final = frozenset({*_WALKING, *_READING, Act.LEAVE, *_LASTING})
 
 
 def offered(ui: Ui, model: TableModel, last_top: int = 0) -> tuple[Key, ...]:
