@@ -151,8 +151,11 @@ async def test_moves_are_stored_while_a_backup_runs(tmp_path: Path) -> None:
         assert numbers == list(range(len(numbers)))
 
 
-async def test_a_client_that_goes_away_leaves_no_copy_behind(tmp_path: Path) -> None:
+async def test_no_copy_is_left_behind(tmp_path: Path) -> None:
+    """Neither that of a killed server nor that of a client that goes away: it holds hidden pieces."""
+    (tmp_path / BACKUP_NAME).write_bytes(b"half")
     async with administered(tmp_path) as server, game(server.port, 2) as peers:
+        assert not (tmp_path / BACKUP_NAME).exists()
         await play_on(peers, random.Random(1), moves=5)
         _, writer = await asyncio.open_unix_connection(str(tmp_path / SOCKET_NAME))
         writer.write(b'{"v": 1, "ask": {"do": "backup"}}\n')
@@ -169,13 +172,6 @@ async def backup_bytes_when_free(data: Path) -> bytes:
         whole = await raw_answer(data / SOCKET_NAME, b'{"v": 1, "ask": {"do": "backup"}}\n')
         if b"backup-runs" not in whole:
             return whole.partition(b"\n")[2]
-
-
-async def test_the_copy_of_a_killed_server_is_removed(tmp_path: Path) -> None:
-    """It holds hidden pieces, and may be large."""
-    (tmp_path / BACKUP_NAME).write_bytes(b"half")
-    async with administered(tmp_path):
-        assert not (tmp_path / BACKUP_NAME).exists()
 
 
 async def test_without_a_data_folder_there_is_nothing_to_back_up(tmp_path: Path) -> None:
