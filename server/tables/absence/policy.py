@@ -330,7 +330,7 @@ class AbsencePolicy:
     def _make_late_move(self, move: SubstituteMove) -> None:
         if self._substitute_move is move and self._game is not None:  # else it was stopped in the meantime
             among_people = self._among_people(move.by)
-            pause = self.stand_in.pace.pause_when_late(self._game.view, among_people=among_people)
+            pause = self.stand_in.pace.pause(self._game.view, among_people=among_people, late=True)
             self.deadlines.set(Due.MOVE, pause, partial(self.stand_in_moves, move.events))
 
     def _stop_unwanted_move(self) -> None:

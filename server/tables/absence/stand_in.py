@@ -43,20 +43,13 @@ class Pace:
         self._human = human
         self._rng = random.SystemRandom() if seed is None else random.Random(f"{seed} pace")
 
-    def pause(self, view: View, *, among_people: bool) -> float:
-        """Return how many seconds a bot's move takes; only public parts of the view may affect this."""
-        if not (self._human and among_people):
-            return self._seconds
-        return self._draw(view)
+    def pause(self, view: View, *, among_people: bool, late: bool = False) -> float:
+        """Return how many seconds a bot's move takes; only public parts of the view may affect this.
 
-    def pause_when_late(self, view: View, *, among_people: bool) -> float:
-        """Return how many seconds to wait before making a move that was not chosen in time.
-
-        Making it immediately would reveal when it was chosen.
+        One that was not chosen in time comes `late`: made immediately, it would reveal when it was chosen.
         """
-        return self._draw(view) if self._human and among_people else 0.0
-
-    def _draw(self, view: View) -> float:
+        if not (self._human and among_people):
+            return 0.0 if late else self._seconds
         if view.phase is Phase.LAYING:
             return self._seconds * self._rng.uniform(_LEAST, _MOST_TO_LAY)
         free = 1.0 - len(view.placed) / len(FIELDS)

@@ -262,12 +262,12 @@ def test_a_bot_alone_with_a_person_or_in_a_hurry_takes_no_more_than_it_must() ->
     assert Pace(1.0, 1, human=True).pause(view, among_people=False) == 1.0
     assert Pace(1.0, 1, human=False).pause(view, among_people=True) == 1.0
     assert Pace(0.0, 1, human=True).pause(view, among_people=True) == 0.0
-    assert Pace(1.0, 1, human=True).pause_when_late(view, among_people=False) == 0.0
+    assert Pace(1.0, 1, human=True).pause(view, among_people=False, late=True) == 0.0
 
 
 def test_moves_differ_in_their_time() -> None:
     view, pace = played(GameOptions(3), 1, 8).view, Pace(1.0, 1, human=True)
-    for draw in (pace.pause, pace.pause_when_late):  # at once, a late move would show when it was chosen
-        drawn = {draw(view, among_people=True) for _ in range(10)}
+    for late in (False, True):  # at once, a late move would show when it was chosen
+        drawn = {pace.pause(view, among_people=True, late=late) for _ in range(10)}
         assert len(drawn) == 10
         assert min(drawn) >= 1.5
