@@ -18,7 +18,7 @@ from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.commit_list import KnownCommits, known_commits
 from server.storage.sqlite.inspection import (
-    View,
+    ShownJournal,
     beside,
     content_of,
     faults_of,
@@ -46,7 +46,7 @@ from server.storage.stored_tables import (
 
 
 @dataclass(slots=True)
-class Evidence:
+class Traces:
     """Rows that were found anywhere, whole or damaged, of now or of earlier."""
 
     rows: dict[str, dict[int, set[Row]]] = field(default_factory=dict)  # by table and number
@@ -62,7 +62,7 @@ class Evidence:
         for row in rows_in(file, log):
             self._add(row)
 
-    def add_shown(self, database: sqlite3.Connection, view: View) -> None:
+    def add_shown(self, database: sqlite3.Connection, view: ShownJournal) -> None:
         for table in view.in_use.values():
             self._add_rows(table.code, table.rows)
         for row in carry_out(database, archive_rows()):
@@ -150,7 +150,7 @@ def _is_code(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class Remains:
     """What can be had of every table, and whether the journal is `damaged`."""
 
     damaged: bool = False
@@ -161,7 +161,7 @@ class Findings:
     shown: Collection[str] = ()  # the tables that SQLite shows
 
 
-def inspected(data: Path, suffix: str = "") -> Findings:
+def search_files(data: Path, suffix: str = "") -> Remains:
     """Return what the files of the journal in the folder `data` hold; `suffix` ends the names of copies.
 
     Raises JournalError if nothing can be read, or the journal is of a newer version or not a journal.
@@ -169,26 +169,26 @@ def inspected(data: Path, suffix: str = "") -> Findings:
     path, list_path = data / f"{FILE_NAME}{suffix}", data / f"{LIST_NAME}{suffix}"
     try:
         known, log = known_commits(content_of(list_path)), content_of(beside(path, "-wal"))
-        evidence = Evidence()
+        traces = Traces()
         try:
             with reading(path) as (database, version):
                 if version == 0:  # it is missing, or without its log as before its first checkpoint
-                    evidence.add_files(content_of(path), log)
-                    found_any = evidence.rows or known.tables or known.named
-                    return _found(known, evidence) if found_any else Findings()
+                    traces.add_files(content_of(path), log)
+                    found_any = traces.rows or known.tables or known.named
+                    return _found(known, traces) if found_any else Remains()
                 view = view_of(database, version)
-                evidence.add_shown(database, view)
+                traces.add_shown(database, view)
         except (sqlite3.Error, ValueError, TypeError) as error:
-            evidence = Evidence()
-            evidence.add_files(content_of(path), log)
-            if not evidence.rows:
+            traces = Traces()
+            traces.add_files(content_of(path), log)
+            if not traces.rows:
                 raise JournalError(
                     "the journal {file} is unreadable ({reason}). Put a backup in its "
                     "place, or choose another --data",
                     file=path,
                     reason=reason_of(error),
                 ) from error
-            return _found(known, evidence)
+            return _found(known, traces)
         if is_copy(view.journal):  # its list and log are of the journal that it replaced
             known, log = KnownCommits(), b""
         foreign = log_is_foreign(path)
@@ -196,12 +196,12 @@ def inspected(data: Path, suffix: str = "") -> Findings:
         damaged = not log_intact or bool(faults_of(path, view, known))
         behind = log_intact and not foreign and is_only_behind(known, view)
         if damaged or behind:
-            evidence.add_files(content_of(path), log)
-        if behind and evidence.commits <= view.commits:
+            traces.add_files(content_of(path), log)
+        if behind and traces.commits <= view.commits:
             known = KnownCommits(view.journal, view.commits)
-        return Findings(
-            damaged or evidence.commits > view.commits,
-            _tables(evidence, known, view, log_intact=log_intact),
+        return Remains(
+            damaged or traces.commits > view.commits,
+            _tables(traces, known, view, log_intact=log_intact),
             max(view.commits, known.commits),
             view.journal,
             view.records_due,
@@ -211,80 +211,80 @@ def inspected(data: Path, suffix: str = "") -> Findings:
         raise unusable(path, error) from error
 
 
-def _found(known: KnownCommits, evidence: Evidence) -> Findings:
+def _found(known: KnownCommits, traces: Traces) -> Remains:
     """Return what there is of a journal of which SQLite shows nothing."""
-    journal = known.journal if _about(known, evidence) else next(iter(sorted(evidence.journals)), None)
-    return Findings(True, _tables(evidence, known, None), known.commits, journal, evidence.records_due)
+    journal = known.journal if _about(known, traces) else next(iter(sorted(traces.journals)), None)
+    return Remains(True, _tables(traces, known, None), known.commits, journal, traces.records_due)
 
 
-def _about(known: KnownCommits, evidence: Evidence) -> bool:
+def _about(known: KnownCommits, traces: Traces) -> bool:
     """Return whether a commit list is about these rows; if it is unknown which journal's they are, it is."""
-    if known.journal is None or known.journal in evidence.journals or not evidence.journals:
+    if known.journal is None or known.journal in traces.journals or not traces.journals:
         return True
-    return any(evidence.holds(code, standing) for code, standing in known.tables.items())
+    return any(traces.holds(code, standing) for code, standing in known.tables.items())
 
 
 def _tables(
-    evidence: Evidence, known: KnownCommits, view: View | None, *, log_intact: bool = False
+    traces: Traces, known: KnownCommits, view: ShownJournal | None, *, log_intact: bool = False
 ) -> list[Stored]:
-    if not _about(known, evidence):
+    if not _about(known, traces):
         known = KnownCommits()
     commits = 0 if view is None else view.commits
     listed_to = -1 if known.journal is None or known.damaged else known.commits
     # Where neither the list nor SQLite need show all tables, any trace of one may be all that is left of it.
-    traced = max(commits, evidence.commits) > listed_to and not (log_intact and evidence.commits <= commits)
+    traced = max(commits, traces.commits) > listed_to and not (log_intact and traces.commits <= commits)
     codes = dict.fromkeys([] if view is None else [*view.archived, *view.in_use])
     codes |= dict.fromkeys(known.tables)
     if view is None or commits <= known.commits:
         codes = {code: None for code in codes if code not in known.gone}
-    codes |= dict.fromkeys(sorted(((evidence.codes if traced else set()) | known.named) - known.gone))
-    aside = [table for code, table in evidence.set_aside.items() if _is_aside(code, known, view)]
+    codes |= dict.fromkeys(sorted(((traces.codes if traced else set()) | known.named) - known.gone))
+    aside = [table for code, table in traces.set_aside.items() if _is_aside(code, known, view)]
     for table in aside:
         codes.pop(table.code, None)
     listed = {
         code: standing for code, standing in known.tables.items() if not _is_newer(view, code, known.commits)
     }
-    found = [_table(code, listed.get(code), evidence, view, traced=traced) for code in codes]
+    found = [_table(code, listed.get(code), traces, view, traced=traced) for code in codes]
     shown = {} if view is None else view.set_aside
     # What only the pages show of one that was set aside is news.
     return found + [table if table.code in shown else replace(table, since=None) for table in aside]
 
 
-def _is_newer(view: View | None, code: str, commits: int) -> bool:
+def _is_newer(view: ShownJournal | None, code: str, commits: int) -> bool:
     """Tell whether SQLite shows a whole table in use that is newer than what a commit list says of it."""
     return view is not None and code in view.in_use and has_changed(view, code, commits)
 
 
-def _is_aside(code: str, known: KnownCommits, view: View | None) -> bool:
+def _is_aside(code: str, known: KnownCommits, view: ShownJournal | None) -> bool:
     """Return whether a table that was set aside at some time is so still."""
     places = {None if view is None else view.place(code), getattr(known.tables.get(code), "place", None)}
     return code not in known.gone and places <= {None, Place.SET_ASIDE}
 
 
 def _table(
-    code: str, listed: Standing | None, evidence: Evidence, view: View | None, *, traced: bool
+    code: str, listed: Standing | None, traces: Traces, view: ShownJournal | None, *, traced: bool
 ) -> Stored:
     removed = listed is None and view is not None and view.place(code) is None
     if listed is not None and listed.place == Place.SET_ASIDE:
         listed = None
-    rows = evidence.best(code, _shown(code, view), or_longer=traced)
+    rows = traces.best(code, _shown(code, view), or_longer=traced)
     if listed is not None and not leads_to(rows, listed):
-        rows = evidence.best(code, listed, or_longer=traced)
-    archived, game = _archived(code, rows, listed, evidence, view)
+        rows = traces.best(code, listed, or_longer=traced)
+    archived, game = _archived(code, rows, listed, traces, view)
     table = replace(rechecked(code, rows, archived), rows=rows, game=game)
-    later = evidence.length_after(code, 0 if view is None else view.commits) if traced else 0
+    later = traces.length_after(code, 0 if view is None else view.commits) if traced else 0
     length = max(len(rows), 0 if listed is None else listed.length, later)
     reached = listed is None or leads_to(rows, listed)
     damaged = table.damage is not None or (removed and not later)
     if listed is None or not reached:
-        damaged |= _more(code, len(rows), evidence, view)
+        damaged |= _more(code, len(rows), traces, view)
     reason = f"entry {len(rows)} is damaged or missing"
     if damaged or not rows:
         return replace(table, damage=table.damage or reason, length=length)
     return replace(table, shorter="" if reached and len(rows) == length else reason, length=length)
 
 
-def _shown(code: str, view: View | None) -> Standing | None:
+def _shown(code: str, view: ShownJournal | None) -> Standing | None:
     """Return where SQLite shows a whole table."""
     if view is None:
         return None
@@ -293,19 +293,19 @@ def _shown(code: str, view: View | None) -> Standing | None:
     return view.archived[code].standing if code in view.archived and code not in view.damaged else None
 
 
-def _more(code: str, length: int, evidence: Evidence, view: View | None) -> bool:
+def _more(code: str, length: int, traces: Traces, view: ShownJournal | None) -> bool:
     """Return whether a table has entries after its first `length` ones, which do not fit to them."""
     if view is not None:
         return code in view.damaged
-    in_archive = any(standing.length > length for standing, _, _ in evidence.archived.get(code, ()))
-    return in_archive or any(number >= length for number in evidence.rows.get(code, ()))
+    in_archive = any(standing.length > length for standing, _, _ in traces.archived.get(code, ()))
+    return in_archive or any(number >= length for number in traces.rows.get(code, ()))
 
 
 def _archived(
-    code: str, rows: Sequence[Row], listed: Standing | None, evidence: Evidence, view: View | None
+    code: str, rows: Sequence[Row], listed: Standing | None, traces: Traces, view: ShownJournal | None
 ) -> tuple[int | None, ArchivedGame | None]:
     """Return when a table was archived, and what decides how long it is kept; None if it is in use."""
-    copies = evidence.archived.get(code, [])
+    copies = traces.archived.get(code, [])
     place = None if listed is None else listed.place
     if view is not None and code not in view.damaged:
         place = view.place(code) or place

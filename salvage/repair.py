@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from salvage.inspection import Findings, inspected
+from salvage.inspection import Remains, search_files
 from server.errors import JournalError
 from server.storage.operations import insert
 from server.storage.owner import CheckedTable
@@ -39,7 +39,7 @@ def salvaged_tables(data: Path, kept: Path, codes: Iterable[str] = ()) -> list[C
     best: dict[str, CheckedTable] = {}
     for folder, suffix in ((data, ""), *((kept, suffix) for suffix in _copies(kept, ".*ed-"))):
         with contextlib.suppress(JournalError):  # what cannot be read at all holds no game
-            for table in inspected(folder, suffix).tables:
+            for table in search_files(folder, suffix).tables:
                 if wanted and table.code not in wanted:
                     continue
                 found, known = CheckedTable.of(table), best.get(table.code)
@@ -48,7 +48,7 @@ def salvaged_tables(data: Path, kept: Path, codes: Iterable[str] = ()) -> list[C
     return list(best.values())
 
 
-def repair(data: Path) -> tuple[Findings, Path | None]:
+def repair(data: Path) -> tuple[Remains, Path | None]:
     """Write the journal in the folder `data` again if more of it can be had, or it is damaged.
 
     Return what was found, and where the main file of before is kept, None if nothing had to be changed.
@@ -57,11 +57,11 @@ def repair(data: Path) -> tuple[Findings, Path | None]:
     kept = None
     try:
         _finish(data)
-        here = inspected(data)
-        findings = _with_copies(data, here)
-        if findings is not here or here.damaged:
+        here = search_files(data)
+        remains = _with_copies(data, here)
+        if remains is not here or here.damaged:
             kept = keep_copies(data, _SEARCHED)
-            _put_in_place(data, findings)
+            _put_in_place(data, remains)
         for copy in data.glob(f"*{KEPT}*"):  # what is removed from now on shall not come back
             copy.rename(copy.with_name(copy.name.replace(KEPT, _SEARCHED)))
     except (OSError, sqlite3.Error) as error:
@@ -71,7 +71,7 @@ def repair(data: Path) -> tuple[Findings, Path | None]:
             file=data / FILE_NAME,
             reason=reason_of(error),
         ) from error
-    return findings, kept
+    return remains, kept
 
 
 def _copies(data: Path, kind: str) -> list[str]:
@@ -80,15 +80,15 @@ def _copies(data: Path, kind: str) -> list[str]:
     return sorted((name for name in names if not name.endswith(("-wal", "-shm"))), reverse=True)
 
 
-def _with_copies(data: Path, here: Findings) -> Findings:
-    """Return the findings with what the copies of earlier starts hold and those starts could not read.
+def _with_copies(data: Path, here: Remains) -> Remains:
+    """Return what there is with what the copies of earlier starts hold and those starts could not read.
 
     A table is as long as there if it has not gone on since.
     """
     best = {table.code: table for table in here.tables}
     for suffix in _copies(data, KEPT):
         try:
-            found = inspected(data, suffix)
+            found = search_files(data, suffix)
         except JournalError:
             continue
         for table in found.tables:
@@ -101,14 +101,14 @@ def _with_copies(data: Path, here: Findings) -> Findings:
     return here if tables == [*here.tables] else replace(here, tables=tables)
 
 
-def _put_in_place(data: Path, findings: Findings) -> None:
+def _put_in_place(data: Path, remains: Remains) -> None:
     path = data / FILE_NAME
     new_file, new_list = beside(path, ".unfinished"), data / f"{LIST_NAME}{REPAIRED}"
     with contextlib.ExitStack() as undo:
         for made in (new_file, beside(new_file, "-journal"), new_list):
             made.unlink(missing_ok=True)  # from a killed attempt
             undo.callback(made.unlink, missing_ok=True)
-        content = _write(new_file, findings)
+        content = _write(new_file, remains)
         replace_file(new_list, content)
         new_file.replace(beside(path, REPAIRED))
         _sync(data)
@@ -116,30 +116,30 @@ def _put_in_place(data: Path, findings: Findings) -> None:
     _finish(data)
 
 
-def _write(path: Path, findings: Findings) -> bytes:
+def _write(path: Path, remains: Remains) -> bytes:
     """Write a new journal with what is whole; return its commit list."""
     path.touch(mode=0o600)
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA synchronous = FULL")
         upgrade(database, 0)
         with database:
-            carry_out(database, insert(_kept(findings)))
-            commits = findings.commits + 1
+            carry_out(database, insert(_kept(remains)))
+            commits = remains.commits + 1
             database.execute("UPDATE journal SET commits = ?", (commits,))
-            if findings.journal is not None:
-                database.execute("UPDATE journal SET id = ?", (findings.journal,))
+            if remains.journal is not None:
+                database.execute("UPDATE journal SET id = ?", (remains.journal,))
         (journal,) = database.execute("SELECT id FROM journal").fetchone()
         return written(journal, commits, standings(database))
 
 
-def _kept(findings: Findings) -> Everything:
+def _kept(remains: Remains) -> Everything:
     now = int(time.time())
     kept = [
         table if table.damage is None or table.since is not None else replace(table, since=now)
-        for table in findings.tables
+        for table in remains.tables
     ]
     codes = {table.code for table in kept}
-    return Everything(kept, [each for each in findings.records_due.items() if each[0] in codes])
+    return Everything(kept, [each for each in remains.records_due.items() if each[0] in codes])
 
 
 def _finish(data: Path) -> None:

@@ -56,7 +56,7 @@ class DatabaseTables(OwnersTables):
 
         async def look(connection: Connection) -> Check:
             damaged, tables = [], []
-            async for table in inspected(connection, None):
+            async for table in find_tables(connection, None):
                 if table.damage is not None and table.since is None:
                     damaged.append(table.code)
                 tables.append(replace(CheckedTable.of(table), events=()))  # not all games at once
@@ -68,12 +68,12 @@ class DatabaseTables(OwnersTables):
         """Return what is whole of these tables, or of all."""
 
         async def look(connection: Connection) -> list[CheckedTable]:
-            return [CheckedTable.of(table) async for table in inspected(connection, codes or None)]
+            return [CheckedTable.of(table) async for table in find_tables(connection, codes or None)]
 
         return self._looked_at(look)
 
     def _listed(self, codes: Sequence[str] | None) -> list[StoredReport]:
-        return self._looked_at(lambda connection: listed(connection, codes))
+        return self._looked_at(lambda connection: describe_all(connection, codes))
 
     def _read(self, make: Callable[[], Operation[T]]) -> T:
         return self._looked_at(lambda connection: stored.carry_out(connection, make()))
@@ -173,7 +173,7 @@ def _with(database: Database, work: Callable[[Connection], Awaitable[T]]) -> T:
 # but shorter than it was cannot be distinguished from one that never was longer.
 
 
-async def listed(connection: Connection, codes: Sequence[str] | None) -> list[StoredReport]:
+async def describe_all(connection: Connection, codes: Sequence[str] | None) -> list[StoredReport]:
     """Return all tables, or those of them in `codes`, in a few words; raises ValueError."""
     found: list[StoredReport] = []
     async for part in _parts(connection, codes):
@@ -183,7 +183,7 @@ async def listed(connection: Connection, codes: Sequence[str] | None) -> list[St
     return found
 
 
-async def inspected(connection: Connection, codes: Sequence[str] | None) -> AsyncIterator[Stored]:
+async def find_tables(connection: Connection, codes: Sequence[str] | None) -> AsyncIterator[Stored]:
     """Yield each table, or those of them in `codes`, also one of which nothing is left."""
     async for part in _parts(connection, codes):
         tables = {table.code: table for table in await stored.carry_out(connection, all_tables(part))}

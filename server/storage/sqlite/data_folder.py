@@ -16,7 +16,7 @@ from server.storage.entries import Played, StoodIn, TookBack
 from server.storage.operations import Operation, Outcome
 from server.storage.owner import Check, CheckedTable, OwnersTables
 from server.storage.reasons import reason_of
-from server.storage.sqlite.inspection import inspected, reading, refuse_during_salvage, refuse_if_in_use
+from server.storage.sqlite.inspection import inspect_folder, reading, refuse_during_salvage, refuse_if_in_use
 from server.storage.sqlite.journal_file import FILE_NAME, locked, opened, unusable
 from server.storage.sqlite.rows import Ledger, carry_out
 from server.storage.stored_tables import Everything
@@ -55,7 +55,7 @@ class DataFolder(OwnersTables):
     def check(self) -> Check:
         """Look at every table closely; raises JournalError if the file cannot be used at all."""
         refuse_during_salvage(self._path)
-        findings = inspected(self.data, closely=True)
+        findings = inspect_folder(self.data, closely=True)
         return Check(findings.faults, list(map(CheckedTable.of, findings.tables)))
 
     def take_back(self, code: str, seat: Seat) -> bool:
@@ -85,7 +85,7 @@ class DataFolder(OwnersTables):
     def _check_files(self) -> None:
         """Raise JournalError if anything is damaged that no server has set aside yet, or half salvaged."""
         refuse_during_salvage(self._path)
-        if faults := inspected(self.data).faults:
+        if faults := inspect_folder(self.data).faults:
             raise self._damaged("; ".join(map(str, faults)))
 
     def _change(self, _codes: Sequence[str], make: Callable[[], Operation[Outcome]]) -> Outcome:

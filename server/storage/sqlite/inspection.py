@@ -42,7 +42,7 @@ _WITHOUT_LOG: Final = b"\x01\x01"
 
 
 @dataclass(slots=True)
-class View:
+class ShownJournal:
     """What SQLite shows of a journal: all of it is there, but not all of it need be intact."""
 
     version: int  # of the file, before it was upgraded for being read; 0 if it holds nothing yet
@@ -80,7 +80,7 @@ class View:
 class Findings:
     """What a journal holds, and what is wrong with it; only then, or if asked for, there are `tables`."""
 
-    view: View
+    view: ShownJournal
     known: KnownCommits  # by the commit list, if that is about this journal
     faults: Sequence[JournalError] = ()
     tables: Sequence[Stored] = ()
@@ -145,7 +145,7 @@ def _second_name(path: Path) -> Iterator[Path]:
         yield name
 
 
-def view_of(database: sqlite3.Connection, version: int) -> View:
+def view_of(database: sqlite3.Connection, version: int) -> ShownJournal:
     """Return what SQLite shows; raises sqlite3.Error or ValueError if the file is malformed."""
     (result,) = database.execute("PRAGMA integrity_check(1)").fetchone()
     if result != "ok":
@@ -157,7 +157,7 @@ def view_of(database: sqlite3.Connection, version: int) -> View:
     archived = {table.code: table for table in carry_out(database, archive_list())}
     damaged = {code for code, table in tables.items() if table.damage is not None}
     damaged |= {code for code, table in archived.items() if not table.whole or code in tables}
-    return View(
+    return ShownJournal(
         version,
         row[0],
         commits(database),
@@ -171,7 +171,7 @@ def view_of(database: sqlite3.Connection, version: int) -> View:
     )
 
 
-def inspected(data: Path, *, closely: bool = False) -> Findings:
+def inspect_folder(data: Path, *, closely: bool = False) -> Findings:
     """Return what the journal in the folder `data` holds; `closely` has every table in any case.
 
     Raises JournalError if the journal cannot be read, is of a newer version, or not a journal.
@@ -213,7 +213,7 @@ def size_of(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def faults_of(path: Path, view: View, known: KnownCommits) -> list[JournalError]:
+def faults_of(path: Path, view: ShownJournal, known: KnownCommits) -> list[JournalError]:
     """Return what is wrong with the files as a whole, so that every table has to be looked at.
 
     A commit list that only ends earlier than the journal is no fault.
@@ -234,7 +234,7 @@ def faults_of(path: Path, view: View, known: KnownCommits) -> list[JournalError]
     return faults + table_faults(view.damaged | _not_as_listed(view, known))
 
 
-def _is_about(known: KnownCommits, view: View) -> bool:
+def _is_about(known: KnownCommits, view: ShownJournal) -> bool:
     """Return whether a commit list is about this journal, whose number may be damaged."""
     if known.journal in {None, view.journal} or not view.version:
         return True
@@ -242,13 +242,13 @@ def _is_about(known: KnownCommits, view: View) -> bool:
     return any(standing.length and shown.get(code) == standing for code, standing in known.tables.items())
 
 
-def _not_as_listed(view: View, known: KnownCommits) -> set[str]:
+def _not_as_listed(view: ShownJournal, known: KnownCommits) -> set[str]:
     """Return the tables that are not where the commit list says, and that no later commit has changed."""
     found = {code for code, standing in known.tables.items() if not _as_listed(view, code, standing)}
     return {code for code in found if not has_changed(view, code, known.commits)} | removed_since(view, known)
 
 
-def _as_listed(view: View, code: str, standing: Standing) -> bool:
+def _as_listed(view: ShownJournal, code: str, standing: Standing) -> bool:
     if standing.place == Place.SET_ASIDE or code in view.set_aside:
         return code in view.set_aside
     if (table := view.in_use.get(code)) is not None:
@@ -257,7 +257,7 @@ def _as_listed(view: View, code: str, standing: Standing) -> bool:
     return archived is not None and archived.standing[1:] == standing[1:]
 
 
-def is_only_behind(known: KnownCommits, view: View) -> bool:
+def is_only_behind(known: KnownCommits, view: ShownJournal) -> bool:
     """Return whether all that is wrong is that the commit list ends earlier than an intact journal.
 
     A power cut leaves that, and so does a kill while the list could not be written.
@@ -267,7 +267,7 @@ def is_only_behind(known: KnownCommits, view: View) -> bool:
     return not _not_as_listed(view, known)
 
 
-def has_changed(view: View, code: str, commits: int) -> bool:
+def has_changed(view: ShownJournal, code: str, commits: int) -> bool:
     """Return whether a commit after number `commits` may have left an intact table as SQLite shows it.
 
     One that is in use says so; one that was removed or archived cannot, but the journal counts such commits.
@@ -281,7 +281,7 @@ def leads_to(rows: Sequence[Row], standing: Standing) -> bool:
     return len(rows) >= standing.length and rows[standing.length - 1].link == standing.link
 
 
-def _tables(view: View, known: KnownCommits, archive: Mapping[str, Stored]) -> list[Stored]:
+def _tables(view: ShownJournal, known: KnownCommits, archive: Mapping[str, Stored]) -> list[Stored]:
     """Return what is left of every table, but not of those that are listed as removed since."""
     codes = dict.fromkeys([*view.archived, *view.in_use, *known.tables, *sorted(known.named - known.gone)])
     gone = removed_since(view, known)
@@ -289,13 +289,13 @@ def _tables(view: View, known: KnownCommits, archive: Mapping[str, Stored]) -> l
     return found + [table for code, table in view.set_aside.items() if code not in gone]
 
 
-def removed_since(view: View, known: KnownCommits) -> set[str]:
+def removed_since(view: ShownJournal, known: KnownCommits) -> set[str]:
     """Return the tables that SQLite shows, but the commit list says were removed later."""
     shown = (code for code in known.gone if view.place(code) is not None)
     return {code for code in shown if not has_changed(view, code, known.commits)}
 
 
-def _table(code: str, view: View, known: KnownCommits, archive: Mapping[str, Stored]) -> Stored:
+def _table(code: str, view: ShownJournal, known: KnownCommits, archive: Mapping[str, Stored]) -> Stored:
     table = view.in_use.get(code) or archive.get(code)
     listed = known.tables.get(code)
     if listed is not None and listed.place == Place.SET_ASIDE:

@@ -22,7 +22,7 @@ _HEADER_BYTES: Final = 100  # of an SQLite file; they hold a counter of its chan
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FileFault:
     """What is wrong with one of the files, and what the host can do about it."""
 
     path: Path
@@ -41,7 +41,7 @@ class OpenFiles:
     """
 
     def __init__(self, path: Path) -> None:
-        self.fault: Fault | None = None
+        self.fault: FileFault | None = None
         self._path = path
         self._log_path = path.with_name(f"{path.name}-wal")
         self._names = str(path), str(self._log_path)  # which the system takes without conversion
@@ -128,20 +128,20 @@ class OpenFiles:
                 log.warning("the journal is back in its place", extra=about(path=str(before.path)))
             return self.fault is None
 
-    def _found_fault(self) -> Fault | None:
+    def _found_fault(self) -> FileFault | None:
         try:
             if (change := _change(self._path, self._file)) is not None:
                 remedy = "put the same file back; if it was deleted, stop the server, which writes a copy"
-                return Fault(self._path, change, remedy)
+                return FileFault(self._path, change, remedy)
             if (change := _change(self._log_path, self._log)) is not None:
                 remedy = "restart the server: it stores all games in the main file when it stops"
-                return Fault(self._log_path, change, remedy)
+                return FileFault(self._log_path, change, remedy)
             if self._overwritten():
                 remedy = "stop the server, and restore all files of the journal from a backup"
-                return Fault(self._path, "another program has written to it", remedy)
+                return FileFault(self._path, "another program has written to it", remedy)
         except OSError as error:
             remedy = "see whether the disk works, and whether the server may read the folder"
-            return Fault(self._path, reasons.reason_of(error), remedy)
+            return FileFault(self._path, reasons.reason_of(error), remedy)
         return None
 
     def _overwritten(self) -> bool:

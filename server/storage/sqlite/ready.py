@@ -18,9 +18,9 @@ from server.storage.reasons import Misfit, reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.inspection import (
     Findings,
-    View,
+    ShownJournal,
     beside,
-    inspected,
+    inspect_folder,
     log_is_foreign,
     reading,
     refuse_during_salvage,
@@ -40,7 +40,7 @@ _REMEDY: Final = "palatinus tables salvage, while the server is stopped: the cop
 log = logging.getLogger(__name__)
 
 
-def make_ready(data: Path) -> View:
+def make_ready(data: Path) -> ShownJournal:
     """Return what the journal in the folder `data` holds, after setting aside what is damaged.
 
     What was found is logged. Raises JournalError if it cannot be used, or the disk is too full.
@@ -48,7 +48,7 @@ def make_ready(data: Path) -> View:
     path = data / FILE_NAME
     refuse_if_in_use(path)
     refuse_during_salvage(path)
-    findings = inspected(data)
+    findings = inspect_folder(data)
     if findings.unlisted > _COMMITS_OF_A_KILL:
         log.warning("the commit list lacked the last commits", extra=about(commits=findings.unlisted))
     if not findings.faults:

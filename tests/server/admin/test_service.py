@@ -14,7 +14,7 @@ from server.admin.service import BACKUP_NAME
 from server.app import running
 from server.config import Config, Limits
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
-from server.storage.sqlite.inspection import inspected
+from server.storage.sqlite.inspection import inspect_folder
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.admin.admin_peer import answer, failure_of, raw_answer
 from tests.server.admin.test_listener import administered
@@ -106,7 +106,7 @@ async def test_a_server_that_starts_on_a_backup_has_every_game_as_it_was(tmp_pat
             assert not (data / BACKUP_NAME).exists()
     restored.mkdir()
     (restored / FILE_NAME).write_bytes(content)
-    assert not inspected(restored, closely=True).faults
+    assert not inspect_folder(restored, closely=True).faults
     async with running(Config(data=restored)) as server, connected(server.port) as peer:
         table = server.lobby.tables[peers[0].code]
         assert table.state.game is not None
@@ -114,7 +114,7 @@ async def test_a_server_that_starts_on_a_backup_has_every_game_as_it_was(tmp_pat
         await peer.resume(peers[1].code, peers[1].token)
         assert over[0].code in server.lobby.journal.archived
     (restored / LIST_NAME).unlink()
-    assert inspected(restored).faults  # from here on it is a journal like any other
+    assert inspect_folder(restored).faults  # from here on it is a journal like any other
     assert [path.name for path in restored.iterdir()] == [FILE_NAME]
 
 
