@@ -8,6 +8,7 @@ import signal
 import sys
 import tempfile
 import time
+import weakref
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -32,7 +33,8 @@ class ServerProcess:
         self.port = 0
         self.starts = 0
         self.options = options
-        self._log = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed with this
+        self._log = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - read after the end as well
+        weakref.finalize(self, self._log.close)
         self._process: Process | None = None
 
     async def __aenter__(self) -> "ServerProcess":
