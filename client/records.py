@@ -275,7 +275,7 @@ class StoredProblem(Struct, frozen=True):
     other: str
 
 
-class Fault(Struct, frozen=True):
+class Slip(Struct, frozen=True):
     """A move of a player's own that was clearly not the best: by how much, and what it was lost on.
 
     It came after move `move`; both placements are written like `Em* D4`.
@@ -293,7 +293,7 @@ class Looked(Struct, frozen=True):
 
     seat: int
     moves: int
-    faults: tuple[Fault, ...]
+    faults: tuple[Slip, ...]
 
 
 class OwnResult(Struct, frozen=True):

@@ -15,7 +15,7 @@ from anyio import CapacityLimiter
 from client.bots.processes import ATTEMPTS, ProcessesLost, in_process, tasks_failing_alike
 from client.bots.search.advice import better, chances_in, shares_of_wins
 from client.language import _
-from client.records import Analysis, Better, Captives, Chances, Contest, Fault, JudgedMove, LostOn, Recording
+from client.records import Analysis, Better, Captives, Chances, Contest, JudgedMove, LostOn, Recording, Slip
 from engine.events import Place, Placed
 from engine.pieces import Seat
 from engine.view import SPECTATOR, Phase, View, eyes_of
@@ -35,14 +35,6 @@ class Moment:
     came_to: Chances | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The chances at a moment, and a better move than the one that led to it, if one was found."""
-
-    chances: Chances
-    better: Better | None
-
-
 def moments(recording: Recording, result: Chances) -> list[Moment]:
     """Return the moments to judge: from the last tile on, each one in turn up to the last piece."""
     found: list[Moment] = []
@@ -60,13 +52,13 @@ def moments(recording: Recording, result: Chances) -> list[Moment]:
     return found
 
 
-def judged(moment: Moment, simulations: int, seed: int) -> Verdict:
-    """Return the verdict on a moment; every search in it makes so many simulations."""
+def judged(moment: Moment, simulations: int, seed: int) -> tuple[Chances, Better | None]:
+    """Return the chances at a moment, and a better move than the one that led to it, if one was found."""
     name = f"{seed} {moment.stop}"
     chances = moment.came_to or chances_in(moment.open, shares_of_wins(moment.open, simulations, name))
     if moment.own is None or moment.move is None:
-        return Verdict(chances, None)
-    return Verdict(chances, better(moment.own, moment.move, simulations, name))
+        return chances, None
+    return chances, better(moment.own, moment.move, simulations, name)
 
 
 SIMULATIONS: Final = range(100, 100_001)
@@ -108,7 +100,7 @@ async def analysed(recording: Recording, effort: Effort, told: Callable[[Analysi
         seed=effort.seed,
     )
     told(analysis)
-    verdicts: dict[int, Verdict] = {}
+    verdicts: dict[int, tuple[Chances, Better | None]] = {}
     waiting = iter(range(len(ahead)))
     limiter = CapacityLimiter(effort.cores)
 
@@ -124,12 +116,12 @@ async def analysed(recording: Recording, effort: Effort, told: Callable[[Analysi
                 raise ProcessesLost(text.format(number=moment.stop, n=ATTEMPTS)) from error
             before = analysis
             while (verdict := verdicts.get(analysis.judged)) is not None:
-                moment = ahead[analysis.judged]
+                moment, (chances, instead) = ahead[analysis.judged], verdict
                 if analysis.start is None or moment.move is None:
-                    analysis = replace(analysis, start=verdict.chances)
+                    analysis = replace(analysis, start=chances)
                 else:
                     then = analysis.curve[-1]
-                    move = JudgedMove(moment.stop, moment.move, then, verdict.chances, verdict.better)
+                    move = JudgedMove(moment.stop, moment.move, then, chances, instead)
                     analysis = replace(analysis, moves=(*analysis.moves, move))
             if analysis is not before:
                 told(analysis)
@@ -140,7 +132,7 @@ async def analysed(recording: Recording, effort: Effort, told: Callable[[Analysi
     return analysis
 
 
-async def faults_of(recording: Recording, seat: Seat) -> tuple[Fault, ...]:
+async def faults_of(recording: Recording, seat: Seat) -> tuple[Slip, ...]:
     """Return the seat's moves that were clearly not the best. Raises ProcessesLost."""
     faults = []
     limiter = CapacityLimiter(1)
@@ -152,7 +144,7 @@ async def faults_of(recording: Recording, seat: Seat) -> tuple[Fault, ...]:
         found = await in_process(better, own, move, USUAL_SIMULATIONS, name, limiter=limiter)
         if found is not None:
             best, played = (f"{each.piece} {each.field}" for each in (found.move, move))
-            faults.append(Fault(moment.stop - 1, best, played, round(found.gain, 3), _lost_on(found)))
+            faults.append(Slip(moment.stop - 1, best, played, round(found.gain, 3), _lost_on(found)))
     return tuple(faults)
 
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from client.bots.shares import Share
+from client.bots.shares import WinShare
 from client.language import _, counted, listed, parted
 from client.tables.draws import NOTES_ON_DRAWS, DrawsCheck, draws_in_a_word
 from engine.events import DecidedBy, GameEnded
@@ -18,7 +18,7 @@ class Results:
     def __init__(self, out: TextIO, *, as_json: bool) -> None:
         self._out, self._as_json = out, as_json
         self._games = 0
-        self._shares: defaultdict[str, Share] = defaultdict(Share)
+        self._shares: defaultdict[str, WinShare] = defaultdict(WinShare)
 
     def table_opened(self, table: str) -> None:
         self._print({"table": table}, _("Table {table}").format(table=table))

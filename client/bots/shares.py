@@ -17,7 +17,7 @@ def wilson(share: float, games: int) -> tuple[float, float]:
 
 
 @dataclass(slots=True)
-class Share:
+class WinShare:
     """How many games were won among how many; a part of a victory counts as that part.
 
     Games that end before the scoring have no points: `scored` counts the others.

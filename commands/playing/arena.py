@@ -28,7 +28,7 @@ from client.bots.arena.sequential import SequentialTest, Verdict
 from client.bots.arena.standings import as_json, standings, tables
 from client.bots.brains import brain_named
 from client.bots.processes import ProcessesLost
-from client.bots.shares import Share
+from client.bots.shares import WinShare
 from client.language import WrongUse, _, describe_reason
 from client.network.transport import ConnectFailed, RequestRefused
 from client.ui.frame import columns
@@ -158,7 +158,7 @@ class _Games:
     failure: str = ""
     _test: SequentialTest | None = None
     _file: BinaryIO | None = None
-    _first: Share = field(default_factory=Share)  # of the first player
+    _first: WinShare = field(default_factory=WinShare)  # of the first player
     _shown: set[object] = field(default_factory=set)  # failures that have been printed
 
     @property

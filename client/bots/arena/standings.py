@@ -16,7 +16,7 @@ from openskill.models import PlackettLuce, PlackettLuceRating
 
 from client.bots.arena.games import Entrant, GameOutcome, Schedule
 from client.bots.brain import Forfeit
-from client.bots.shares import Share, Z
+from client.bots.shares import WinShare, Z
 from client.language import _, counted
 
 
@@ -41,15 +41,15 @@ def rated(entrants: int, outcomes: Iterable[GameOutcome]) -> list[PlackettLuceRa
 
 
 @dataclass(slots=True)
-class Standing:
+class BrainStanding:
     """What one brain has reached: its games count as often as it had a seat in them."""
 
     name: str
-    seats: list[Share]
+    seats: list[WinShare]
     rating: PlackettLuceRating
-    total: Share = field(default_factory=Share)
+    total: WinShare = field(default_factory=WinShare)
     # By the other's name, how often it was ahead.
-    against: defaultdict[str, Share] = field(default_factory=lambda: defaultdict(Share))
+    against: defaultdict[str, WinShare] = field(default_factory=lambda: defaultdict(WinShare))
     moves: int = 0
     seconds: float = 0.0
     longest: float = 0.0
@@ -60,14 +60,14 @@ class Standing:
         return self.seconds / self.moves if self.moves else 0.0
 
 
-def standings(names: Sequence[str], players: int, outcomes: Iterable[GameOutcome]) -> list[Standing]:
+def standings(names: Sequence[str], players: int, outcomes: Iterable[GameOutcome]) -> list[BrainStanding]:
     """Return the standings of all brains that have played, the best rated first.
 
     The order in which the games were finished makes no difference.
     """
     in_order = sorted(outcomes, key=lambda outcome: outcome.number)
     found = [
-        Standing(name, [Share() for _ in range(players)], rating)
+        BrainStanding(name, [WinShare() for _ in range(players)], rating)
         for name, rating in zip(names, rated(len(names), in_order), strict=True)
     ]
     for outcome in in_order:
@@ -98,7 +98,7 @@ Rows: TypeAlias = list[list[str]]  # the first has the headings
 
 
 def tables(
-    schedule: Schedule, played: int, found: Sequence[Standing], *, times: bool
+    schedule: Schedule, played: int, found: Sequence[BrainStanding], *, times: bool
 ) -> list[tuple[str, Rows]]:
     """Return each table after what is said above it; without `times` the same seed gives the same text."""
     form = counted(
@@ -125,7 +125,9 @@ def tables(
     ]
 
 
-def as_json(schedule: Schedule, played: int, found: Sequence[Standing], *, times: bool) -> dict[str, Any]:
+def as_json(
+    schedule: Schedule, played: int, found: Sequence[BrainStanding], *, times: bool
+) -> dict[str, Any]:
     return {
         "version": 1,
         "players": schedule.players,
@@ -139,7 +141,7 @@ def as_json(schedule: Schedule, played: int, found: Sequence[Standing], *, times
     }
 
 
-def _overall(found: Sequence[Standing], *, times: bool) -> Rows:
+def _overall(found: Sequence[BrainStanding], *, times: bool) -> Rows:
     heads = [_("brain"), _("games"), _("wins"), "", _("points"), _("rating"), ""]
     rows = [
         [
@@ -160,7 +162,7 @@ def _overall(found: Sequence[Standing], *, times: bool) -> Rows:
     return [heads, *rows]
 
 
-def _forfeits(found: Sequence[Standing]) -> Rows:
+def _forfeits(found: Sequence[BrainStanding]) -> Rows:
     words = {
         Forfeit.FAILED: _("error"),
         Forfeit.ILLEGAL: _("illegal move"),
@@ -173,18 +175,18 @@ def _forfeits(found: Sequence[Standing]) -> Rows:
     return [[_("brain"), *(words[kind] for kind in kinds)], *rows]
 
 
-def _short(share: Share | None) -> str:
+def _short(share: WinShare | None) -> str:
     if share is None or not share.games:
         return "-"
     return f"{share.share:.0%} {_interval(share, '.0f')}"
 
 
-def _interval(share: Share, form: str) -> str:
+def _interval(share: WinShare, form: str) -> str:
     low, high = share.interval
     return f"[{format(100 * low, form)}, {format(100 * high, form)}]"
 
 
-def _brain_json(standing: Standing, *, times: bool) -> dict[str, Any]:
+def _brain_json(standing: BrainStanding, *, times: bool) -> dict[str, Any]:
     told = {
         "name": standing.name,
         **_share_json(standing.total),
@@ -201,7 +203,7 @@ def _brain_json(standing: Standing, *, times: bool) -> dict[str, Any]:
     return told
 
 
-def _share_json(share: Share) -> dict[str, Any]:
+def _share_json(share: WinShare) -> dict[str, Any]:
     if not share.games:
         return {"games": 0, "share": None, "interval": None, "points": None}
     counted_games = {"games": share.games, "share": share.share, "interval": share.interval}

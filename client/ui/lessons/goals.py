@@ -24,8 +24,8 @@ class PointTo(Struct, frozen=True):
     field: Field
 
 
-class Lay(Struct, frozen=True):
-    """Lay the tile, anywhere."""
+class LayAnywhere(Struct, frozen=True):
+    """Lay the tile."""
 
 
 class PlaceOne(Struct, frozen=True):
@@ -64,7 +64,7 @@ class Walk(Struct, frozen=True):
     influence: bool = True
 
 
-Goal: TypeAlias = Read | PointTo | Lay | PlaceOne | Earn | Catch | BeRefused | Walk
+Goal: TypeAlias = Read | PointTo | LayAnywhere | PlaceOne | Earn | Catch | BeRefused | Walk
 
 
 def arrived(goal: Goal, table: Screen, view: View) -> bool:
@@ -83,7 +83,7 @@ def arrived(goal: Goal, table: Screen, view: View) -> bool:
 def fulfilled(goal: Goal, command: Command, model: TableModel) -> bool:
     """Return whether the move reaches the goal; `model` is the table after it."""
     match goal, command:
-        case Lay(), LayTile():
+        case LayAnywhere(), LayTile():
             return True
         case PlaceOne(kind, wolf, field), Place(piece=piece):
             right = kind in {None, piece.kind} and field in {None, command.field}

@@ -107,7 +107,7 @@ PAGES: Final = (
         ),
         N_("Choose a position with the arrow keys, turn the tile with r, and lay it with Enter."),
         2,
-        goals.Lay(),
+        goals.LayAnywhere(),
         N_(
             "Laid. Once all seven tiles are there, each hill gets its laurel at random; only the 6 is always"
             " in the centre."

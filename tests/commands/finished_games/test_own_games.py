@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from client.records import Fault, Looked, PastGame, own_results
+from client.records import Looked, PastGame, Slip, own_results
 from client.ui.export.tables import describe_losses, statistics_listing
 from commands.finished_games.own_games import known_games, look_through, note_solved, problems
 from engine.game import GameOptions
@@ -77,7 +77,7 @@ def test_statistics_say_against_whom_and_what_was_lost() -> None:
         PastGame("three", "C", 0.0, ("Ann", "slave"), (9, 1), (0,)),
         PastGame("four", "D", 0.0, ("Bob", "slave"), (9, 1), (0,)),
     ]
-    faults = (Fault(9, "Em D4", "Ef B2", 0.3, "hill"), Fault(12, "Em D5", "Ef B3", 0.1, "soldiers"))
+    faults = (Slip(9, "Em D4", "Ef B2", 0.3, "hill"), Slip(12, "Em D5", "Ef B3", 0.1, "soldiers"))
     looked = {"one": Looked(0, 8, faults)}
     lines = [
         line.split() for line in statistics_listing(own_results("Ann", games, looked), [*looked.values()])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from client.ui.lessons.course import seen
-from client.ui.lessons.goals import Catch, Earn, Lay, PlaceOne, PointTo, act_of
+from client.ui.lessons.goals import Catch, Earn, LayAnywhere, PlaceOne, PointTo, act_of
 from client.ui.lessons.pages import MOVES, NAMES, PAGES, PUPIL, LessonPage
 from engine.board import Field, has_spring
 from engine.events import Captured, HillScored, Place, Placed, SoldierFled, TileLaid
@@ -47,7 +47,7 @@ def test_the_pages_about_the_beginning_agree_with_the_engine() -> None:
     """R3.1, R3.3, R4.1: Livia laid the first tile after the centre, and placed the first piece."""
     assert "(E=6)" in shown(course_at("The land"))
     assert has_spring(field_of("Fields and springs"))
-    assert isinstance(page_titled("Laying the land").goal, Lay)
+    assert isinstance(page_titled("Laying the land").goal, LayAnywhere)
     assert len(game_of(page_titled("Laying the land")).view.layout.hexes) == 3 * 6
     start = game_of(page_titled("Your people"))
     assert start.view.start.starting == NAMES.index("Livia") + 1
