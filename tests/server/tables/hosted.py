@@ -75,6 +75,13 @@ async def changed(host: Peer, *settings: Setting) -> None:
         await host.done(ChangeSetting, setting)
 
 
+async def begun(*peers: Peer) -> None:
+    """Wait until all know that the game has begun."""
+    for peer in peers:
+        while peer.view is None:
+            await peer.receive()
+
+
 async def play_to_the_end(peers: Sequence[Peer], seed: int = 1) -> list[Events]:
     """Play with whatever else moves until the game is over; return the events of those other moves."""
     chooser, of_others = random.Random(seed), list[Events]()

@@ -26,6 +26,7 @@ from tests.server.manual_clock import FastClock, ManualClock
 from tests.server.match import LIMITS
 from tests.server.peer import Peer, connected, play_on
 from tests.server.storage.test_journal import full_disk
+from tests.server.tables.hosted import begun
 
 ROUNDS = EveningPlan("Friday", rounds=2, same_draws=True)
 
@@ -92,9 +93,7 @@ async def _play_round(guests: Sequence[Guest], number: int, rng: random.Random) 
         await guest.go(table)
     for code in {table.table for table in tables}:
         peers = [guest.peer for guest, table in zip(guests, tables, strict=True) if table.table == code]
-        for peer in peers:
-            while peer.view is None:
-                await peer.receive()
+        await begun(*peers)
         await play_on(peers, rng)
 
 
@@ -151,9 +150,7 @@ async def test_an_evening_in_free_order(monkeypatch: pytest.MonkeyPatch) -> None
         here = guests[1:]
         for guest in here:
             await guest.go(table)
-        for guest in here:  # the first one has not come after a minute
-            while guest.peer.view is None:
-                await guest.peer.receive()
+        await begun(*(guest.peer for guest in here))  # the first one has not come after a minute
         evening = await here[0].evening(lambda evening: any(p.takes_part == "pause" for p in evening.people))
         assert [p.person for p in evening.people if p.takes_part == "pause"] == [guests[0].person]
         await guests[0].go(table)
@@ -171,9 +168,7 @@ async def test_who_leaves_before_the_table_is_ready_is_not_said_to_pause(
         await left.peer.done(messages.TakePart, "leave")
         for guest in here:
             await guest.go(table)
-        for guest in here:
-            while guest.peer.view is None:
-                await guest.peer.receive()
+        await begun(*(guest.peer for guest in here))
         evening = await here[0].evening(lambda evening: evening.tables[0].stage == "playing")
         assert {p.takes_part for p in evening.people if p.person == left.person} == {"leave"}
 
@@ -251,9 +246,7 @@ async def test_who_may_not_know_or_do_what() -> None:
         seed = server.lobby.evening.state.seeds[0] if server.lobby.evening else ""
         await mine[0].peer.resume(tables[0].table, mine[0].token)
         await others[0].go(await others[0].called(1))
-        for guest in guests:
-            while guest.peer.view is None:
-                await guest.peer.receive()
+        await begun(*(guest.peer for guest in guests))
         frames = b"".join(frame for guest in guests for frame in guest.peer.frames)
         assert seed.encode() not in frames
         assert bytes.fromhex(seed) not in frames

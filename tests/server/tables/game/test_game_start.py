@@ -24,7 +24,7 @@ from server.tables.game.game_start import SHARE_SECONDS
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, connected, eventually, http_get, memory_server, play_on, table_of
 from tests.server.storage.test_journal import full_disk, table_facts
-from tests.server.tables.hosted import game_of
+from tests.server.tables.hosted import begun, game_of
 from tests.server.tables.test_secrets import sync_again
 
 SHARES = [Share(digit * 64) for digit in "abcde"]
@@ -87,13 +87,6 @@ async def begin(seated: Sequence[Sharer]) -> None:
     for each in seated:
         await each.show()
     await begun(*(each.peer for each in seated))
-
-
-async def begun(*peers: Peer) -> None:
-    """Wait until all know that the game has begun."""
-    for peer in peers:
-        while peer.view is None:
-            await peer.receive()
 
 
 def draws_of(peer: Peer) -> Draws:
