@@ -25,13 +25,13 @@ KEYS = {
     "enter": "\r",
     "escape": "\x1b",
     "tab": "\t",
+    "ctrl-c": "\x03",
+    "ctrl-l": "\x0c",
+    "ctrl-z": "\x1a",
     "up": "\x1b[A",
     "down": "\x1b[B",
     "right": "\x1b[C",
     "left": "\x1b[D",
-    "ctrl-c": "\x03",
-    "ctrl-l": "\x0c",
-    "ctrl-z": "\x1a",
 }
 
 WHOLE_SCREEN = b"\x1b[?2026h\x1b[2J"
@@ -171,10 +171,6 @@ class Terminal:
     def click(self, column: int, line: int) -> None:
         """Press and release the left mouse button there, counted from 0 (SGR mouse mode)."""
         self._child.send(f"\x1b[<0;{column + 1};{line + 1}M\x1b[<0;{column + 1};{line + 1}m")
-
-    def wheel(self, *, down: bool) -> None:
-        """Turn the mouse wheel by one notch."""
-        self._child.send(f"\x1b[<{65 if down else 64};5;5M")
 
     def resize(self, columns: int, lines: int) -> None:
         self._screen.resize(lines, columns)

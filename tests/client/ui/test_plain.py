@@ -182,6 +182,10 @@ class Visit:
                 return found
         raise AssertionError(self.told[-20:])
 
+    def quit(self) -> None:
+        self.type("quit", "yes")
+        assert self.end() == 0
+
     def end(self) -> int | None:
         self._typed.close()
         with self._out:
@@ -228,8 +232,7 @@ async def test_what_is_asked_for_again_is_told_again(tmp_path: Path) -> None:
         visit.type("evening", "evening")
         for _ in range(2):
             await asyncio.to_thread(visit.until, "Nobody has signed up yet")
-        visit.type("quit", "yes")
-        assert await asyncio.to_thread(visit.end) == 0
+        await asyncio.to_thread(visit.quit)
 
 
 async def test_a_player_is_called_who_has_left(tmp_path: Path) -> None:
@@ -257,8 +260,7 @@ async def test_what_another_player_asks_for_is_answered_in_words(tmp_path: Path)
             await asyncio.to_thread(visit.until, "Bob asks for a pause until")
             visit.type(answer)
             await asyncio.to_thread(visit.until, told)
-        visit.type("quit", "yes")
-        assert await asyncio.to_thread(visit.end) == 0
+        await asyncio.to_thread(visit.quit)
 
 
 def test_questions_are_asked_before_anything_is_lost(tmp_path: Path) -> None:
@@ -302,8 +304,7 @@ def test_a_move_against_bots_is_taken_back(tmp_path: Path) -> None:
     visit.until("Your last move is taken back")
     visit.until("position 1: NO TILE")
     assert [visit.until(r"draws tile (\w)")[1] for _player in range(2)] == drawn
-    visit.type("quit", "yes")
-    assert visit.end() == 0
+    visit.quit()
 
 
 def test_a_record_is_played_on_against_bots(tmp_path: Path) -> None:
@@ -393,8 +394,7 @@ def test_any_moment_of_a_record_or_problem_is_played_on(tmp_path: Path) -> None:
     visit.until("move 3 of")
     visit.until("You are back in your seat, as Ann")
     visit.until("to place")
-    visit.type("quit", "yes")
-    assert visit.end() == 0
+    visit.quit()
     visit = Visit(tmp_path, "problems", "--plain", "--name", "Ann")
     visit.type("play on", "moves", "quit", "yes")
     visit.until("You are back in your seat, as Ann")
