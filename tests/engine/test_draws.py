@@ -14,21 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine import draws
 from engine.board import TILES, Tile
 from engine.components import Laurel
-from engine.draws import (
-    MISSING,
-    NO_SHARE,
-    Bytes32,
-    Draws,
-    Numbers,
-    Outcomes,
-    Share,
-    commitment_to,
-    outcomes,
-    pledge_of,
-    shuffled,
-)
+from engine.draws import MISSING, NO_SHARE, Bytes32, Numbers, Outcomes, Share, outcomes, pledge_of
 from engine.errors import DamagedRecord
 from engine.events import GameEnded, GameStarted, LayoutDrawn
 from engine.fairness import Drawn, Mismatch, drawn_in, mismatch, sources_of
@@ -83,8 +72,8 @@ def test_every_number_is_equally_likely(bound: int) -> None:
 def test_every_order_is_equally_likely(length: int) -> None:
     """The numbers that a shuffle draws lead to each order in exactly one way."""
     items = range(length)
-    draws = itertools.product(*(range(last + 1) for last in range(length - 1, 0, -1)))
-    orders = Counter(tuple(shuffled(items, Indices(numbers))) for numbers in draws)
+    all_numbers = itertools.product(*(range(last + 1) for last in range(length - 1, 0, -1)))
+    orders = Counter(tuple(draws.shuffled(items, Indices(numbers))) for numbers in all_numbers)
     assert set(orders) == set(itertools.permutations(items))
     assert set(orders.values()) == {1}
 
@@ -112,7 +101,7 @@ def drawn_bytes(seed: Bytes32, given_shares: list[Share]) -> list[int]:
 def test_draws_never_change() -> None:
     """Old records are checked with it. The values are those of a program in JavaScript, from the document."""
     seed, given_shares = Bytes32("5e" * 32), [Share("0" * 64), NO_SHARE, MISSING]
-    assert commitment_to(seed) == "c5c97c28e9b1558247426509adac3f77a4f826c5f6647a65e36a0b0c6c81c07a"
+    assert draws.commitment_to(seed) == "c5c97c28e9b1558247426509adac3f77a4f826c5f6647a65e36a0b0c6c81c07a"
     assert pledge_of(given_shares[0]) == "792da02ce6e02f52eac3a23600b4f3779ab32771974f3a464f47c91b254ad8f1"
     assert outcomes(seed, given_shares) == Outcomes(
         Seat(0),
@@ -265,7 +254,7 @@ def test_a_seed_that_is_kept_back_fits_nothing() -> None:
     game = played(GameOptions(2), 1, shared=True)
     started = game.events[0]
     assert isinstance(started, GameStarted)
-    assert isinstance(started.draws, Draws)
+    assert isinstance(started.draws, draws.Draws)
     assert mismatch(started.draws, None, Drawn()) is Mismatch.SEED
     assert sources_of(game.events[:-1]).mismatch is None
     assert sources_of(game.events[:-1]).seed is None
