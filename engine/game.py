@@ -181,7 +181,13 @@ class Game:
 
         Raises IllegalCommand if a rule forbids it.
         """
-        return tuple(self._outcome(command))
+        view = self.view
+        self.check_turn(command.seat)
+        if isinstance(command, Place):
+            _check_place(view, command)
+            return tuple(_place_events(view, command, self._layout or view.layout, self._chance))
+        _check_lay(view, command)
+        return tuple(_lay_events(view, command, self._chance))
 
     def check_place(self, command: Place) -> None:
         """Raise IllegalCommand unless the seat could place this if it were its turn now."""
@@ -222,15 +228,6 @@ class Game:
         if seat != view.turn:
             rule = "R3.3" if view.phase is LAYING else "R4.1"
             raise IllegalCommand(Fault.NOT_YOUR_TURN, rule, seat=view.turn)
-
-    def _outcome(self, command: Command) -> Iterator[Event]:
-        view = self.view
-        self.check_turn(command.seat)
-        if isinstance(command, Place):
-            _check_place(view, command)
-            return _place_events(view, command, self._layout or view.layout, self._chance)
-        _check_lay(view, command)
-        return _lay_events(view, command, self._chance)
 
 
 def _sorted(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
