@@ -1,16 +1,20 @@
 """A coverage-guided fuzzer for frames: the server's decoder, and everything a client does with one.
 
     pip install atheris
-    python -m trials.fuzz [--side server|client|screen] [--seconds N] [--corpus DIR]
+    python -m trials.fuzz [--side server|client|screen|page] [--seconds N] [--corpus DIR]
 
 Whatever the bytes, a frame is either refused with BadMessage in a short printable line, or it is a sound
 message: encoded and decoded again it is the same, and a client can take it in. With `--side screen` several
 frames come one after another, and each leaves a screen that a terminal can show, whatever key is pressed
-next. Anything else ends the run and leaves the frame in a
+next. With `--side page` the bytes are a text frame of a player's page, which is either no choice, or one with
+which the page can be drawn at any moment of a game. Anything else ends the run and leaves the frame in a
 file `crash-...`. Frames that reached new code stay in the corpus.
 """
 
 import argparse
+import contextlib
+import functools
+import json
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +23,7 @@ from typing import Any, Final, TypeVar
 
 import atheris
 import msgpack
+import msgspec
 
 with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from client.network.refusals import describe_refusal
@@ -29,9 +34,10 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
     from client.ui.screens.screen import drawn
     from client.ui.state import Ui
     from client.ui.texts.glyphs import ASCII, UNICODE
+    from client.ui.web.pages import WebPages
     from engine.game import Game, GameOptions, RandomChance
     from engine.pieces import Seat
-    from engine.redaction import redacted, snapshot
+    from engine.redaction import redacted, redacted_legal, snapshot
     from engine.view import eyes_of
     from protocol.absence import GameClock
     from protocol.codec import BadMessage, decode_client, decode_server, encode
@@ -63,10 +69,12 @@ with atheris.instrument_imports(include=["protocol", "client", "engine"]):
         TableSummary,
         Welcome,
     )
+    from protocol.pages import Choice, Hand
     from simulation.people.random_messages import KINDS, RandomMessages
 
 Message = TypeVar("Message", ClientMessage, ServerMessage)
 
+PAGES: Final = WebPages()
 _LONGEST_REFUSAL: Final = 500  # characters
 _LENGTH_BYTES: Final = 2  # before each of several frames
 _SIZES: Final = ((80, 24), (120, 40))
@@ -118,6 +126,33 @@ def read_by_screen(data: bytes) -> None:
         _check_screen(ui, model, keys)
         ui, _request = pressed(ui, keys.choice(_KEYS), model)
         _check_screen(ui, model, keys)
+
+
+def read_by_page(text: bytes) -> None:
+    """Read a text frame as the server does, and draw the page of the player who has chosen that."""
+    try:
+        choice = msgspec.json.decode(text.decode(), type=Choice)
+    except (UnicodeDecodeError, msgspec.DecodeError):
+        return
+    seats = [SeatSummary("Anna", here=True), SeatSummary("Bruno", here=True)]
+    for game in _games():
+        eyes = eyes_of(Seat(0))
+        legal = game.legal()
+        hand = Hand(Seat(0), None if legal is None else redacted_legal(legal, eyes), choice, ())
+        view = snapshot(game.view, eyes)
+        PAGES.table("en", TableState("AAAA", "playing", seats, 0), view, [], None, hand=hand)
+
+
+@functools.cache
+def _games() -> list[Game]:
+    """Return a game as its first tile is laid, its first piece placed, and one of its last."""
+    found = []
+    for moves in (0, 7, 30):
+        game = Game.new(GameOptions(2), RandomChance(rng := random.Random(moves)))
+        for _ in range(moves):
+            game.apply(rng.choice(game.legal_commands()))
+        found.append(game)
+    return found
 
 
 def frames_in(data: bytes) -> list[bytes]:
@@ -258,6 +293,21 @@ def mutated_sequence(data: bytes, longest: int, seed: int) -> bytes:
     return joined(frames)[:longest]
 
 
+def choices() -> Iterator[bytes]:
+    """Yield text frames of a page to start from."""
+    yield from (b'{"piece":"Em","field":"A1"}', b'{"position":3,"orientation":2}', b'{"piece":"Ss*"}', b"{}")
+
+
+def mutated_choice(text: bytes, longest: int, seed: int) -> bytes:
+    """Return another text frame: with changed bytes, or, to stay JSON, with one of its values changed."""
+    rng = random.Random(seed)
+    with contextlib.suppress(ValueError):
+        if rng.random() < 0.7:
+            return json.dumps(_changed(json.loads(text), rng)).encode()[:longest]
+    changed: bytes = atheris.Mutate(text, longest)
+    return changed
+
+
 def mutated(frame: bytes, longest: int, seed: int) -> bytes:
     """Return another frame: with changed bytes, or, to stay msgpack, with one of its values changed."""
     rng = random.Random(seed)
@@ -322,7 +372,7 @@ def main() -> None:
     )
     parser.add_argument(
         "--side",
-        choices=("server", "client", "screen"),
+        choices=("server", "client", "screen", "page"),
         default="server",
         help="the side that reads the frames (default: server)",
     )
@@ -338,6 +388,7 @@ def main() -> None:
         "server": (read_by_server, mutated, map(encode, from_clients())),
         "client": (read_by_client, mutated, map(encode, from_servers())),
         "screen": (read_by_screen, mutated_sequence, sequences()),
+        "page": (read_by_page, mutated_choice, choices()),
     }[options.side]
     corpus = options.corpus / options.side
     corpus.mkdir(parents=True, exist_ok=True)

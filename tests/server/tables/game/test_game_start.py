@@ -205,6 +205,23 @@ async def test_a_share_that_was_not_pledged_does_not_count() -> None:
         assert draws_of(host).shares == (SHARES[0], MISSING)
 
 
+async def test_a_share_without_a_draw_changes_nothing() -> None:
+    """Before a start, in a game, from a spectator, or in the lobby: answered, and nothing more."""
+    async with memory_server() as server, sharers(server.port, 2) as seated, connected(server.port) as late:
+        host = seated[0].peer
+        draw = messages.DrawBegins(commitment_to(Bytes32("0" * 64)), [None, None])
+        assert await late.refusal(Sharer(late, NEXT).showing(draw)) == Code.NOT_AT_A_TABLE
+        await late.watch(host.code)
+        assert await late.refusal(Sharer(late, NEXT).showing(draw)) == Code.NOT_A_PLAYER
+        before = table_facts(table_of(server, [host]).state)
+        await host.done(seated[0].showing(draw))
+        assert table_facts(table_of(server, [host]).state) == before
+        seated[0].share = NEXT  # which that message has pledged
+        await begin(seated)
+        assert draws_of(host).shares == (NEXT, SHARES[1])
+        await host.done(seated[0].showing(draw))
+
+
 async def test_a_start_is_asked_for_once() -> None:
     """Another request is refused while the first waits; the same one, from a new connection, is answered."""
     async with memory_server() as server, sharers(server.port, 2) as seated:
