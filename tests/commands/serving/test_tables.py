@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import random
 import re
+import shutil
 import sqlite3
 from functools import partial
 from pathlib import Path
@@ -26,13 +27,24 @@ from tests.server.peer import Peer, eventually, full_table, game, play_on, table
 Tables: TypeAlias = dict[str, list[Peer]]
 
 
+_played: dict[Path, Tables] = {}  # folders with games, and who played them: one for all tests of a process
+
+
 @pytest.fixture
-async def tables(tmp_path: Path) -> Tables:
+async def tables(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Tables:
     """Return the peers of four games in a data folder.
 
     One is finished and archived, one running, one ended by its host without a result, one has not begun.
     """
-    data = tmp_path / "data"
+    if not _played:
+        folder = tmp_path_factory.mktemp("tables") / "data"
+        _played[folder] = await _play(folder)
+    ((folder, found),) = _played.items()
+    shutil.copytree(folder, tmp_path / "data")
+    return found
+
+
+async def _play(data: Path) -> Tables:
     clock = ManualClock()
     async with running(Config(data=data, timers=lambda: clock)) as server:
         async with game(server.port, 2) as over:
