@@ -19,8 +19,19 @@ from protocol.messages import Evening, Stage, Standing
 from protocol.text import printable
 
 
-def _table(heading: Sequence[str], rows: Sequence[Sequence[object]], none: str) -> list[str]:
-    """Return a heading and a line for each row, or one line that says that there are none."""
+def _table(
+    heading: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    none: str,
+    found: Sequence[TableReport | ClientReport] = (),
+) -> list[str]:
+    """Return a heading and a line for each row, or one line that says that there are none.
+
+    If the rows are of what was `found` on several servers, each begins with the server.
+    """
+    if any(each.node for each in found):
+        heading = (_("NODE"), *heading)
+        rows = [(printable(each.node), *row) for each, row in zip(found, rows, strict=True)]
     return columns([heading, *([str(cell) for cell in row] for row in rows)]) if rows else [none]
 
 
@@ -229,7 +240,7 @@ def table_lines(found: Sequence[TableReport]) -> list[str]:
         for table in found
     ]
     heading = (_("TABLE"), _("STAGE"), _("MOVES"), _("WATCHING"), _("EMPTY FOR"), _("SEATS"))
-    return _table(*_with_nodes(heading, rows, found), _("There are no tables."))
+    return _table(heading, rows, _("There are no tables."), found)
 
 
 def client_lines(found: Sequence[ClientReport]) -> list[str]:
@@ -242,17 +253,7 @@ def client_lines(found: Sequence[ClientReport]) -> list[str]:
         for client in found
     ]
     heading = (_("ADDRESS"), _("FOR"), _("TABLE"), _("SEAT"), _("PROGRAM"))
-    return _table(*_with_nodes(heading, rows, found), _("There are no clients."))
-
-
-def _with_nodes(
-    heading: Sequence[str], rows: Sequence[Sequence[object]], found: Sequence[TableReport | ClientReport]
-) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
-    """Return the heading and the rows, each after which of several servers it is about."""
-    if not any(each.node for each in found):
-        return heading, rows
-    named = [(printable(each.node), *row) for each, row in zip(found, rows, strict=True)]
-    return (_("NODE"), *heading), named
+    return _table(heading, rows, _("There are no clients."), found)
 
 
 def _stage(stage: str) -> str:
