@@ -15,7 +15,7 @@ from server.storage.entries import Entry
 from server.storage.journal import NodeState
 from server.storage.postgresql import lease
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, listen, reason_of
-from server.storage.postgresql.line import Line
+from server.storage.postgresql.line import DatabaseLine
 from server.storage.postgresql.rows import Fenced
 from server.storage.postgresql.schema import prepare
 
@@ -91,7 +91,7 @@ class HeldLease(NodeState):
         self._wanted: dict[str, asyncio.Future[None]] = {}  # tables that somebody asks for, by their codes
         self._leaves = False
         self._loop = asyncio.get_running_loop()
-        self.moves, self.rest = (Line(database, line, self._fenced) for line in ("moves", "rest"))
+        self.moves, self.rest = (DatabaseLine(database, line, self._fenced) for line in ("moves", "rest"))
         self.held = False
 
     @property

@@ -35,7 +35,7 @@ _LONGEST_PAUSE: Final = 1.0
 log = logging.getLogger(__name__)
 
 
-class Line:
+class DatabaseLine:
     """A connection of the server with this `term`; one change at a time.
 
     `on_fenced` is called when the term has ended.

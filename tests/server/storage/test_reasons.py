@@ -21,7 +21,7 @@ from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Hosted, Opened, Played
 from server.storage.journal import Journal
 from server.storage.postgresql.database import Database, fault_in, not_stored, reason_of
-from server.storage.postgresql.line import Line
+from server.storage.postgresql.line import DatabaseLine
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from tests.server.peer import eventually
@@ -288,14 +288,14 @@ async def test_two_servers_of_one_name_are_told_to_have_two(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If both start at once, the earlier one does not: it would end the other."""
-    begin = Line.begin
+    begin = DatabaseLine.begin
 
-    async def begun(line: Line, term: int) -> None:
+    async def begun(line: DatabaseLine, term: int) -> None:
         await rows(database, "DELETE FROM node RETURNING term")
         later = "clock_timestamp() + interval '1 h'"
         insert = f"INSERT INTO node (name, address, expires) VALUES ('node', '', {later}) RETURNING term"  # noqa: S608 - ours
         await rows(database, insert)
         await begin(line, term)
 
-    monkeypatch.setattr(Line, "begin", begun)
+    monkeypatch.setattr(DatabaseLine, "begin", begun)
     assert "has since started under the name node. Give each server its own --node" in await refused(database)
