@@ -55,7 +55,7 @@ Meaning: TypeAlias = Request | Act | Mute | Misread
 ReplayMeaning: TypeAlias = Go | See | Act | Say | Misread
 
 PAGES: Final = ("help", "rules", "quit")
-# What is typed as it stands here, and may make no sense to the server where it is typed.
+# Lines without arguments; the server refuses those that make no sense where they are typed.
 _PLAIN: Final[dict[str, Request | Act]] = {
     **{word: Act[word.upper()] for word in (*PAGES, "undo", "evening")},
     **{f"evening {how}": TakePart(NEW, how) for how in get_args(TakesPart)},
