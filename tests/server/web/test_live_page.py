@@ -4,8 +4,9 @@ import asyncio
 import random
 import re
 import socket
+import threading
 from dataclasses import replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given
@@ -155,6 +156,27 @@ async def test_the_list_of_tables_goes_on_by_itself() -> None:
             await page.until("tables", peer.code)
             await peer.done(messages.ChangeSetting, Private(on=True))
             await page.until("tables", "No tables")
+
+
+async def test_each_reader_has_a_language() -> None:
+    """Those who come while another's page is drawn are sent theirs together."""
+    go = threading.Event()
+
+    class Slow(WebPages):
+        def table(self, *args: Any, **options: Any) -> Any:
+            go.wait(TIMEOUT)
+            return super().table(*args, **options)
+
+    async with running(Config(pages=Slow())) as server, game(server.port, 2) as peers:
+        path = f"/watch/{peers[0].code}"
+        async with (
+            viewer(server.port, path),
+            viewer(server.port, path, language="it") as italian,
+            viewer(server.port, f"{path}?lang=nl", language="it") as dutch,
+        ):
+            await eventually(lambda: len(table_of(server, peers).audience.spectators) == 3)
+            go.set()
+            assert (await italian.receive())["now"] != (await dutch.receive())["now"]
 
 
 async def test_a_page_has_nothing_to_say() -> None:
