@@ -408,8 +408,7 @@ class ServerSession(Session):
                     self._keeper.release()
                     raise
                 self._keeper.forget()
-                lost = _("Your seat at table {table} is no longer kept for you.")
-                self.log(lost.format(table=table))
+                self.log(str(_refusal(Code.BAD_TOKEN, table=table)))
             except BaseException:
                 self._keeper.release()
                 raise

@@ -64,7 +64,7 @@ async def test_a_lost_seat_is_forgotten(keys: Keyboard, tmp_path: Path, code: st
         assert join.name == "Bob"
         await peer.send(Seated(join.id, "KXQT", 0, "new-secret"), gathering("Bob", None))
         await keys.until(is_idle)
-        await keys.until(lambda ui, _: "Your seat at table KXQT is no longer kept for you." in ui.log)
+        await keys.until(lambda ui, _: "Your seat at table KXQT is no longer kept." in ui.log)
         (content,) = kept_seat_files(tmp_path)
         assert b"new-secret" in content
         await quit_table(keys, peer)
