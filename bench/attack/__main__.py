@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.attack import connections, hosts, pages, tables
-from bench.attack.bystander import Bystander
-from bench.attack.mode import TRUSTING, Mode, Target
-from bench.attack.returning import ReturningPlayer
+from bench.attack.bystander import Bystander, ReturningPlayer
+from bench.attack.client import TRUSTING, Mode, Target
 from bench.attack.server import running
 
 MODES: Final = {mode.name: mode for mode in (*connections.MODES, *tables.MODES, *hosts.MODES, *pages.MODES)}

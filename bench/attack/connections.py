@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from functools import cache, partial
 from typing import Final
 
-from bench.attack.mode import TRUSTING, Mode, Target
+from bench.attack.client import TRUSTING, Mode, Target
 from bench.load.wire import HANDSHAKE, packed
 
 _HELLO: Final = packed(t="hello", versions=[1], client="attack")

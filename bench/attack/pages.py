@@ -5,9 +5,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any, Final
 
-from bench.attack.client import Client, Groups, begun_game
+from bench.attack.client import Client, Groups, Mode, Target, begun_game
 from bench.attack.connections import Repeated, connected
-from bench.attack.mode import Mode, Target
 from bench.load.wire import HANDSHAKE, framed, packed
 from engine.board import FIELDS
 

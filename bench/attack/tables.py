@@ -5,8 +5,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from bench.attack.client import Client, Groups, begun_game
-from bench.attack.mode import Mode
+from bench.attack.client import Client, Groups, Mode, begun_game
 from bench.load.wire import packed
 from engine.board import FIELDS
 from protocol.limits import NAME_LENGTH
