@@ -1,14 +1,16 @@
 """What the live pages are about: the list of tables, and a table as spectators see it."""
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from msgspec.structs import replace as with_fields
 
+from engine.board import Tile
 from engine.events import Event, HillScored, lasting, stops
 from engine.game import Game
+from engine.knowledge import hill_influence
 from engine.pieces import Seat
 from engine.redaction import redacted, redacted_legal, snapshot
 from engine.view import SPECTATOR, Eyes, View, eyes_of, folded
@@ -163,12 +165,34 @@ def public_state(state: TableState, tables: PublicTables) -> TableState:
 
 @dataclass(slots=True)
 class _Running:
-    """A running table as spectators see it after so many events, and how it is drawn small, by language."""
+    """A running table as spectators see it after so many events, and how it is drawn small, by language.
+
+    `leaders` has who certainly leads on each hill, `changes` how often somebody else has come to lead.
+    """
 
     state: TableState
     events: int
     view: View
     drawn: dict[str, str] = field(default_factory=dict)
+    leaders: Mapping[Tile, Seat] = field(default_factory=dict)
+    changes: int = 0
+
+    @property
+    def interest(self) -> tuple[int, int]:
+        """Return what is greatest at the most interesting table: soonest to end, then most lead changes."""
+        return -sum(self.view.remaining), self.changes
+
+    def follow(self, before: "_Running | None") -> None:
+        """Compare the leaders with those of an earlier moment; this takes milliseconds."""
+        led = {} if before is None else before.leaders
+        now = dict(led)
+        for hill in self.view.layout.hills:
+            seats = hill_influence(self.view, hill).seats
+            for seat, bounds in enumerate(seats):
+                if all(bounds.least > other.most for at, other in enumerate(seats) if at != seat):
+                    now[hill] = Seat(seat)
+        changed = sum(led.get(hill, seat) != seat for hill, seat in now.items())
+        self.leaders, self.changes = now, changed + (0 if before is None else before.changes)
 
 
 @dataclass(eq=False, repr=False)
@@ -190,27 +214,25 @@ class Television:
         self._stepped, self._needed = 0, 0.0  # when the large table's step began, and how long it takes
 
     def sight(self) -> Sight:
-        running: dict[str, _Running] = {}  # by codes; one that looks as before is the same object
-        waiting: list[TableState] = []
-        for table in self.tables.watchable():
+        tables = {table.code: table for table in self.tables.watchable()}
+        states: dict[str, TableState] = {}
+        for code, table in tables.items():
             with contextlib.suppress(Refusal):  # it is being closed
-                state, game = public_state(table.as_seen(), self.tables), table.state.game
-                if state.stage == "gathering":
-                    waiting.append(state)
-                if state.stage == "playing" and game is not None:
-                    seen = self._running.get(table.code)
-                    if seen is None or (seen.state, seen.events) != (state, len(game.events)):
-                        seen = _Running(state, len(game.events), snapshot(game.view, SPECTATOR))
-                    running[table.code] = seen
-        self._running = running
+                states[code] = public_state(table.as_seen(), self.tables)
+        running = dict(self._seen(tables, states))
         large = self._look_at_large(running)
         others = [each for code, each in running.items() if self._large is None or code != self._large.code]
         small = others[:SMALL_TABLES]
         elsewhere = sum(table.elsewhere and table.stage == "playing" for table in self.tables.listed())
         evening = self.evening() if large is None else None
         more = len(others) - len(small) + elsewhere
+        waiting = [state for state in states.values() if state.stage == "gathering"]
 
         def draw(language: str) -> Drawn:
+            for code, each in running.items():
+                if (before := self._running.get(code)) is not each:
+                    each.follow(before)
+                    self._running[code] = each
             parts: Parts = {}
             if large is not None:
                 parts, seconds = large.draw(language)
@@ -219,8 +241,8 @@ class Television:
                 if language not in each.drawn:
                     each.drawn[language] = self.pages.small(language, each.state, each.view)
             drawn = [each.drawn[language] for each in small]
-            shown = OnTelevision(parts, drawn, more, waiting, evening)
-            return self.pages.on_tv(language, shown), _SECONDS_BETWEEN_LOOKS
+            seen = OnTelevision(parts, drawn, more, waiting, evening)
+            return self.pages.on_tv(language, seen), _SECONDS_BETWEEN_LOOKS
 
         key = (
             None if large is None else large.key,
@@ -236,6 +258,19 @@ class Television:
         if self._large is not None and self._looks - self._stepped >= self._needed:
             self._large.advance()
 
+    def _seen(
+        self, tables: Mapping[str, Table], states: Mapping[str, TableState]
+    ) -> Iterator[tuple[str, _Running]]:
+        """Yield the running tables by their codes; one that looks as before is the same object."""
+        self._running = {code: each for code, each in self._running.items() if code in states}
+        for code, state in states.items():
+            game = tables[code].state.game
+            if state.stage == "playing" and game is not None:
+                seen = self._running.get(code)
+                if seen is None or (seen.state, seen.events) != (state, len(game.events)):
+                    seen = _Running(state, len(game.events), snapshot(game.view, SPECTATOR))
+                yield code, seen
+
     def _look_at_large(self, running: Mapping[str, _Running]) -> Sight | None:
         """Return how the large table looks, after choosing another one if it is time; None for no table."""
         sight = None if self._large is None else self._large.sight()
@@ -244,9 +279,7 @@ class Television:
         elif self._large is not None and self._large.walking:
             self._until = self._looks + _SECONDS_FOR_A_RESULT
         if self._looks >= self._until:
-            best = min(
-                running, key=lambda code: sum(running[code].view.remaining), default=None
-            )  # ends soonest
+            best = max(running, key=lambda code: running[code].interest, default=None)
             seen = self._large is not None and self._large.code not in running
             if best is None or seen:
                 self._large = sight = None
