@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import deque
-from types import TracebackType
 from typing import TypeAlias
 
 Waiting: TypeAlias = deque[asyncio.Future[None]]
@@ -42,11 +41,3 @@ class PriorityLock:
 
     def __len__(self) -> int:
         return sum(not waiter.cancelled() for waiter in (*self._urgent, *self._others))
-
-    async def __aenter__(self) -> None:
-        await self.acquire()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()

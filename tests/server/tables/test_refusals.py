@@ -157,10 +157,11 @@ async def test_at_a_table_with_a_free_seat() -> None:
         refused = await third.refused(JoinTable, host.code, "Third", 1)
         assert (refused.code, refused.about) == (Code.SEAT_TAKEN, {"seat": "1", "free_seats": "2, 3"})
         table = table_of(server, peers)
-        async with table._lock:
-            await second.send(Sync(8))
-            await eventually(lambda: queued_requests(table) == 1)
-            table._context.audience.remove(table._context.audience.seated[Seat(1)])
+        await table._lock.acquire()
+        await second.send(Sync(8))
+        await eventually(lambda: queued_requests(table) == 1)
+        table._context.audience.remove(table._context.audience.seated[Seat(1)])
+        table._lock.release()
         assert (await second.until(Refused)).code == Code.LEFT_THE_TABLE
 
 
