@@ -58,7 +58,8 @@ class AdminService:
         self._node = "" if self.journal.node is None else self.journal.node.name
         self._backing_up = False
         if self.config.data is not None:
-            (self.config.data / BACKUP_NAME).unlink(missing_ok=True)  # from a killed server
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                (self.config.data / BACKUP_NAME).unlink()  # from a killed server
 
     async def do(self, request: admin.Request) -> Answer:
         """Carry out a request; return what to answer, and the file that follows, if one does."""
