@@ -127,10 +127,7 @@ def _hold_nothing(_ports: Ports) -> Callable[[], None]:
 
 
 async def _carry(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    feed: Callable[[bytes], None],
-    room: float,
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, feed: Callable[[bytes], None], room: float
 ) -> bool:
     """Carry bytes one way; return False when they end, and True when there is no room for more."""
     with contextlib.suppress(OSError):

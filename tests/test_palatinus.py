@@ -361,9 +361,7 @@ def test_a_folder_with_the_name_of_a_package_is_not_taken_for_it(tmp_path: Path)
     [
         ("bash --norc -i", 'eval "$(<{script})"'),
         pytest.param(
-            "zsh -f -i",
-            'autoload -U compinit; compinit -D; eval "$(<{script})"',
-            marks=pytest.mark.slow,
+            "zsh -f -i", 'autoload -U compinit; compinit -D; eval "$(<{script})"', marks=pytest.mark.slow
         ),
         pytest.param("fish -N -i", "source {script}", marks=pytest.mark.slow),
     ],

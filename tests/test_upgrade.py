@@ -7,14 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.process import TODAY, ServerProcess, output, program
-from trials.upgrade import (
-    PREVIOUS,
-    check_records,
-    games,
-    make_moves,
-    source,
-    upgrade,
-)
+from trials.upgrade import PREVIOUS, check_records, games, make_moves, source, upgrade
 
 pytestmark = pytest.mark.slow
 

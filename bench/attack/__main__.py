@@ -57,13 +57,7 @@ def _attacking(mode: Mode, targets: Sequence[Target]) -> Iterator[None]:
 
 
 def measured(
-    mode: Mode,
-    host: str,
-    seconds: float,
-    many: int,
-    addresses: int,
-    *,
-    same_address: bool,
+    mode: Mode, host: str, seconds: float, many: int, addresses: int, *, same_address: bool
 ) -> dict[str, float]:
     """Return the figures of one attack."""
     with running(host, *mode.options, tls=mode.tls, key=mode.key) as server:

@@ -125,10 +125,7 @@ class Groups:
     """Lets groups of clients attack, each with its own tables; a class, to be sent to a process."""
 
     def __init__(
-        self,
-        attack: Callable[[list[Client]], Awaitable[None]],
-        size: int,
-        handshake: bytes = HANDSHAKE,
+        self, attack: Callable[[list[Client]], Awaitable[None]], size: int, handshake: bytes = HANDSHAKE
     ) -> None:
         self._attack = attack
         self._size = size

@@ -272,10 +272,7 @@ def _chosen(word: str, ui: Ui, model: TableModel) -> tuple[Ui, Action] | None:
     if not _NUMBER.fullmatch(number) or not 0 < int(number) <= len(options) or (letter and key is None):
         return None
     there, action = here.at_option(int(number) - 1), Act.CONFIRM if key is None else key.action
-    return (
-        replace(ui, overlay=there) if isinstance(there, Overlay) else replace(ui, page=there),
-        action,
-    )
+    return (replace(ui, overlay=there) if isinstance(there, Overlay) else replace(ui, page=there), action)
 
 
 def _point(top: Session, word: str) -> None:

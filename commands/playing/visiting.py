@@ -36,13 +36,7 @@ def options_of(
     url: str, name: str, arguments: argparse.Namespace, keep: Callable[[str, str], None] | None = None
 ) -> Options:
     """Return the options of a visit: files are saved in the current folder, and `keep` keeps records."""
-    return Options(
-        url,
-        name,
-        suggest=suggested,
-        confirms=arguments.confirm,
-        looking_back=_looking_back(keep),
-    )
+    return Options(url, name, suggest=suggested, confirms=arguments.confirm, looking_back=_looking_back(keep))
 
 
 def _looking_back(keep: Callable[[str, str], None] | None = None) -> LookingBack:

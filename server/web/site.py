@@ -210,10 +210,7 @@ class Site:
                     await session.table.disconnected(session)
 
     async def _serve_player(
-        self,
-        connection: LimitedConnection,
-        language: str,
-        converse: Callable[[Session], Awaitable[None]],
+        self, connection: LimitedConnection, language: str, converse: Callable[[Session], Awaitable[None]]
     ) -> None:
         """Let a browser's player talk as any client does, and show what the seat may see beside that."""
         page: LivePage

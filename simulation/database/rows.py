@@ -19,11 +19,7 @@ _KEYS: Final[dict[str, Callable[[Row], Any]]] = {
     "entry": lambda row: (row["code"], row["number"]),
 } | dict.fromkeys(("game_table", "archive", "set_aside", "record_due"), lambda row: row["code"])
 # What refers to a node, and whether it goes with that, or no longer refers to it.
-_REFERENCES: Final = {
-    ("told", "term"): True,
-    ("game_table", "term"): False,
-    ("game_table", "offered"): False,
-}
+_REFERENCES: Final = {("told", "term"): True, ("game_table", "term"): False, ("game_table", "offered"): False}
 _UNIQUE: Final = {"node": ("name",), "told": ("term", "key")}
 _UNLOGGED: Final = {"told"}
 

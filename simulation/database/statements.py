@@ -118,9 +118,7 @@ def _notify_told(here: Transaction) -> None:
     here.notes[Signal.TOLD.channel("palatinus"), ""] = None
 
 
-@_sql(
-    "INSERT INTO node (name, address, expires) VALUES ($1, $2, clock_timestamp() + $3) RETURNING term",
-)
+@_sql("INSERT INTO node (name, address, expires) VALUES ($1, $2, clock_timestamp() + $3) RETURNING term")
 def _begin_lease(here: Transaction, name: str, address: str, seconds: timedelta) -> _Answer:
     term, expires = here.rows.next_number("node"), here.now() + seconds.total_seconds()
     row = {"term": term, "name": name, "address": address, "expires": expires, "leaving": False}
@@ -446,9 +444,7 @@ def _nodes(here: Transaction) -> _Answer:
     return [(r["term"], r["name"], r["address"], r["expires"] > here.now(), r["leaving"]) for r in rows]
 
 
-@_sql(
-    "DELETE FROM told WHERE term = $1 AND body IS NULL AND time < clock_timestamp() - $2::interval",
-)
+@_sql("DELETE FROM told WHERE term = $1 AND body IS NULL AND time < clock_timestamp() - $2::interval")
 def _forget(here: Transaction, term: int, seconds: timedelta) -> None:
     for row in here.all("told", term=term):
         if row["body"] is None and _age(here, row, seconds):

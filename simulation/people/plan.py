@@ -24,11 +24,7 @@ POLICIES: Final[tuple[Absence, ...]] = (
     ByBot(1),
 )
 _DAY: Final = 86_400
-LETTERS: Final[tuple[Absence, ...]] = (
-    MoveClock(_DAY),
-    LongClock(_DAY, _DAY // 2),
-    LongClock(2 * _DAY, _DAY),
-)
+LETTERS: Final[tuple[Absence, ...]] = (MoveClock(_DAY), LongClock(_DAY, _DAY // 2), LongClock(2 * _DAY, _DAY))
 
 
 @dataclass(frozen=True, slots=True)

@@ -437,11 +437,7 @@ def _at(state: messages.TableState, seat: int) -> str:
 
 def _menu_block(menu: TableMenu, pane: Pane) -> Block:
     ui, model, width = pane.ui, pane.model, pane.width
-    rows: list[Row] = [
-        (EMPTY, None),
-        (line(f"  {_(menu.page.value)}", "class:heading"), None),
-        (EMPTY, None),
-    ]
+    rows: list[Row] = [(EMPTY, None), (line(f"  {_(menu.page.value)}", "class:heading"), None), (EMPTY, None)]
     lines = _choices(menu.page, ui, model)
     about = lines[menu.chosen].about if menu.chosen < len(lines) else ""
     below = wrapped(about or _who_may(menu, model), width - 4)

@@ -84,15 +84,7 @@ from engine.events import (
 from engine.pieces import Seat
 from engine.view import Phase
 from protocol.codes import Code
-from protocol.messages import (
-    Announced,
-    Evening,
-    Online,
-    SaidInLobby,
-    Stopping,
-    TableState,
-    TableSummary,
-)
+from protocol.messages import Announced, Evening, Online, SaidInLobby, Stopping, TableState, TableSummary
 
 _MISTYPED: Final = frozenset(
     {
@@ -333,11 +325,7 @@ def _come_or_gone(ui: Ui, sentences: Sequence[str]) -> Ui:
 
 
 def _sentences(
-    events: Sequence[SeenEvent],
-    first: int,
-    stood_in: Sequence[int],
-    names: Sequence[str],
-    left_at: float,
+    events: Sequence[SeenEvent], first: int, stood_in: Sequence[int], names: Sequence[str], left_at: float
 ) -> list[str]:
     """Return what happened from event `first` on, without the scoring: the log would give the end away.
 

@@ -15,15 +15,7 @@ from client.ui.texts.tables import names_of
 from client.ui.web.html import EMPTY, element, joined
 from client.ui.web.seat_parts import button
 from engine.view import View
-from protocol.messages import (
-    NEW,
-    Evening,
-    EveningPerson,
-    PersonNumber,
-    TableState,
-    TakePart,
-    TakesPart,
-)
+from protocol.messages import NEW, Evening, EveningPerson, PersonNumber, TableState, TakePart, TakesPart
 from protocol.pages import SMALL_TABLES
 from protocol.text import printable
 

@@ -12,13 +12,7 @@ from protocol.admin import StoredReport
 from server.errors import JournalError
 from server.storage import operations
 from server.storage.operations import Operation, Outcome, all_tables
-from server.storage.owner import (
-    Check,
-    CheckedTable,
-    OwnersTables,
-    describe_tables,
-    table_faults,
-)
+from server.storage.owner import Check, CheckedTable, OwnersTables, describe_tables, table_faults
 from server.storage.postgresql import lease
 from server.storage.postgresql import rows as stored
 from server.storage.postgresql.database import FAILED, Connection, Database, Signal, notify, reason_of

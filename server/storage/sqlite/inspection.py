@@ -24,15 +24,7 @@ from server.storage.sqlite.journal_file import in_use as journal_in_use
 from server.storage.sqlite.rows import carry_out, commits, is_copy
 from server.storage.sqlite.schema import SCHEMA_VERSION, checked_version, upgrade
 from server.storage.sqlite.write_ahead_log import is_intact
-from server.storage.stored_tables import (
-    SET_ASIDE,
-    ArchivedTable,
-    Place,
-    Row,
-    Standing,
-    Stored,
-    archived_from,
-)
+from server.storage.stored_tables import SET_ASIDE, ArchivedTable, Place, Row, Standing, Stored, archived_from
 
 REPAIRED: Final = ".repaired"  # ends the names of files that palatinus tables salvage has yet to put in place
 # Asks for no lock, which cannot be had for reading; the folder is locked.

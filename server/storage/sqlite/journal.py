@@ -53,11 +53,7 @@ class SqliteJournal(Journal):
     """
 
     def __init__(
-        self,
-        data: Path,
-        durable: Durable = "normal",
-        most_archived: int = 10_000,
-        archive_share: int = 100,
+        self, data: Path, durable: Durable = "normal", most_archived: int = 10_000, archive_share: int = 100
     ) -> None:
         super().__init__(most_archived, archive_share)
         self.path = data / FILE_NAME

@@ -110,9 +110,7 @@ def mark(database: sqlite3.Connection) -> None:
 
 def unusable(path: Path, error: OSError | sqlite3.Error | Misfit) -> JournalError:
     return JournalError(
-        "cannot use the journal {file}: {reason}. Choose another --data",
-        file=path,
-        reason=reason_of(error),
+        "cannot use the journal {file}: {reason}. Choose another --data", file=path, reason=reason_of(error)
     )
 
 

@@ -333,9 +333,7 @@ def test_a_lesson_is_taken_line_by_line(tmp_path: Path) -> None:
     assert visit.end() == 0
 
 
-def test_nothing_that_a_server_sends_controls_the_terminal(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_nothing_that_a_server_sends_controls_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = Remark("Eve", "\x1b[2J\x9b31mgone")
     session = Session(Ui("Ann", page=Lobby(listed=True), talk=Talk(remarks=(hostile,))), TableModel())
     asyncio.run(LineShell(lambda: session, OwnLines(io.StringIO(""))).run())
