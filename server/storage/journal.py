@@ -1,5 +1,6 @@
 """What tables need of storage: entries are committed before anyone is sent them."""
 
+import asyncio
 import logging
 import time
 from abc import ABC, abstractmethod
@@ -64,6 +65,7 @@ class Journal(ABC):
 
     def __init__(self, most_archived: int, archive_share: int) -> None:
         self._most_archived = most_archived
+        self._archiving = asyncio.Lock()
         self._archive = ArchiveIndex(archive_share)
         self._set_aside: set[str] = set()
 
@@ -168,10 +170,11 @@ class Journal(ABC):
         def begins() -> None:
             displaced[:] = self._archive.displaced_by(code, game, self._most_archived)
 
-        await self._change(lambda: operations.archive(code, game, displaced, int(time.time())), begins)
-        self._archive.add(code, game)
-        for other in displaced:
-            self._archive.discard(other)
+        async with self._archiving:  # the next game is archived when it is known what this one has displaced
+            await self._change(lambda: operations.archive(code, game, displaced, int(time.time())), begins)
+            self._archive.add(code, game)
+            for other in displaced:
+                self._archive.discard(other)
 
     async def archived_entries(self, code: str) -> list[Entry]:
         """Return the entries of an archived table, none if it is archived no longer.

@@ -144,6 +144,17 @@ async def test_archiving_and_making_room_for_it_succeed_together_or_not_at_all(s
         assert (await everything(journal)).keys() == {"THEN", "NEXT"}
 
 
+async def test_games_archived_at_once_make_room_for_each_other(store: Store) -> None:
+    codes = ["ONCE", "THEN", "NEXT", "LAST"]
+    async with store.opened(most_archived=2) as journal:
+        for code in codes:
+            await journal.append(code, 0, [OPENED])
+        await asyncio.gather(*(journal.archive(code, NOT_PLAYED) for code in codes))
+        assert list(journal.archived) == ["NEXT", "LAST"]
+    async with store.opened() as journal:
+        assert (await everything(journal)).keys() == {"NEXT", "LAST"}
+
+
 async def test_what_is_not_where_it_has_to_be_stays_as_it_is(store: Store) -> None:
     """Archiving a table again, as when an answer was lost, replaces no archived game by an empty one."""
     async with store.opened() as journal:
