@@ -296,7 +296,7 @@ def _table(code: str, view: ShownJournal, known: KnownCommits, archive: Mapping[
     if table is None:
         reason = "it was removed, or is lost" if listed is None else "its last entries are missing"
         return Stored(code, [], [], damage=reason, length=length)
-    table = replace(table, length=max(table.length, len(table.rows), length))
+    table = replace(table, length=max(len(table.rows), length))
     if code in view.damaged:
         return replace(table, damage=table.damage or "it is in two places")
     changed = code in view.in_use and has_changed(view, code, known.commits)

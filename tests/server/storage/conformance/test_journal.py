@@ -282,6 +282,17 @@ async def test_damaged_tables_are_set_aside(store: Store) -> None:
                 assert whole.entries == ENTRIES[:2]
 
 
+async def test_a_damaged_number_is_not_taken_for_a_length(tmp_path: Path) -> None:
+    """The largest one would make a length that SQLite cannot store, and the server could not start."""
+    store = SqliteStore(tmp_path)
+    async with store.opened() as journal:
+        await journal.append("JUMP", 0, ENTRIES)
+    await store.execute("UPDATE entry SET number = 9223372036854775807 WHERE number = 2")
+    async with store.opened() as journal:
+        (table,) = await journal.tables_set_aside(["JUMP"])
+        assert (len(table.entries), table.length) == (2, len(ENTRIES))
+
+
 @pytest.mark.parametrize("damage", ["played = 1", "contents = '{x'"])
 async def test_a_damaged_archived_table_is_set_aside(store: Store, damage: str) -> None:
     """When somebody wants it, or at the start; what is wrong with it keeps no other out."""
