@@ -290,7 +290,7 @@ async def test_a_damaged_number_is_not_taken_for_a_length(tmp_path: Path) -> Non
     await store.execute("UPDATE entry SET number = 9223372036854775807 WHERE number = 2")
     async with store.opened() as journal:
         (table,) = await journal.tables_set_aside(["JUMP"])
-        assert (len(table.entries), table.length) == (2, len(ENTRIES))
+        assert (len(table.entries), table.length) == (2, 2)  # nothing else says how long it was
 
 
 @pytest.mark.parametrize("damage", ["played = 1", "contents = '{x'"])
