@@ -8,20 +8,20 @@ from typing import Final
 from engine.errors import Template
 from server.errors import HostError
 
-# By the first words of the names of SQLite's codes. Its texts may quote the file, and those of the module
-# that calls it do.
+# By SQLite's primary codes, the lowest 8 bits: Python does not know the names of all others. SQLite's texts
+# may quote the file, and those of the module that calls it do.
 _SQLITE: Final = {
-    "PERM": Template("permission denied"),
-    "BUSY": Template("another program has locked it"),
-    "LOCKED": Template("another program has locked it"),
-    "NOMEM": Template("there is not enough memory"),
-    "READONLY": Template("it is read-only"),
-    "IOERR": Template("the disk reports an error"),
-    "CORRUPT": Template("the file is malformed"),
-    "FULL": Template("the disk is full"),
-    "CANTOPEN": Template("the file cannot be opened"),
-    "CONSTRAINT": Template("it contradicts what is stored"),
-    "NOTADB": Template("it is not a database"),
+    3: Template("permission denied"),  # SQLITE_PERM
+    5: Template("another program has locked it"),  # SQLITE_BUSY
+    6: Template("another program has locked it"),  # SQLITE_LOCKED
+    7: Template("there is not enough memory"),  # SQLITE_NOMEM
+    8: Template("it is read-only"),  # SQLITE_READONLY
+    10: Template("the disk reports an error"),  # SQLITE_IOERR
+    11: Template("the file is malformed"),  # SQLITE_CORRUPT
+    13: Template("the disk is full"),  # SQLITE_FULL
+    14: Template("the file cannot be opened"),  # SQLITE_CANTOPEN
+    19: Template("it contradicts what is stored"),  # SQLITE_CONSTRAINT
+    26: Template("it is not a database"),  # SQLITE_NOTADB
 }
 
 
@@ -40,4 +40,4 @@ def reason_of(error: BaseException) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error) or type(error).__name__
     kind: str = getattr(error, "sqlite_errorname", type(error).__name__)
-    return _SQLITE.get(kind.removeprefix("SQLITE_").partition("_")[0], kind)
+    return _SQLITE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, kind)

@@ -17,6 +17,7 @@ from server.errors import JournalError, NotStored, NotStoredNow
 from server.monitoring.logs import HumanFormatter
 from server.net.event_loop import new_loop
 from server.refusal import not_stored as refusal_of
+from server.storage import reasons
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Hosted, Opened, Played
 from server.storage.journal import Journal
@@ -299,3 +300,10 @@ async def test_two_servers_of_one_name_are_told_to_have_two(
 
     monkeypatch.setattr(DatabaseLine, "begin", begun)
     assert "has since started under the name node. Give each server its own --node" in await refused(database)
+
+
+def test_a_code_of_a_newer_sqlite_is_told_by_what_is_known_of_it() -> None:
+    """Python calls such codes unknown."""
+    error = sqlite3.OperationalError(HIDDEN)
+    error.sqlite_errorcode, error.sqlite_errorname = 0x7F << 8 | sqlite3.SQLITE_IOERR, "unknown"
+    assert reasons.reason_of(error) == "the disk reports an error"
