@@ -5,6 +5,7 @@ Parser, configuration file and documentation come from `ServeOptions`.
 
 import argparse
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -351,6 +352,7 @@ def show_default(action: argparse.Action, default: object) -> None:
 
 
 _MOST_BYTES: Final = 64 * 1024
+_WHERE: Final = re.compile(r"(?s)(.*) \(at (?:line (\d+), column \d+|end of document)\)")
 _NOT_OF_ITS_KIND: Final[Mapping[type, str]] = {
     bool: N_("{key} is either true or false, not {value}"),
     int: N_("{key} needs a whole number without quotation marks, not {value}"),
@@ -426,24 +428,27 @@ def _read(file: Path, options: Sequence[Option]) -> list[Setting]:
     try:
         entries = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise WrongUse(
-            _("{file}: this is not TOML: {reason}").format(file=file, reason=error) + "."
-        ) from error
-    known = {option.key: option for option in options}
+        raise WrongUse(_not_toml(file, text, error)) from error
+    known, lines = {option.key: option for option in options}, _lines_of_keys(text)
     found: list[Setting] = []
     mistakes = []
     for key, value in entries.items():
+        line = _line(file, lines[key])
         try:
             option = _known_option(key, value, known)
-            setting = Setting(option, _converted(option, value, file.absolute().parent), str(file))
+            setting = Setting(option, _converted(option, value, file.absolute().parent), line)
             _check_alone(setting, found)
         except ValueError as error:
-            mistakes.append(labelled(str(file), str(error) if str(error).endswith("?") else f"{error}."))
+            mistakes.append(labelled(line, str(error) if str(error).endswith("?") else f"{error}."))
         else:
             found.append(setting)
     if mistakes:
         raise WrongUse("\n".join(mistakes))
     return found
+
+
+def _line(file: Path, number: int) -> str:
+    return _("{file}, line {line}").format(file=file, line=number)
 
 
 def _check_alone(setting: Setting, others: Iterable[Setting]) -> None:
@@ -525,6 +530,35 @@ def _text_of(file: Path) -> str:
             return data.decode("utf-8")
     reason = _("it is longer than {most} bytes").format(most=_MOST_BYTES)
     raise WrongUse(_(CANNOT_READ).format(file=file, reason=reason))
+
+
+def _not_toml(file: Path, text: str, error: Exception) -> str:
+    at = _WHERE.fullmatch(str(error))
+    where, reason = str(file), str(error)
+    if at is not None:
+        where, reason = _line(file, int(at[2] or len(text.rstrip().splitlines()))), at[1]
+    return _("{where}: this is not TOML: {reason}").format(where=where, reason=reason) + "."
+
+
+def _lines_of_keys(text: str) -> dict[str, int]:
+    """Return the line of each key in valid TOML; tomllib does not tell."""
+    import tomllib
+
+    lines: dict[str, int] = {}
+    statement, began, in_section = "", 1, False
+    for number, line in enumerate(text.split("\n"), start=1):
+        statement += f"{line}\n"
+        try:
+            keys = tomllib.loads(statement)
+        except ValueError:  # it goes on in the next line
+            continue
+        heading = statement.lstrip().startswith("[")
+        if heading or not in_section:
+            for key in keys:
+                lines.setdefault(key, began)
+        in_section |= heading
+        statement, began = "", number + 1
+    return lines
 
 
 def checked_plan(plan: EveningPlan) -> EveningPlan:

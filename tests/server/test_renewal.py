@@ -154,7 +154,7 @@ async def test_bad_files_change_nothing(tmp_path: Path) -> None:
         (tmp_path / "password").write_text("")
         assert "contains no password" in await hang_up(server, "not reloaded")
         (tmp_path / "serve.toml").write_text(f"{good}prot = 1\n")
-        assert "prot is not an option. Did you mean port?" in await hang_up(server, "not reloaded")
+        assert "line 5: prot is not an option. Did you mean port?" in await hang_up(server, "not reloaded")
         (tmp_path / "serve.toml").write_text(f"{good}proxy-protocol = true\n")
         assert "--proxy-protocol needs --trust-proxy" in await hang_up(server, "not reloaded")
         (tmp_path / "serve.toml").write_text(re.sub("tls.*\n", "", good))
