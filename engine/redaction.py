@@ -6,6 +6,7 @@ snapshot and list of legal moves passes through here on its way to a player or a
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import assert_never
 
 from engine.events import Event, Placed, PublicEvent, SeenEvent, WolfPlaced
 from engine.legal import Legal
@@ -28,14 +29,13 @@ def sees_all(events: Iterable[Event], eyes: Eyes) -> bool:
 
 def redacted(event: Event, eyes: Eyes) -> SeenEvent:
     """Return what `eyes` may know of `event`."""
-    if not isinstance(event, Placed):
-        public: PublicEvent = (
-            event  # a new kind of event does not type-check until it is placed, there or here
-        )
-        return public
-    if hidden_from(event.piece, event.seat, eyes):
-        return WolfPlaced(event.seat, event.piece.people, event.field)
-    return event
+    if isinstance(event, Placed):
+        if hidden_from(event.piece, event.seat, eyes):
+            return WolfPlaced(event.seat, event.piece.people, event.field)
+        return event
+    if isinstance(event, PublicEvent):
+        return event
+    assert_never(event)  # whatever is new stays secret until it is said to be public
 
 
 def redacted_legal(legal: Legal | None, eyes: Eyes) -> Legal | None:

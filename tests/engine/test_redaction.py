@@ -3,6 +3,7 @@
 import copy
 import random
 from itertools import product, takewhile
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -201,3 +202,10 @@ def test_hidden_kinds_reach_nobody(
     twin = twin_commands(options, seed, own, eyes, mixer)
     assume(twin != own)
     assert frames(options, seed, own, eyes) == frames(options, seed, twin, eyes)
+
+
+def test_what_nobody_has_said_to_be_public_is_told_to_nobody() -> None:
+    """R4.2: a kind of event that the gate does not know stays behind it."""
+    unheard: Any = object()
+    with pytest.raises(AssertionError):
+        redacted(unheard, SPECTATOR)
