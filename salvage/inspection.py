@@ -40,7 +40,7 @@ from server.storage.stored_tables import (
     archived_from,
     first_link,
     next_link,
-    rechecked,
+    recheck_table,
     set_aside_from,
 )
 
@@ -175,7 +175,7 @@ def search_files(data: Path, suffix: str = "") -> Remains:
                 if version == 0:  # it is missing, or without its log as before its first checkpoint
                     traces.add_files(content_of(path), log)
                     found_any = traces.rows or known.tables or known.named
-                    return _found(known, traces) if found_any else Remains()
+                    return _remains_of_pages(known, traces) if found_any else Remains()
                 view = view_of(database, version)
                 traces.add_shown(database, view)
         except (sqlite3.Error, ValueError, TypeError) as error:
@@ -188,7 +188,7 @@ def search_files(data: Path, suffix: str = "") -> Remains:
                     file=path,
                     reason=reason_of(error),
                 ) from error
-            return _found(known, traces)
+            return _remains_of_pages(known, traces)
         if is_copy(view.journal):  # its list and log are of the journal that it replaced
             known, log = KnownCommits(), b""
         foreign = log_is_foreign(path)
@@ -211,7 +211,7 @@ def search_files(data: Path, suffix: str = "") -> Remains:
         raise unusable(path, error) from error
 
 
-def _found(known: KnownCommits, traces: Traces) -> Remains:
+def _remains_of_pages(known: KnownCommits, traces: Traces) -> Remains:
     """Return what there is of a journal of which SQLite shows nothing."""
     journal = known.journal if _about(known, traces) else next(iter(sorted(traces.journals)), None)
     return Remains(True, _tables(traces, known, None), known.commits, journal, traces.records_due)
@@ -267,11 +267,11 @@ def _table(
     removed = listed is None and view is not None and view.place(code) is None
     if listed is not None and listed.place == Place.SET_ASIDE:
         listed = None
-    rows = traces.best(code, _shown(code, view), or_longer=traced)
+    rows = traces.best(code, _shown_standing(code, view), or_longer=traced)
     if listed is not None and not leads_to(rows, listed):
         rows = traces.best(code, listed, or_longer=traced)
-    archived, game = _archived(code, rows, listed, traces, view)
-    table = replace(rechecked(code, rows, archived), rows=rows, game=game)
+    archived, game = _find_archiving(code, rows, listed, traces, view)
+    table = replace(recheck_table(code, rows, archived), rows=rows, game=game)
     later = traces.length_after(code, 0 if view is None else view.commits) if traced else 0
     length = max(len(rows), 0 if listed is None else listed.length, later)
     reached = listed is None or leads_to(rows, listed)
@@ -284,7 +284,7 @@ def _table(
     return replace(table, shorter="" if reached and len(rows) == length else reason, length=length)
 
 
-def _shown(code: str, view: ShownJournal | None) -> Standing | None:
+def _shown_standing(code: str, view: ShownJournal | None) -> Standing | None:
     """Return where SQLite shows a whole table."""
     if view is None:
         return None
@@ -301,7 +301,7 @@ def _more(code: str, length: int, traces: Traces, view: ShownJournal | None) -> 
     return in_archive or any(number >= length for number in traces.rows.get(code, ()))
 
 
-def _archived(
+def _find_archiving(
     code: str, rows: Sequence[Row], listed: Standing | None, traces: Traces, view: ShownJournal | None
 ) -> tuple[int | None, ArchivedGame | None]:
     """Return when a table was archived, and what decides how long it is kept; None if it is in use."""

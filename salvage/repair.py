@@ -19,7 +19,7 @@ from server.storage.operations import insert
 from server.storage.owner import CheckedTable
 from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
-from server.storage.sqlite.commit_list import replace_file, written
+from server.storage.sqlite.commit_list import list_content, replace_file
 from server.storage.sqlite.inspection import REPAIRED, beside
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.ready import KEPT, keep_copies
@@ -123,16 +123,16 @@ def _write(path: Path, remains: Remains) -> bytes:
         database.execute("PRAGMA synchronous = FULL")
         upgrade(database, 0)
         with database:
-            carry_out(database, insert(_kept(remains)))
+            carry_out(database, insert(_set_damaged_aside(remains)))
             commits = remains.commits + 1
             database.execute("UPDATE journal SET commits = ?", (commits,))
             if remains.journal is not None:
                 database.execute("UPDATE journal SET id = ?", (remains.journal,))
         (journal,) = database.execute("SELECT id FROM journal").fetchone()
-        return written(journal, commits, standings(database))
+        return list_content(journal, commits, standings(database))
 
 
-def _kept(remains: Remains) -> Everything:
+def _set_damaged_aside(remains: Remains) -> Everything:
     now = int(time.time())
     kept = [
         table if table.damage is None or table.since is not None else replace(table, since=now)

@@ -17,7 +17,7 @@ from protocol.settings import Hints
 from server.net.tokens import new_code, new_token, token_hash
 from server.storage.entries import Changed, Entry, Hosted, Opened, Taken, entry_text, played_so_far
 from server.storage.sqlite.data_folder import make_folder
-from server.storage.stored_tables import Everything, Stored, relinked
+from server.storage.stored_tables import Everything, Stored, link_rows
 
 
 def fill(game: KeptGame, played: PlayOn, name: str, *, redraw: bool) -> KeptGame:
@@ -34,7 +34,7 @@ def fill(game: KeptGame, played: PlayOn, name: str, *, redraw: bool) -> KeptGame
     names = [name if number == seat else recording.names[number] for number in recording.seats]
     entries = list(_entries(events, names, tokens, seat))
     now = int(time.time())
-    rows = relinked(code, ((now, entry_text(entry)) for entry in entries))
+    rows = link_rows(code, ((now, entry_text(entry)) for entry in entries))
     make_folder(game.folder, Everything([Stored(code, rows, entries)]))
     for number, token in enumerate(tokens):
         seats = game.seat if number == seat else game.bots

@@ -27,7 +27,7 @@ from server.storage.entries import whole_events
 from server.storage.reasons import reason_of
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.data_folder import DataFolder
-from server.storage.sqlite.journal_file import FILE_NAME, locked
+from server.storage.sqlite.journal_file import FILE_NAME, lock_folder
 
 _UNFINISHED: Final = ".unfinished"
 
@@ -136,7 +136,7 @@ def _served(file: Path) -> bool:
     if not file.parent.is_dir():  # to be told when the file is written
         return False
     try:
-        with locked(file.parent):
+        with lock_folder(file.parent):
             return False
     except JournalError as error:
         return isinstance(error, JournalInUse)

@@ -210,7 +210,7 @@ def _salvage_tables(arguments: argparse.Namespace) -> int:
         if isinstance(tables, DataFolder):
             found = salvaged_tables(tables.data, tables.kept, codes)
         else:
-            found = _database_module().DatabaseTables.salvaged(tables, codes)
+            found = _database_module().DatabaseTables.salvage(tables, codes)
     if missing := [code for code in codes if code not in {game.code for game in found}]:
         raise WrongUse(_("no trace of table {code} was found").format(code=", ".join(missing)))
     if not found:

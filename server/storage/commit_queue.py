@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 class Health:
     """Counts what could not be stored, and logs it now and then; `probe` tries to store, and never fails.
 
-    It has to call `settled`, as every commit does.
+    It has to call `record_commit`, as every commit does.
     """
 
     def __init__(self, probe: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -53,14 +53,14 @@ class Health:
         """Return how many requests could not be stored."""
         return self._failures.count
 
-    def settled(self, *, failed: bool) -> None:
+    def record_commit(self, *, failed: bool) -> None:
         """Record how a commit has ended."""
         self.last_failed = failed
         self._settled_at = self._loop.time()
         if not failed and (failures := self._failures.works()):
             log.warning("stored again", extra=about(failures=failures))
 
-    def refused(self) -> None:
+    def record_answer(self) -> None:
         """Record that storage has answered, though not by storing what somebody asked for."""
         self._settled_at = self._loop.time()
 
@@ -76,13 +76,13 @@ class Health:
         if self._loop.time() < self._settled_at + _SECONDS_BETWEEN_PROBES:
             return True
         if self._probing is None:
-            self._probing = start_task(self._probed(), "trying the journal")
+            self._probing = start_task(self._run_probe(), "trying the journal")
             self._probed_at = self._loop.time()
         left = self._probed_at + _SECONDS_TO_PROBE - self._loop.time()
         _, waiting = await asyncio.wait((self._probing,), timeout=max(0.0, left))
         return not waiting
 
-    async def _probed(self) -> None:
+    async def _run_probe(self) -> None:
         try:
             await self._probe()
         finally:
@@ -95,7 +95,7 @@ class Health:
 
 
 class Uninterrupted(asyncio.Future[T]):
-    """A future for one task, which is cancelled only once the future is done, with `completed`.
+    """A future for one task, which is cancelled only once the future is done, with `result_of`.
 
     Not asyncio.shield: that costs a twentieth of a move, and leaves the task without the outcome.
     """
@@ -108,7 +108,7 @@ class Uninterrupted(asyncio.Future[T]):
         return True
 
 
-async def completed(work: Uninterrupted[T]) -> T:
+async def result_of(work: Uninterrupted[T]) -> T:
     """Return the result of `work`, or raise what it raises; a cancellation takes effect at the next await.
 
     So a task always learns what has become of a change that it asked for, and takes in what is stored.
@@ -223,11 +223,11 @@ class CommitQueue:
         stored: Uninterrupted[None] = Uninterrupted(loop=self._loop)
         self._appends.append(Append(parts, stored, ended))
         self._settle_soon()
-        return completed(stored)
+        return result_of(stored)
 
     async def do(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Any:
         """Return what `work` returns; `begins` is called on the event loop just before it."""
-        return await completed(self.ask(work, begins))
+        return await result_of(self.ask(work, begins))
 
     def ask(self, work: Callable[[], Any], begins: Callable[[], None] | None = None) -> Uninterrupted[Any]:
         """Ask for a piece of work, and return the future of its result."""
@@ -325,7 +325,7 @@ class CommitQueue:
             self.take_note(code, standing)
         for append in item.appends:
             append.stored.set_result(None)
-        self._health.settled(failed=False)
+        self._health.record_commit(failed=False)
         self._settled(len(item.rows))
 
     def _fail(self, item: Batch | Job, error: Exception) -> None:
@@ -345,7 +345,7 @@ class CommitQueue:
         for append in appends:
             append.stored.set_exception(error)
         if isinstance(error, CodeTaken | TableLost):
-            self._health.refused()
+            self._health.record_answer()
         else:
-            self._health.settled(failed=True)
+            self._health.record_commit(failed=True)
             self._health.count_failures(error.reason, len(appends), told=self._logged())

@@ -18,8 +18,8 @@ from server.storage.stored_tables import (
     Place,
     Stored,
     archived_from,
+    link_rows,
     listed_from,
-    relinked,
     rows_of,
     set_aside_from,
     tables_from,
@@ -134,61 +134,61 @@ def archive(code: str, game: ArchivedGame, gone: Sequence[str], now: int) -> Ope
 
     Raises NotOwned or Misfit.
     """
-    found = yield from claimed(code, *gone)
+    found = yield from claim(code, *gone)
     table = replace(_intact(code, found), archived=now, game=game)
     gone = [other for (other,) in (yield Select("archived codes", gone))] if gone else []
     if gone:
         yield Delete("archive", gone)
-    return {**(yield from moved(code, found, table)), **dict.fromkeys(gone)}
+    return {**(yield from move(code, found, table)), **dict.fromkeys(gone)}
 
 
 def bring_back(code: str) -> Operation[Outcome]:
     """Move an archived table back to those in use; raises NotOwned or Misfit."""
-    found = yield from claimed(code)
+    found = yield from claim(code)
     if found is None or found.place is not Place.ARCHIVED:
         raise NotOwned(f"table {code} is not archived, or another server has brought it back")
     if found.damage is not None:
         raise Misfit(f"archived table {code}: {found.damage}")
-    return (yield from moved(code, found, replace(found, archived=None, game=None)))
+    return (yield from move(code, found, replace(found, archived=None, game=None)))
 
 
 def shorten(code: str, live_entries: LiveEntries) -> Operation[Outcome]:
     """Keep only the entries that `live_entries` names, with a new chain; raises NotOwned or Misfit."""
-    found = yield from claimed(code)
+    found = yield from claim(code)
     whole = _intact(code, found)
     live = live_entries(whole.entries)
-    rows = relinked(code, ((whole.rows[at].time, whole.rows[at].body) for at in live))
-    return (yield from moved(code, found, Stored(code, rows, [whole.entries[at] for at in live])))
+    rows = link_rows(code, ((whole.rows[at].time, whole.rows[at].body) for at in live))
+    return (yield from move(code, found, Stored(code, rows, [whole.entries[at] for at in live])))
 
 
 def set_aside(code: str, whole: int, reason: str, now: int) -> Operation[Outcome]:
     """Set a table aside, in use or archived, whose first `whole` entries make sense; raises NotOwned."""
-    found = yield from claimed(code)
+    found = yield from claim(code)
     found = found or Stored(code, [], [])
     if found.place is Place.SET_ASIDE:
         return {}
     rows, entries = found.rows, found.entries[:whole]
     table = Stored(code, rows, entries, damage=reason, since=now, length=max(found.length, len(rows)))
-    return (yield from moved(code, found, table))
+    return (yield from move(code, found, table))
 
 
 def restore(code: str, entries: int) -> Operation[Outcome]:
     """Put the first `entries` of a table that was set aside back into use; raises NotOwned or Misfit."""
-    found = yield from claimed(code)
+    found = yield from claim(code)
     if found is None or found.place is not Place.SET_ASIDE:
         raise NotOwned(f"another server has just restored table {code}, or removed it")
     if len(found.entries) < entries:
         raise Misfit(f"table {code} has only {len(found.entries)} whole entries")
     table = Stored(code, found.rows[:entries], found.entries[:entries])
-    return (yield from moved(code, found, table))
+    return (yield from move(code, found, table))
 
 
 def remove(code: str) -> Operation[Outcome]:
     """Remove a table that is archived or set aside; raises NotOwned if it is neither any more."""
-    found = yield from claimed(code)
+    found = yield from claim(code)
     if found is None or found.place is Place.IN_USE:
         raise NotOwned(f"another server has just brought table {code} back, or removed it")
-    return (yield from moved(code, found, None))
+    return (yield from move(code, found, None))
 
 
 def is_stored(outcome: Outcome) -> Operation[bool]:
@@ -211,7 +211,7 @@ def record_written(code: str) -> Operation[Outcome]:
     return {}
 
 
-def claimed(code: str, *others: str) -> Operation[Stored | None]:
+def claim(code: str, *others: str) -> Operation[Stored | None]:
     """Return a table that this server may change; raises NotOwned if another one has it."""
     if code in {taken for (taken,) in (yield Claim([code, *others]))}:
         raise NotOwned(f"another server has taken table {code} up")
@@ -226,7 +226,7 @@ def _intact(code: str, found: Stored | None) -> Stored:
     return found
 
 
-def moved(code: str, found: Stored | None, table: Stored | None) -> Operation[Outcome]:
+def move(code: str, found: Stored | None, table: Stored | None) -> Operation[Outcome]:
     if found is not None:
         yield Delete(KEPT_IN[found.place], [code])
     yield from _insert([] if table is None else [table])

@@ -12,7 +12,7 @@ from protocol.admin import StoredReport
 from server.errors import JournalError
 from server.storage import operations
 from server.storage.entries import Entry, contents, events_of
-from server.storage.operations import Operation, Outcome, claimed, moved
+from server.storage.operations import Operation, Outcome, claim, move
 from server.storage.reasons import Misfit, reason_of
 from server.storage.stored_tables import ArchivedTable, Condition, Stored
 
@@ -120,11 +120,11 @@ def describe_tables(codes: Sequence[str] | None = None) -> Operation[list[Stored
 
 def restore_at_last_move(code: str) -> Operation[Outcome]:
     """Put a damaged table back into play at its last whole move; raises JournalError."""
-    found = yield from claimed(code)
+    found = yield from claim(code)
     whole = [] if found is None else list(foldable(found.entries))
     if found is None or not whole:
         raise JournalError("table {table} cannot be restored at all", table=code)
-    return (yield from moved(code, found, Stored(code, found.rows[: len(whole)], whole)))
+    return (yield from move(code, found, Stored(code, found.rows[: len(whole)], whole)))
 
 
 class OwnersTables(ABC):
@@ -134,11 +134,11 @@ class OwnersTables(ABC):
 
     def tables(self) -> list[StoredReport]:
         """Return all tables, the latest changed first."""
-        return sorted(self._listed(None), key=lambda table: (-(table.changed or 0), table.code))
+        return sorted(self._reports(None), key=lambda table: (-(table.changed or 0), table.code))
 
     def table(self, code: str) -> StoredReport | None:
         """Return the table with this code, None if there is none."""
-        return next(iter(self._listed([code])), None)
+        return next(iter(self._reports([code])), None)
 
     def game(self, code: str) -> tuple[Event, ...]:
         """Return the events of this table's game, hidden kinds included; none if it has not started.
@@ -150,7 +150,7 @@ class OwnersTables(ABC):
             whole = [] if found is None or found.since is not None else found.whole_entries
             return replayed_game(whole)
         except ValueError as error:
-            raise self._damaged(f"table {code}: {reason_of(error)}") from error
+            raise self._damage_error(f"table {code}: {reason_of(error)}") from error
 
     def remove(self, codes: Iterable[str]) -> None:
         """Remove all these tables for good; if JournalError is raised, none is removed."""
@@ -166,7 +166,7 @@ class OwnersTables(ABC):
     def check(self) -> Check:
         """Look at every table closely."""
 
-    def _listed(self, codes: Sequence[str] | None) -> list[StoredReport]:
+    def _reports(self, codes: Sequence[str] | None) -> list[StoredReport]:
         return self._read(lambda: describe_tables(codes))
 
     @abstractmethod
@@ -177,7 +177,7 @@ class OwnersTables(ABC):
     def _change(self, codes: Sequence[str], make: Callable[[], Operation[Outcome]]) -> Outcome:
         """Carry out an operation that changes these tables, all or none."""
 
-    def _damaged(self, what: str) -> JournalError:
+    def _damage_error(self, what: str) -> JournalError:
         return JournalError(
             "the journal {file} is damaged: {reason}. See what is intact with palatinus tables check",
             file=self._place,

@@ -145,7 +145,7 @@ class ArchivedTable:
     whole: bool
 
 
-def relinked(code: str, rows: Iterable[tuple[int | None, str]]) -> list[Row]:
+def link_rows(code: str, rows: Iterable[tuple[int | None, str]]) -> list[Row]:
     """Return rows with a new chain."""
     link = first_link(code)
     found = []
@@ -155,15 +155,15 @@ def relinked(code: str, rows: Iterable[tuple[int | None, str]]) -> list[Row]:
     return found
 
 
-def packed(rows: Iterable[Row]) -> bytes:
+def pack(rows: Iterable[Row]) -> bytes:
     """Return the entries of a table, compressed: they are some 40, and much alike."""
     return zlib.compress("\n".join(f"{row.time or 0} {row.link.hex()} {row.body}" for row in rows).encode())
 
 
-def unpacked(content: bytes) -> list[Row]:
+def unpack(content: bytes) -> list[Row]:
     """Return the entries that `content` packs; of a damaged one those before the damage."""
     rows = []
-    for line in inflated(content)[0].split("\n"):
+    for line in inflate(content)[0].split("\n"):
         try:
             when, link, body = line.split(" ", 2)
             rows.append(Row(int(when) or None, body, bytes.fromhex(link)))
@@ -172,7 +172,7 @@ def unpacked(content: bytes) -> list[Row]:
     return rows
 
 
-def inflated(content: bytes) -> tuple[str, bool]:
+def inflate(content: bytes) -> tuple[str, bool]:
     """Return the text that `content` packs, up to any damage, and whether it is whole."""
     inflater = zlib.decompressobj()
     found = b""
@@ -184,7 +184,9 @@ def inflated(content: bytes) -> tuple[str, bool]:
     return found.decode("utf-8", "surrogateescape"), inflater.eof
 
 
-def checked(code: str, numbered: Iterable[tuple[Any, Any, Any, Any]], archived: int | None = None) -> Stored:
+def check_table(
+    code: str, numbered: Iterable[tuple[Any, Any, Any, Any]], archived: int | None = None
+) -> Stored:
     """Return the table `code` from rows of number, body, time and link, whatever is in them."""
     rows: list[Row] = []
     entries: list[Entry] = []
@@ -211,10 +213,10 @@ def checked(code: str, numbered: Iterable[tuple[Any, Any, Any, Any]], archived: 
     return Stored(code, rows, entries, archived, None if rows else "it has no entries")
 
 
-def rechecked(code: str, rows: Iterable[Row], archived: int | None = None) -> Stored:
+def recheck_table(code: str, rows: Iterable[Row], archived: int | None = None) -> Stored:
     """Return the table `code` from rows that may have been damaged since they were linked."""
     numbered = ((number, row.body, row.time, row.link) for number, row in enumerate(rows))
-    return checked(code, numbered, archived)
+    return check_table(code, numbered, archived)
 
 
 def _by_number(row: tuple[Any, Any, Any, Any]) -> tuple[bool, int]:
@@ -247,7 +249,7 @@ KEPT_IN: Final = {Place.IN_USE: "entry", Place.ARCHIVED: "archive", Place.SET_AS
 def rows_of(table: Stored) -> tuple[str, list[tuple[Any, ...]]]:
     """Return which table of the database holds a table, and its rows there."""
     if table.since is not None:
-        content = packed(table.rows)
+        content = pack(table.rows)
         whole = len(table.entries)
         return "set_aside", [(table.code, table.since, table.damage, content, whole, table.length)]
     if table.archived is not None:
@@ -263,7 +265,7 @@ def _archive_row(table: Stored) -> tuple[Any, ...]:
     row = (
         table.code,
         table.archived,
-        packed(rows),
+        pack(rows),
         game.origin,
         int(game.played),
         len(rows),
@@ -280,14 +282,14 @@ def tables_from(rows: Iterable[Sequence[Any]]) -> list[Stored]:
     tables: dict[str, list[tuple[Any, Any, Any, Any]]] = {}
     for code, number, body, when, link in rows:
         tables.setdefault(str(code), []).append((number, body, when, link))
-    return [checked(code, numbered) for code, numbered in tables.items()]
+    return [check_table(code, numbered) for code, numbered in tables.items()]
 
 
 def archived_from(row: Sequence[Any]) -> Stored:
     """Return the table in a row of the archive, whatever is in it."""
     code, when, content, origin, played, length, *_ = row
     game = ArchivedGame(str(origin), bool(played))
-    found = rechecked(code, unpacked(content) if isinstance(content, bytes) else [], when)
+    found = recheck_table(code, unpack(content) if isinstance(content, bytes) else [], when)
     damage = found.damage
     if damage is None and seal(*row[:-1]) != row[-1]:
         damage = "its row in the archive is damaged"
@@ -315,6 +317,6 @@ def listed_from(row: Sequence[Any]) -> ArchivedTable:
 
 def set_aside_from(row: Sequence[Any]) -> Stored:
     code, since, reason, content, whole, length = row
-    rows = unpacked(content)
-    entries = rechecked(code, rows[:whole]).entries
+    rows = unpack(content)
+    entries = recheck_table(code, rows[:whole]).entries
     return Stored(code, rows, entries, damage=reason, since=since, length=length)

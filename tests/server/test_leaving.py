@@ -203,14 +203,14 @@ async def test_a_server_that_takes_no_tables_is_passed_over(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is paused, or of an older version; whoever wants a table meanwhile is told of one that stays."""
-    taken = hand_over.Departure._taken
+    offer = hand_over.Departure._offer
 
-    async def taken_in_time(self: hand_over.Departure, code: str, successor: int) -> bool:
+    async def offer_in_time(self: hand_over.Departure, code: str, successor: int) -> bool:
         silent = self._addresses[successor] == "ws://silent.example"
         monkeypatch.setattr(hand_over, "_SECONDS_TO_TAKE", 0.3 if silent else TIMEOUT)
-        return await taken(self, code, successor)
+        return await offer(self, code, successor)
 
-    monkeypatch.setattr(hand_over.Departure, "_taken", taken_in_time)
+    monkeypatch.setattr(hand_over.Departure, "_offer", offer_in_time)
     async with (
         Node(database, "stays") as stays,
         Node(database, "leaves") as leaves,
@@ -245,7 +245,7 @@ async def test_a_table_of_which_nobody_can_tell_is_not_held_any_more(
     async with journal_at(database, "leaves") as leaves, journal_at(database, "stays", address="ws://b"):
         await leaves.append("ONCE", 0, [OPENED])
         departure = await leaves.leave()
-        monkeypatch.setattr(hand_over.Departure, "_taken", AsyncMock(side_effect=TimeoutError))
+        monkeypatch.setattr(hand_over.Departure, "_offer", AsyncMock(side_effect=TimeoutError))
         with pytest.raises(TableLost):
             await departure.give("ONCE")
         assert not leaves.holds("ONCE")

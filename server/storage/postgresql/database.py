@@ -267,10 +267,10 @@ async def listen(
 ) -> None:
     """Call `heard` with the text of each such notification that comes while the connection lasts."""
 
-    def called(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
+    def pass_on(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
         heard(payload)
 
-    await connection.add_listener(signal.channel(database.schema), called)
+    await connection.add_listener(signal.channel(database.schema), pass_on)
 
 
 # -- the URL: no sentence repeats a part which may be a password ---------------------------------------

@@ -58,7 +58,7 @@ class DatabaseTables(OwnersTables):
 
         return self._looked_at(look)
 
-    def salvaged(self, codes: Sequence[str]) -> list[CheckedTable]:
+    def salvage(self, codes: Sequence[str]) -> list[CheckedTable]:
         """Return what is whole of these tables, or of all."""
 
         async def look(connection: Connection) -> list[CheckedTable]:
@@ -66,7 +66,7 @@ class DatabaseTables(OwnersTables):
 
         return self._looked_at(look)
 
-    def _listed(self, codes: Sequence[str] | None) -> list[StoredReport]:
+    def _reports(self, codes: Sequence[str] | None) -> list[StoredReport]:
         return self._looked_at(lambda connection: describe_all(connection, codes))
 
     def _read(self, make: Callable[[], Operation[T]]) -> T:
@@ -93,14 +93,14 @@ class DatabaseTables(OwnersTables):
         return self._with(look)
 
     def _with(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        async def checked(connection: Connection) -> T:
+        async def work_safely(connection: Connection) -> T:
             await check(connection, self._database)
             try:
                 return await work(connection)
             except ValueError as error:
-                raise self._damaged(reason_of(error)) from error
+                raise self._damage_error(reason_of(error)) from error
 
-        return _with(self._database, checked)
+        return _with(self._database, work_safely)
 
 
 def fill_database(url: str, content: Everything) -> None:

@@ -95,13 +95,13 @@ class Departure:
             successor = min(self._addresses, key=self._tables.__getitem__)
             address = self._addresses[successor]
             self._tables[successor] += 1
-            if await self._taken(code, successor):
+            if await self._offer(code, successor):
                 self._given(code)
                 return address
             self._addresses.pop(successor, None)  # it is paused, or slow, or of an older version
         return None
 
-    async def _taken(self, code: str, successor: int) -> bool:
+    async def _offer(self, code: str, successor: int) -> bool:
         """Offer a table to a server, and tell whether it has taken it; raises TableLost, or one of FAILED."""
         await self._do(lambda connection: connection.fetch(_OFFER, code, self._term, successor))
         until = asyncio.get_running_loop().time() + _SECONDS_TO_TAKE

@@ -91,7 +91,7 @@ class HeldLease(NodeState):
         self._wanted: dict[str, asyncio.Future[None]] = {}  # tables that somebody asks for, by their codes
         self._leaves = False
         self._loop = asyncio.get_running_loop()
-        self.moves, self.rest = (DatabaseLine(database, line, self._fenced) for line in ("moves", "rest"))
+        self.moves, self.rest = (DatabaseLine(database, line, self._give_up) for line in ("moves", "rest"))
         self.held = False
 
     @property
@@ -116,7 +116,7 @@ class HeldLease(NodeState):
                     await self._begin(connection)
                     await self._take_up(connection)
                 except Fenced as error:
-                    if await lease.replaced(connection, self.name, self.term):
+                    if await lease.is_replaced(connection, self.name, self.term):
                         raise Fenced("another server is using this one's name") from error
                     log.warning("the lease ran out while it began", extra=about(term=self.term))
                 else:
@@ -135,7 +135,7 @@ class HeldLease(NodeState):
                     while await self._look(connection, holder):
                         await self._pause(self._renewal_due - self._loop.time())
             except (*FAILED, JournalError, ValueError, Fenced) as error:
-                self._failed(error)
+                self._log_failure(error)
                 self._renewal_due = -math.inf
                 self._wake.clear()  # what failed at once is not tried again at once
             else:
@@ -148,10 +148,10 @@ class HeldLease(NodeState):
         wanted = tuple(self._wanted)
         if self.lapsed or self._loop.time() >= self._renewal_due:
             self._renewal_due = self._loop.time() + self._seconds_to_answer
-            if not await self._kept(connection, holder):
+            if not await self._renew_or_begin(connection, holder):
                 return False
         if not self._leaves and await self._tables_wait(connection):
-            await self._taken_up(connection, holder)
+            await self._take_up_or_give_up(connection, holder)
         self._failures.works()
         self._answer(wanted)
         return True
@@ -214,7 +214,7 @@ class HeldLease(NodeState):
     async def _begin(self, connection: Connection) -> None:
         """Begin a new lease, still without tables."""
         sent = time.monotonic()
-        async with lease.begun(connection, self.name, self._address, self._seconds) as term:
+        async with lease.begin(connection, self.name, self._address, self._seconds) as term:
             self.term = term  # or it would be taken for another server's if the answer is lost
         self._extend(sent)
         await lease.end_expired(connection, self._seconds)
@@ -236,22 +236,22 @@ class HeldLease(NodeState):
         self.taken_up += len(codes)
         return await self._tables.take_in(connection, codes) if codes else {}
 
-    async def _kept(self, connection: Connection, holder: TableHolder) -> bool:
+    async def _renew_or_begin(self, connection: Connection, holder: TableHolder) -> bool:
         """Renew the lease, or begin another if it is lost.
 
         Return False if this server leaves anyway, or another one has its name.
         """
-        if await self._renewed(connection, holder):
+        if await self._renew(connection, holder):
             async with asyncio.timeout(self._seconds):
                 if time.monotonic() > self._others_have_time_until:
                     await lease.end_expired(connection, self._seconds)
                 await self._tables.look_at_others(connection)
             return True
-        self._fenced()
+        self._give_up()
         if self._leaves:
             return False
         async with asyncio.timeout(self._seconds_to_answer):
-            if await lease.replaced(connection, self.name, self.term):
+            if await lease.is_replaced(connection, self.name, self.term):
                 log.error("another server is using this one's name", extra=about(node=self.name))
                 holder.stop()
                 return False
@@ -260,7 +260,7 @@ class HeldLease(NodeState):
         log.warning("a new lease has begun", extra=about(term=self.term))
         return True
 
-    async def _renewed(self, connection: Connection, holder: TableHolder) -> bool:
+    async def _renew(self, connection: Connection, holder: TableHolder) -> bool:
         """Renew the lease; return False if it is lost."""
         sent, lapsed = time.monotonic(), self.lapsed
         async with asyncio.timeout(self._seconds_to_answer):
@@ -286,7 +286,7 @@ class HeldLease(NodeState):
         if self.held and self.lapsed and self._holder is not None:
             self._holder.send_on()
 
-    async def _taken_up(self, connection: Connection, holder: TableHolder) -> None:
+    async def _take_up_or_give_up(self, connection: Connection, holder: TableHolder) -> None:
         """Take up tables, all or none: what is only half taken up begins anew with another lease."""
         try:
             async with asyncio.timeout(_SECONDS_TO_TAKE_UP):
@@ -294,16 +294,16 @@ class HeldLease(NodeState):
                     await holder.take_up(tables)
                     self._answer(tables)
         except Exception:
-            self._fenced()
+            self._give_up()
             raise
 
-    def _failed(self, error: Exception) -> None:
+    def _log_failure(self, error: Exception) -> None:
         self.answers = self.answers and not isinstance(error, FAILED)
         if (failures := self._failures.failed()) > 0:
             reason = reason_of(error)
             log.warning("the lease cannot be renewed", extra=about(failures=failures, reason=reason))
 
-    def _fenced(self) -> None:
+    def _give_up(self) -> None:
         """Give up all tables at once: another server may have them."""
         if not self.held:
             return

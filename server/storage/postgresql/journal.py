@@ -162,7 +162,7 @@ class PostgresJournal(Journal):
     async def leave(self) -> Departure:
         """Take up nothing more, and begin to give tables away; raises NotStored."""
         self._lease.take_no_more()
-        departure = Departure(self._database, self._lease.term, given=self._given_away, lost=self._gone)
+        departure = Departure(self._database, self._lease.term, given=self._given_away, lost=self._drop)
         try:
             await departure.begin()
         except FAILED as error:
@@ -172,9 +172,9 @@ class PostgresJournal(Journal):
 
     def _given_away(self, code: str) -> None:
         self._lease.handed_over += 1
-        self._gone(code)
+        self._drop(code)
 
-    def _gone(self, code: str) -> None:
+    def _drop(self, code: str) -> None:
         self._queue.in_use.pop(code, None)
 
     async def storing(self) -> bool:
@@ -206,7 +206,7 @@ class PostgresJournal(Journal):
                 )
             )
         except Fenced as error:
-            raise _lost(error) from error
+            raise _table_lost(error) from error
         except asyncpg.PostgresError as error:
             if isinstance(error, asyncpg.UniqueViolationError) and error.table_name == "game_table":
                 raise CodeTaken("the code is taken") from error
@@ -216,7 +216,7 @@ class PostgresJournal(Journal):
         try:
             return await work()
         except (Fenced, NotOwned) as error:
-            raise _lost(error) from error
+            raise _table_lost(error) from error
         except asyncpg.PostgresError as error:
             raise not_stored("the journal could not be used: {reason}", error) from error
         except ValueError as error:
@@ -251,5 +251,5 @@ class PostgresJournal(Journal):
             await self._queue.append(())  # stores that nothing has changed
 
 
-def _lost(error: Fenced | NotOwned) -> TableLost:
+def _table_lost(error: Fenced | NotOwned) -> TableLost:
     return TableLost("{reason}", reason=str(error) or "the lease is lost")

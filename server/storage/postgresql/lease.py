@@ -16,7 +16,7 @@ _SECONDS_TO_COME_BACK: Final = 10.0  # for a server that was cut off
 
 
 @contextlib.asynccontextmanager
-async def begun(connection: Connection, name: str, address: str, seconds: float) -> AsyncIterator[int]:
+async def begin(connection: Connection, name: str, address: str, seconds: float) -> AsyncIterator[int]:
     """Begin a lease for the server `name`, end an earlier one of its own, and yield the term.
 
     It begins with the end of the context: if the answer to that is lost, the server knows its term even so.
@@ -131,7 +131,7 @@ async def take_up(
     return [code for (code,) in rows]
 
 
-async def replaced(connection: Connection, name: str, term: int) -> bool:
+async def is_replaced(connection: Connection, name: str, term: int) -> bool:
     """Return whether another server has begun a lease under the name of the one with this term."""
     found = await connection.fetchval("SELECT term FROM node WHERE name = $1 AND term > $2", name, term)
     return found is not None

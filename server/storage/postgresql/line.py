@@ -111,14 +111,14 @@ class DatabaseLine:
             async with asyncio.timeout_at(until):
                 if self._up.is_set():  # the database has refused it, perhaps for the earlier attempt
                     await asyncio.sleep(_FIRST_PAUSE)
-                await self._connected()
+                await self._wait_for_connection()
         except TimeoutError:
             self.end_term()
         if self.fenced or self._term != term:
             raise Fenced from error
         return self._connection
 
-    async def _connected(self) -> None:
+    async def _wait_for_connection(self) -> None:
         """Wait for a connection, even if one is made and lost in the same moment, or the end of the term."""
         while self._connection is None and not self.fenced:
             await self._up.wait()
@@ -142,7 +142,7 @@ class DatabaseLine:
             left = self._lost_at + _BLIP_SECONDS - self._loop.time()
             try:
                 async with asyncio.timeout(max(0.0, left)):
-                    await self._connected()
+                    await self._wait_for_connection()
             except TimeoutError:
                 raise NotStoredNow(
                     "the journal could not be written: {reason}",

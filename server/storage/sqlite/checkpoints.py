@@ -11,7 +11,7 @@ from typing import Final
 from server.monitoring.failures import start_task
 from server.monitoring.logs import about
 from server.storage.reasons import reason_of
-from server.storage.sqlite.journal_file import connected
+from server.storage.sqlite.journal_file import connect
 from server.storage.sqlite.open_files import OpenFiles
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class Checkpoints:
     def __init__(self, path: Path, files: OpenFiles, begin_log: Callable[[bool], None]) -> None:
         self._files = files
         self._begin_log = begin_log
-        self._database = connected(path)
+        self._database = connect(path)
         self._entries = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._at_work: asyncio.Future[None] | None = None

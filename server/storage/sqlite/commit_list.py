@@ -125,7 +125,7 @@ def _commit_line(first: int, last: int, changes: Changes) -> bytes:
     return _line(" ".join(words))
 
 
-def written(journal: str, commits: int, tables: Mapping[str, Standing]) -> bytes:
+def list_content(journal: str, commits: int, tables: Mapping[str, Standing]) -> bytes:
     """Return a new commit list that says how far all `tables` have come after so many commits."""
     lines = [_line(f"{_TITLE} {journal} {commits} {len(tables)}")]
     lines += [_commit_line(commits, commits, {code: standing}) for code, standing in tables.items()]
@@ -174,7 +174,7 @@ class CommitList:
 
     def rewrite(self, commits: int, tables: Mapping[str, Standing]) -> None:
         """Begin the list anew with all tables, as they are after so many commits; raises OSError."""
-        content = written(self._journal, commits, tables)
+        content = list_content(self._journal, commits, tables)
         replace_file(self._path, content)
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
         self.close()

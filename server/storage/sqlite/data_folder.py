@@ -17,7 +17,7 @@ from server.storage.operations import Operation, Outcome
 from server.storage.owner import Check, CheckedTable, OwnersTables
 from server.storage.reasons import reason_of
 from server.storage.sqlite.inspection import inspect_folder, reading, refuse_during_salvage, refuse_if_in_use
-from server.storage.sqlite.journal_file import FILE_NAME, locked, opened, unusable
+from server.storage.sqlite.journal_file import FILE_NAME, lock_folder, open_journal, unusable
 from server.storage.sqlite.rows import Ledger, carry_out
 from server.storage.stored_tables import Everything
 
@@ -37,7 +37,7 @@ class DataFolder(OwnersTables):
         if not data.is_dir() or not any(data.glob(f"{FILE_NAME}*")):
             raise JournalError("there is no journal in {folder}. Choose another --data", folder=data)
         with contextlib.ExitStack() as opening:
-            opening.enter_context(locked(data))
+            opening.enter_context(lock_folder(data))
             refuse_if_in_use(self._path)
             self._open = opening.pop_all()
 
@@ -80,19 +80,19 @@ class DataFolder(OwnersTables):
         except OSError as error:
             raise unusable(self._path, error) from error
         except (sqlite3.Error, ValueError) as error:
-            raise self._damaged(reason_of(error)) from error
+            raise self._damage_error(reason_of(error)) from error
 
     def _check_files(self) -> None:
         """Raise JournalError if anything is damaged that no server has set aside yet, or half salvaged."""
         refuse_during_salvage(self._path)
         if faults := inspect_folder(self.data).faults:
-            raise self._damaged("; ".join(map(str, faults)))
+            raise self._damage_error("; ".join(map(str, faults)))
 
     def _change(self, _codes: Sequence[str], make: Callable[[], Operation[Outcome]]) -> Outcome:
         self._check_files()
         try:
             with (
-                contextlib.closing(opened(self._path)) as database,
+                contextlib.closing(open_journal(self._path)) as database,
                 contextlib.closing(Ledger(database, self.data)) as ledger,
             ):
                 return ledger.change(make())
@@ -101,18 +101,18 @@ class DataFolder(OwnersTables):
                 "the journal could not be written: {reason}", reason=reason_of(error)
             ) from error
         except ValueError as error:
-            raise self._damaged(reason_of(error)) from error
+            raise self._damage_error(reason_of(error)) from error
 
 
 def make_folder(data: Path, content: Everything) -> None:
     """Store all tables in a folder that has no journal; raises JournalError."""
     path = data / FILE_NAME
-    with locked(data):
+    with lock_folder(data):
         if any(data.glob(f"{FILE_NAME}*")):
             raise JournalError("there is a journal in {folder} already. Choose another --data", folder=data)
         try:
             with (
-                contextlib.closing(opened(path)) as database,
+                contextlib.closing(open_journal(path)) as database,
                 contextlib.closing(Ledger(database, data)) as ledger,
             ):
                 ledger.change(operations.insert(content))

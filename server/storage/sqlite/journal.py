@@ -24,12 +24,12 @@ from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.inspection import content_of
 from server.storage.sqlite.journal_file import (
     FILE_NAME,
-    connected,
-    copied,
-    damaged,
-    locked,
+    connect,
+    copy_beside,
+    damage_error,
+    lock_folder,
     mark,
-    opened,
+    open_journal,
     unusable,
 )
 from server.storage.sqlite.open_files import NotInPlace, OpenFiles
@@ -60,10 +60,10 @@ class SqliteJournal(Journal):
         self._health = Health(self._probe)
         self._loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as opening:
-            opening.enter_context(locked(data))
+            opening.enter_context(lock_folder(data))
             found = make_ready(data)
             self._unchanged: list[Stored] | None = list(found.in_use.values())  # since they were read
-            self._database = opened(self.path, durable)
+            self._database = open_journal(self.path, durable)
             opening.callback(self._database.close)
             for table in found.archived.values():
                 self._archive.add(table.code, table.game)
@@ -106,10 +106,10 @@ class SqliteJournal(Journal):
                 )
             }
         except (sqlite3.Error, ValueError) as error:
-            raise damaged(self.path, error) from error
+            raise damage_error(self.path, error) from error
 
     async def copy(self, path: Path, *, exact: bool) -> bytes:
-        frozen: tuple[sqlite3.Connection, bytes] = await self._queue.do(self._frozen)
+        frozen: tuple[sqlite3.Connection, bytes] = await self._queue.do(self._freeze)
         database, listed = frozen
         copying = self._loop.run_in_executor(None, partial(write_copy, database, path, exact=exact))
         try:
@@ -120,14 +120,14 @@ class SqliteJournal(Journal):
             await asyncio.wait((copying,))  # whatever happens: then the caller can remove the file
         return listed
 
-    def _frozen(self) -> tuple[sqlite3.Connection, bytes]:
+    def _freeze(self) -> tuple[sqlite3.Connection, bytes]:
         """Return a connection that sees the journal as it is now, and the commit list.
 
         It reads the disk, not what the connection of the commits remembers. Checkpoints leave what it sees
         where it is, so the log grows until it is closed.
         """
         self._files.check()
-        database = connected(self.path)
+        database = connect(self.path)
         try:
             database.execute("BEGIN")
             database.execute("SELECT id FROM journal").fetchone()
@@ -150,7 +150,7 @@ class SqliteJournal(Journal):
         """Save what is in the deleted file, under a name beside it."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            copy = copied(self._database, self.path, "rescued")
+            copy = copy_beside(self._database, self.path, "rescued")
         except (OSError, sqlite3.Error) as error:
             log.error(  # noqa: TRY400 - one line says it
                 "the deleted journal is lost", extra=about(path=str(self.path), reason=reason_of(error))
@@ -204,16 +204,16 @@ class SqliteJournal(Journal):
         except (sqlite3.Error, OSError, NotInPlace) as error:
             raise NotStored("the journal could not be used: {reason}", reason=reason_of(error)) from error
         except ValueError as error:
-            raise damaged(self.path, error) from error
+            raise damage_error(self.path, error) from error
 
     async def _probe(self) -> None:
         try:
             await self._queue.do(lambda: mark(self._database))
         except JournalError:  # it is counted
-            self._health.settled(failed=True)
+            self._health.record_commit(failed=True)
         else:
             self._log_begins = False
-            self._health.settled(failed=False)
+            self._health.record_commit(failed=False)
 
     def _log_may_begin(self, wait_for_rest: bool) -> None:
         """Begin the log anew if that is possible, in the thread; let commits wait for the rest if need be."""
@@ -226,11 +226,11 @@ class SqliteJournal(Journal):
             mark(self._database)
             self._ledger.shorten_list()
 
-        def begun(done: asyncio.Future[None]) -> None:
+        def log_failure(done: asyncio.Future[None]) -> None:
             if (error := done.exception()) is not None:
                 log.warning(
                     "the journal's log cannot be cleared, and grows", extra=about(reason=reason_of(error))
                 )
 
         self._log_begins = True
-        self._queue.ask(begin).add_done_callback(begun)
+        self._queue.ask(begin).add_done_callback(log_failure)

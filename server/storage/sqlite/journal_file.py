@@ -26,14 +26,14 @@ _LOCKED_BY_ANOTHER: Final = frozenset({errno.EACCES, errno.EAGAIN, errno.EDEADLK
 _OF_THIS_PROCESS: Final = "" if sys.platform == "win32" else "&vfs=unix-excl"
 
 
-def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
+def open_journal(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
     """Open the journal in the file `path`, made if there is none, for this process alone.
 
     Raises JournalError if it cannot be used, was written by a newer version, is not a journal or is in use.
     """
     try:
         path.touch(mode=0o600)  # it holds hidden pieces; SQLite gives its other files the same mode
-        database = connected(path, durable)
+        database = connect(path, durable)
         try:
             _prepare(database, path)
         except BaseException:
@@ -47,7 +47,7 @@ def opened(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
 
 
 @contextmanager
-def locked(data: Path) -> Iterator[None]:
+def lock_folder(data: Path) -> Iterator[None]:
     """Lock the folder `data`, made if there is none, whatever becomes of the files in it.
 
     The folder itself is locked, so nobody can remove the lock by deleting a file; Windows, where a folder
@@ -77,7 +77,7 @@ def locked(data: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def connected(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
+def connect(path: Path, durable: Durable = "normal") -> sqlite3.Connection:
     """Return a connection to the file, which must exist; others of this process may use it meanwhile.
 
     Raises sqlite3.Error.
@@ -114,7 +114,7 @@ def unusable(path: Path, error: OSError | sqlite3.Error | Misfit) -> JournalErro
     )
 
 
-def damaged(path: Path, error: Exception) -> JournalError:
+def damage_error(path: Path, error: Exception) -> JournalError:
     return JournalError(
         "the journal {file} is damaged: {reason}. Restore a copy of the file, or choose another --data",
         file=path,
@@ -132,7 +132,7 @@ def in_use(path: Path) -> JournalInUse:
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
     version = checked_version(database, path)
     if 0 < version < SCHEMA_VERSION:
-        copied(database, path, f"v{version}")
+        copy_beside(database, path, f"v{version}")
     database.execute("PRAGMA journal_mode = WAL")
     number_of(database, "user_version")  # which opens the log, if the file had none before
     upgrade(database, version)
@@ -140,7 +140,7 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
         database.execute("DELETE FROM entry WHERE false")
 
 
-def copied(database: sqlite3.Connection, path: Path, suffix: str) -> Path:
+def copy_beside(database: sqlite3.Connection, path: Path, suffix: str) -> Path:
     """Copy what is in the file to a free name beside it that ends in `suffix`, and return that.
 
     Raises OSError or sqlite3.Error.

@@ -28,7 +28,7 @@ from server.storage.sqlite.inspection import (
     removed_since,
     view_of,
 )
-from server.storage.sqlite.journal_file import FILE_NAME, opened, unusable
+from server.storage.sqlite.journal_file import FILE_NAME, open_journal, unusable
 from server.storage.sqlite.rows import carry_out
 from server.storage.stored_tables import Condition, Everything, Stored
 
@@ -98,7 +98,7 @@ def _set_aside(path: Path, findings: Findings) -> None:
         beside(path, "-wal").unlink()
     view, known = findings.view, findings.known
     news = [table for table in findings.tables if table.damage is not None and table.since is None]
-    with contextlib.closing(opened(path)) as database, database:
+    with contextlib.closing(open_journal(path)) as database, database:
         for code in (*removed_since(view, known), *(table.code for table in news)):
             for place in ("entry", "archive", "set_aside"):
                 database.execute(

@@ -17,7 +17,7 @@ from server.storage.entries import Entry, entry_of
 from server.storage.operations import insert
 from server.storage.reasons import Misfit
 from server.storage.sqlite.rows import carry_out
-from server.storage.stored_tables import Everything, Row, Stored, inflated, relinked
+from server.storage.stored_tables import Everything, Row, Stored, inflate, link_rows
 
 SCHEMA_VERSION: Final = 4
 _APPLICATION_ID: Final = 0x50414C41  # "PALA"
@@ -121,7 +121,7 @@ def _insert_entries(database: sqlite3.Connection, entries: Iterable[tuple[Any, .
         tables.setdefault(row[1], []).append(row)
     for code, rows in tables.items():
         known = [row for index, row in enumerate(rows) if row[2] == index and isinstance(row[3], str)]
-        links = relinked(code, ((when, body) for *_, body, when in known))
+        links = link_rows(code, ((when, body) for *_, body, when in known))
         chain = {row[0]: linked.link for row, linked in zip(known, links, strict=True)}
         database.executemany(
             "INSERT INTO entry (id, code, number, body, time, chain) VALUES (?, ?, ?, ?, ?, ?)",
@@ -133,7 +133,7 @@ def _insert_archived(database: sqlite3.Connection, row: tuple[Any, ...]) -> None
     """Insert a table from an older archive, as far as it makes sense."""
     code, archived, content, *owner = row
     origin, played = owner or (code, True)  # until version 2 nobody knows who opened it: it is of its own
-    text, whole = inflated(content)
+    text, whole = inflate(content)
     found: list[tuple[int | None, str]] = []
     entries: list[Entry] = []
     for line in text.split("\n"):
@@ -145,7 +145,7 @@ def _insert_archived(database: sqlite3.Connection, row: tuple[Any, ...]) -> None
             break
         entries.append(entry)
         found.append((time, body))
-    rows = relinked(code, found) or [Row(None, "", b"")]
+    rows = link_rows(code, found) or [Row(None, "", b"")]
     game = ArchivedGame(origin, bool(played))
     carry_out(database, insert(Everything([Stored(code, rows, entries, archived, game=game)])))
     if not whole:

@@ -20,7 +20,7 @@ def is_intact(log: bytes) -> bool:
     order = _MAGIC.get(_number(log, 0))
     if order is None or not page_bytes:
         return not any(log)
-    total = _added((0, 0), log[:24], order)
+    total = _add((0, 0), log[:24], order)
     if total != (_number(log, 24), _number(log, 28)):
         return False
     salts = log[16:24]
@@ -31,7 +31,7 @@ def is_intact(log: bytes) -> bool:
         stored = (_number(log, start + 16), _number(log, start + 20))
         is_current = log[start + 8 : start + 16] == salts  # and not of before the log was begun anew
         if is_current:
-            total = _added(_added(total, log[start : start + 8], order), page, order)
+            total = _add(_add(total, log[start : start + 8], order), page, order)
         if not is_current or total != stored:
             broken, total = True, stored
             continue
@@ -40,7 +40,7 @@ def is_intact(log: bytes) -> bool:
     return True
 
 
-def _added(total: _Sum, content: bytes, order: str) -> _Sum:
+def _add(total: _Sum, content: bytes, order: str) -> _Sum:
     words = array.array("I", content)
     if order != sys.byteorder:
         words.byteswap()

@@ -23,7 +23,7 @@ from engine.game import GameOptions
 from engine.pieces import People
 from engine.record import recorded
 from protocol.admin import EveningPlan
-from server.storage.sqlite.journal_file import FILE_NAME, locked
+from server.storage.sqlite.journal_file import FILE_NAME, lock_folder
 from tests.client.ui.pty_terminal import Terminal
 from tests.client.ui.seen import (
     after,
@@ -236,7 +236,7 @@ def test_games_that_cannot_be_hosted_are_named(tmp_path: Path) -> None:
         terminal.press("down", "down", "enter")
         terminal.shows("► Host a game", "cannot be hosted", "palatinus tables check says more")
         assert "--data" not in terminal.text
-        with locked(data):
+        with lock_folder(data):
             terminal.press("enter")
             terminal.shows("Another server on this computer is using the games", "Join it, or stop it first")
         terminal.quit()

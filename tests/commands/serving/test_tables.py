@@ -271,13 +271,13 @@ def test_looking_at_one_of_many_tables_reads_it_alone(
 ) -> None:
     """A list unpacks nothing; showing or exporting a table unpacks that table."""
     unpacked: list[bytes] = []
-    inflate = stored_tables.inflated
+    inflate = stored_tables.inflate
 
     def counted(content: bytes) -> tuple[str, bool]:
         unpacked.append(content)
         return inflate(content)
 
-    monkeypatch.setattr(stored_tables, "inflated", counted)
+    monkeypatch.setattr(stored_tables, "inflate", counted)
     told("list")
     assert not unpacked
     told("show", tables["playing"][0].code)

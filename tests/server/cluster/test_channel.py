@@ -45,7 +45,7 @@ class Cluster:
         self.terms: dict[str, int | None] = {}
 
     async def begin_lease(self, name: str) -> int:
-        async with lease.begun(self.connection, name, "ws://host", 60.0) as term:
+        async with lease.begin(self.connection, name, "ws://host", 60.0) as term:
             self.terms[name] = term
         return term
 

@@ -241,7 +241,7 @@ async def lose_the_lease_after(
     async def done(*args: Any) -> Any:
         result = await work(*args)
         patch.undo()
-        journal._lease._fenced()
+        journal._lease._give_up()
         return result
 
     patch.setattr(owner, name, done)

@@ -21,14 +21,14 @@ from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, Forgotten, Opened, entry_text
 from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
-from server.storage.sqlite.commit_list import CommitList, _commit_line, known_commits, written
+from server.storage.sqlite.commit_list import CommitList, _commit_line, known_commits, list_content
 from server.storage.sqlite.data_folder import DataFolder, make_folder
 from server.storage.sqlite.inspection import REPAIRED
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.ready import make_ready
 from server.storage.sqlite.rows import write_copy
-from server.storage.stored_tables import Everything, Place, Standing, Stored, first_link, next_link, relinked
+from server.storage.stored_tables import Everything, Place, Standing, Stored, first_link, link_rows, next_link
 from tests.server.peer import game, play_on
 from trials.damage import (
     DAMAGES,
@@ -143,7 +143,7 @@ def test_a_journal_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
 def test_nothing_is_changed_before_an_interrupted_salvage_has_ended(tmp_path: Path) -> None:
     """It would put files in place that know nothing of the change."""
     entries: list[Entry] = [Opened(3, True, None)]
-    rows = relinked("WZBN", [(1, entry_text(entries[0]))])
+    rows = link_rows("WZBN", [(1, entry_text(entries[0]))])
     make_folder(tmp_path, Everything([Stored("WZBN", rows, entries, archived=5)]))
     (tmp_path / f"{FILE_NAME}{REPAIRED}").write_bytes((tmp_path / FILE_NAME).read_bytes())
     before = contents(tmp_path)
@@ -432,9 +432,12 @@ async def test_with_any_size_of_the_log_every_game_is_whole_in_one_place(tmp_pat
 
 def test_a_commit_list_says_what_was_written_to_it() -> None:
     tables = {"ABCD": Standing(Place.IN_USE, 17, b"12345678"), "EFGHIJKL": Standing(Place.SET_ASIDE, 0, b"")}
-    known = known_commits(written("feed", 12, tables))
+    content = list_content("feed", 12, tables)
+    known = known_commits(content)
     assert (known.journal, known.commits, known.tables, known.damaged) == ("feed", 12, tables, False)
-    assert known_commits(written("feed", 12, tables) + _commit_line(14, 14, tables)).damaged  # without 13
+    assert known_commits(
+        list_content("feed", 12, tables) + _commit_line(14, 14, tables)
+    ).damaged  # without 13
 
 
 def test_half_a_line_does_not_stay_in_a_commit_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from server.storage.sqlite.commit_list import FILE_NAME as LIST_NAME
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
 from server.storage.sqlite.rows import carry_out
-from server.storage.stored_tables import Everything, Stored, relinked
+from server.storage.stored_tables import Everything, Stored, link_rows
 from server.tables.absence.deadlines import RETRY_SECONDS, Due
 from server.tables.state.persistent_state import PersistentState
 from tests.games import begun
@@ -243,7 +243,7 @@ def replace_entry(entry: Entry) -> Callable[[Path], None]:
                 (when, entry_text(entry) if number == 3 else body) for number, (when, body) in enumerate(rows)
             ]
             database.execute("DELETE FROM entry WHERE code = ?", (code,))
-            carry_out(database, insert(Everything([Stored(code, relinked(code, bodies), [])])))
+            carry_out(database, insert(Everything([Stored(code, link_rows(code, bodies), [])])))
             database.commit()
         (data / LIST_NAME).unlink()
 

@@ -17,7 +17,7 @@ from server.errors import JournalError
 from server.storage.archive_index import ArchivedGame
 from server.storage.entries import Entry, entry_text
 from server.storage.sqlite.journal import SqliteJournal
-from server.storage.sqlite.journal_file import FILE_NAME, opened
+from server.storage.sqlite.journal_file import FILE_NAME, open_journal
 from server.storage.sqlite.schema import SCHEMA_VERSION
 from tests.server.peer import game, play_on
 
@@ -174,7 +174,7 @@ def test_a_foreign_database_is_refused_and_not_changed(tmp_path: Path, number: i
         database.execute(f"PRAGMA user_version = {number}")
     before = path.read_bytes()
     with pytest.raises(JournalError, match="is not a Palatinus journal"):
-        opened(path)
+        open_journal(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 

@@ -319,7 +319,7 @@ async def test_a_crowd_that_asks_for_the_health_page_writes_little() -> None:
 
     async def probe() -> None:
         tried.append(None)
-        tracked.settled(failed=False)
+        tracked.record_commit(failed=False)
 
     tracked = Health(probe)
     for _ in range(2):

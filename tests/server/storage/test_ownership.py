@@ -144,7 +144,7 @@ async def test_a_lease_that_has_run_out_is_the_servers_no_more(database: str) ->
         assert journal.lapsed
         held._send_on()
         assert tables.send_on.called
-        held._fenced()
+        held._give_up()
         assert tables.give_up.called
 
 
@@ -155,7 +155,7 @@ async def test_a_server_knows_that_another_one_has_its_name(database: str) -> No
         journal_at(database, "attic") as other,
     ):
         terms = (one._lease.term, other._lease.term)
-        assert [await lease.replaced(connection, "attic", term) for term in terms] == [True, False]
+        assert [await lease.is_replaced(connection, "attic", term) for term in terms] == [True, False]
 
 
 async def test_no_lease_ends_soon_after_the_database_was_started(database: str) -> None:
@@ -293,17 +293,17 @@ async def test_a_start_that_takes_longer_than_the_lease_begins_another(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Others have ended the first one, as they may: the server starts all the same."""
-    begun, ended = lease.begun, list[int]()
+    begin, ended = lease.begin, list[int]()
 
     @contextlib.asynccontextmanager
     async def begin_slowly(connection: Any, *args: Any) -> AsyncIterator[int]:
-        async with begun(connection, *args) as term:
+        async with begin(connection, *args) as term:
             yield term
         if not ended:
             ended.append(term)
             await connection.execute("DELETE FROM node WHERE term = $1", term)
 
-    monkeypatch.setattr(lease, "begun", begin_slowly)
+    monkeypatch.setattr(lease, "begin", begin_slowly)
     async with journal_at(database) as journal:
         await journal.append("ONCE", 0, [OPENED])
     assert ended

@@ -18,7 +18,7 @@ from server.storage.journal import NoJournal
 from server.storage.operations import records_due
 from server.storage.records import RETRY_SECONDS, Records, write_record
 from server.storage.sqlite.journal import SqliteJournal
-from server.storage.sqlite.journal_file import connected
+from server.storage.sqlite.journal_file import connect
 from server.storage.sqlite.rows import carry_out
 from tests.server.manual_clock import ManualClock
 from tests.server.peer import Peer, eventually, game, play_on
@@ -48,7 +48,7 @@ def check_record(records: Path, peers: list[Peer]) -> None:
 
 def due_now(server: Running) -> list[tuple[str, int]]:
     """Return the games whose records are due, as the journal's file has it."""
-    with contextlib.closing(connected(journal_of(server).path)) as database:
+    with contextlib.closing(connect(journal_of(server).path)) as database:
         return carry_out(database, records_due())
 
 

@@ -23,7 +23,7 @@ from server.config import Config, Limits
 from server.storage.archive_index import ArchivedGame, ArchiveIndex
 from server.storage.sqlite.journal import SqliteJournal
 from server.storage.sqlite.journal_file import FILE_NAME
-from server.storage.stored_tables import packed, relinked, unpacked
+from server.storage.stored_tables import link_rows, pack, unpack
 from tests.server.peer import (
     Peer,
     all_caught_up,
@@ -50,10 +50,10 @@ SHORT_LIMITS = Limits(unattended_seconds=0.01, over_seconds=0.01)
 )
 def test_packing_loses_nothing(lines: list[tuple[int | None, str]], data: st.DataObject) -> None:
     """Any names are kept, and so are missing times; what is cut off begins like the whole."""
-    rows = relinked("CODE", lines)
-    content = packed(rows)
-    assert unpacked(content) == rows
-    cut = unpacked(content[: data.draw(st.integers(0, len(content) - 1))])
+    rows = link_rows("CODE", lines)
+    content = pack(rows)
+    assert unpack(content) == rows
+    cut = unpack(content[: data.draw(st.integers(0, len(content) - 1))])
     assert cut[:-1] == rows[: len(cut)][:-1]
 
 
