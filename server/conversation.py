@@ -90,9 +90,9 @@ class Conversation:
         finally:
             log.info("disconnected", extra=about(address=self.session.name))
             self.clients.remove(self.session)
-            self.lobby.gone(self.session)
+            self.lobby.disconnect(self.session)
             if self.session.table is not None:
-                await self.session.table.disconnected(self.session)
+                await self.session.table.disconnect(self.session)
 
     async def _greet(self) -> None:
         try:
@@ -209,7 +209,7 @@ class Conversation:
             case Ping():
                 session.send(Pong(message.id))
             case ListTables():
-                session.post(in_frame(tables_frame(message.id, self.lobby.public.encoded())))
+                session.post(in_frame(tables_frame(message.id, self.lobby.public.encoded_list())))
             case EnterLobby() | SayInLobby():
                 self.lobby.talk(session, message)
             case AskEvening() | SignUp() | TakePart():

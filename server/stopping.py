@@ -17,7 +17,7 @@ from server.monitoring.logs import about
 from server.net.session import Clients
 from server.storage.entries import Entry
 from server.tables.lobby import Lobby
-from server.tables.registry.table_registry import folded
+from server.tables.registry.table_registry import fold_or_set_aside
 from server.tables.table import Table
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class SharedTables:
         kept = {}
         for code, entries in tables.items():
             with contextlib.suppress(TableDamaged):
-                kept[code] = await folded(self.journal, code, entries, next(self.chances))
+                kept[code] = await fold_or_set_aside(self.journal, code, entries, next(self.chances))
             await asyncio.sleep(0)  # the tables that are here already go on, and the lease
         await self.lobby.registry.restore(kept)
         if any(state.stage == "over" for state in kept.values()):

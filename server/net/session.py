@@ -46,7 +46,7 @@ class AttendedTable(Protocol):
     async def handle(self, session: "Session", message: AtTable | Rematch | GetRecord) -> None:
         """Do what the session asks and answer it; raises Refusal or JournalError."""
 
-    async def disconnected(self, session: "Session") -> None:
+    async def disconnect(self, session: "Session") -> None:
         """Record that the session's connection is gone."""
 
 

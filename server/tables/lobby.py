@@ -163,7 +163,7 @@ class Lobby:
             entries.append(stored.Changed(Private(on=True)))
         if message.hints:
             entries.append(stored.Changed(Hints(on=True)))
-        table = await self.registry.opened(session, opened, entries)
+        table = await self.registry.open_table(session, opened, entries)
         table.seat_opener(session, message.id, token)
 
     async def enter(self, session: Session, message: messages.JoinTable | messages.Watch) -> None:
@@ -182,7 +182,7 @@ class Lobby:
         with self._counting_guesses(session, message.table):
             while True:
                 await self._check_here(session, message.table, wanted)
-                table = await self.registry.found(session, message.table, wanted)
+                table = await self.registry.find_table(session, message.table, wanted)
                 if table is None:
                     continue
                 try:
@@ -228,10 +228,10 @@ class Lobby:
             raise Refusal(Code.NO_EVENING)
         await self.evening.answer(session, message)
 
-    def gone(self, session: Session) -> None:
+    def disconnect(self, session: Session) -> None:
         self.chat.leave(session)
         if self.evening is not None:
-            self.evening.gone(session)
+            self.evening.disconnect(session)
 
     # -- what the host of the server asks -----------------------------------------------------------
 
@@ -283,7 +283,7 @@ class Lobby:
     # -- what tables ask ----------------------------------------------------------------------------
 
     def table_changed(self, code: str) -> None:
-        self.public.changed(code)
+        self.public.update(code)
         if self.evening is not None and (table := self.tables.get(code)) and table.state.of_evening:
             self.evening.look()
         if (tell := self.config.attendance) is None:
@@ -303,7 +303,7 @@ class Lobby:
         self.chat.hide()
 
     def table_ended(self, code: str, *, failed: bool) -> None:
-        self.registry.ended(code, failed=failed)
+        self.registry.remove(code, failed=failed)
         if self.evening is not None:
             self.evening.look()
 
@@ -322,7 +322,7 @@ class Lobby:
                 while True:
                     if not self._is_known(state.next_table):
                         await self._check_not_elsewhere(state.next_table)
-                    found = await self.registry.found(session, state.next_table, player.token_hash)
+                    found = await self.registry.find_table(session, state.next_table, player.token_hash)
                     if found is not None:
                         return found
             except Refusal as refusal:
@@ -330,13 +330,13 @@ class Lobby:
                     raise
             # It was closed, or archived without that player.
         opened, entries = options_to_play_again(state), entries_to_play_again(state)
-        table = await self.registry.opened(session, opened, entries, (code, state.entry_count))
+        table = await self.registry.open_table(session, opened, entries, (code, state.entry_count))
         table.state.follow(state)
         return table
 
     async def open_study(self, session: Session, state: PersistentState, step: int) -> str:
         opened = replace(state.opened, starting=None, absence=WAIT)
-        return (await self.registry.opened(session, opened, entries_to_study(state, step))).code
+        return (await self.registry.open_table(session, opened, entries_to_study(state, step))).code
 
     # -- internals ----------------------------------------------------------------------------------
 

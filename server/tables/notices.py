@@ -215,9 +215,9 @@ class Notices:
 
     async def _send(self, seat: Seat, owed: _Owed, to: NoticesTo, notice: Notice) -> None:
         fault = await self._post(to, notice)
-        await self.context.deadlines.carry_out(lambda: self._sent(seat, owed, fault))
+        await self.context.deadlines.carry_out(lambda: self._note_outcome(seat, owed, fault))
 
-    async def _sent(self, seat: Seat, owed: _Owed, fault: str | None) -> None:
+    async def _note_outcome(self, seat: Seat, owed: _Owed, fault: str | None) -> None:
         del self._sending[seat]
         if self._owed.get(seat) != owed:
             return

@@ -62,7 +62,7 @@ class Requests:
         self._check_here(session)
         state = self.context.state
         player = None if session.seat is None else state.players[session.seat]
-        if player is not None and (known := player.answers.known(message)) is not None:
+        if player is not None and (known := player.answers.find(message)) is not None:
             session.send(known)  # whoever has the table now: that was stored
             return
         self.context.check_lease()

@@ -132,9 +132,9 @@ class Table:
         await self._admission.resume(session, message)
         self._notices.tell(session, newcomer=True)
 
-    async def disconnected(self, session: Session) -> None:
+    async def disconnect(self, session: Session) -> None:
         with contextlib.suppress(Refusal, TableLost):  # the table ended in the meantime
-            await self._do(lambda: self._admission.disconnected(session), urgent=True)
+            await self._do(lambda: self._admission.disconnect(session), urgent=True)
 
     # -- what the lobby asks ------------------------------------------------------------------------
 
@@ -289,10 +289,10 @@ class Table:
             if not self._lost:  # else it was given up under the work, which can find it in pieces
                 log.exception("table failed and is closed", extra=about(table=self.code))
                 self._end(failed=True)
-            raise self._closed() from error
+            raise self._why_ended() from error
         else:
             if self._lost:  # whoever asked is sent on, like everybody else here
-                raise self._closed()
+                raise self._why_ended()
             return result
         finally:
             self._lock.release()  # whoever waits for it goes on in a later turn of the loop
@@ -417,9 +417,9 @@ class Table:
 
     def _check_open(self) -> None:
         if self._ended:
-            raise self._closed()
+            raise self._why_ended()
 
-    def _closed(self) -> Refusal | TableLost:
+    def _why_ended(self) -> Refusal | TableLost:
         if self._lost:
             return TableLost("another server has it")
         if self._moved_to is not None:

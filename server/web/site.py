@@ -207,7 +207,7 @@ class Site:
                 page.remove(session)
                 self.clients.remove(session)
                 if session.table is not None:
-                    await session.table.disconnected(session)
+                    await session.table.disconnect(session)
 
     async def _serve_player(
         self, connection: LimitedConnection, language: str, converse: Callable[[Session], Awaitable[None]]

@@ -52,7 +52,7 @@ class TableList:
         self._looks = 0
 
     def sight(self) -> Sight:
-        tables = self.tables.listed()
+        tables = self.tables.summaries()
 
         def draw(language: str) -> Drawn:
             return self.pages.tables(language, tables), _SECONDS_BETWEEN_LOOKS
@@ -223,7 +223,7 @@ class Television:
         large = self._look_at_large(running)
         others = [each for code, each in running.items() if self._large is None or code != self._large.code]
         small = others[:SMALL_TABLES]
-        elsewhere = sum(table.elsewhere and table.stage == "playing" for table in self.tables.listed())
+        elsewhere = sum(table.elsewhere and table.stage == "playing" for table in self.tables.summaries())
         evening = self.evening() if large is None else None
         more = len(others) - len(small) + elsewhere
         waiting = [state for state in states.values() if state.stage == "gathering"]

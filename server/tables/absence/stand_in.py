@@ -107,7 +107,7 @@ class StandIn:
     def _quickly(
         self, brain: Choose | None, view: View, legal: Legal, origin: str
     ) -> asyncio.Future[Command]:
-        return self._thread.do(lambda: self._chosen(brain, view, legal), networks_in(origin))
+        return self._thread.do(lambda: self._pick_command(brain, view, legal), networks_in(origin))
 
     async def _elsewhere(self, question: Question, origin: str) -> Command:
         """Think in a process; if that fails or takes too long, with the best of the simple brains."""
@@ -115,7 +115,7 @@ class StandIn:
             frame = framed(question)
             async with asyncio.timeout(self._seconds):
                 answer = await self._processes.ask(frame, networks_in(origin))
-            if (command := _checked(answer.command, question.legal)) is not None:
+            if (command := _find_legal(answer.command, question.legal)) is not None:
                 return command
             self._complain_of_process(f"raised {answer.error}" if answer.error else _ILLEGAL)
         except (NoAnswer, TimeoutError):
@@ -124,7 +124,7 @@ class StandIn:
             self._complain_of_process(f"raised {type(error).__name__}")
         return await self._quickly(self._simple, question.view, question.legal, origin)
 
-    def _chosen(self, choose: Choose | None, view: View, legal: Legal) -> Command:
+    def _pick_command(self, choose: Choose | None, view: View, legal: Legal) -> Command:
         if choose is None:
             return random_command(legal, self._rng)
         try:
@@ -133,7 +133,7 @@ class StandIn:
             # Only its type is logged: the message may reveal the seat's hand.
             self._complain_of_brain(f"raised {type(error).__name__}")
         else:
-            if (legal_one := _checked(command, legal)) is not None:
+            if (legal_one := _find_legal(command, legal)) is not None:
                 return legal_one
             self._complain_of_brain(_ILLEGAL)
         return random_command(legal, self._rng)
@@ -154,7 +154,7 @@ def _simple(*brains: Brain | None) -> Choose | None:
     return next((brain for brain in brains if brain is not None and not isinstance(brain, InProcess)), None)
 
 
-def _checked(command: object, legal: Legal) -> Command | None:
+def _find_legal(command: object, legal: Legal) -> Command | None:
     """Return what a brain has chosen if it is legal; not its own object, which may only equal that."""
     legal_commands = legal.commands() if isinstance(command, LayTile | Place) else ()
     return next((each for each in legal_commands if each == command), None)

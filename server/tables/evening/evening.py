@@ -198,7 +198,7 @@ class Evening:
         if not isinstance(message, messages.SignUp):
             session.send(messages.Done(message.id))
 
-    def gone(self, session: Session) -> None:
+    def disconnect(self, session: Session) -> None:
         self._followers.pop(session, None)
         if (number := self._persons.pop(session, None)) is not None:
             self.state.people[number].sessions.discard(session)
@@ -520,7 +520,7 @@ class Evening:
             drawn = replace(drawn, tables=list(zip(codes, seated, strict=True)))
             return EVENING, self.state.entry_count, [drawn]
 
-        await self._registry.opened_together(contents, part)
+        await self._registry.open_tables(contents, part)
         self.state.fold(drawn, self._timers.time())
         self._round_since = self._timers.time()
         log.info("tables drawn", extra=about(round=number, tables=len(tables)))

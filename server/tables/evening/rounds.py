@@ -43,9 +43,7 @@ def draw_tables(people: Iterable[int], met: Mapping[Pair, int], rng: random.Rand
     sizes = table_sizes(len(everybody))
     if not sizes:
         return []
-    attempts = (
-        _improved(_dealt(rng.sample(everybody, len(everybody)), sizes), met) for _ in range(_ATTEMPTS)
-    )
+    attempts = (_improve(_deal(rng.sample(everybody, len(everybody)), sizes), met) for _ in range(_ATTEMPTS))
     return min(attempts, key=lambda tables: _cost(tables, met))
 
 
@@ -66,7 +64,7 @@ def tables_now(
     return tables if fresh or waited >= PATIENCE else []
 
 
-def _dealt(order: Sequence[int], sizes: Sequence[int]) -> list[list[int]]:
+def _deal(order: Sequence[int], sizes: Sequence[int]) -> list[list[int]]:
     left = iter(order)
     return [list(itertools.islice(left, size)) for size in sizes]
 
@@ -81,7 +79,7 @@ def _cost(tables: Iterable[Sequence[int]], met: Mapping[Pair, int]) -> int:
     return sum(_weight(met.get(pair, 0)) for pair in meetings(tables))
 
 
-def _improved(tables: list[list[int]], met: Mapping[Pair, int]) -> list[list[int]]:
+def _improve(tables: list[list[int]], met: Mapping[Pair, int]) -> list[list[int]]:
     """Exchange people between tables for as long as that makes the draw better."""
     place = {person: at for at, table in enumerate(tables) for person in table}
     known: dict[int, dict[int, int]] = {person: {} for person in place}

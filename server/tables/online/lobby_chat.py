@@ -78,7 +78,7 @@ class LobbyChat:
         for holder in holders:
             self.leave(holder.session)
         if person is None:
-            heard = self._remarks.count - self._remarks.repeated()
+            heard = self._remarks.count - self._remarks.recent_count()
             person = Person(session, name, heard, proofs)
             session.on_move = lambda: self._note_move(session)
         person.name, person.proofs = name, proofs
@@ -129,7 +129,7 @@ class LobbyChat:
         person = self._people.of(session)
         if person is not None:
             if person.listens:
-                person.heard = max(person.heard, self._remarks.count - self._remarks.repeated())
+                person.heard = max(person.heard, self._remarks.count - self._remarks.recent_count())
                 self._tell(person)
             self._begin_soon()
 
@@ -174,7 +174,7 @@ class LobbyChat:
         """Rebuild the list of who is online; nobody is sent the same one again."""
         self._list_outdated = False
         frame = framed(
-            self._people.listed(self.place_of, self._elsewhere.people) if self.is_open else Online([])
+            self._people.list_online(self.place_of, self._elsewhere.people) if self.is_open else Online([])
         )
         if frame != self._list:
             self._list, self._list_number = frame, self._list_number + 1

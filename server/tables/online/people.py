@@ -76,7 +76,9 @@ class PeopleOnline:
         self._names.put(session.id, ())
         return self._people.pop(session.id, None)
 
-    def listed(self, place_of: Callable[[Session], Place], others: Sequence[PersonElsewhere] = ()) -> Online:
+    def list_online(
+        self, place_of: Callable[[Session], Place], others: Sequence[PersonElsewhere] = ()
+    ) -> Online:
         """Return the list of who is online, here and at other servers, as far as there is room.
 
         If there is not enough room, every address gets an equal share before any gets more.

@@ -68,7 +68,7 @@ class Remarks:
             if len(self._told) > _KEPT:
                 self._channel.keep(self._told.popleft(), None)
 
-    def repeated(self) -> int:
+    def recent_count(self) -> int:
         """Return how many of the last remarks a newcomer receives."""
         since = self._now() - _REPEATED_SECONDS
         return sum(said.time >= since for said in list(self._said)[-REMARKS_REPEATED:])

@@ -59,7 +59,7 @@ class PublicTables:
             lambda: {f"table:{code}": own for code, own in self._own().items()}
         )
 
-    def changed(self, code: str) -> None:
+    def update(self, code: str) -> None:
         self._outdate()
         self._note_names(code)
         if self._tell_others is not None:
@@ -95,18 +95,18 @@ class PublicTables:
         self._listed = self._encoded = None
         self.version += 1
 
-    def listed(self) -> list[TableSummary]:
+    def summaries(self) -> list[TableSummary]:
         """Return the list of tables, as many as fit into a message.
 
         Newest first, deserted tables last; these are also left out first.
         """
         if self._listed is None:
-            self._listed = sorted(self._summaries(), key=lambda table: table.deserted)[:ARRAY_LENGTH]
+            self._listed = sorted(self._all_summaries(), key=lambda table: table.deserted)[:ARRAY_LENGTH]
         return self._listed
 
-    def encoded(self) -> msgspec.Raw:
+    def encoded_list(self) -> msgspec.Raw:
         if self._encoded is None:
-            self._encoded = encoded_summaries(self.listed())
+            self._encoded = encoded_summaries(self.summaries())
         return self._encoded
 
     def open_to_all(self, code: str) -> Table | None:
@@ -154,7 +154,7 @@ class PublicTables:
                 return True
         return False
 
-    def _summaries(self) -> Iterator[TableSummary]:
+    def _all_summaries(self) -> Iterator[TableSummary]:
         """Yield what the list says of all tables, the newest first."""
         if self._tell_others is None:
             own = (table for table in reversed(self._tables.values()) if not table.state.private)

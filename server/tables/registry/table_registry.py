@@ -60,15 +60,15 @@ async def kept_tables(
     evening = stored.pop(EVENING, [])
     for code, entries in stored.items():
         with contextlib.suppress(TableDamaged):
-            kept[code] = await folded(journal, code, entries, next(chances))
+            kept[code] = await fold_or_set_aside(journal, code, entries, next(chances))
     return kept, evening
 
 
-async def folded(
+async def fold_or_set_aside(
     journal: Journal, code: str, entries: Sequence[Entry], chance: RandomChance
 ) -> PersistentState:
     """Return the fold of a table's entries; one that makes no sense is set aside, and raises TableDamaged."""
-    state, whole, error = _folded_as_far_as_possible(entries, chance)
+    state, whole, error = _fold_as_far_as_possible(entries, chance)
     if error is not None:
         # Its text may name a hidden piece, and this one is logged and kept.
         reason = f"entry {whole} does not fit the game: {type(error).__name__}"
@@ -77,7 +77,7 @@ async def folded(
     return state
 
 
-def _folded_as_far_as_possible(
+def _fold_as_far_as_possible(
     entries: Sequence[Entry], chance: RandomChance
 ) -> tuple[PersistentState, int, Exception | None]:
     """Return the fold of the entries before the first one that makes no sense, their number, its error."""
@@ -136,7 +136,7 @@ class TableRegistry:
             raise Refusal(Code.NO_SUCH_TABLE, table=code)
         return table
 
-    async def opened(
+    async def open_table(
         self, session: Session, opened: Opened, others: Sequence[Entry], before: tuple[str, int] | None = None
     ) -> Table:
         """Return a new table; `before` are code and entry count of the table that it continues.
@@ -151,7 +151,7 @@ class TableRegistry:
             pass
         return await self._add(code, PersistentState(entries, next(self.chances)))
 
-    async def opened_together(
+    async def open_tables(
         self, contents: Sequence[Sequence[Entry]], part: Callable[[Sequence[str]], Part]
     ) -> None:
         """Open tables with these entries; `part` returns what is stored with them, from their codes.
@@ -202,7 +202,7 @@ class TableRegistry:
         finally:
             self._coming.discard(code)
 
-    async def found(self, session: Session, code: str, wanted: str) -> Table | None:
+    async def find_table(self, session: Session, code: str, wanted: str) -> Table | None:
         """Return the table `code`, out of the archive if it is there and a token's hash there is `wanted`.
 
         Return None if another server has just brought it back. Raises Refusal or JournalError and changes
@@ -218,7 +218,7 @@ class TableRegistry:
             await self._make_room(session)
             try:
                 with self._place_kept(code):
-                    state = await folded(self.journal, code, entries, next(self.chances))
+                    state = await fold_or_set_aside(self.journal, code, entries, next(self.chances))
                     await self.journal.bring_back(code)
                 log.info("table brought back from the archive", extra=about(table=code))
                 return await self._add(code, state)
@@ -290,7 +290,7 @@ class TableRegistry:
             stored = await self.journal.tables_set_aside([code])
             if not stored:  # another server has just restored or removed it
                 raise Refusal(Code.NO_SUCH_TABLE, table=code)
-            state, whole, _ = _folded_as_far_as_possible(stored[0].entries, next(self.chances))
+            state, whole, _ = _fold_as_far_as_possible(stored[0].entries, next(self.chances))
             if not whole:
                 return None
             await self._make_room(None)
@@ -299,7 +299,7 @@ class TableRegistry:
             log.warning("damaged table restored by the host", extra=about(table=code, entries=whole))
             return await self._add(code, state)
 
-    def ended(self, code: str, *, failed: bool) -> None:
+    def remove(self, code: str, *, failed: bool) -> None:
         del self.tables[code]
         if failed:
             self._failed.add(code)

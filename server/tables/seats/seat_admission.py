@@ -108,7 +108,7 @@ class SeatAdmission:
         self.watch_host()
         context.broadcast_state(session)
 
-    async def disconnected(self, session: Session) -> None:
+    async def disconnect(self, session: Session) -> None:
         """Remove a session whose connection was lost; its player keeps the seat, at least for a while."""
         seat, players = session.seat, self._context.state.players
         await self._remove(session)

@@ -61,7 +61,7 @@ class Answers:
             del self._asked[oldest]
             self._refused.pop(oldest, None)
 
-    def known(self, message: messages.AtTable) -> Answer | None:
+    def find(self, message: messages.AtTable) -> Answer | None:
         """Return the earlier answer to the message, None if it is new.
 
         Raises Refusal if its id was another message's.

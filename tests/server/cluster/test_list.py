@@ -45,7 +45,7 @@ async def listed(port: int) -> list[messages.TableSummary]:
 
 def codes(server: Running) -> list[str]:
     """Return the codes in a server's list."""
-    return [table.table for table in server.lobby.public.listed()]
+    return [table.table for table in server.lobby.public.summaries()]
 
 
 async def test_the_list_has_the_tables_of_all_servers(database: str) -> None:
@@ -98,7 +98,7 @@ def truth(servers: list[Running]) -> list[tuple[str, int, bool]]:
 
 def said(server: Running) -> list[tuple[str, int, bool]]:
     """Return what a server's list says."""
-    return sorted((table.table, table.taken, table.deserted) for table in server.lobby.public.listed())
+    return sorted((table.table, table.taken, table.deserted) for table in server.lobby.public.summaries())
 
 
 @pytest.mark.slow
@@ -182,7 +182,7 @@ async def test_browsers_are_sent_to_where_a_table_can_be_watched(database: str) 
         assert answer.status == 307
         assert answer.headers["location"] == f"https://one.example/first/watch/{code}?lang=it"
         await anna.done(messages.ChangeSetting(anna.next_id(), Spectators(allowed=False)))
-        await eventually(lambda: two.lobby.public.listed()[0].no_spectators)
+        await eventually(lambda: two.lobby.public.summaries()[0].no_spectators)
         assert (await asked(two.port, f"/watch/{code}")).status == 404
 
 

@@ -277,7 +277,7 @@ async def test_a_table_taken_up_just_when_the_lease_is_lost_is_not_here(
             return new_table(code, state)
 
         one.lobby.registry.new_table = noted
-        await lose_the_lease_after(monkeypatch, journal, stopping, "folded")
+        await lose_the_lease_after(monkeypatch, journal, stopping, "fold_or_set_aside")
         async with journal_at(database, "gone") as gone:
             await gone.append("ONCE", 0, ENTRIES)
         await eventually(lambda: list(one.lobby.tables) == ["ONCE"])

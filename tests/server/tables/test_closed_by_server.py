@@ -63,7 +63,7 @@ async def test_a_closed_table_answers_whoever_still_knows_it() -> None:
         for now_refused in (lambda: table.seat_opener(session, 1, ""), table.as_seen):
             with pytest.raises(Refusal):
                 now_refused()
-        await table.disconnected(session)
+        await table.disconnect(session)
         await table.shorten_if_long()
         assert await table.archive(attended=False)
         table.stop()

@@ -137,7 +137,7 @@ def test_a_request_that_is_done_after_a_refusal_is_answered_so_from_then_on() ->
     answers, start = Answers(), messages.StartGame(7)
     answers.remember(start, messages.Refused(Code.ALREADY_STARTED, "", 7))
     answers.remember(start)
-    assert answers.known(start) == messages.Done(7)
+    assert answers.find(start) == messages.Done(7)
 
 
 def event_numbers(peer: Peer) -> list[int]:
